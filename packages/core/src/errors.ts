@@ -1,0 +1,54 @@
+/**
+ * Every way a call into the SDK can fail. Codes do not change between majors, messages may.
+ * `docs/errors.md` has one heading per code; a test holds the two lists together.
+ */
+export const ERROR_CODES = [
+  "MP_INVALID_ARGUMENT",
+  "MP_SHAPE_MISMATCH",
+  "MP_DTYPE_MISMATCH",
+  "MP_OUT_OF_RANGE",
+  "MP_UNSUPPORTED",
+  "MP_NOT_DIFFERENTIABLE",
+  "MP_NON_FINITE",
+  "MP_DISPOSED",
+  "MP_BACKEND_FAILED",
+  "MP_BACKEND_UNAVAILABLE",
+  "MP_OUT_OF_MEMORY",
+  "MP_PARSE",
+  "MP_CHECKPOINT_MISMATCH",
+  "MP_IO",
+  "MP_SPEC_VERSION",
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export interface MpErrorOptions {
+  /** JSON-able facts for programs: the value that was refused, the limit, the file. Frozen. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** The one error class of the SDK. Tell failures apart by `code`; the message names the value and the remedy. */
+export class MpError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = "MpError";
+  readonly code: C;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: C, message: string, options: MpErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = Object.freeze({ ...options.details });
+  }
+
+  /** True for an MpError of any installed copy of this package, and, when given, of that code. */
+  static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is MpError<C> {
+    if (!(error instanceof Error) || error.name !== "MpError") return false;
+    const actual = (error as { code?: unknown }).code;
+    return code === undefined ? (ERROR_CODES as readonly unknown[]).includes(actual) : actual === code;
+  }
+}
+
+/** For the branch that types say cannot be reached. */
+export function assertNever(value: never): never {
+  throw new Error(`internal: unexpected value ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,83 @@
+import { bytesPerElement, DTYPES, type DType, type HostArrays, hostArrayOf } from "./dtype.js";
+import { MpError } from "./errors.js";
+import { elementCount, formatShape, type Shape } from "./shape.js";
+
+/** Dense row-major data on the host. Halves are `Uint16Array` bits, i64 is `BigInt64Array`. */
+export type HostTensor<D extends DType = DType> = {
+  readonly [K in D]: { readonly dtype: K; readonly shape: Shape; readonly data: HostArrays[K] };
+}[D];
+
+type Numeric = Float32Array | Int32Array | Uint8Array | BigInt64Array;
+type DTypeOfArray<A> = A extends Float32Array
+  ? "f32"
+  : A extends Int32Array
+    ? "i32"
+    : A extends BigInt64Array
+      ? "i64"
+      : A extends Uint8Array
+        ? "u8"
+        : never;
+
+const dtypeOfConstructor = new Map<unknown, DType>([
+  [Float32Array, "f32"],
+  [Int32Array, "i32"],
+  [BigInt64Array, "i64"],
+  [Uint8Array, "u8"],
+]);
+
+/**
+ * Wraps a typed array as a tensor without copying it. The dtype follows the array's class unless given
+ * (a `Uint16Array` always needs one: f16 and bf16 share it).
+ * @throws MP_SHAPE_MISMATCH when the shape does not hold exactly the array's elements
+ * @throws MP_DTYPE_MISMATCH when the array's class does not store that dtype
+ */
+export function tensor<A extends Numeric>(data: A, shape?: Shape): HostTensor<DTypeOfArray<A>>;
+export function tensor<D extends DType>(data: HostArrays[D], shape: Shape, dtype: D): HostTensor<D>;
+export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): HostTensor {
+  const kind = dtype ?? dtypeOfConstructor.get(data?.constructor);
+  if (kind === undefined || !DTYPES.includes(kind)) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `tensor: ${data?.constructor?.name ?? typeof data} has no dtype of its own, pass one of ${DTYPES.join(", ")}`,
+    );
+  }
+  if (data?.constructor !== hostArrayOf[kind]) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `tensor: ${kind} is stored in ${hostArrayOf[kind].name}, got ${data?.constructor?.name ?? typeof data}`,
+    );
+  }
+  const dimensions = Object.freeze([...(shape ?? [data.length])]);
+  const size = elementCount(dimensions, "tensor");
+  if (size !== data.length) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `tensor: shape ${formatShape(dimensions)} holds ${size} elements, got ${data.length}`,
+    );
+  }
+  return Object.freeze({ dtype: kind, shape: dimensions, data }) as HostTensor;
+}
+
+export function isHostTensor(value: unknown): value is HostTensor {
+  if (typeof value !== "object" || value === null) return false;
+  const candidate = value as { dtype?: unknown; shape?: unknown; data?: unknown };
+  return (
+    typeof candidate.dtype === "string" &&
+    (DTYPES as readonly string[]).includes(candidate.dtype) &&
+    Array.isArray(candidate.shape) &&
+    ArrayBuffer.isView(candidate.data)
+  );
+}
+
+/** Zeros (false, +0) of any dtype. */
+export function zeros<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
+export function zeros(shape: Shape): HostTensor<"f32">;
+export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
+  const size = elementCount(shape, "zeros");
+  return Object.freeze({ dtype, shape: Object.freeze([...shape]), data: new hostArrayOf[dtype](size) }) as HostTensor;
+}
+
+/** Bytes of a tensor of that type. */
+export function byteLength(type: { readonly dtype: DType; readonly shape: Shape }): number {
+  return elementCount(type.shape, "byteLength") * bytesPerElement[type.dtype];
+}

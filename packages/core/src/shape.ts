@@ -1,0 +1,77 @@
+import { MpError } from "./errors.js";
+
+/** Static dimensions, outermost first; `[]` is a scalar. A dimension may be 0. */
+export type Shape = readonly number[];
+
+export function formatShape(shape: Shape): string {
+  return `[${shape.join(", ")}]`;
+}
+
+/**
+ * Product of the dimensions.
+ * @throws MP_SHAPE_MISMATCH for a dimension that is not a non-negative integer, or a product beyond 2^53 - 1
+ */
+export function elementCount(shape: Shape, what: string): number {
+  let count = 1;
+  for (const dimension of shape) {
+    if (!Number.isSafeInteger(dimension) || dimension < 0) {
+      throw new MpError(
+        "MP_SHAPE_MISMATCH",
+        `${what}: dimensions are integers of 0 or more, got ${formatShape(shape)}`,
+      );
+    }
+    count *= dimension;
+  }
+  if (!Number.isSafeInteger(count)) {
+    throw new MpError("MP_SHAPE_MISMATCH", `${what}: shape ${formatShape(shape)} holds too many elements`);
+  }
+  return count;
+}
+
+export function sameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
+}
+
+/**
+ * ONNX (NumPy) multidirectional broadcasting.
+ * @throws MP_SHAPE_MISMATCH naming both shapes
+ */
+export function broadcastShapes(a: Shape, b: Shape, what: string): Shape {
+  const rank = Math.max(a.length, b.length);
+  const out: number[] = [];
+  for (let axis = 0; axis < rank; axis++) {
+    const x = a[axis - rank + a.length] ?? 1;
+    const y = b[axis - rank + b.length] ?? 1;
+    if (x !== y && x !== 1 && y !== 1) {
+      throw new MpError(
+        "MP_SHAPE_MISMATCH",
+        `${what}: shapes do not broadcast, ${formatShape(a)} with ${formatShape(b)}`,
+      );
+    }
+    out.push(x === 1 ? y : x);
+  }
+  return out;
+}
+
+/**
+ * Turns an axis of -rank … rank-1 into 0 … rank-1.
+ * @throws MP_INVALID_ARGUMENT outside that range
+ */
+export function normalizeAxis(axis: number, rank: number, what: string): number {
+  if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: axis ${axis} is outside a tensor of rank ${rank}, use ${-rank} … ${rank - 1}`,
+    );
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+/** Row-major strides in elements. */
+export function stridesOf(shape: Shape): number[] {
+  const strides = new Array<number>(shape.length).fill(1);
+  for (let axis = shape.length - 2; axis >= 0; axis--) {
+    strides[axis] = (strides[axis + 1] ?? 1) * (shape[axis + 1] ?? 1);
+  }
+  return strides;
+}
