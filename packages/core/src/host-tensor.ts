@@ -74,7 +74,11 @@ export function zeros<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
 export function zeros(shape: Shape): HostTensor<"f32">;
 export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
   const size = elementCount(shape, "zeros");
-  return Object.freeze({ dtype, shape: Object.freeze([...shape]), data: new hostArrayOf[dtype](size) }) as HostTensor;
+  return Object.freeze({
+    dtype,
+    shape: Object.freeze([...shape]),
+    data: new hostArrayOf[dtype](size),
+  }) as HostTensor;
 }
 
 /** Bytes of a tensor of that type. */

@@ -1,1 +1,147 @@
-export {};
+// Values, types and errors
+
+// The backend seam
+export type {
+  Backend,
+  BackendStats,
+  BackendWarning,
+  CompileOptions,
+  Executable,
+  Handle,
+  MemoryReport,
+  ProfileRow,
+  RunInput,
+  State,
+  StateBinding,
+} from "./backend.js";
+export type { ComputeDType, DType, FloatDType, FloatFormat, HalfDType, HostArrays } from "./dtype.js";
+export { bytesPerElement, DTYPES, floatFormats, hostArrayOf, isComputeFloat, isFloat } from "./dtype.js";
+export type { ErrorCode, MpErrorOptions } from "./errors.js";
+export { assertNever, ERROR_CODES, MpError } from "./errors.js";
+// The graph
+export type { LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/attributes.js";
+export { formatType, GraphBuilder } from "./graph/builder.js";
+export type {
+  AnyNode,
+  Graph,
+  GraphInput,
+  GraphNode,
+  GraphOutput,
+  InputRole,
+  Origin,
+  Phase,
+  Value,
+  ValueType,
+} from "./graph/graph.js";
+export { consumers, isNode, producers } from "./graph/graph.js";
+export { inferTypes } from "./graph/infer.js";
+export { printGraph } from "./graph/print.js";
+export type { HostTensor } from "./host-tensor.js";
+export { byteLength, isHostTensor, tensor, zeros } from "./host-tensor.js";
+export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
+export { defineManifest, unsupportedReason } from "./manifest.js";
+export type { Shape } from "./shape.js";
+export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
+// Tracing
+export type { Operand } from "./trace/emit.js";
+export { hideFromOrigins } from "./trace/line.js";
+export {
+  abs,
+  add,
+  and,
+  cast,
+  ceil,
+  clip,
+  cos,
+  div,
+  elu,
+  equal,
+  erf,
+  exp,
+  floor,
+  gelu,
+  greater,
+  greaterOrEqual,
+  identity,
+  isInf,
+  isNan,
+  leakyRelu,
+  less,
+  lessOrEqual,
+  literal,
+  log,
+  maximum,
+  minimum,
+  mod,
+  mul,
+  neg,
+  not,
+  or,
+  pow,
+  reciprocal,
+  relu,
+  round,
+  sigmoid,
+  sign,
+  sin,
+  softplus,
+  sqrt,
+  square,
+  sub,
+  tanh,
+  where,
+  xor,
+} from "./trace/ops/elementwise.js";
+export { gemm, matMul } from "./trace/ops/matrix.js";
+export {
+  concat,
+  constant,
+  expand,
+  gather,
+  gatherElements,
+  gatherND,
+  oneHot,
+  pad,
+  range,
+  reshape,
+  scatterElements,
+  scatterND,
+  slice,
+  split,
+  squeeze,
+  stack,
+  tile,
+  transpose,
+  unsqueeze,
+} from "./trace/ops/movement.js";
+export {
+  layerNormalization,
+  logSoftmax,
+  negativeLogLikelihoodLoss,
+  rmsNormalization,
+  softmax,
+  softmaxCrossEntropyLoss,
+} from "./trace/ops/normalization.js";
+export {
+  argMax,
+  argMin,
+  cumSum,
+  reduceL1,
+  reduceL2,
+  reduceLogSum,
+  reduceLogSumExp,
+  reduceMax,
+  reduceMean,
+  reduceMin,
+  reduceProd,
+  reduceSum,
+  reduceSumSquare,
+  topK,
+} from "./trace/ops/reduce.js";
+export type { Key } from "./trace/random.js";
+export { fold, key, randomBernoulli, randomBits, randomUniform } from "./trace/random.js";
+export { squares32 } from "./trace/squares.js";
+export { isTensor, Tensor } from "./trace/tensor.js";
+export { scope } from "./trace/trace.js";
+export type { LeafTest, MapLeaves, Tree } from "./tree.js";
+export { leavesOf, mapTree, rebuildTree } from "./tree.js";

@@ -1,0 +1,167 @@
+import type { ComputeDType, DType } from "../dtype.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { Shape } from "../shape.js";
+
+type None = Readonly<Record<never, never>>;
+interface Reduce {
+  /** Normalised, ascending, never empty unless the input is a scalar. */
+  readonly axes: readonly number[];
+  readonly keepdims: boolean;
+}
+interface ArgReduce {
+  readonly axis: number;
+  readonly keepdims: boolean;
+}
+interface Axis {
+  readonly axis: number;
+}
+export type LossReduction = "mean" | "sum" | "none";
+export type ScatterReduction = "none" | "add" | "mul" | "max" | "min";
+
+/**
+ * The vocabulary: every operator of the graph with the attributes its nodes carry. Names and semantics are
+ * ONNX opset 23; what ONNX passes as constant inputs (axes, shapes, starts, pads, k, repeats, bounds) are
+ * attributes here. Indices are i32 where ONNX has i64. Below the rule, the `mp` domain.
+ *
+ * Every rule table of the project is total over `Op`: a new row here does not compile until each answers.
+ */
+export interface OpAttributes {
+  // elementwise, one input
+  Abs: None;
+  Neg: None;
+  Sign: None;
+  Floor: None;
+  Ceil: None;
+  /** Half to even. */
+  Round: None;
+  Reciprocal: None;
+  Exp: None;
+  Log: None;
+  Sqrt: None;
+  Erf: None;
+  Tanh: None;
+  Sigmoid: None;
+  Relu: None;
+  Softplus: None;
+  Sin: None;
+  Cos: None;
+  LeakyRelu: { readonly alpha: number };
+  Elu: { readonly alpha: number };
+  Gelu: { readonly approximate: "none" | "tanh" };
+  Clip: { readonly min?: number; readonly max?: number };
+  Not: None;
+  IsNaN: None;
+  IsInf: None;
+  Identity: None;
+  /** Floats round to nearest even without saturation; floats to integers truncate toward zero. */
+  Cast: { readonly to: DType };
+
+  // elementwise, two inputs, broadcasting
+  Add: None;
+  Sub: None;
+  Mul: None;
+  Div: None;
+  Pow: None;
+  /** `fmod` false: the sign of the divisor (Python's %), integers only; true: the sign of the dividend. */
+  Mod: { readonly fmod: boolean };
+  Min: None;
+  Max: None;
+  Equal: None;
+  Greater: None;
+  GreaterOrEqual: None;
+  Less: None;
+  LessOrEqual: None;
+  And: None;
+  Or: None;
+  Xor: None;
+  /** Inputs: condition (bool), x, y; all three broadcast. */
+  Where: None;
+
+  // matrices
+  MatMul: None;
+  /** Y = alpha · A' · B' + beta · C; A and B of rank 2, C (optional) broadcast to the result. */
+  Gemm: { readonly transA: boolean; readonly transB: boolean; readonly alpha: number; readonly beta: number };
+
+  // reductions
+  ReduceSum: Reduce;
+  ReduceMean: Reduce;
+  ReduceMax: Reduce;
+  ReduceMin: Reduce;
+  ReduceProd: Reduce;
+  ReduceL1: Reduce;
+  ReduceL2: Reduce;
+  ReduceLogSum: Reduce;
+  ReduceLogSumExp: Reduce;
+  ReduceSumSquare: Reduce;
+  /** Indices i32, the first of equals. */
+  ArgMax: ArgReduce;
+  ArgMin: ArgReduce;
+  /** Outputs: values, indices (i32). Always sorted; equals keep the lower index first. */
+  TopK: { readonly axis: number; readonly k: number; readonly largest: boolean };
+  CumSum: { readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean };
+
+  // normalisation and losses
+  Softmax: Axis;
+  LogSoftmax: Axis;
+  /**
+   * Inputs: scores [N, C, d…], labels i32 [N, d…], weights [C] (optional). Outputs: loss, log-probabilities.
+   * `mean` divides by the sum of the weights of the labels that count, as ONNX says.
+   */
+  SoftmaxCrossEntropyLoss: { readonly reduction: LossReduction; readonly ignoreIndex?: number };
+  /** Inputs: log-probabilities [N, C, d…], labels i32 [N, d…], weights [C] (optional). */
+  NegativeLogLikelihoodLoss: { readonly reduction: LossReduction; readonly ignoreIndex?: number };
+  /**
+   * Inputs: x, scale, bias (optional); normalises over `axis` … last. Outputs: y in x's dtype,
+   * mean and 1/std in f32 with the normalised axes kept as 1.
+   */
+  LayerNormalization: { readonly axis: number; readonly epsilon: number };
+  /** Inputs: x, scale. */
+  RMSNormalization: { readonly axis: number; readonly epsilon: number };
+
+  // movement
+  Reshape: { readonly shape: Shape };
+  Transpose: { readonly perm: readonly number[] };
+  /** All four of one length; starts and ends normalised and clamped as ONNX says, steps never 0. */
+  Slice: {
+    readonly starts: readonly number[];
+    readonly ends: readonly number[];
+    readonly axes: readonly number[];
+    readonly steps: readonly number[];
+  };
+  Concat: Axis;
+  Split: { readonly axis: number; readonly split: readonly number[] };
+  /** Indices i32; negative ones count from the end. */
+  Gather: Axis;
+  GatherElements: Axis;
+  GatherND: { readonly batchDims: number };
+  ScatterElements: { readonly axis: number; readonly reduction: ScatterReduction };
+  ScatterND: { readonly reduction: ScatterReduction };
+  Expand: { readonly shape: Shape };
+  Squeeze: { readonly axes: readonly number[] };
+  Unsqueeze: { readonly axes: readonly number[] };
+  /** `pads`: all begins, then all ends, as in ONNX; never negative. `value` is used by mode constant. */
+  Pad: {
+    readonly pads: readonly number[];
+    readonly mode: "constant" | "reflect" | "edge";
+    readonly value: number;
+  };
+  Tile: { readonly repeats: readonly number[] };
+  /** 1 at the index and 0 elsewhere; an index outside -depth … depth-1 gives all zeros. */
+  OneHot: { readonly axis: number; readonly depth: number; readonly dtype: ComputeDType | "i32" };
+
+  // sources
+  /** `literal` is the number before rounding, kept so that a casting policy rounds it once. */
+  Constant: { readonly value: HostTensor; readonly literal?: number };
+  Range: { readonly start: number; readonly limit: number; readonly delta: number; readonly dtype: DType };
+
+  // ---- domain "mp"
+  /**
+   * Counter-based randomness: Squares32 (arXiv 2004.06278) of `key` at counter + element index, row-major.
+   * Input: counter, u64 scalar. Output: u64 of values below 2^32.
+   */
+  RandomBits: { readonly key: bigint; readonly shape: Shape };
+  /** Inputs: x, then values that must exist before x may be read. Output: x. Never folded, moved or shared. */
+  Barrier: None;
+}
+
+export type Op = keyof OpAttributes;

@@ -1,0 +1,202 @@
+import type { DType } from "../dtype.js";
+import { MpError } from "../errors.js";
+import type { HostTensor } from "../host-tensor.js";
+import { formatShape } from "../shape.js";
+import type { Op, OpAttributes } from "./attributes.js";
+import type { AnyNode, Graph, GraphInput, GraphNode, InputRole, Origin, Value, ValueType } from "./graph.js";
+import { inferTypes } from "./infer.js";
+import { isLiteralInRange, literalTensor } from "./literal.js";
+
+const TOP: Origin = { scope: "", phase: "forward" };
+
+/**
+ * Grows one graph node by node, inferring every output's type. `parent` links a nested trace to the one
+ * around it: a value of an ancestor that is used inside becomes an input with role `capture`.
+ */
+export class GraphBuilder {
+  readonly parent: GraphBuilder | undefined;
+  /** What `emit` stamps on new nodes; set by whoever drives the builder. */
+  origin: Origin = TOP;
+  readonly #inputs: GraphInput[] = [];
+  readonly #nodes: AnyNode[] = [];
+  readonly #owned = new Set<Value>();
+  readonly #names = new Map<string, number>();
+  readonly #captures = new Map<Value, Value>();
+  readonly #literals = new Map<string, Value>();
+  #nextId = 0;
+
+  constructor(parent?: GraphBuilder) {
+    this.parent = parent;
+  }
+
+  /** @throws MP_INVALID_ARGUMENT for a name that is taken */
+  input(name: string, type: ValueType, role: InputRole): Value {
+    if (this.#inputs.some((input) => input.name === name)) {
+      throw new MpError("MP_INVALID_ARGUMENT", `graph: two inputs are named "${name}"`);
+    }
+    const value = this.#value(type);
+    this.#inputs.push({ name, role, value });
+    return value;
+  }
+
+  /** Appends a node. @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT */
+  emit<K extends Op>(
+    op: K,
+    inputs: readonly Value[],
+    attributes: OpAttributes[K],
+    origin: Origin = this.origin,
+  ): readonly Value[] {
+    for (const input of inputs) {
+      if (!this.#owned.has(input)) throw new Error(`internal: ${op} reads a value of another graph`);
+    }
+    const outputs = inferTypes(op, inputs, attributes).map((type) => this.#value(type));
+    this.#nodes.push({
+      op,
+      name: this.#name(op, origin),
+      inputs,
+      outputs,
+      attributes,
+      origin,
+    } as GraphNode as AnyNode);
+    return outputs;
+  }
+
+  /** `emit` for ops of one output. */
+  emitOne<K extends Op>(
+    op: K,
+    inputs: readonly Value[],
+    attributes: OpAttributes[K],
+    origin?: Origin,
+  ): Value {
+    const [output] = this.emit(op, inputs, attributes, origin);
+    if (output === undefined) throw new Error(`internal: ${op} has no output`);
+    return output;
+  }
+
+  constant(value: HostTensor): Value {
+    return this.emitOne("Constant", [], { value });
+  }
+
+  /**
+   * A number as a scalar of that dtype, rounded once from f64; made once per dtype and number.
+   * @throws MP_OUT_OF_RANGE when a finite number has no finite value in that dtype
+   */
+  literal(number: number, dtype: DType): Value {
+    const key = `${dtype} ${Object.is(number, -0) ? "-0" : number} ${this.origin.segment ?? ""}`;
+    const known = this.#literals.get(key);
+    if (known !== undefined) return known;
+    if (!isLiteralInRange(number, dtype)) {
+      throw new MpError(
+        "MP_OUT_OF_RANGE",
+        `${number} has no finite value in ${dtype}, cast the tensor to a wider dtype`,
+        {
+          details: { number, dtype },
+        },
+      );
+    }
+    const value = this.emitOne("Constant", [], { value: literalTensor(number, dtype), literal: number });
+    this.#literals.set(key, value);
+    return value;
+  }
+
+  /** The inside twin of a value that an ancestor owns, or undefined when no ancestor does. */
+  capture(value: Value): Value | undefined {
+    if (this.#owned.has(value)) return value;
+    const known = this.#captures.get(value);
+    if (known !== undefined) return known;
+    if (this.parent?.capture(value) === undefined) return undefined;
+    const inner = this.input(`capture${this.#captures.size}`, value, "capture");
+    this.#captures.set(value, inner);
+    return inner;
+  }
+
+  /** Outer values in the order of this graph's `capture` inputs. */
+  get captured(): readonly Value[] {
+    return [...this.#captures.keys()];
+  }
+
+  /** The role of an input of this graph, seen through captures to where it was declared; undefined for the rest. */
+  roleOf(value: Value): InputRole | undefined {
+    const input = this.#inputs.find((candidate) => candidate.value === value);
+    if (input?.role !== "capture") return input?.role;
+    for (const [outer, inner] of this.#captures) if (inner === value) return this.parent?.roleOf(outer);
+    return undefined;
+  }
+
+  owns(value: Value): boolean {
+    return this.#owned.has(value);
+  }
+
+  /**
+   * Appends a copy of another graph's nodes, its inputs replaced by values of this one.
+   * @returns the values that stand for its outputs, in order
+   */
+  inline(
+    graph: Graph,
+    inputs: readonly Value[],
+    stamp: (origin: Origin) => Origin = (origin) => origin,
+  ): readonly Value[] {
+    const map = new Map<Value, Value>();
+    graph.inputs.forEach((input, index) => {
+      const value = inputs[index];
+      if (value === undefined) throw new Error(`internal: inline lacks input ${input.name}`);
+      if (value.dtype !== input.value.dtype || formatShape(value.shape) !== formatShape(input.value.shape)) {
+        throw new Error(
+          `internal: inline gives ${formatType(value)} for ${input.name} of ${formatType(input.value)}`,
+        );
+      }
+      map.set(input.value, value);
+    });
+    for (const node of graph.nodes) {
+      const outputs = this.emit(
+        node.op,
+        node.inputs.map((value) => mapped(map, value)),
+        node.attributes,
+        stamp(node.origin),
+      );
+      for (const [index, output] of node.outputs.entries()) map.set(output, outputs[index] as Value);
+    }
+    return graph.outputs.map((output) => mapped(map, output.value));
+  }
+
+  finish(outputs: Readonly<Record<string, Value>>): Graph {
+    return Object.freeze({
+      inputs: Object.freeze([...this.#inputs]),
+      nodes: Object.freeze([...this.#nodes]),
+      outputs: Object.freeze(Object.entries(outputs).map(([name, value]) => ({ name, value }))),
+    });
+  }
+
+  /** What has been emitted so far, in order. */
+  get nodes(): readonly AnyNode[] {
+    return this.#nodes;
+  }
+
+  #value(type: ValueType): Value {
+    const value = Object.freeze({
+      id: this.#nextId++,
+      dtype: type.dtype,
+      shape: Object.freeze([...type.shape]),
+    });
+    this.#owned.add(value);
+    return value;
+  }
+
+  #name(op: Op, origin: Origin): string {
+    const stem = origin.scope === "" ? op : `${origin.scope}/${op}`;
+    const count = this.#names.get(stem) ?? 0;
+    this.#names.set(stem, count + 1);
+    return count === 0 ? stem : `${stem}_${count}`;
+  }
+}
+
+function mapped(map: ReadonlyMap<Value, Value>, value: Value): Value {
+  const twin = map.get(value);
+  if (twin === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
+  return twin;
+}
+
+/** `f32[2, 3]`, the way types are written in messages and in printed graphs. */
+export function formatType(type: ValueType): string {
+  return `${type.dtype}${formatShape(type.shape)}`;
+}

@@ -1,0 +1,28 @@
+import type { Op, OpAttributes } from "./attributes.js";
+import type { ValueType } from "./graph.js";
+import { elementwiseInfer } from "./infer/elementwise.js";
+import { matrixInfer } from "./infer/matrix.js";
+import { movementInfer } from "./infer/movement.js";
+import { normalizationInfer } from "./infer/normalization.js";
+import { reduceInfer } from "./infer/reduce.js";
+import type { InferTable } from "./infer/rule.js";
+import { sourceInfer } from "./infer/source.js";
+
+/** Output types of every op from its input types; the one place where a graph's shapes come from. */
+export const inferRules: InferTable<Op> = {
+  ...elementwiseInfer,
+  ...matrixInfer,
+  ...reduceInfer,
+  ...normalizationInfer,
+  ...movementInfer,
+  ...sourceInfer,
+};
+
+/** @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH or MP_INVALID_ARGUMENT, naming op and operands */
+export function inferTypes<K extends Op>(
+  op: K,
+  inputs: readonly ValueType[],
+  attributes: OpAttributes[K],
+): readonly ValueType[] {
+  return inferRules[op](inputs, attributes);
+}

@@ -1,0 +1,299 @@
+import { DTYPES } from "../../dtype.js";
+import {
+  broadcastShapes,
+  elementCount,
+  formatShape,
+  normalizeAxis,
+  type Shape,
+  sameShape,
+} from "../../shape.js";
+import type { Op, ScatterReduction } from "../attributes.js";
+import type { ValueType } from "../graph.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectSameDType,
+  expectShape,
+  type InferTable,
+  NUMBERS,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+function expectIndices(op: Op, indices: ValueType): void {
+  expectDType(op, indices, ["i32"], "indices");
+}
+
+function expectScatterable(op: Op, data: ValueType, reduction: ScatterReduction): void {
+  expectDType(op, data, reduction === "none" ? DTYPES : NUMBERS, "data");
+}
+
+/** Number of elements that a slice of one axis takes. */
+export function sliceLength(start: number, end: number, step: number): number {
+  return Math.max(0, Math.ceil((end - start) / step));
+}
+
+export const movementInfer: InferTable<
+  | "Reshape"
+  | "Transpose"
+  | "Slice"
+  | "Concat"
+  | "Split"
+  | "Gather"
+  | "GatherElements"
+  | "GatherND"
+  | "ScatterElements"
+  | "ScatterND"
+  | "Expand"
+  | "Squeeze"
+  | "Unsqueeze"
+  | "Pad"
+  | "Tile"
+  | "OneHot" // biome-ignore format: one list
+> = {
+  Reshape: (inputs, { shape }) => {
+    expectCount("Reshape", inputs, 1);
+    const x = operand("Reshape", inputs, 0);
+    if (elementCount(shape, "Reshape") !== elementCount(x.shape, "Reshape")) {
+      throw shapeError(
+        "Reshape",
+        `${formatShape(x.shape)} does not hold as many elements as ${formatShape(shape)}`,
+      );
+    }
+    return [{ dtype: x.dtype, shape }];
+  },
+  Transpose: (inputs, { perm }) => {
+    expectCount("Transpose", inputs, 1);
+    const x = operand("Transpose", inputs, 0);
+    const sorted = [...perm].sort((a, b) => a - b);
+    if (perm.length !== x.shape.length || sorted.some((axis, index) => axis !== index)) {
+      throw argumentError(
+        "Transpose",
+        `perm [${perm.join(", ")}] does not order the axes of ${formatShape(x.shape)}`,
+      );
+    }
+    return [{ dtype: x.dtype, shape: perm.map((axis) => x.shape[axis] as number) }];
+  },
+  Slice: (inputs, { starts, ends, axes, steps }) => {
+    expectCount("Slice", inputs, 1);
+    const x = operand("Slice", inputs, 0);
+    const shape = [...x.shape];
+    axes.forEach((axis, index) => {
+      normalizeAxis(axis, shape.length, "Slice");
+      const step = steps[index] as number;
+      if (step === 0) throw argumentError("Slice", "a step is 0");
+      shape[axis] = sliceLength(starts[index] as number, ends[index] as number, step);
+    });
+    return [{ dtype: x.dtype, shape }];
+  },
+  Concat: (inputs, { axis }) => {
+    const first = operand("Concat", inputs, 0);
+    expectSameDType("Concat", inputs);
+    normalizeAxis(axis, first.shape.length, "Concat");
+    let size = 0;
+    for (const input of inputs) {
+      const same = first.shape.every(
+        (dimension, index) => index === axis || dimension === input.shape[index],
+      );
+      if (input.shape.length !== first.shape.length || !same) {
+        throw shapeError(
+          "Concat",
+          `${formatShape(input.shape)} does not join ${formatShape(first.shape)} on axis ${axis}`,
+        );
+      }
+      size += input.shape[axis] as number;
+    }
+    return [
+      {
+        dtype: first.dtype,
+        shape: first.shape.map((dimension, index) => (index === axis ? size : dimension)),
+      },
+    ];
+  },
+  Split: (inputs, { axis, split }) => {
+    expectCount("Split", inputs, 1);
+    const x = operand("Split", inputs, 0);
+    normalizeAxis(axis, x.shape.length, "Split");
+    const sum = split.reduce((total, part) => total + part, 0);
+    if (
+      split.length === 0 ||
+      split.some((part) => !Number.isInteger(part) || part < 0) ||
+      sum !== x.shape[axis]
+    ) {
+      throw shapeError("Split", `parts ${formatShape(split)} do not add up to ${x.shape[axis]}`);
+    }
+    return split.map((part) => ({
+      dtype: x.dtype,
+      shape: x.shape.map((dimension, index) => (index === axis ? part : dimension)),
+    }));
+  },
+  Gather: (inputs, { axis }) => {
+    expectCount("Gather", inputs, 2);
+    const data = operand("Gather", inputs, 0);
+    const indices = operand("Gather", inputs, 1);
+    expectIndices("Gather", indices);
+    normalizeAxis(axis, data.shape.length, "Gather");
+    return [
+      {
+        dtype: data.dtype,
+        shape: [...data.shape.slice(0, axis), ...indices.shape, ...data.shape.slice(axis + 1)],
+      },
+    ];
+  },
+  GatherElements: (inputs, { axis }) => {
+    expectCount("GatherElements", inputs, 2);
+    const data = operand("GatherElements", inputs, 0);
+    const indices = operand("GatherElements", inputs, 1);
+    expectIndices("GatherElements", indices);
+    normalizeAxis(axis, data.shape.length, "GatherElements");
+    if (indices.shape.length !== data.shape.length) {
+      throw shapeError(
+        "GatherElements",
+        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
+      );
+    }
+    return [{ dtype: data.dtype, shape: indices.shape }];
+  },
+  GatherND: (inputs, { batchDims }) => {
+    expectCount("GatherND", inputs, 2);
+    const data = operand("GatherND", inputs, 0);
+    const indices = operand("GatherND", inputs, 1);
+    expectIndices("GatherND", indices);
+    const depth = indices.shape.at(-1);
+    if (depth === undefined || depth < 1 || depth > data.shape.length - batchDims) {
+      throw shapeError(
+        "GatherND",
+        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
+      );
+    }
+    expectShape(
+      "GatherND",
+      indices.shape.slice(0, batchDims),
+      data.shape.slice(0, batchDims),
+      "batch part of indices",
+    );
+    return [
+      { dtype: data.dtype, shape: [...indices.shape.slice(0, -1), ...data.shape.slice(batchDims + depth)] },
+    ];
+  },
+  ScatterElements: (inputs, { axis, reduction }) => {
+    expectCount("ScatterElements", inputs, 3);
+    const data = operand("ScatterElements", inputs, 0);
+    const indices = operand("ScatterElements", inputs, 1);
+    const updates = operand("ScatterElements", inputs, 2);
+    expectIndices("ScatterElements", indices);
+    expectScatterable("ScatterElements", data, reduction);
+    expectSameDType("ScatterElements", [data, updates]);
+    normalizeAxis(axis, data.shape.length, "ScatterElements");
+    expectShape("ScatterElements", updates.shape, indices.shape, "updates");
+    if (indices.shape.length !== data.shape.length) {
+      throw shapeError(
+        "ScatterElements",
+        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
+      );
+    }
+    return [data];
+  },
+  ScatterND: (inputs, { reduction }) => {
+    expectCount("ScatterND", inputs, 3);
+    const data = operand("ScatterND", inputs, 0);
+    const indices = operand("ScatterND", inputs, 1);
+    const updates = operand("ScatterND", inputs, 2);
+    expectIndices("ScatterND", indices);
+    expectScatterable("ScatterND", data, reduction);
+    expectSameDType("ScatterND", [data, updates]);
+    const depth = indices.shape.at(-1);
+    if (depth === undefined || depth < 1 || depth > data.shape.length) {
+      throw shapeError(
+        "ScatterND",
+        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
+      );
+    }
+    expectShape(
+      "ScatterND",
+      updates.shape,
+      [...indices.shape.slice(0, -1), ...data.shape.slice(depth)],
+      "updates",
+    );
+    return [data];
+  },
+  Expand: (inputs, { shape }) => {
+    expectCount("Expand", inputs, 1);
+    const x = operand("Expand", inputs, 0);
+    if (!sameShape(broadcastShapes(x.shape, shape, "Expand"), shape)) {
+      throw shapeError("Expand", `${formatShape(x.shape)} does not expand to ${formatShape(shape)}`);
+    }
+    return [{ dtype: x.dtype, shape }];
+  },
+  Squeeze: (inputs, { axes }) => {
+    expectCount("Squeeze", inputs, 1);
+    const x = operand("Squeeze", inputs, 0);
+    for (const axis of axes) {
+      if (x.shape[normalizeAxis(axis, x.shape.length, "Squeeze")] !== 1) {
+        throw shapeError("Squeeze", `axis ${axis} of ${formatShape(x.shape)} is not 1`);
+      }
+    }
+    return [{ dtype: x.dtype, shape: x.shape.filter((_, axis) => !axes.includes(axis)) }];
+  },
+  Unsqueeze: (inputs, { axes }) => {
+    expectCount("Unsqueeze", inputs, 1);
+    const x = operand("Unsqueeze", inputs, 0);
+    const rank = x.shape.length + axes.length;
+    for (const axis of axes) normalizeAxis(axis, rank, "Unsqueeze");
+    if (new Set(axes).size !== axes.length)
+      throw argumentError("Unsqueeze", `axes repeat: ${axes.join(", ")}`);
+    const rest = [...x.shape];
+    const shape: Shape = Array.from({ length: rank }, (_, axis) =>
+      axes.includes(axis) ? 1 : (rest.shift() as number),
+    );
+    return [{ dtype: x.dtype, shape }];
+  },
+  Pad: (inputs, { pads, mode }) => {
+    expectCount("Pad", inputs, 1);
+    const x = operand("Pad", inputs, 0);
+    const rank = x.shape.length;
+    if (pads.length !== 2 * rank || pads.some((pad) => !Number.isInteger(pad) || pad < 0)) {
+      throw argumentError("Pad", `pads [${pads.join(", ")}] are not ${2 * rank} integers of 0 or more`);
+    }
+    x.shape.forEach((dimension, axis) => {
+      const reach = Math.max(pads[axis] as number, pads[rank + axis] as number);
+      if (
+        (mode === "reflect" && reach > dimension - 1) ||
+        (mode === "edge" && reach > 0 && dimension === 0)
+      ) {
+        throw argumentError("Pad", `mode ${mode} cannot pad an axis of ${dimension} by ${reach}`);
+      }
+    });
+    return [
+      {
+        dtype: x.dtype,
+        shape: x.shape.map(
+          (dimension, axis) => dimension + (pads[axis] as number) + (pads[rank + axis] as number),
+        ),
+      },
+    ];
+  },
+  Tile: (inputs, { repeats }) => {
+    expectCount("Tile", inputs, 1);
+    const x = operand("Tile", inputs, 0);
+    if (
+      repeats.length !== x.shape.length ||
+      repeats.some((repeat) => !Number.isInteger(repeat) || repeat < 0)
+    ) {
+      throw argumentError("Tile", `repeats [${repeats.join(", ")}] do not fit ${formatShape(x.shape)}`);
+    }
+    return [
+      { dtype: x.dtype, shape: x.shape.map((dimension, axis) => dimension * (repeats[axis] as number)) },
+    ];
+  },
+  OneHot: (inputs, { axis, depth, dtype }) => {
+    expectCount("OneHot", inputs, 1);
+    const indices = operand("OneHot", inputs, 0);
+    expectIndices("OneHot", indices);
+    normalizeAxis(axis, indices.shape.length + 1, "OneHot");
+    if (!Number.isInteger(depth) || depth < 1)
+      throw argumentError("OneHot", `depth is ${depth}, needs 1 or more`);
+    return [{ dtype, shape: [...indices.shape.slice(0, axis), depth, ...indices.shape.slice(axis)] }];
+  },
+};

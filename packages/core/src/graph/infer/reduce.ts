@@ -1,0 +1,95 @@
+import { elementCount, normalizeAxis, type Shape } from "../../shape.js";
+import type { Op } from "../attributes.js";
+import type { ValueType } from "../graph.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  FLOATS,
+  type InferTable,
+  NUMBERS,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+/** The shape that is left when those axes are reduced. */
+export function reducedShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
+  return keepdims
+    ? shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension))
+    : shape.filter((_, axis) => !axes.includes(axis));
+}
+
+type ReduceAttributes = { readonly axes: readonly number[]; readonly keepdims: boolean };
+type ReduceOp =
+  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
+  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
+
+/** Mean, max and min of nothing have no value; the sums and products of nothing have one. */
+const NEEDS_ELEMENTS: ReadonlySet<Op> = new Set<Op>(["ReduceMean", "ReduceMax", "ReduceMin"]);
+
+function reduce(op: ReduceOp, allowed = FLOATS) {
+  return (inputs: readonly ValueType[], { axes, keepdims }: ReduceAttributes): readonly ValueType[] => {
+    expectCount(op, inputs, 1);
+    const x = operand(op, inputs, 0);
+    expectDType(op, x, allowed);
+    for (const axis of axes) {
+      if (normalizeAxis(axis, x.shape.length, op) !== axis)
+        throw argumentError(op, "axes are normalised in the graph");
+    }
+    if (new Set(axes).size !== axes.length) throw argumentError(op, `axes repeat: ${axes.join(", ")}`);
+    if (NEEDS_ELEMENTS.has(op) && axes.some((axis) => x.shape[axis] === 0))
+      throw shapeError(op, "reduces no elements");
+    return [{ dtype: x.dtype, shape: reducedShape(x.shape, axes, keepdims) }];
+  };
+}
+
+function argReduce(op: "ArgMax" | "ArgMin") {
+  return (
+    inputs: readonly ValueType[],
+    { axis, keepdims }: { readonly axis: number; readonly keepdims: boolean },
+  ): readonly ValueType[] => {
+    expectCount(op, inputs, 1);
+    const x = operand(op, inputs, 0);
+    expectDType(op, x, NUMBERS);
+    normalizeAxis(axis, x.shape.length, op);
+    if (x.shape[axis] === 0) throw shapeError(op, "reduces no elements");
+    return [{ dtype: "i32", shape: reducedShape(x.shape, [axis], keepdims) }];
+  };
+}
+
+export const reduceInfer: InferTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+  ReduceSum: reduce("ReduceSum", NUMBERS),
+  ReduceMean: reduce("ReduceMean"),
+  ReduceMax: reduce("ReduceMax", NUMBERS),
+  ReduceMin: reduce("ReduceMin", NUMBERS),
+  ReduceProd: reduce("ReduceProd", NUMBERS),
+  ReduceL1: reduce("ReduceL1"),
+  ReduceL2: reduce("ReduceL2"),
+  ReduceLogSum: reduce("ReduceLogSum"),
+  ReduceLogSumExp: reduce("ReduceLogSumExp"),
+  ReduceSumSquare: reduce("ReduceSumSquare"),
+  ArgMax: argReduce("ArgMax"),
+  ArgMin: argReduce("ArgMin"),
+  TopK: (inputs, { axis, k }) => {
+    expectCount("TopK", inputs, 1);
+    const x = operand("TopK", inputs, 0);
+    expectDType("TopK", x, NUMBERS);
+    normalizeAxis(axis, x.shape.length, "TopK");
+    const size = x.shape[axis] ?? 0;
+    if (!Number.isInteger(k) || k < 1 || k > size)
+      throw argumentError("TopK", `k is ${k}, the axis has ${size} elements`);
+    const shape = x.shape.map((dimension, index) => (index === axis ? k : dimension));
+    return [
+      { dtype: x.dtype, shape },
+      { dtype: "i32", shape },
+    ];
+  },
+  CumSum: (inputs, { axis }) => {
+    expectCount("CumSum", inputs, 1);
+    const x = operand("CumSum", inputs, 0);
+    expectDType("CumSum", x, ["f32", "f16", "bf16", "i32", "i64"]);
+    normalizeAxis(axis, x.shape.length, "CumSum");
+    elementCount(x.shape, "CumSum");
+    return [x];
+  },
+};

@@ -1,0 +1,23 @@
+import { argumentError, expectCount, expectDType, expectShape, type InferTable, operand } from "./rule.js";
+
+export const sourceInfer: InferTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+  Constant: (inputs, { value }) => {
+    expectCount("Constant", inputs, 0);
+    return [value];
+  },
+  Range: (inputs, { start, limit, delta, dtype }) => {
+    expectCount("Range", inputs, 0);
+    if (delta === 0 || ![start, limit, delta].every(Number.isFinite)) {
+      throw argumentError("Range", `start ${start}, limit ${limit}, delta ${delta} make no finite sequence`);
+    }
+    return [{ dtype, shape: [Math.max(0, Math.ceil((limit - start) / delta))] }];
+  },
+  RandomBits: (inputs, { shape }) => {
+    expectCount("RandomBits", inputs, 1);
+    const counter = operand("RandomBits", inputs, 0);
+    expectDType("RandomBits", counter, ["u64"], "counter");
+    expectShape("RandomBits", counter.shape, [], "counter");
+    return [{ dtype: "u64", shape }];
+  },
+  Barrier: (inputs) => [operand("Barrier", inputs, 0)],
+};

@@ -1,0 +1,58 @@
+import type { HostTensor } from "../host-tensor.js";
+import { formatType } from "./builder.js";
+import type { Graph, Value } from "./graph.js";
+
+/**
+ * A graph as text with stable names (%0, %1, … in order of definition), so that tests snapshot it and people
+ * read it. One line a node: outputs, op, operands, attributes, then scope and phase where they are not plain.
+ */
+export function printGraph(graph: Graph): string {
+  const names = new Map<Value, string>();
+  const nameOf = (value: Value): string => {
+    const known = names.get(value);
+    if (known !== undefined) return known;
+    const name = `%${names.size}`;
+    names.set(value, name);
+    return name;
+  };
+  const lines: string[] = [];
+  for (const input of graph.inputs) {
+    lines.push(`${nameOf(input.value)} = ${input.role} "${input.name}" : ${formatType(input.value)}`);
+  }
+  for (const node of graph.nodes) {
+    const operands = node.inputs.map(nameOf).join(", ");
+    const attributes = Object.entries(node.attributes)
+      .map(([key, value]) => `${key}=${formatAttribute(value)}`)
+      .join(" ");
+    const outputs = node.outputs.map((output) => `${nameOf(output)}:${formatType(output)}`).join(", ");
+    const { scope, phase, segment } = node.origin;
+    const place = [
+      scope,
+      phase === "forward" ? "" : phase,
+      segment === undefined ? "" : `segment ${segment}`,
+    ];
+    const comment = place.filter((part) => part !== "").join(", ");
+    lines.push(
+      `${outputs} = ${node.op}(${operands})${attributes === "" ? "" : ` {${attributes}}`}${comment === "" ? "" : `  # ${comment}`}`,
+    );
+  }
+  for (const output of graph.outputs) lines.push(`return "${output.name}" ${nameOf(output.value)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function formatAttribute(value: unknown): string {
+  if (typeof value === "bigint") return `0x${value.toString(16)}`;
+  if (Array.isArray(value)) return `[${value.join(",")}]`;
+  if (typeof value === "object" && value !== null && "data" in value)
+    return formatTensor(value as HostTensor);
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+function formatTensor(tensor: HostTensor): string {
+  const { data } = tensor;
+  const shown: string[] = [];
+  for (let index = 0; index < Math.min(4, data.length); index++) {
+    shown.push(Object.is(data[index], -0) ? "-0" : String(data[index]));
+  }
+  return `${formatType(tensor)}(${shown.join(",")}${data.length > shown.length ? ",…" : ""})`;
+}

@@ -1,0 +1,105 @@
+import { type DType, isFloat } from "../dtype.js";
+import { MpError } from "../errors.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import type { Value } from "../graph/graph.js";
+import { isTensor, Tensor } from "./tensor.js";
+import { currentBuilder, originHere } from "./trace.js";
+
+/** What operators take: a tensor, or a number that takes the dtype of the tensor it meets. */
+export type Operand = Tensor | number;
+
+/** Appends one node for a user's call. A refusal of type inference names the user's line. */
+export function emitAll<K extends Op>(
+  op: K,
+  inputs: readonly Tensor[],
+  attributes: OpAttributes[K],
+): readonly Tensor[] {
+  const builder = currentBuilder(op);
+  const values = inputs.map((input) => Tensor.valueIn(asTensor(input, op), builder, op));
+  return emitValues(builder, op, values, attributes);
+}
+
+/** `emitAll` for ops of one output. */
+export function emit<K extends Op>(op: K, inputs: readonly Tensor[], attributes: OpAttributes[K]): Tensor {
+  return first(emitAll(op, inputs, attributes));
+}
+
+/** Appends an elementwise node of several operands: numbers become literals, floats of different width widen. */
+export function emitBroadcast<K extends Op>(
+  op: K,
+  operands: readonly Operand[],
+  attributes: OpAttributes[K],
+): Tensor {
+  const builder = currentBuilder(op);
+  const dtype = commonDType(op, operands.filter(isTensor));
+  const values = operands.map((operand) => {
+    if (typeof operand === "number") return builder.literal(operand, dtype);
+    const value = Tensor.valueIn(asTensor(operand, op), builder, op);
+    return value.dtype === dtype
+      ? value
+      : builder.emitOne("Cast", [value], { to: dtype }, originHere(builder));
+  });
+  return first(emitValues(builder, op, values, attributes));
+}
+
+function emitValues<K extends Op>(
+  builder: GraphBuilder,
+  op: K,
+  values: readonly Value[],
+  attributes: OpAttributes[K],
+): readonly Tensor[] {
+  const origin = originHere(builder);
+  try {
+    return builder.emit(op, values, attributes, origin).map((value) => Tensor.of(value, builder));
+  } catch (error) {
+    if (!MpError.is(error) || origin.line === undefined || error.details["line"] !== undefined) throw error;
+    throw new MpError(error.code, `${error.message} (at ${origin.line})`, {
+      details: { ...error.details, line: origin.line, scope: origin.scope },
+    });
+  }
+}
+
+/**
+ * The dtype that operands meet in: floats widen (f16 with bf16 gives f32, as in PyTorch), everything else
+ * must agree. @throws MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT when there is no tensor at all
+ */
+export function commonDType(op: string, tensors: readonly { readonly dtype: DType }[]): DType {
+  const [head, ...rest] = tensors;
+  if (head === undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${op}: needs a tensor among its operands; make one with constant(...)`,
+    );
+  }
+  let dtype = head.dtype;
+  for (const tensor of rest) {
+    if (tensor.dtype === dtype) continue;
+    if (!isFloat(dtype) || !isFloat(tensor.dtype)) {
+      throw new MpError(
+        "MP_DTYPE_MISMATCH",
+        `${op}: operands are ${dtype} and ${tensor.dtype}; cast one of them`,
+      );
+    }
+    dtype = "f32";
+  }
+  return dtype;
+}
+
+/** @throws MP_INVALID_ARGUMENT for anything that is no traced tensor */
+export function asTensor(value: unknown, what: string): Tensor {
+  if (isTensor(value)) return value;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`);
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "object" && value !== null && "data" in value)
+    return "host data; wrap it with constant(...)";
+  return typeof value === "object" ? "an object" : String(value);
+}
+
+function first(tensors: readonly Tensor[]): Tensor {
+  const [tensor] = tensors;
+  if (tensor === undefined) throw new Error("internal: an op without outputs");
+  return tensor;
+}

@@ -1,0 +1,205 @@
+/** Operators that move elements without computing on them, and the scatters that accumulate. */
+import type { ComputeDType, DType } from "../../dtype.js";
+import { MpError } from "../../errors.js";
+import type { ScatterReduction } from "../../graph/attributes.js";
+import type { HostTensor } from "../../host-tensor.js";
+import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
+import { asTensor, emit, emitAll } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+
+const axisOf = (x: Tensor, axis: number, what: string): number =>
+  normalizeAxis(axis, asTensor(x, what).shape.length, what);
+
+/** One dimension may be -1: whatever is left. */
+export function reshape(x: Tensor, shape: Shape): Tensor {
+  const open = shape.indexOf(-1);
+  if (open < 0) return emit("Reshape", [x], { shape: [...shape] });
+  const rest = elementCount(
+    shape.filter((_, axis) => axis !== open),
+    "Reshape",
+  );
+  const size = elementCount(asTensor(x, "Reshape").shape, "Reshape");
+  if (rest === 0 || size % rest !== 0) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `Reshape: ${formatShape(x.shape)} does not divide into ${formatShape(shape)}`,
+    );
+  }
+  return emit("Reshape", [x], {
+    shape: shape.map((dimension, axis) => (axis === open ? size / rest : dimension)),
+  });
+}
+
+/** Orders axes by `perm`; reverses them when it is left out. */
+export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
+  const order = perm ?? asTensor(x, "Transpose").shape.map((_, axis) => x.shape.length - 1 - axis);
+  return emit("Transpose", [x], { perm: order.map((axis) => axisOf(x, axis, "Transpose")) });
+}
+
+export interface SliceRange {
+  readonly axis: number;
+  /** Negative counts from the end; clamped to the axis. */
+  readonly start?: number;
+  readonly end?: number;
+  /** Never 0; negative runs backwards. */
+  readonly step?: number;
+}
+
+/** Cuts the ranges out, one per axis at most. */
+export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
+  const parts = ranges.map(({ axis, start, end, step = 1 }) => {
+    const index = axisOf(x, axis, "Slice");
+    const size = x.shape[index] as number;
+    const [low, high] = step > 0 ? [0, size] : [-1, size - 1];
+    const bound = (given: number | undefined, open: number): number =>
+      given === undefined ? open : Math.min(Math.max(given < 0 ? given + size : given, low), high);
+    return {
+      axis: index,
+      step,
+      start: bound(start, step > 0 ? 0 : size - 1),
+      end: bound(end, step > 0 ? size : -1),
+    };
+  });
+  if (new Set(parts.map((part) => part.axis)).size !== parts.length) {
+    throw new MpError("MP_INVALID_ARGUMENT", "Slice: an axis is given twice");
+  }
+  return emit("Slice", [x], {
+    starts: parts.map((part) => part.start),
+    ends: parts.map((part) => part.end),
+    axes: parts.map((part) => part.axis),
+    steps: parts.map((part) => part.step),
+  });
+}
+
+export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
+  const [head] = tensors;
+  if (head === undefined) throw new MpError("MP_INVALID_ARGUMENT", "Concat: needs one tensor or more");
+  return emit("Concat", tensors, { axis: axisOf(head, axis, "Concat") });
+}
+
+/** Joins tensors of one shape along a new axis. */
+export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
+  return concat(
+    tensors.map((tensor) => unsqueeze(tensor, [axis])),
+    axis,
+  );
+}
+
+/** Cuts an axis into that many equal parts, or into parts of the given sizes. */
+export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
+  const index = axisOf(x, axis, "Split");
+  const size = x.shape[index] as number;
+  if (typeof parts === "number" && size % parts !== 0) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `Split: an axis of ${size} does not split into ${parts} equal parts`,
+    );
+  }
+  const sizes = typeof parts === "number" ? new Array<number>(parts).fill(size / parts) : [...parts];
+  return emitAll("Split", [x], { axis: index, split: sizes });
+}
+
+/** Slices of `data` along the axis at indices (i32); an embedding look-up with axis 0. */
+export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
+  return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
+}
+
+export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
+  return emit("GatherElements", [data, indices], { axis: axisOf(data, axis, "GatherElements") });
+}
+
+export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
+  return emit("GatherND", [data, indices], { batchDims });
+}
+
+export interface ScatterOptions {
+  readonly axis?: number;
+  /** How updates meet what is there; repeated indices accumulate in f32. */
+  readonly reduction?: ScatterReduction;
+}
+
+export function scatterElements(
+  data: Tensor,
+  indices: Tensor,
+  updates: Tensor,
+  options: ScatterOptions = {},
+): Tensor {
+  return emit("ScatterElements", [data, indices, updates], {
+    axis: axisOf(data, options.axis ?? 0, "ScatterElements"),
+    reduction: options.reduction ?? "none",
+  });
+}
+
+export function scatterND(
+  data: Tensor,
+  indices: Tensor,
+  updates: Tensor,
+  options: { readonly reduction?: ScatterReduction } = {},
+): Tensor {
+  return emit("ScatterND", [data, indices, updates], { reduction: options.reduction ?? "none" });
+}
+
+/** Broadcasts to that shape; the same shape gives the same tensor. */
+export function expand(x: Tensor, shape: Shape): Tensor {
+  return emit("Expand", [x], { shape: [...shape] });
+}
+
+/** Drops those axes of 1; all of them when left out. */
+export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
+  const all = asTensor(x, "Squeeze").shape.flatMap((dimension, axis) => (dimension === 1 ? [axis] : []));
+  const picked = axes === undefined ? all : axes.map((axis) => axisOf(x, axis, "Squeeze"));
+  return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
+}
+
+/** Inserts axes of 1 at those places of the result. */
+export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
+  const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
+  const places = axes.map((axis) => normalizeAxis(axis, rank, "Unsqueeze"));
+  return emit("Unsqueeze", [x], { axes: places.sort((a, b) => a - b) });
+}
+
+export interface PadOptions {
+  readonly mode?: "constant" | "reflect" | "edge";
+  readonly value?: number;
+}
+
+/** Pads each axis by [before, after]. */
+export function pad(
+  x: Tensor,
+  pads: readonly (readonly [number, number])[],
+  options: PadOptions = {},
+): Tensor {
+  return emit("Pad", [x], {
+    pads: [...pads.map(([before]) => before), ...pads.map(([, after]) => after)],
+    mode: options.mode ?? "constant",
+    value: options.value ?? 0,
+  });
+}
+
+export function tile(x: Tensor, repeats: readonly number[]): Tensor {
+  return emit("Tile", [x], { repeats: [...repeats] });
+}
+
+/** 1 at each index (i32) along a new axis of that depth, 0 elsewhere. */
+export function oneHot(
+  indices: Tensor,
+  depth: number,
+  options: { readonly axis?: number; readonly dtype?: ComputeDType | "i32" } = {},
+): Tensor {
+  const axis = normalizeAxis(options.axis ?? -1, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
+  return emit("OneHot", [indices], { axis, depth, dtype: options.dtype ?? "f32" });
+}
+
+/** Host data as a tensor of the graph. Large data is bound to the engine once, not copied per run. */
+export function constant(value: HostTensor): Tensor {
+  return emit("Constant", [], { value });
+}
+
+/** start, start + delta, … below limit. */
+export function range(
+  start: number,
+  limit: number,
+  options: { readonly delta?: number; readonly dtype?: DType } = {},
+): Tensor {
+  return emit("Range", [], { start, limit, delta: options.delta ?? 1, dtype: options.dtype ?? "i32" });
+}

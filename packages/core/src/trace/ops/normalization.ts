@@ -1,0 +1,85 @@
+/** Softmax, normalisation layers and the likelihood losses. */
+import type { LossReduction } from "../../graph/attributes.js";
+import { normalizeAxis } from "../../shape.js";
+import { asTensor, emit, emitAll } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+
+export function softmax(x: Tensor, axis = -1): Tensor {
+  return emit("Softmax", [x], { axis: normalizeAxis(axis, asTensor(x, "Softmax").shape.length, "Softmax") });
+}
+
+export function logSoftmax(x: Tensor, axis = -1): Tensor {
+  return emit("LogSoftmax", [x], {
+    axis: normalizeAxis(axis, asTensor(x, "LogSoftmax").shape.length, "LogSoftmax"),
+  });
+}
+
+export interface LikelihoodOptions {
+  /** `mean` divides by the weight of the labels that count. */
+  readonly reduction?: LossReduction;
+  /** Labels of this value count for nothing. */
+  readonly ignoreIndex?: number;
+  /** One weight per class, [C]. */
+  readonly weights?: Tensor;
+}
+
+function attributes(options: LikelihoodOptions): {
+  readonly reduction: LossReduction;
+  readonly ignoreIndex?: number;
+} {
+  const reduction = options.reduction ?? "mean";
+  return options.ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex: options.ignoreIndex };
+}
+
+/** Cross entropy of scores [N, C, d…] against labels i32 [N, d…], computed through log-softmax. */
+export function softmaxCrossEntropyLoss(
+  scores: Tensor,
+  labels: Tensor,
+  options: LikelihoodOptions = {},
+): Tensor {
+  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
+  return emitAll("SoftmaxCrossEntropyLoss", inputs, attributes(options))[0] as Tensor;
+}
+
+/** Negative log likelihood of log-probabilities [N, C, d…] at labels i32 [N, d…]. */
+export function negativeLogLikelihoodLoss(
+  scores: Tensor,
+  labels: Tensor,
+  options: LikelihoodOptions = {},
+): Tensor {
+  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
+  return emit("NegativeLogLikelihoodLoss", inputs, attributes(options));
+}
+
+export interface NormalizationOptions {
+  /** First normalised axis, default last. */
+  readonly axis?: number;
+  readonly epsilon?: number;
+}
+
+/** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics in f32. */
+export function layerNormalization(
+  x: Tensor,
+  scale: Tensor,
+  bias?: Tensor,
+  { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
+): Tensor {
+  const rank = asTensor(x, "LayerNormalization").shape.length;
+  return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
+    axis: normalizeAxis(axis, rank, "LayerNormalization"),
+    epsilon,
+  })[0] as Tensor;
+}
+
+/** x / sqrt(mean(x²) + epsilon) · scale over `axis` … last; the mean in f32. */
+export function rmsNormalization(
+  x: Tensor,
+  scale: Tensor,
+  { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
+): Tensor {
+  const rank = asTensor(x, "RMSNormalization").shape.length;
+  return emit("RMSNormalization", [x, scale], {
+    axis: normalizeAxis(axis, rank, "RMSNormalization"),
+    epsilon,
+  });
+}

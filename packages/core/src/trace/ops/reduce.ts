@@ -1,0 +1,76 @@
+/** Reductions. Floats accumulate in f32 whatever the tensor's dtype; NaN always comes through. */
+import type { Op } from "../../graph/attributes.js";
+import { normalizeAxis } from "../../shape.js";
+import { asTensor, emit, emitAll } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+
+export interface ReduceOptions {
+  /** Axes to reduce, negative from the end; all of them when left out. */
+  readonly axes?: readonly number[];
+  /** Keep reduced axes as 1. */
+  readonly keepdims?: boolean;
+}
+
+type Reduction = (x: Tensor, options?: ReduceOptions) => Tensor;
+type ReduceOp = Extract<Op, `Reduce${string}`>;
+
+const reduction =
+  (op: ReduceOp): Reduction =>
+  (x, options = {}) => {
+    const rank = asTensor(x, op).shape.length;
+    const axes = (options.axes ?? x.shape.map((_, axis) => axis)).map((axis) =>
+      normalizeAxis(axis, rank, op),
+    );
+    return emit(op, [x], { axes: axes.sort((a, b) => a - b), keepdims: options.keepdims ?? false });
+  };
+
+export const reduceSum: Reduction = reduction("ReduceSum");
+export const reduceMean: Reduction = reduction("ReduceMean");
+export const reduceMax: Reduction = reduction("ReduceMax");
+export const reduceMin: Reduction = reduction("ReduceMin");
+export const reduceProd: Reduction = reduction("ReduceProd");
+export const reduceL1: Reduction = reduction("ReduceL1");
+export const reduceL2: Reduction = reduction("ReduceL2");
+export const reduceLogSum: Reduction = reduction("ReduceLogSum");
+export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
+export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
+
+export interface ArgOptions {
+  readonly axis?: number;
+  readonly keepdims?: boolean;
+}
+
+/** Index (i32) of the largest along the axis (default last), the first of equals. */
+export function argMax(x: Tensor, options: ArgOptions = {}): Tensor {
+  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMax").shape.length, "ArgMax");
+  return emit("ArgMax", [x], { axis, keepdims: options.keepdims ?? false });
+}
+
+/** Index (i32) of the smallest along the axis (default last), the first of equals. */
+export function argMin(x: Tensor, options: ArgOptions = {}): Tensor {
+  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMin").shape.length, "ArgMin");
+  return emit("ArgMin", [x], { axis, keepdims: options.keepdims ?? false });
+}
+
+/** The k largest (or smallest) along the axis, sorted, with their indices (i32). */
+export function topK(
+  x: Tensor,
+  k: number,
+  options: { readonly axis?: number; readonly largest?: boolean } = {},
+): { readonly values: Tensor; readonly indices: Tensor } {
+  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "TopK").shape.length, "TopK");
+  const [values, indices] = emitAll("TopK", [x], { axis, k, largest: options.largest ?? true });
+  return { values: values as Tensor, indices: indices as Tensor };
+}
+
+export function cumSum(
+  x: Tensor,
+  axis: number,
+  options: { readonly exclusive?: boolean; readonly reverse?: boolean } = {},
+): Tensor {
+  return emit("CumSum", [x], {
+    axis: normalizeAxis(axis, asTensor(x, "CumSum").shape.length, "CumSum"),
+    exclusive: options.exclusive ?? false,
+    reverse: options.reverse ?? false,
+  });
+}

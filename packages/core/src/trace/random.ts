@@ -1,0 +1,83 @@
+/**
+ * Counter-based randomness. A key names a stream; inside a training step the stream is read at the step's
+ * counter, so masks agree on every engine, in recomputed segments, in retried batches and in resumed runs.
+ */
+import { MpError } from "../errors.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import { elementCount, type Shape } from "../shape.js";
+import { emit } from "./emit.js";
+import { cast, greaterOrEqual, literal, mul } from "./ops/elementwise.js";
+import { squaresKey } from "./squares.js";
+import { Tensor } from "./tensor.js";
+import { currentBuilder } from "./trace.js";
+
+/** Names a stream of random numbers: a value, derived by `fold`, never consumed. */
+export interface Key {
+  readonly path: string;
+}
+
+/** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is no safe integer */
+export function key(seed: number): Key {
+  if (!Number.isSafeInteger(seed))
+    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${seed}`);
+  return { path: String(seed) };
+}
+
+/** The stream of that name below this one; different names are independent. */
+export function fold(parent: Key, name: string | number): Key {
+  return { path: `${parent.path}/${name}` };
+}
+
+interface RandomState {
+  readonly counter: Tensor;
+  readonly calls: Map<string, number>;
+}
+
+const states = new WeakMap<GraphBuilder, RandomState>();
+
+/** Sets the counter (u64 scalar) at which this trace and those nested in it read their streams. */
+export function setRandomCounter(counter: Tensor): void {
+  states.set(currentBuilder("setRandomCounter"), { counter, calls: new Map() });
+}
+
+function randomState(builder: GraphBuilder): RandomState {
+  for (let at: GraphBuilder | undefined = builder; at !== undefined; at = at.parent) {
+    const state = states.get(at);
+    if (state !== undefined) return state;
+  }
+  const state = { counter: literal(0, "u64"), calls: new Map<string, number>() };
+  states.set(builder, state);
+  return state;
+}
+
+/**
+ * Random 32-bit integers (u64 values below 2^32). The stream is named by key, scope path and the how-manieth
+ * call it is on that key and scope.
+ */
+export function randomBits(source: Key, shape: Shape): Tensor {
+  const builder = currentBuilder("randomBits");
+  elementCount(shape, "randomBits");
+  const state = randomState(builder);
+  const place = `${source.path}@${builder.origin.scope}`;
+  const call = state.calls.get(place) ?? 0;
+  state.calls.set(place, call + 1);
+  const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"), builder);
+  return emit("RandomBits", [counter], { key: squaresKey(`${place}#${call}`), shape: [...shape] });
+}
+
+/** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */
+export function randomUniform(source: Key, shape: Shape): Tensor {
+  const bits = emit("Div", [randomBits(source, shape), literal(256, "u64")], {});
+  return mul(cast(bits, "f32"), 2 ** -24);
+}
+
+/** True with that probability, to a resolution of 2^-24. */
+export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
+  if (!(probability >= 0 && probability <= 1)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `randomBernoulli: a probability is in 0 … 1, got ${probability}`,
+    );
+  }
+  return greaterOrEqual(randomUniform(source, shape), 1 - probability);
+}

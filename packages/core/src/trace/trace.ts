@@ -1,0 +1,145 @@
+import { MpError } from "../errors.js";
+import { GraphBuilder } from "../graph/builder.js";
+import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
+import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
+import { userLine } from "./line.js";
+import { isTensor, Tensor } from "./tensor.js";
+
+/** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */
+let current: GraphBuilder | undefined;
+/** How deep we are inside the SDK's own traced code, whose lines are of no use to the reader of an error. */
+let quiet = 0;
+
+/** @throws MP_INVALID_ARGUMENT outside a trace */
+export function currentBuilder(what: string): GraphBuilder {
+  if (current === undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: operators work inside a traced function (a loss, a layer's apply)`,
+    );
+  }
+  return current;
+}
+
+/** Runs `body` with operators appending to `builder`; restores what was before, also after a throw. */
+export function withBuilder<T>(builder: GraphBuilder, body: () => T): T {
+  const outer = current;
+  current = builder;
+  try {
+    const result = body();
+    if (result instanceof Promise) {
+      result.catch(() => undefined);
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        "a traced function is synchronous, got one that returns a promise",
+      );
+    }
+    return result;
+  } finally {
+    current = outer;
+  }
+}
+
+/** Changes the origin of what `body` emits. */
+function withOrigin<T>(change: (origin: Origin) => Origin, body: () => T): T {
+  const builder = currentBuilder("scope");
+  const outer = builder.origin;
+  builder.origin = change(outer);
+  try {
+    return body();
+  } finally {
+    builder.origin = outer;
+  }
+}
+
+/**
+ * Names what `body` emits: nested scopes join with `/`. Casting overrides, errors, profiles and reports
+ * select and speak by this path.
+ */
+export function scope<T>(name: string, body: () => T): T {
+  return withOrigin(
+    (origin) => ({ ...origin, scope: origin.scope === "" ? name : `${origin.scope}/${name}` }),
+    body,
+  );
+}
+
+export function withPhase<T>(phase: Phase, body: () => T): T {
+  return withOrigin((origin) => ({ ...origin, phase }), body);
+}
+
+export function withSegment<T>(segment: number, body: () => T): T {
+  return withOrigin((origin) => ({ segment, ...origin }), body);
+}
+
+/** Runs code of the SDK whose nodes should not carry a line of the user's. */
+export function withoutLines<T>(body: () => T): T {
+  quiet++;
+  try {
+    return body();
+  } finally {
+    quiet--;
+  }
+}
+
+/** The origin for the next node: the builder's, with the calling user line. */
+export function originHere(builder: GraphBuilder): Origin {
+  if (quiet > 0 || builder.origin.line !== undefined) return builder.origin;
+  const line = userLine();
+  return line === undefined ? builder.origin : { ...builder.origin, line };
+}
+
+export interface TracedInput {
+  readonly name: string;
+  readonly role: InputRole;
+}
+
+/** A traced function: its graph, and the structure of what went in and came out. */
+export interface Traced<R> {
+  readonly graph: Graph;
+  /** Values of the enclosing trace, in the order of the graph's `capture` inputs (which come last). */
+  readonly captured: readonly Value[];
+  /** What the function returned, its tensors in the order of the graph's outputs. */
+  readonly result: R;
+}
+
+/**
+ * Traces `body` into a graph of its own. Every type becomes an input; tensors of the enclosing trace that
+ * the body closes over become `capture` inputs.
+ * @throws whatever the body throws; MP_INVALID_ARGUMENT for a result that is no tree of tensors
+ */
+export function traceInto<R>(
+  inputs: readonly (TracedInput & { readonly type: ValueType })[],
+  body: (inputs: readonly Tensor[]) => R,
+): Traced<R> {
+  const builder = new GraphBuilder(current);
+  if (current !== undefined) builder.origin = current.origin;
+  const result = withBuilder(builder, () =>
+    body(inputs.map(({ name, role, type }) => Tensor.of(builder.input(name, type, role), builder))),
+  );
+  const outputs: Record<string, Value> = {};
+  for (const [path, leaf] of leavesOf(result, isTensor, "result")) {
+    outputs[path === "" ? "result" : path] = Tensor.valueIn(leaf, builder, "result");
+  }
+  return { graph: builder.finish(outputs), captured: builder.captured, result };
+}
+
+/** Appends a traced graph to the current trace and gives its result there. */
+export function inlineTraced<R>(
+  traced: Traced<R>,
+  inputs: readonly Tensor[],
+  stamp?: (origin: Origin) => Origin,
+): MapLeaves<R, Tensor, Tensor> {
+  const builder = currentBuilder("inline");
+  const values = inputs.map((input) => Tensor.valueIn(input, builder, "inline"));
+  const captured = traced.captured.map((value) => {
+    const inner = builder.capture(value);
+    if (inner === undefined) throw new Error("internal: a captured value is out of reach");
+    return inner;
+  });
+  const outputs = builder.inline(traced.graph, [...values, ...captured], stamp);
+  return rebuildTree(
+    traced.result,
+    isTensor,
+    outputs.map((value) => Tensor.of(value, builder)),
+  );
+}

@@ -1,0 +1,118 @@
+import { MpError } from "./errors.js";
+
+/**
+ * A pytree: leaves in arrays and plain objects. Keys run in code-unit order whatever order they were written
+ * in; class instances and Maps are refused, so that a tree is always what its printed form says.
+ */
+export type Tree<L> = L | readonly Tree<L>[] | { readonly [key: string]: Tree<L> };
+
+/** The same tree with each leaf of type `From` replaced by `To`. */
+export type MapLeaves<T, From, To> = T extends From
+  ? To
+  : T extends readonly unknown[]
+    ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
+    : T extends object
+      ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
+      : T;
+
+export type LeafTest<L> = (value: unknown) => value is L;
+
+/**
+ * Leaves in order with their paths, keys joined by `/`: the names of checkpoints and of graph inputs.
+ * @throws MP_INVALID_ARGUMENT for anything that is no leaf, array or plain object, naming its path
+ */
+export function leavesOf<L>(
+  tree: unknown,
+  isLeaf: LeafTest<L>,
+  what: string,
+): readonly (readonly [path: string, leaf: L])[] {
+  const leaves: (readonly [string, L])[] = [];
+  walk(tree, "", leaves, isLeaf, what, new Set());
+  return leaves;
+}
+
+function walk<L>(
+  tree: unknown,
+  path: string,
+  into: (readonly [string, L])[],
+  isLeaf: LeafTest<L>,
+  what: string,
+  above: Set<object>,
+): void {
+  if (isLeaf(tree)) {
+    into.push([path, tree]);
+    return;
+  }
+  for (const [key, child] of childrenOf(tree, path, what, above)) {
+    above.add(tree as object);
+    walk(child, path === "" ? key : `${path}/${key}`, into, isLeaf, what, above);
+    above.delete(tree as object);
+  }
+}
+
+function childrenOf(
+  tree: unknown,
+  path: string,
+  what: string,
+  above: ReadonlySet<object>,
+): readonly (readonly [string, unknown])[] {
+  const place = path === "" ? what : `${what} at ${path}`;
+  if (typeof tree === "object" && tree !== null && above.has(tree)) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${place}: the tree contains itself`);
+  }
+  if (Array.isArray(tree)) return tree.map((child, index) => [String(index), child] as const);
+  if (typeof tree === "object" && tree !== null) {
+    const prototype: unknown = Object.getPrototypeOf(tree);
+    if (prototype === Object.prototype || prototype === null) {
+      return Object.keys(tree)
+        .sort()
+        .map((key) => {
+          if (key.includes("/"))
+            throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key "${key}" contains a slash`);
+          return [key, (tree as Record<string, unknown>)[key]] as const;
+        });
+    }
+  }
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${place}: a tree holds tensors, arrays and plain objects, got ${describe(tree)}`,
+  );
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  return value.constructor?.name ?? "an object";
+}
+
+/** The tree with every leaf replaced by `map(leaf, path)`. @throws as `leavesOf` */
+export function mapTree<T, L, M>(
+  tree: T,
+  isLeaf: LeafTest<L>,
+  map: (leaf: L, path: string) => M,
+  what = "tree",
+): MapLeaves<T, L, M> {
+  const visit = (node: unknown, path: string, above: ReadonlySet<object>): unknown => {
+    if (isLeaf(node)) return map(node, path);
+    const children = childrenOf(node, path, what, above);
+    const inside = new Set(above).add(node as object);
+    const mapped = children.map(
+      ([key, child]) => [key, visit(child, path === "" ? key : `${path}/${key}`, inside)] as const,
+    );
+    return Array.isArray(node) ? mapped.map(([, child]) => child) : Object.fromEntries(mapped);
+  };
+  return visit(tree, "", new Set()) as MapLeaves<T, L, M>;
+}
+
+/**
+ * The inverse of `leavesOf`: the structure of `like` with the given leaves, in order.
+ */
+export function rebuildTree<T, L, M>(like: T, isLeaf: LeafTest<L>, leaves: readonly M[]): MapLeaves<T, L, M> {
+  let next = 0;
+  const tree = mapTree(like, isLeaf, () => {
+    const leaf = leaves[next++];
+    if (leaf === undefined) throw new Error("internal: too few leaves for the tree");
+    return leaf;
+  });
+  if (next !== leaves.length) throw new Error("internal: too many leaves for the tree");
+  return tree;
+}
