@@ -1,0 +1,144 @@
+/**
+ * Loss scaling (Micikevicius et al., arXiv 1710.03740, §3.2): the loss is multiplied by a scale before the
+ * backward pass so that small gradients stay inside a half's range, and gradients are divided by it in f32.
+ * A scaler is a value; its state is a tree of tensors that lives in the graph with everything else, so no
+ * decision ever waits for the host.
+ */
+import { MpError } from "./errors.js";
+import type { TensorTree } from "./trace/map-tensors.js";
+import {
+  add,
+  and,
+  greaterOrEqual,
+  less,
+  literal,
+  maximum,
+  minimum,
+  mul,
+  not,
+  sub,
+  where,
+} from "./trace/ops/elementwise.js";
+import type { Tensor } from "./trace/tensor.js";
+
+/** One's own scaler is these three functions in traced operators; it then runs inside the graph on every engine. */
+export interface LossScaler<S extends TensorTree = TensorTree> {
+  /** How it prints: `dynamic(65536)`. */
+  readonly name: string;
+  init(): S;
+  /** The scale for the coming step, f32 scalar. */
+  scale(state: S): Tensor;
+  /** `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale. */
+  update(state: S, finite: Tensor): S;
+}
+
+type NoState = Readonly<Record<never, never>>;
+
+/** Scale 1, for f32 and bf16: the finite check and the skip stay on. */
+export function noLossScaling(): LossScaler<NoState> {
+  return { name: "none", init: () => ({}), scale: () => literal(1), update: (state) => state };
+}
+
+function checkScale(what: string, scale: number): void {
+  if (!(scale > 0) || !Number.isFinite(Math.fround(scale)) || Math.fround(scale) === 0) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a scale is a positive f32 number, got ${scale}`);
+  }
+}
+
+/** One scale throughout, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly. */
+export function staticLossScale(scale: number): LossScaler<NoState> {
+  checkScale("staticLossScale", scale);
+  return {
+    name: `static(${scale})`,
+    init: () => ({}),
+    scale: () => literal(scale),
+    update: (state) => state,
+  };
+}
+
+export interface DynamicLossScaleOptions {
+  /** Default 2^16, PyTorch's; safe because the loss is scaled in f32. */
+  readonly initialScale?: number;
+  /** Default 2. */
+  readonly growthFactor?: number;
+  /** Default 0.5. */
+  readonly backoffFactor?: number;
+  /** Exactly this many finite steps in a row grow the scale; default 2000. */
+  readonly growthInterval?: number;
+  /** Default 1: below it unscaling could overflow what the check saw as finite. */
+  readonly minScale?: number;
+  /** Default the larger of 2^24 and `initialScale`. */
+  readonly maxScale?: number;
+  /** How many overflows are tolerated before the scale backs off; default 1 backs off at once. */
+  readonly hysteresis?: number;
+  /** When tolerance is restored: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
+  readonly refill?: "on-good-step" | "on-growth";
+}
+
+export type DynamicLossScaleState = {
+  /** f32. */
+  readonly scale: Tensor;
+  /** i32: finite steps since the last overflow or growth. */
+  readonly goodSteps: Tensor;
+  /** i32: overflows that are still tolerated before the next backs off. */
+  readonly tolerance: Tensor;
+};
+
+/**
+ * Grows the scale after `growthInterval` finite steps, backs off on overflow (PyTorch's GradScaler with a
+ * floor, a cap and hysteresis).
+ * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
+ */
+export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossScaler<DynamicLossScaleState> {
+  const initialScale = options.initialScale ?? 2 ** 16;
+  const {
+    growthFactor = 2,
+    backoffFactor = 0.5,
+    growthInterval = 2000,
+    minScale = 1,
+    hysteresis = 1,
+  } = options;
+  const maxScale = options.maxScale ?? Math.max(2 ** 24, initialScale);
+  const refill = options.refill ?? "on-good-step";
+  for (const scale of [initialScale, minScale, maxScale]) checkScale("dynamicLossScale", scale);
+  const refuse = (message: string): never => {
+    throw new MpError("MP_INVALID_ARGUMENT", `dynamicLossScale: ${message}`);
+  };
+  if (!(minScale <= initialScale && initialScale <= maxScale)) {
+    refuse(`initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`);
+  }
+  if (!(growthFactor >= 1 && Number.isFinite(growthFactor)))
+    refuse(`growthFactor is 1 or more, got ${growthFactor}`);
+  if (!(backoffFactor > 0 && backoffFactor < 1))
+    refuse(`backoffFactor is between 0 and 1, got ${backoffFactor}`);
+  for (const [name, count] of Object.entries({ growthInterval, hysteresis })) {
+    if (!Number.isInteger(count) || count < 1 || count > 2 ** 31 - 1)
+      refuse(`${name} is an integer of 1 or more, got ${count}`);
+  }
+
+  return {
+    name: `dynamic(${initialScale})`,
+    init: () => ({
+      scale: literal(initialScale),
+      goodSteps: literal(0, "i32"),
+      tolerance: literal(hysteresis, "i32"),
+    }),
+    scale: (state) => state.scale,
+    update: ({ scale, goodSteps, tolerance }, finite) => {
+      const good = add(goodSteps, 1);
+      const grows = and(finite, greaterOrEqual(good, growthInterval));
+      const left = sub(tolerance, 1);
+      const backsOff = and(not(finite), less(left, 1));
+      const grown = minimum(mul(scale, growthFactor), maxScale);
+      const backedOff = maximum(mul(scale, backoffFactor), minScale);
+      const refills = refill === "on-good-step" ? finite : grows;
+      // Exhausted tolerance stays exhausted until it is refilled: each further overflow backs off at once.
+      const spent = where(finite, tolerance, maximum(left, 1));
+      return {
+        scale: where(grows, grown, where(backsOff, backedOff, scale)),
+        goodSteps: where(and(finite, not(grows)), good, 0),
+        tolerance: where(refills, literal(hysteresis, "i32"), spent),
+      };
+    },
+  };
+}

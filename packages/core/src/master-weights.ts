@@ -1,0 +1,101 @@
+/**
+ * How parameters are kept and updated. A half keeps 11 (f16) or 8 (bf16) significant bits, so an update below
+ * 2^-11 or 2^-8 of the weight is lost when both are added in it (Micikevicius et al., arXiv 1710.03740, §3.1).
+ */
+import type { HalfDType } from "./dtype.js";
+import { mapTensors, type TensorTree } from "./trace/map-tensors.js";
+import { abs, add, cast, div, equal, less, literal, mul, sign, sub, where } from "./trace/ops/elementwise.js";
+import { expand } from "./trace/ops/movement.js";
+import { fold, type Key, randomUniform } from "./trace/random.js";
+import type { Tensor } from "./trace/tensor.js";
+
+/** One's own way of keeping weights is these three functions in traced operators. */
+export interface MasterWeights<S extends TensorTree = TensorTree> {
+  readonly name: string;
+  /** State from the user's initial parameters (f32). */
+  init(parameters: TensorTree): S;
+  /** What the loss is differentiated with respect to: the user's tree, in the dtype it is kept in. */
+  parameters(state: S): TensorTree;
+  /** The next state from f32 updates, which are added. `key` is a stream of this step's randomness. */
+  apply(state: S, updates: TensorTree, key: Key): S;
+}
+
+/** fp32 masters: the casting policy rounds a copy for each step, the update never sees the copy. */
+export function f32Master(): MasterWeights {
+  return {
+    name: "f32",
+    init: (parameters) => parameters,
+    parameters: (state) => state,
+    apply: (state, updates) => mapTensors(add, state, updates),
+  };
+}
+
+const castAll = <T extends TensorTree>(tree: T, dtype: HalfDType): T =>
+  mapTensors((leaf) => cast(leaf, dtype), tree);
+
+/** Weights kept and updated in the half: exists to show what is lost without masters. */
+export function noMasterWeights(dtype: HalfDType): MasterWeights {
+  return {
+    name: `none(${dtype})`,
+    init: (parameters) => castAll(parameters, dtype),
+    parameters: (state) => state,
+    apply: (state, updates) =>
+      mapTensors((weight, update) => add(weight, cast(update, dtype)), state, updates),
+  };
+}
+
+export type KahanState = {
+  readonly value: TensorTree;
+  /** What the last additions rounded away, in the same half. */
+  readonly compensation: TensorTree;
+};
+
+/** Weights in the half with Kahan's compensated sum: two halves a weight, nearly the accuracy of f32. */
+export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
+  return {
+    name: `kahan(${dtype})`,
+    init: (parameters) => {
+      const value = castAll(parameters, dtype);
+      const rest = (exact: Tensor, kept: Tensor): Tensor => cast(sub(exact, cast(kept, "f32")), dtype);
+      return { value, compensation: mapTensors(rest, parameters, value) };
+    },
+    parameters: (state) => state.value,
+    apply: ({ value, compensation }, updates) => {
+      const step = mapTensors((lost, update) => add(lost, cast(update, dtype)), compensation, updates);
+      const sum = mapTensors(add, value, step);
+      const lost = mapTensors((y, before, after) => sub(y, sub(after, before)), step, value, sum);
+      return { value: sum, compensation: lost };
+    },
+  };
+}
+
+/**
+ * x (f32) to bf16, up or down with the probability that makes the mean exact. Arithmetic only, so that every
+ * engine can: r is x rounded to nearest, its neighbour on x's side is r ± 1.25 · 2^-8 · |r| rounded to
+ * nearest, which is taken with probability |x - r| / |neighbour - r|. Infinities and NaN pass.
+ */
+export function stochasticallyRounded(x: Tensor, key: Key): Tensor {
+  const nearest = cast(cast(x, "bf16"), "f32");
+  const rest = sub(x, nearest);
+  const reach = mul(mul(sign(rest), abs(nearest)), 1.25 * 2 ** -8);
+  const neighbour = cast(cast(add(nearest, reach), "bf16"), "f32");
+  const gap = sub(neighbour, nearest);
+  const one = expand(literal(1), x.shape);
+  const probability = div(rest, where(equal(gap, 0), one, gap));
+  return cast(where(less(randomUniform(key, x.shape), probability), neighbour, nearest), "bf16");
+}
+
+/** Weights in bf16, rounded stochastically after an f32 addition: unbiased, one half a weight. */
+export function stochasticRounding(): MasterWeights {
+  return {
+    name: "stochastic(bf16)",
+    init: (parameters) => castAll(parameters, "bf16"),
+    parameters: (state) => state,
+    apply: (state, updates, key) => {
+      let leaf = 0;
+      const round = (weight: Tensor, update: Tensor): Tensor =>
+        stochasticallyRounded(add(cast(weight, "f32"), update), fold(key, leaf++));
+      return mapTensors(round, state, updates);
+    },
+  };
+}

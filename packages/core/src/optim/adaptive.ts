@@ -1,0 +1,125 @@
+/** Optimizers with a rate per weight. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, cast, div, literal, mul, pow, sqrt, sub } from "../trace/ops/elementwise.js";
+import { expand } from "../trace/ops/movement.js";
+import type { Tensor } from "../trace/tensor.js";
+import { descend, type LearningRate, type Optimizer, type UpdateContext, zerosLike } from "./optimizer.js";
+
+const square = (x: Tensor): Tensor => mul(x, x);
+
+/** decay · average + (1 - decay) · x, leaf by leaf. */
+const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
+  mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
+
+export interface AdagradOptions {
+  readonly learningRate: LearningRate;
+  /** Default 1e-10, PyTorch's. */
+  readonly epsilon?: number;
+  /** What the sum of squares starts from; default 0. */
+  readonly initialAccumulator?: number;
+}
+
+/** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
+export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
+  const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
+  return {
+    name: "adagrad",
+    init: (parameters) => ({
+      sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
+    }),
+    update: (gradients, state, _parameters, context) => {
+      const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
+      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);
+      return { updates: descend(direction, learningRate, context), state: { sum } };
+    },
+  };
+}
+
+export interface RmsPropOptions {
+  readonly learningRate: LearningRate;
+  /** Default 0.99, PyTorch's. */
+  readonly decay?: number;
+  /** Default 1e-8. */
+  readonly epsilon?: number;
+}
+
+/** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
+export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
+  const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
+  return {
+    name: "rmsProp",
+    init: (parameters) => ({ square: zerosLike(parameters) }),
+    update: (gradients, state, _parameters, context) => {
+      const squares = average(state.square, mapTensors(square, gradients), decay);
+      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, squares);
+      return { updates: descend(direction, learningRate, context), state: { square: squares } };
+    },
+  };
+}
+
+export interface AdamOptions {
+  readonly learningRate: LearningRate;
+  /** Default 0.9. */
+  readonly beta1?: number;
+  /** Default 0.999. */
+  readonly beta2?: number;
+  /** Default 1e-8, f32 always. */
+  readonly epsilon?: number;
+}
+
+export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree };
+
+/** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments of the applied steps. */
+export function adam(options: AdamOptions): Optimizer<AdamState> {
+  const { learningRate } = options;
+  return {
+    name: "adam",
+    init: adamState,
+    update: (gradients, state, _parameters, context) => {
+      const { direction, next } = adamDirection(gradients, state, options, context);
+      return { updates: descend(direction, learningRate, context), state: next };
+    },
+  };
+}
+
+export interface AdamWOptions extends AdamOptions {
+  /** Decoupled decay of the masters; default 0.01. */
+  readonly weightDecay?: number;
+}
+
+/** Loshchilov & Hutter, arXiv 1711.05101: Adam with w ← w - η·λ·w beside it. */
+export function adamW(options: AdamWOptions): Optimizer<AdamState> {
+  const { learningRate, weightDecay = 0.01 } = options;
+  return {
+    name: "adamW",
+    init: adamState,
+    update: (gradients, state, parameters, context) => {
+      const { direction, next } = adamDirection(gradients, state, options, context);
+      const decayed = mapTensors((d, w) => add(d, mul(w, weightDecay)), direction, parameters);
+      return { updates: descend(decayed, learningRate, context), state: next };
+    },
+  };
+}
+
+const adamState = (parameters: TensorTree): AdamState => ({
+  mean: zerosLike(parameters),
+  square: zerosLike(parameters),
+});
+
+function adamDirection(
+  gradients: TensorTree,
+  state: AdamState,
+  { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamOptions,
+  context: UpdateContext,
+): { readonly direction: TensorTree; readonly next: AdamState } {
+  const mean = average(state.mean, gradients, beta1);
+  const squares = average(state.square, mapTensors(square, gradients), beta2);
+  const t = add(cast(context.step, "f32"), 1);
+  const correction = (beta: number): Tensor => sub(literal(1), pow(literal(beta), t));
+  const [c1, c2] = [correction(beta1), sqrt(correction(beta2))];
+  // m/c1 / (√v/√c2 + ε) with the scalars drawn together: m · (√c2/c1) / (√v + ε·√c2).
+  const factor = div(c2, c1);
+  const floor = mul(c2, epsilon);
+  const direction = mapTensors((m, v) => mul(div(m, add(sqrt(v), floor)), factor), mean, squares);
+  return { direction, next: { mean, square: squares } };
+}

@@ -1,0 +1,83 @@
+/** Learning-rate schedules of the count of applied steps: a skipped step does not move them. */
+import { MpError } from "../errors.js";
+import {
+  add,
+  cast,
+  clip,
+  cos,
+  div,
+  floor,
+  less,
+  literal,
+  mul,
+  pow,
+  sub,
+  where,
+} from "../trace/ops/elementwise.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { Schedule } from "./optimizer.js";
+
+const asFloat = (step: Tensor): Tensor => cast(step, "f32");
+
+function positive(what: string, name: string, value: number): void {
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is above 0, got ${value}`);
+  }
+}
+
+/** initial · decay^(step / every); `staircase` decays only at multiples of `every`. */
+export function exponentialDecay(
+  initial: number,
+  options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
+): Schedule {
+  positive("exponentialDecay", "decay", options.decay);
+  positive("exponentialDecay", "every", options.every);
+  return (step) => {
+    const turns = div(asFloat(step), options.every);
+    return mul(pow(literal(options.decay), options.staircase === true ? floor(turns) : turns), initial);
+  };
+}
+
+/** From `initial` along half a cosine to `final` (default 0) over `steps`, then `final`. */
+export function cosineDecay(
+  initial: number,
+  options: { readonly steps: number; readonly final?: number },
+): Schedule {
+  positive("cosineDecay", "steps", options.steps);
+  const final = options.final ?? 0;
+  return (step) => {
+    const progress = clip(div(asFloat(step), options.steps), { min: 0, max: 1 });
+    return add(mul(add(cos(mul(progress, Math.PI)), 1), (initial - final) / 2), final);
+  };
+}
+
+/** Straight from `from` to `to` over `steps`, then `to`. */
+export function linearSchedule(from: number, to: number, steps: number): Schedule {
+  positive("linearSchedule", "steps", steps);
+  return (step) => add(mul(clip(div(asFloat(step), steps), { min: 0, max: 1 }), to - from), from);
+}
+
+/** 0 up to the peak of `then` over `steps`, then `then` counted from there. */
+export function warmup(steps: number, then: Schedule): Schedule {
+  positive("warmup", "steps", steps);
+  return (step) => {
+    const t = asFloat(step);
+    const rest = then(cast(clip(sub(t, steps), { min: 0 }), "i32"));
+    return mul(rest, clip(div(add(t, 1), steps), { max: 1 }));
+  };
+}
+
+/** `values[i]` while step < boundaries[i], the last value beyond all of them. */
+export function piecewiseConstant(boundaries: readonly number[], values: readonly number[]): Schedule {
+  if (values.length !== boundaries.length + 1) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
+    );
+  }
+  return (step) =>
+    boundaries.reduceRight<Tensor>(
+      (later, boundary, index) => where(less(step, boundary), literal(values[index] as number), later),
+      literal(values.at(-1) as number),
+    );
+}

@@ -1,0 +1,42 @@
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, mul } from "../trace/ops/elementwise.js";
+import { descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
+
+export interface SgdOptions {
+  readonly learningRate: LearningRate;
+}
+
+/** w ← w - η·g. */
+export function sgd({ learningRate }: SgdOptions): Optimizer {
+  return {
+    name: "sgd",
+    init: () => ({}),
+    update: (gradients, state, _parameters, context) => ({
+      updates: descend(gradients, learningRate, context),
+      state,
+    }),
+  };
+}
+
+export interface MomentumOptions extends SgdOptions {
+  /** Default 0.9. */
+  readonly momentum?: number;
+  /** Look ahead along the velocity (Sutskever et al. 2013, as PyTorch computes it). */
+  readonly nesterov?: boolean;
+}
+
+/** v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, the rate outside the velocity. */
+export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
+  const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
+  return {
+    name: nesterov ? "nesterov" : "momentum",
+    init: (parameters) => ({ velocity: zerosLike(parameters) }),
+    update: (gradients, state, _parameters, context) => {
+      const velocity = mapTensors((v, g) => add(mul(v, factor), g), state.velocity, gradients);
+      const direction = nesterov
+        ? mapTensors((g, v) => add(g, mul(v, factor)), gradients, velocity)
+        : velocity;
+      return { updates: descend(direction, learningRate, context), state: { velocity } };
+    },
+  };
+}

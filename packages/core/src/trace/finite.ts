@@ -1,0 +1,28 @@
+import { type TensorTree, tensorsOf } from "./map-tensors.js";
+import { add, cast, equal, literal, mul } from "./ops/elementwise.js";
+import { reduceSum } from "./ops/reduce.js";
+import type { Tensor } from "./tensor.js";
+
+/**
+ * 0 when every element is finite, NaN otherwise: the sum of x · 0, exact and one pass. Comparing against a
+ * maximum would not do: some engines' ReduceMax loses NaN.
+ */
+export function poison(x: Tensor): Tensor {
+  return reduceSum(mul(cast(x, "f32"), 0));
+}
+
+/** The sum of the poisons of all floating tensors of a tree; f32 scalar. */
+export function poisonOf(tree: TensorTree): Tensor {
+  const parts = tensorsOf(tree)
+    .filter((tensor) => tensor.dtype === "f32" || tensor.dtype === "f16" || tensor.dtype === "bf16")
+    .map(poison);
+  return (
+    parts.reduce<Tensor | undefined>((sum, part) => (sum === undefined ? part : add(sum, part)), undefined) ??
+    literal(0)
+  );
+}
+
+/** bool scalar: no element of any floating tensor of the tree is infinite or NaN. */
+export function allFinite(tree: TensorTree): Tensor {
+  return equal(poisonOf(tree), 0);
+}

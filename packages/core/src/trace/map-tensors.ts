@@ -1,0 +1,35 @@
+import { MpError } from "../errors.js";
+import { leavesOf, rebuildTree, type Tree } from "../tree.js";
+import { isTensor, type Tensor } from "./tensor.js";
+
+/** A tree of traced tensors: parameters, gradients, states. */
+export type TensorTree = Tree<Tensor>;
+
+/** Tensors of a tree in order. */
+export function tensorsOf(tree: TensorTree): readonly Tensor[] {
+  return leavesOf(tree, isTensor, "tree").map(([, leaf]) => leaf);
+}
+
+/**
+ * Applies `map` leaf by leaf to trees of one structure: `mapTensors(add, params, updates)`.
+ * @throws MP_INVALID_ARGUMENT when the trees differ in structure
+ */
+export function mapTensors<T extends TensorTree>(
+  map: (leaf: Tensor, ...others: readonly Tensor[]) => Tensor,
+  tree: T,
+  ...others: readonly TensorTree[]
+): T {
+  const leaves = leavesOf(tree, isTensor, "tree");
+  const rest = others.map((other) => leavesOf(other, isTensor, "tree"));
+  for (const other of rest) {
+    const odd = leaves.findIndex(([path], index) => other[index]?.[0] !== path);
+    if (odd >= 0 || other.length !== leaves.length) {
+      const path = leaves[odd]?.[0] ?? other[leaves.length]?.[0] ?? "the top";
+      throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: the trees differ in structure at ${path}`);
+    }
+  }
+  const mapped = leaves.map(([, leaf], index) =>
+    map(leaf, ...rest.map((other) => other[index]?.[1] as Tensor)),
+  );
+  return rebuildTree(tree, isTensor, mapped) as T;
+}
