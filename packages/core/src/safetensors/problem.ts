@@ -1,0 +1,43 @@
+import { MpError } from "../errors.js";
+
+/** Why a file was refused, as `details.problem` of the MP_PARSE (or MP_UNSUPPORTED) error; stable, unlike messages. */
+export const SAFETENSORS_PROBLEMS = [
+  "file-too-short",
+  "header-too-large",
+  "header-beyond-file",
+  "header-start",
+  "invalid-utf8",
+  "invalid-json",
+  "duplicate-key",
+  "unknown-field",
+  "missing-field",
+  "number-too-large",
+  "unknown-dtype",
+  "unsupported-dtype",
+  "invalid-offsets",
+  "size-mismatch",
+  "overlap",
+  "hole",
+  "data-missing",
+  "data-left-over",
+  "invalid-bool",
+  "too-many-entries",
+  "too-many-dimensions",
+  "too-much-data",
+] as const;
+
+export type SafetensorsProblem = (typeof SAFETENSORS_PROBLEMS)[number];
+
+/** Throws MP_PARSE with the problem's kind in the details. */
+export function refuse(
+  problem: SafetensorsProblem,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): never {
+  throw new MpError("MP_PARSE", `safetensors: ${message}`, { details: { problem, ...details } });
+}
+
+/** A name in quotes, escaped and cut, so that a hostile one can neither break nor flood a message. */
+export function quote(name: string): string {
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+}
