@@ -1,0 +1,84 @@
+/**
+ * A change of packages/<name>/src carries a changeset that names the package.
+ *
+ * On a branch, or with a base given as argument, everything since the base is one change, and a changeset
+ * anywhere in it will do. On main itself there is no base to compare with; there the rule is that no source
+ * is newer than the package's newest changeset (or changelog, right after a release). Tests do not count.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fail } from "../workspace/fail.mjs";
+import { publicLibraries, root } from "../workspace/packages.mjs";
+
+/** @param {readonly string[]} args */
+function git(...args) {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+}
+/** @param {readonly string[]} args */
+function tryGit(...args) {
+  try {
+    return git(...args);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The changesets of the working tree: which packages each names. */
+function pendingChangesets() {
+  const folder = join(root, ".changeset");
+  const known = new Set(publicLibraries().map(({ name }) => name));
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".md") && file !== "README.md")
+    .map((file) => {
+      const [, head, text] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+      const names = [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(([, name = ""]) => name);
+      if (names.length === 0) fail(`.changeset/${file}: names no package with patch, minor or major`);
+      const unknown = names.find((name) => !known.has(name));
+      if (unknown) fail(`.changeset/${file}: ${unknown} is not a public package of this workspace`);
+      if (!text?.trim()) fail(`.changeset/${file}: say in one sentence what changes for a user`);
+      return { path: `.changeset/${file}`, names };
+    });
+}
+
+/** Where the change under review began; undefined on main, where nothing tells. */
+function baseOfChange() {
+  const given = process.argv[2];
+  if (given !== undefined) return tryGit("rev-parse", "--verify", `${given}^{commit}`) ?? fail(`changeset: no commit "${given}"`, 2);
+  const head = git("rev-parse", "HEAD");
+  return ["origin/main", "main"]
+    .map((main) => tryGit("merge-base", main, "HEAD"))
+    .find((base) => base !== undefined && base !== head);
+}
+
+if (tryGit("rev-parse", "--is-shallow-repository") !== "false") {
+  fail("changeset: needs a git checkout with its whole history (git fetch --unshallow)");
+}
+const changesets = pendingChangesets();
+const base = baseOfChange();
+let problems = 0;
+
+for (const { name, path } of publicLibraries()) {
+  const covering = changesets.filter(({ names }) => names.includes(name)).map((changeset) => changeset.path);
+  const changelog = `${path}/CHANGELOG.md`;
+  if (existsSync(join(root, changelog))) covering.push(changelog);
+  const newestCover = covering.length > 0 ? git("log", "-1", "--format=%H", "--", ...covering) : "";
+
+  const sources = [`${path}/src`, `:(exclude)${path}/**/*.test.ts`, `:(exclude)${path}/**/*.test-d.ts`];
+  const start = base ?? newestCover;
+  const commits = git("log", "--format=%h %s", "--no-merges", start === "" ? "HEAD" : `${start}..HEAD`, "--", ...sources)
+    .split("\n")
+    .filter(Boolean);
+  const coveredInRange = base !== undefined && covering.length > 0 && git("log", "--format=%h", `${base}..HEAD`, "--", ...covering) !== "";
+  if (commits.length === 0 || coveredInRange) continue;
+
+  problems++;
+  console.error(
+    `${name}: ${commits.length} commits change ${path}/src ${covering.length > 0 ? "after its newest changeset" : "and no changeset names it"}, the last one ${commits[0]}`,
+  );
+}
+if (problems > 0) {
+  console.error('Add or amend .changeset/<what-changed>.md ("npx changeset", or by hand): what changes for a user, then what to do.');
+}
+console.log(`${changesets.length} pending changesets, compared ${base === undefined ? "by the newest changeset of each package" : `since ${base.slice(0, 9)}`}`);
+process.exitCode = problems > 0 ? 1 : 0;

@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { root } from "../workspace/packages.mjs";
+
+const LIMIT_MS = 120_000;
+
+/** Options of a careful user: everything strict, and the libraries' own declarations checked too. */
+const compilerOptions = {
+  target: "ES2023",
+  lib: ["ES2023"],
+  module: "NodeNext",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  types: ["node"],
+  typeRoots: [join(root, "node_modules", "@types")],
+};
+
+/**
+ * Type checks the program in a folder that is an ES module package and holds what it imports, then runs it there.
+ * @param {string} folder
+ * @param {string} source TypeScript
+ * @returns {boolean} whether it has no type error, ends well and prints something
+ */
+export function checkProgram(folder, source) {
+  writeFileSync(join(folder, "program.ts"), source);
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  if (spawnSync(process.execPath, [tsc, "-p", folder], { stdio: "inherit" }).status !== 0) return false;
+
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
+  });
+  writeFileSync(join(folder, "program.js"), outputText);
+  const { status, stdout } = spawnSync(process.execPath, ["program.js"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    timeout: LIMIT_MS,
+  });
+  process.stdout.write(stdout);
+  if (status === null) console.error(`the program did not end within ${LIMIT_MS / 1000} s`);
+  if (stdout.trim() === "") console.error("the program printed nothing");
+  return status === 0 && stdout.trim() !== "";
+}

@@ -1,0 +1,37 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { fail } from "../workspace/fail.mjs";
+import { apps, root } from "../workspace/packages.mjs";
+import { turbo } from "../workspace/turbo.mjs";
+
+/** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
+
+/**
+ * @param {string | undefined} name
+ * @returns {WorkspacePackage}
+ */
+export function findApp(name) {
+  const all = apps();
+  const app = all.find(({ folder }) => folder === name);
+  if (app) return app;
+  const known = all.length > 0 ? all.map(({ folder }) => folder).join(", ") : "none in this checkout";
+  return fail(`app: ${name === undefined ? "no name given" : `no app is called "${name}"`}; apps: ${known}`, 2);
+}
+
+/**
+ * Builds the app with what it depends on, JavaScript only, and hands the process over to it.
+ * @param {WorkspacePackage} app
+ * @param {readonly string[]} flags
+ */
+export function runApp(app, flags) {
+  if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true })) fail(`app: ${app.folder} did not build, see above`);
+  const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], { stdio: "inherit" });
+  // Ctrl-C reaches the app by itself; this process must outlive it to pass on how it ended.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  child.on("error", (error) => fail(`app: ${app.folder} did not start: ${error.message}`));
+  child.on("exit", (code, signal) => {
+    process.exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+  });
+}

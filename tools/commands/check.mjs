@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fail } from "../workspace/fail.mjs";
+import { root } from "../workspace/packages.mjs";
+import { runStages } from "../workspace/stages.mjs";
+import { tool, turbo } from "../workspace/turbo.mjs";
+
+/** @param {string} name */
+const script = (name) =>
+  spawnSync(process.execPath, [join(root, "tools/checks", `${name}.mjs`)], { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+
+/** @type {Readonly<Record<string, () => boolean>>} */
+const checks = {
+  biome: () => tool("biome", ["check", "."]),
+  types: () => [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
+  knip: () => tool("knip", []),
+  exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
+  size: () => turbo(["build"], { filter: ["@mp/core"], quiet: true }) && tool("size-limit", []),
+  changeset: () => script("changeset"),
+  "errors-doc": () => script("errors-doc"),
+  layout: () => script("layout"),
+  links: () => script("links"),
+  pack: () => script("pack-install"),
+};
+
+/** Takes minutes and a registry, so it runs only where it is named. */
+const onRequest = new Set(["pack"]);
+
+/**
+ * @param {readonly string[]} names
+ * @returns {readonly string[]}
+ */
+export function findChecks(names) {
+  const unknown = names.filter((name) => !Object.hasOwn(checks, name));
+  if (unknown.length > 0) fail(`check: no check is called "${unknown[0]}"; checks: ${Object.keys(checks).join(", ")}`, 2);
+  return names.length > 0 ? names : Object.keys(checks).filter((name) => !onRequest.has(name));
+}
+
+/**
+ * @param {readonly string[]} names
+ * @returns {Promise<number>} exit code
+ */
+export function runChecks(names) {
+  return runStages(
+    "check",
+    names.map((name) => ({ name, run: () => checks[name]?.() ?? false })),
+  );
+}

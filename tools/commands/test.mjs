@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { apps, members, root } from "../workspace/packages.mjs";
+import { runStages } from "../workspace/stages.mjs";
+import { environment, turbo } from "../workspace/turbo.mjs";
+
+/** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
+
+/**
+ * What vitest's JSON reporter left behind; a package that left nothing, or whose files did not load, has failed.
+ * @param {WorkspacePackage} tested
+ */
+function countOf(tested) {
+  try {
+    const report = JSON.parse(readFileSync(join(root, tested.path, ".results", "test.json"), "utf8"));
+    const brokenFiles = report.testResults.filter(
+      (/** @type {{ status: string; assertionResults: unknown[] }} */ file) =>
+        file.status === "failed" && file.assertionResults.length === 0,
+    ).length;
+    const passed = report.numPassedTests;
+    const failed = report.numFailedTests + brokenFiles;
+    return { passed, failed: failed === 0 && !report.success ? 1 : failed };
+  } catch {
+    return { passed: 0, failed: 1 };
+  }
+}
+
+function testPackages() {
+  const tested = members().filter(({ manifest }) => manifest.scripts?.["test"] !== undefined);
+  for (const { path } of tested) rmSync(join(root, path, ".results"), { recursive: true, force: true });
+  const succeeded = turbo(["test"], { keepGoing: true });
+  const counts = tested.map(countOf);
+  const passed = counts.reduce((sum, count) => sum + count.passed, 0);
+  const failed = counts.reduce((sum, count) => sum + count.failed, 0);
+  return { passed, failed: failed === 0 && !succeeded ? 1 : failed };
+}
+
+/**
+ * Each app says in its own package.json, as the script `smoke`, how it is run at a small size.
+ * @param {WorkspacePackage} app
+ */
+function smoke(app) {
+  const { status } = spawnSync("pnpm", ["--silent", "run", "smoke"], {
+    cwd: join(root, app.path),
+    env: environment,
+    stdio: ["ignore", "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  return status === 0;
+}
+
+/** @returns {Promise<number>} exit code */
+export function runTests() {
+  return runStages("test", [
+    { name: "packages", run: testPackages },
+    ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
+    {
+      name: "README's program",
+      run: () => spawnSync(process.execPath, [join(root, "tools/checks/readme-program.mjs")], { stdio: ["ignore", "inherit", "inherit"] }).status === 0,
+    },
+  ]);
+}

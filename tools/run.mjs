@@ -1,0 +1,39 @@
+/**
+ * What the scripts of the root package.json call. From a fresh clone it needs Node and npm alone: it installs
+ * what the lockfile says where that is not done yet, builds what is stale, then runs.
+ *
+ *   node tools/run.mjs app <name> [flags]    run an app
+ *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
+ *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
+ */
+import { install, requireNode } from "./workspace/install.mjs";
+
+requireNode();
+const [command, ...rest] = process.argv.slice(2);
+
+// Imported late, so that a command line that cannot be served is refused before anything is installed.
+switch (command) {
+  case "app": {
+    const { findApp, runApp } = await import("./commands/app.mjs");
+    const app = findApp(rest[0]);
+    install();
+    runApp(app, rest.slice(1));
+    break;
+  }
+  case "test": {
+    install();
+    const { runTests } = await import("./commands/test.mjs");
+    process.exitCode = await runTests();
+    break;
+  }
+  case "check": {
+    const { findChecks, runChecks } = await import("./commands/check.mjs");
+    const checks = findChecks(rest);
+    install();
+    process.exitCode = await runChecks(checks);
+    break;
+  }
+  default:
+    console.error(`run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, test or check`);
+    process.exitCode = 2;
+}

@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { delimiter, join } from "node:path";
+import { fail } from "./fail.mjs";
+import { root } from "./packages.mjs";
+
+const bin = join(root, "node_modules", ".bin");
+
+/** Environment in which the workspace's own commands, and the pnpm that turbo asks for, are found first. */
+export const environment = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+  TURBO_TELEMETRY_DISABLED: "1",
+  TURBO_NO_UPDATE_NOTIFIER: "1",
+  DO_NOT_TRACK: "1",
+};
+
+/**
+ * Runs a turbo task. Two at a time: the machines this is made for have two cores.
+ * @param {readonly string[]} tasks
+ * @param {{ filter?: readonly string[]; quiet?: boolean; keepGoing?: boolean }} [options] `quiet` shows its output only where it fails
+ * @returns {boolean} whether everything succeeded
+ */
+export function turbo(tasks, { filter = [], quiet = false, keepGoing = false } = {}) {
+  const { status, error, stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      join(root, "node_modules", "turbo", "bin", "turbo"),
+      "run",
+      ...tasks,
+      ...filter.map((pattern) => `--filter=${pattern}`),
+      "--concurrency=2",
+      "--ui=stream",
+      "--log-order=grouped",
+      ...(quiet ? ["--output-logs=errors-only"] : []),
+      ...(keepGoing ? ["--continue"] : []),
+    ],
+    { cwd: root, env: environment, stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"], encoding: "utf8", maxBuffer: 2 ** 28 },
+  );
+  if (error) fail(`turbo did not start: ${error.message}`);
+  if (quiet && status !== 0) process.stderr.write(`${stdout}${stderr}`);
+  return status === 0;
+}
+
+/**
+ * Runs one of the workspace's commands (biome, knip, tsc …) from the root.
+ * @param {string} name
+ * @param {readonly string[]} args
+ * @returns {boolean} whether it succeeded
+ */
+export function tool(name, args) {
+  const { status, error } = spawnSync(join(bin, name), args, {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", "inherit", "inherit"],
+    shell: process.platform === "win32",
+  });
+  if (error) fail(`${name} did not start: ${error.message}`);
+  return status === 0;
+}
