@@ -34,6 +34,8 @@ switch (command) {
     break;
   }
   default:
-    console.error(`run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, test or check`);
+    console.error(
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, test or check`,
+    );
     process.exitCode = 2;
 }

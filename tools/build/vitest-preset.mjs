@@ -3,7 +3,8 @@ import { existsSync, readdirSync } from "node:fs";
 const typeTests = ["src/**/*.test-d.ts", "test/**/*.test-d.ts"];
 const hasTypeTests = ["src", "test"].some(
   (folder) =>
-    existsSync(folder) && readdirSync(folder, { recursive: true }).some((file) => String(file).endsWith(".test-d.ts")),
+    existsSync(folder) &&
+    readdirSync(folder, { recursive: true }).some((file) => String(file).endsWith(".test-d.ts")),
 );
 
 /**

@@ -31,8 +31,11 @@ function pendingChangesets() {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".md") && file !== "README.md")
     .map((file) => {
-      const [, head, text] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
-      const names = [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(([, name = ""]) => name);
+      const [, head, text] =
+        /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+      const names = [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(
+        ([, name = ""]) => name,
+      );
       if (names.length === 0) fail(`.changeset/${file}: names no package with patch, minor or major`);
       const unknown = names.find((name) => !known.has(name));
       if (unknown) fail(`.changeset/${file}: ${unknown} is not a public package of this workspace`);
@@ -44,7 +47,8 @@ function pendingChangesets() {
 /** Where the change under review began; undefined on main, where nothing tells. */
 function baseOfChange() {
   const given = process.argv[2];
-  if (given !== undefined) return tryGit("rev-parse", "--verify", `${given}^{commit}`) ?? fail(`changeset: no commit "${given}"`, 2);
+  if (given !== undefined)
+    return tryGit("rev-parse", "--verify", `${given}^{commit}`) ?? fail(`changeset: no commit "${given}"`, 2);
   const head = git("rev-parse", "HEAD");
   return ["origin/main", "main"]
     .map((main) => tryGit("merge-base", main, "HEAD"))
@@ -66,10 +70,20 @@ for (const { name, path } of publicLibraries()) {
 
   const sources = [`${path}/src`, `:(exclude)${path}/**/*.test.ts`, `:(exclude)${path}/**/*.test-d.ts`];
   const start = base ?? newestCover;
-  const commits = git("log", "--format=%h %s", "--no-merges", start === "" ? "HEAD" : `${start}..HEAD`, "--", ...sources)
+  const commits = git(
+    "log",
+    "--format=%h %s",
+    "--no-merges",
+    start === "" ? "HEAD" : `${start}..HEAD`,
+    "--",
+    ...sources,
+  )
     .split("\n")
     .filter(Boolean);
-  const coveredInRange = base !== undefined && covering.length > 0 && git("log", "--format=%h", `${base}..HEAD`, "--", ...covering) !== "";
+  const coveredInRange =
+    base !== undefined &&
+    covering.length > 0 &&
+    git("log", "--format=%h", `${base}..HEAD`, "--", ...covering) !== "";
   if (commits.length === 0 || coveredInRange) continue;
 
   problems++;
@@ -78,7 +92,11 @@ for (const { name, path } of publicLibraries()) {
   );
 }
 if (problems > 0) {
-  console.error('Add or amend .changeset/<what-changed>.md ("npx changeset", or by hand): what changes for a user, then what to do.');
+  console.error(
+    'Add or amend .changeset/<what-changed>.md ("npx changeset", or by hand): what changes for a user, then what to do.',
+  );
 }
-console.log(`${changesets.length} pending changesets, compared ${base === undefined ? "by the newest changeset of each package" : `since ${base.slice(0, 9)}`}`);
+console.log(
+  `${changesets.length} pending changesets, compared ${base === undefined ? "by the newest changeset of each package" : `since ${base.slice(0, 9)}`}`,
+);
 process.exitCode = problems > 0 ? 1 : 0;

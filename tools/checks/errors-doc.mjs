@@ -5,7 +5,9 @@ import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 
 const source = readFileSync(join(root, "packages/core/src/errors.ts"), "utf8");
-const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 } });
+const { outputText } = ts.transpileModule(source, {
+  compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+});
 /** @type {{ ERROR_CODES: readonly string[] }} */
 const { ERROR_CODES } = await import(`data:text/javascript,${encodeURIComponent(outputText)}`);
 
@@ -18,7 +20,8 @@ const problems = [
     .filter((section) => section.split("\n").slice(1).join(" ").trim().split(/\s+/).length < 15)
     .map((section) => `${section.split("\n")[0]} does not say what it means and what to do`),
 ];
-if (problems.length === 0 && documented.join() !== ERROR_CODES.join()) problems.push("sections are not in the order of ERROR_CODES");
+if (problems.length === 0 && documented.join() !== ERROR_CODES.join())
+  problems.push("sections are not in the order of ERROR_CODES");
 
 for (const problem of problems) console.error(`docs/errors.md: ${problem}`);
 console.log(`${ERROR_CODES.length} codes, ${documented.length} sections`);

@@ -19,7 +19,10 @@ const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
 
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
   .split("\n")
   .filter((file) => file !== "" && existsSync(join(root, file)));
 /** @param {string} file */
@@ -28,13 +31,16 @@ const lines = (file) => readFileSync(join(root, file), "utf8").trimEnd().split("
 const problems = [];
 
 for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
-  if (!KEBAB_CASE.test(basename(file)) && !file.endsWith("_pb.ts")) problems.push(`${file}: file names are kebab-case`);
+  if (!KEBAB_CASE.test(basename(file)) && !file.endsWith("_pb.ts"))
+    problems.push(`${file}: file names are kebab-case`);
   if (file.split("/").some((part) => GRAB_BAG.test(part.replace(/\..*$/, "")))) {
     problems.push(`${file}: name a file for its one concept, not for being a grab-bag`);
   }
   const isSource = !/\.(test|test-d)\.ts$/.test(file) && !MAY_BE_LONG.some((pattern) => pattern.test(file));
   if (isSource && lines(file) > MAX_SOURCE_LINES) {
-    problems.push(`${file}: ${lines(file)} lines, split it by concept (at most ${MAX_SOURCE_LINES}; tables end in -table.ts)`);
+    problems.push(
+      `${file}: ${lines(file)} lines, split it by concept (at most ${MAX_SOURCE_LINES}; tables end in -table.ts)`,
+    );
   }
 }
 
@@ -47,16 +53,19 @@ for (const { path } of libraries().filter(({ folder }) => folder.startsWith("bac
 for (const path of ["", ...[...libraries(), ...apps()].map((member) => `${member.path}/`)]) {
   const readme = `${path}README.md`;
   if (!files.includes(readme)) problems.push(`${readme} is missing`);
-  else if (lines(readme) > MAX_README_LINES) problems.push(`${readme}: ${lines(readme)} lines, at most ${MAX_README_LINES}`);
+  else if (lines(readme) > MAX_README_LINES)
+    problems.push(`${readme}: ${lines(readme)} lines, at most ${MAX_README_LINES}`);
 }
 
 for (const { path, manifest } of apps()) {
   if (manifest.private !== true) problems.push(`${path}/package.json: apps are private`);
-  if (!manifest.scripts?.["smoke"]) problems.push(`${path}/package.json: no script "smoke", which runs the app at a small size`);
+  if (!manifest.scripts?.["smoke"])
+    problems.push(`${path}/package.json: no script "smoke", which runs the app at a small size`);
 }
 for (const { path, manifest } of publicLibraries()) {
   if (manifest.type !== "module") problems.push(`${path}/package.json: "type" should be "module"`);
-  if (manifest.exports?.["./package.json"] === undefined) problems.push(`${path}/package.json: "exports" should hold ./package.json`);
+  if (manifest.exports?.["./package.json"] === undefined)
+    problems.push(`${path}/package.json: "exports" should hold ./package.json`);
   for (const field of /** @type {const} */ (["description", "license", "engines", "files", "version"])) {
     if (manifest[field] === undefined) problems.push(`${path}/package.json: "${field}" is missing`);
   }

@@ -19,7 +19,9 @@ const packages = publicLibraries();
 
 /** What npm and turbo tell their scripts about this workspace must not reach the user's project. */
 const userEnvironment = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD|TURBO_)/.test(name)),
+  Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD|TURBO_)/.test(name),
+  ),
 );
 
 /**
@@ -57,7 +59,10 @@ for (const { name, path } of packages) {
 // Once published, npm finds the packages that the named ones depend on by itself; tarballs have to be named.
 const named = new Set(installCommand.match(/@mp\/[\w-]+/g));
 const unnamed = packages.filter(({ name }) => !named.has(name)).map(({ name }) => tarballOf.get(name));
-const substituted = installCommand.replace(/@mp\/[\w-]+/g, (name) => tarballOf.get(name) ?? fail(`README.md: ${name} is not a public package`));
+const substituted = installCommand.replace(
+  /@mp\/[\w-]+/g,
+  (name) => tarballOf.get(name) ?? fail(`README.md: ${name} is not a public package`),
+);
 writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
 console.log(`${packages.length} packages packed; README: ${installCommand}`);
 if (!run("sh", ["-c", `${substituted} ${unnamed.join(" ")}`], { cwd: project, env: userEnvironment })) {
@@ -69,12 +74,18 @@ const lock = JSON.parse(readFileSync(join(project, "package-lock.json"), "utf8")
 const foreign = Object.entries(lock.packages).filter(
   ([path, { resolved }]) => /(^|\/)node_modules\/@mp\/[\w-]+$/.test(path) && !resolved?.startsWith("file:"),
 );
-for (const [path, { resolved }] of foreign) console.error(`${path} came from ${resolved}, not from this checkout`);
+for (const [path, { resolved }] of foreign)
+  console.error(`${path} came from ${resolved}, not from this checkout`);
 
 const loads = packages.map(({ name }) => {
-  const imported = run(process.execPath, ["--input-type=module", "-e", `await import("${name}")`], { cwd: project });
-  const required = run(process.execPath, ["--input-type=commonjs", "-e", `require("${name}")`], { cwd: project });
-  if (!imported || !required) console.error(`${name}: ${imported ? "require" : "import"} failed in the user's project`);
+  const imported = run(process.execPath, ["--input-type=module", "-e", `await import("${name}")`], {
+    cwd: project,
+  });
+  const required = run(process.execPath, ["--input-type=commonjs", "-e", `require("${name}")`], {
+    cwd: project,
+  });
+  if (!imported || !required)
+    console.error(`${name}: ${imported ? "require" : "import"} failed in the user's project`);
   return imported && required;
 });
 

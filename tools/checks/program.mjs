@@ -32,7 +32,11 @@ export function checkProgram(folder, source) {
   if (spawnSync(process.execPath, [tsc, "-p", folder], { stdio: "inherit" }).status !== 0) return false;
 
   const { outputText } = ts.transpileModule(source, {
-    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+    },
   });
   writeFileSync(join(folder, "program.js"), outputText);
   const { status, stdout } = spawnSync(process.execPath, ["program.js"], {

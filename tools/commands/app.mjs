@@ -16,7 +16,10 @@ export function findApp(name) {
   const app = all.find(({ folder }) => folder === name);
   if (app) return app;
   const known = all.length > 0 ? all.map(({ folder }) => folder).join(", ") : "none in this checkout";
-  return fail(`app: ${name === undefined ? "no name given" : `no app is called "${name}"`}; apps: ${known}`, 2);
+  return fail(
+    `app: ${name === undefined ? "no name given" : `no app is called "${name}"`}; apps: ${known}`,
+    2,
+  );
 }
 
 /**
@@ -25,8 +28,11 @@ export function findApp(name) {
  * @param {readonly string[]} flags
  */
 export function runApp(app, flags) {
-  if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true })) fail(`app: ${app.folder} did not build, see above`);
-  const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], { stdio: "inherit" });
+  if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true }))
+    fail(`app: ${app.folder} did not build, see above`);
+  const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], {
+    stdio: "inherit",
+  });
   // Ctrl-C reaches the app by itself; this process must outlive it to pass on how it ended.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));

@@ -7,12 +7,15 @@ import { tool, turbo } from "../workspace/turbo.mjs";
 
 /** @param {string} name */
 const script = (name) =>
-  spawnSync(process.execPath, [join(root, "tools/checks", `${name}.mjs`)], { stdio: ["ignore", "inherit", "inherit"] }).status === 0;
+  spawnSync(process.execPath, [join(root, "tools/checks", `${name}.mjs`)], {
+    stdio: ["ignore", "inherit", "inherit"],
+  }).status === 0;
 
 /** @type {Readonly<Record<string, () => boolean>>} */
 const checks = {
-  biome: () => tool("biome", ["check", "."]),
-  types: () => [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
+  biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
+  types: () =>
+    [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
   knip: () => tool("knip", []),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
   size: () => turbo(["build"], { filter: ["@mp/core"], quiet: true }) && tool("size-limit", []),
@@ -32,7 +35,8 @@ const onRequest = new Set(["pack"]);
  */
 export function findChecks(names) {
   const unknown = names.filter((name) => !Object.hasOwn(checks, name));
-  if (unknown.length > 0) fail(`check: no check is called "${unknown[0]}"; checks: ${Object.keys(checks).join(", ")}`, 2);
+  if (unknown.length > 0)
+    fail(`check: no check is called "${unknown[0]}"; checks: ${Object.keys(checks).join(", ")}`, 2);
   return names.length > 0 ? names : Object.keys(checks).filter((name) => !onRequest.has(name));
 }
 

@@ -57,7 +57,10 @@ export function runTests() {
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
     {
       name: "README's program",
-      run: () => spawnSync(process.execPath, [join(root, "tools/checks/readme-program.mjs")], { stdio: ["ignore", "inherit", "inherit"] }).status === 0,
+      run: () =>
+        spawnSync(process.execPath, [join(root, "tools/checks/readme-program.mjs")], {
+          stdio: ["ignore", "inherit", "inherit"],
+        }).status === 0,
     },
   ]);
 }

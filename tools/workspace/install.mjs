@@ -17,7 +17,8 @@ export function requireNode() {
   for (let i = 0; i < wanted.length; i++) {
     const difference = (given[i] ?? 0) - (wanted[i] ?? 0);
     if (difference > 0) return;
-    if (difference < 0) fail(`Node ${range} is needed, this is ${process.versions.node}: https://nodejs.org`, 2);
+    if (difference < 0)
+      fail(`Node ${range} is needed, this is ${process.versions.node}: https://nodejs.org`, 2);
   }
 }
 
@@ -47,7 +48,8 @@ const isInstalled = () =>
 export function install() {
   const [name, version] = (manifestAt(".").packageManager ?? "").split("@");
   if (name !== "pnpm" || !version) fail('package.json: "packageManager" should read "pnpm@<version>"');
-  if (!existsSync(lockfile)) fail("pnpm-lock.yaml is missing: restore it from git (git checkout pnpm-lock.yaml)");
+  if (!existsSync(lockfile))
+    fail("pnpm-lock.yaml is missing: restore it from git (git checkout pnpm-lock.yaml)");
   if (isInstalled()) return;
 
   console.error(`Installing dependencies with pnpm ${version}`);

@@ -34,7 +34,13 @@ export function turbo(tasks, { filter = [], quiet = false, keepGoing = false } =
       ...(quiet ? ["--output-logs=errors-only"] : []),
       ...(keepGoing ? ["--continue"] : []),
     ],
-    { cwd: root, env: environment, stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"], encoding: "utf8", maxBuffer: 2 ** 28 },
+    {
+      cwd: root,
+      env: environment,
+      stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"],
+      encoding: "utf8",
+      maxBuffer: 2 ** 28,
+    },
   );
   if (error) fail(`turbo did not start: ${error.message}`);
   if (quiet && status !== 0) process.stderr.write(`${stdout}${stderr}`);
