@@ -66,9 +66,8 @@ export class HeaderScanner {
 
   string(): string {
     this.#expect('"');
-    const plain = this.#plainText();
-    const pieces = this.#atQuote() ? [] : [plain];
-    let text = pieces.length === 0 ? plain : "";
+    const pieces = [this.#plainText()];
+    let text = "";
     while (!this.#atQuote()) {
       pieces.push(this.#escape(), this.#plainText());
       // Joined in batches: one concatenation a piece costs 32 bytes an escape, thousands of pieces cost little.
