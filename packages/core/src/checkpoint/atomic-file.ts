@@ -1,0 +1,88 @@
+// Replacing a file so that at every moment, a crash or power cut included, its path shows either the old content
+// or the new: write beside it, fsync, rename over it, fsync the directory.
+import { basename, dirname, join } from "node:path";
+import { MpError } from "../errors.js";
+import { type FileSystem, nodeFileSystem, type WritableFile } from "./file-system.js";
+import { ioError } from "./io-error.js";
+import { isStale, temporaryName } from "./temporary-name.js";
+
+export interface WriteOptions {
+  /** Aborting before the rename leaves the old file; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Bounds what is written after an abort, and stays below the 2 GiB that one system call writes at most. */
+const WRITE_BYTES = 64 * 2 ** 20;
+
+/**
+ * Replaces the file at `path` by the chunks' concatenation, or leaves it as it was. A symbolic link is followed,
+ * permissions of an existing file are kept, and what processes that died during earlier saves to this path left
+ * behind is removed. Chunks are read while the promise is pending and must not change before it settles. Of two
+ * concurrent writes to a path one wins, whole.
+ * @throws MP_IO with `details.errno`; `details.committed` is true when the new file is in place but its directory
+ * could not be made durable, and false when the old file is untouched
+ */
+export function writeFileAtomically(
+  path: string,
+  chunks: Iterable<Uint8Array>,
+  options: WriteOptions = {},
+): Promise<void> {
+  return writeFileAtomicallyOn(nodeFileSystem, path, chunks, options);
+}
+
+/** `writeFileAtomically` on a file system of the caller's. */
+export async function writeFileAtomicallyOn(
+  fileSystem: FileSystem,
+  path: string,
+  chunks: Iterable<Uint8Array>,
+  { signal }: WriteOptions = {},
+): Promise<void> {
+  signal?.throwIfAborted();
+  const fail = (error: unknown, committed: boolean): never => {
+    throw ioError(error, "writing", path, { committed });
+  };
+  const existing = await fileSystem.locate(path).catch((error: unknown) => fail(error, false));
+  const target = existing?.path ?? path;
+  const directory = dirname(target);
+  const temporary = join(directory, temporaryName(basename(target)));
+  await removeStale(fileSystem, directory, basename(target));
+  const file = await fileSystem.create(temporary).catch((error: unknown) => fail(error, false));
+  let isOpen = true;
+  try {
+    if (existing !== undefined) await file.chmod(existing.mode);
+    for (const chunk of chunks) await writeAll(file, chunk, signal);
+    await file.sync();
+    isOpen = false;
+    await file.close();
+    signal?.throwIfAborted();
+    await fileSystem.rename(temporary, target);
+  } catch (error) {
+    // The first failure is the one to report; what cannot be removed now, the next save removes.
+    if (isOpen) await file.close().catch(() => undefined);
+    await fileSystem.unlink(temporary).catch(() => undefined);
+    fail(error, false);
+  }
+  await fileSystem.syncDirectory(directory).catch((error: unknown) => fail(error, true));
+}
+
+async function writeAll(
+  file: WritableFile,
+  chunk: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let offset = 0; offset < chunk.length; ) {
+    signal?.throwIfAborted();
+    const { bytesWritten } = await file.write(chunk.subarray(offset, offset + WRITE_BYTES));
+    if (bytesWritten === 0) {
+      throw new MpError("MP_IO", "writing made no progress, the file system accepts no more bytes");
+    }
+    offset += bytesWritten;
+  }
+}
+
+/** Best effort: a directory that cannot be listed fails at the write itself, with a better message. */
+async function removeStale(fileSystem: FileSystem, directory: string, fileName: string): Promise<void> {
+  const names = await fileSystem.list(directory).catch(() => []);
+  const stale = names.filter((name) => isStale(name, fileName));
+  await Promise.allSettled(stale.map((name) => fileSystem.unlink(join(directory, name))));
+}

@@ -1,0 +1,64 @@
+import { open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
+
+/** An open file that is being written. */
+export interface WritableFile {
+  /** May write fewer bytes than asked for. */
+  write(bytes: Uint8Array): Promise<{ readonly bytesWritten: number }>;
+  chmod(mode: number): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What an atomic write needs of a file system; a seam for tests that inject failures and power cuts. */
+export interface FileSystem {
+  /** Fails when the file exists. */
+  create(path: string): Promise<WritableFile>;
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  list(directory: string): Promise<readonly string[]>;
+  /** Makes renames in the directory durable. */
+  syncDirectory(directory: string): Promise<void>;
+  /** Follows links; undefined when there is nothing at the path. */
+  locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
+}
+
+/** Errno of a failed system call, undefined for other errors. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
+}
+
+/** Some systems cannot open or fsync a directory at all (Windows, a few network mounts); that is no failure. */
+const directoriesDoNotSync = new Set(["EISDIR", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
+
+export const nodeFileSystem: FileSystem = {
+  async create(path: string): Promise<WritableFile> {
+    const handle = await open(path, "wx");
+    return {
+      write: (bytes) => handle.write(bytes),
+      chmod: (mode) => handle.chmod(mode),
+      sync: () => handle.sync(),
+      close: () => handle.close(),
+    };
+  },
+  rename: (from: string, to: string): Promise<void> => rename(from, to),
+  unlink: (path: string): Promise<void> => unlink(path),
+  list: (directory: string): Promise<readonly string[]> => readdir(directory),
+  async syncDirectory(directory: string): Promise<void> {
+    try {
+      const handle = await open(directory, "r");
+      await handle.sync().finally(() => handle.close());
+    } catch (error) {
+      if (!directoriesDoNotSync.has(errnoOf(error) ?? "")) throw error;
+    }
+  },
+  async locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
+    try {
+      const target = await realpath(path);
+      return { path: target, mode: (await stat(target)).mode & 0o7777 };
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  },
+};
