@@ -16,7 +16,7 @@ const checks = {
   biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
   types: () =>
     [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
-  knip: () => tool("knip", []),
+  knip: () => tool("knip", ["--no-config-hints"]),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
   size: () => turbo(["build"], { filter: ["@mp/core"], quiet: true }) && tool("size-limit", []),
   changeset: () => script("changeset"),

@@ -8,6 +8,7 @@ const bin = join(root, "node_modules", ".bin");
 /** Environment in which the workspace's own commands, and the pnpm that turbo asks for, are found first. */
 export const environment = {
   ...process.env,
+  ...(process.stdout.isTTY ? {} : { NO_COLOR: "1", FORCE_COLOR: "0" }),
   PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
   TURBO_TELEMETRY_DISABLED: "1",
   TURBO_NO_UPDATE_NOTIFIER: "1",
