@@ -1,0 +1,22 @@
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { ValueType } from "../graph/graph.js";
+
+/** An operand as a kernel sees it: its type, and the storage that the backend's author chose. */
+export interface KernelTensor<T> extends ValueType {
+  readonly data: T;
+}
+
+/**
+ * Computes one operator: storages of the outputs, in order, from operands, attributes and the outputs' types,
+ * all of which have been checked. Operands are read only. An output may be an operand's own storage (a reshape
+ * needs no copy): storages are counted by identity and released after their last use. Two outputs that are
+ * views of one buffer need two storage objects, and a `release` that knows it.
+ */
+export type Kernel<K extends Op, T> = (
+  inputs: readonly KernelTensor<T>[],
+  attributes: OpAttributes[K],
+  outputs: readonly ValueType[],
+) => readonly T[] | Promise<readonly T[]>;
+
+/** Kernels by operator; those left out are unsupported in the backend's manifest. */
+export type KernelTable<T> = { readonly [K in Op]?: Kernel<K, T> };

@@ -1,0 +1,21 @@
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { ValueType } from "../graph/graph.js";
+import type { Arithmetic } from "./arithmetic.js";
+import type { Operand, Store } from "./store.js";
+
+/** The meaning of one op: stores of its outputs from its operands. Operands are never written to. */
+export type ReferenceKernel<K extends Op> = (
+  inputs: readonly Operand[],
+  attributes: OpAttributes[K],
+  outputs: readonly ValueType[],
+  arithmetic: Arithmetic,
+) => readonly Store[];
+
+export type ReferenceTable<O extends Op> = { readonly [K in O]: ReferenceKernel<K> };
+
+/** The type of the output at that place. */
+export function outputType(outputs: readonly ValueType[], index = 0): ValueType {
+  const type = outputs[index];
+  if (type === undefined) throw new Error(`internal: output ${index} is missing`);
+  return type;
+}

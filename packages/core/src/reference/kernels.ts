@@ -1,0 +1,32 @@
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { ValueType } from "../graph/graph.js";
+import type { Arithmetic } from "./arithmetic.js";
+import type { ReferenceTable } from "./kernel.js";
+import { elementwiseKernels } from "./kernels/elementwise.js";
+import { matrixKernels } from "./kernels/matrix.js";
+import { movementKernels } from "./kernels/movement.js";
+import { normalizationKernels } from "./kernels/normalization.js";
+import { reduceKernels } from "./kernels/reduce.js";
+import { sourceKernels } from "./kernels/source.js";
+import type { Operand, Store } from "./store.js";
+
+/** The meaning of every op. An engine that gives other bits in exact arithmetic says so in its manifest. */
+export const referenceKernels: ReferenceTable<Op> = {
+  ...elementwiseKernels,
+  ...matrixKernels,
+  ...reduceKernels,
+  ...normalizationKernels,
+  ...movementKernels,
+  ...sourceKernels,
+};
+
+/** Computes one node. @throws MP_OUT_OF_RANGE for an index, label or divisor that the op has no value for */
+export function runKernel<K extends Op>(
+  op: K,
+  inputs: readonly Operand[],
+  attributes: OpAttributes[K],
+  outputs: readonly ValueType[],
+  arithmetic: Arithmetic,
+): readonly Store[] {
+  return referenceKernels[op](inputs, attributes, outputs, arithmetic);
+}

@@ -1,0 +1,81 @@
+import { type DType, isFloat } from "../../dtype.js";
+import type { Arithmetic } from "../arithmetic.js";
+import { outputType, type ReferenceKernel } from "../kernel.js";
+import { type BigStore, type FloatStore, isBig, type NumberStore, operand, type Store } from "../store.js";
+
+/**
+ * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has none). Integer to
+ * float rounds once from the integer. Integer to integer keeps the low bits. Float to integer truncates toward
+ * zero. Anything to bool asks whether it is not zero, and NaN is not. A float outside the integer's range, and NaN,
+ * have no specified value: here the smallest i32 or i64, as x64 hardware gives, and for u8 and u64 the low bits of
+ * those; no test depends on it.
+ */
+export const castKernel: ReferenceKernel<"Cast"> = (inputs, { to }, outputs, arithmetic) => {
+  const x = operand(inputs, 0);
+  if (x.dtype === to) return [x.data];
+  const out = arithmetic.allocate(outputType(outputs).dtype, x.data.length);
+  if (isBig(x.data)) fromBig(x.data, to, out, arithmetic);
+  else if (isBig(out)) toBig(x.data, isFloat(x.dtype), out);
+  else fromNumber(x.data, x.dtype, to, out, arithmetic);
+  return [out];
+};
+
+function fromNumber(
+  from: NumberStore,
+  dtype: DType,
+  to: DType,
+  out: NumberStore,
+  { value, round }: Arithmetic,
+): void {
+  if (to === "bool") {
+    for (let i = 0; i < out.length; i++) out[i] = from[i] === 0 ? 0 : 1;
+  } else if (isFloat(to) && isFloat(dtype)) {
+    out.set(from);
+    round(to, out as FloatStore);
+  } else if (isFloat(to)) {
+    for (let i = 0; i < out.length; i++) out[i] = value(to, from[i] as number);
+  } else if (isFloat(dtype)) {
+    for (let i = 0; i < out.length; i++) out[i] = truncate(from[i] as number);
+  } else {
+    // i32, u8 and bool among each other: writing to the store keeps the low bits.
+    out.set(from);
+  }
+}
+
+const MIN_I32 = -(2 ** 31);
+const MIN_I64 = -(2n ** 63n);
+
+function truncate(x: number): number {
+  return x > MIN_I32 - 1 && x < 2 ** 31 ? Math.trunc(x) : MIN_I32;
+}
+
+function toBig(from: NumberStore, fromFloat: boolean, out: BigStore): void {
+  for (let i = 0; i < out.length; i++) {
+    const x = from[i] as number;
+    const inRange = !fromFloat || (x >= -(2 ** 63) && x < 2 ** 64);
+    out[i] = inRange ? BigInt(Math.trunc(x)) : MIN_I64;
+  }
+}
+
+function fromBig(from: BigStore, to: DType, out: Store, { value }: Arithmetic): void {
+  if (isBig(out)) {
+    for (let i = 0; i < out.length; i++) out[i] = from[i] as bigint;
+  } else if (to === "bool") {
+    for (let i = 0; i < out.length; i++) out[i] = from[i] === 0n ? 0 : 1;
+  } else if (isFloat(to)) {
+    for (let i = 0; i < out.length; i++) out[i] = value(to, numberOf(from[i] as bigint));
+  } else {
+    for (let i = 0; i < out.length; i++) out[i] = Number(BigInt.asIntN(32, from[i] as bigint));
+  }
+}
+
+/**
+ * A double that rounds to any narrower format as the integer itself would: beyond 2^53 the dropped bits are kept
+ * as one sticky bit, so that the second rounding cannot mistake the first's result for a tie.
+ */
+function numberOf(x: bigint): number {
+  const near = Number(x);
+  if (Math.abs(near) < 2 ** 53) return near;
+  const dropped = (x & 0xfffn) === 0n ? 0n : 1n;
+  return Number((x >> 12n) | dropped) * 2 ** 12;
+}

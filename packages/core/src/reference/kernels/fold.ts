@@ -1,0 +1,54 @@
+import { reducedShape } from "../../graph/infer/reduce.js";
+import type { Shape } from "../../shape.js";
+import { stridesOf } from "../../shape.js";
+import type { BigStore, NumberStore } from "../store.js";
+import { forEachRun } from "../strided.js";
+
+/** Strides by which the place in a reduced result moves along the axes of what is reduced. */
+function resultStrides(shape: Shape, axes: readonly number[]): number[] {
+  const kept = stridesOf(reducedShape(shape, axes, true));
+  return shape.map((_, axis) => (axes.includes(axis) ? 0 : (kept[axis] as number)));
+}
+
+/**
+ * sums[place] = step(sums[place], x) over all elements in row-major order. Each intermediate is stored, and so
+ * rounded to what `sums` holds.
+ */
+export function fold(
+  x: NumberStore,
+  shape: Shape,
+  axes: readonly number[],
+  sums: NumberStore,
+  step: (sum: number, x: number, place: number) => number,
+): void {
+  forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
+    for (let k = 0, place = start; k < length; k++, place += move) {
+      sums[place] = step(sums[place] as number, x[at + k] as number, place);
+    }
+  });
+}
+
+/** `fold` with addition, written out: sums are most of what is folded. */
+export function foldSum(x: NumberStore, shape: Shape, axes: readonly number[], sums: NumberStore): void {
+  forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
+    const end = at + length;
+    for (let k = at, place = start; k < end; k++, place += move) {
+      sums[place] = (sums[place] as number) + (x[k] as number);
+    }
+  });
+}
+
+export function foldBig(
+  x: BigStore,
+  shape: Shape,
+  axes: readonly number[],
+  sums: BigStore,
+  step: (sum: bigint, x: bigint) => bigint,
+): void {
+  forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
+    for (let k = 0; k < length; k++) {
+      const place = start + k * move;
+      sums[place] = step(sums[place] as bigint, x[at + k] as bigint);
+    }
+  });
+}

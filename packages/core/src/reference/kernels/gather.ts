@@ -1,0 +1,110 @@
+import { stridesOf } from "../../shape.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { elementsOf, indicesOf, operand } from "../store.js";
+import { sizeOf, viewOfAxis } from "../strided.js";
+import { resolveIndex } from "./index-range.js";
+
+export const gatherKernels: ReferenceTable<"Gather" | "GatherElements" | "GatherND" | "OneHot"> = {
+  Gather: (inputs, { axis }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const indices = indicesOf(operand(inputs, 1));
+    const { outer, size, inner } = viewOfAxis(x.shape, axis);
+    const out = arithmetic.allocate(x.dtype, sizeOf(outputType(outputs).shape));
+    const from = elementsOf(x.data);
+    const to = elementsOf(out);
+    const rows = Array.from(indices, (index) => resolveIndex("Gather", index, size, axis));
+    let place = 0;
+    for (let block = 0; block < outer; block++) {
+      for (const row of rows) {
+        const start = (block * size + row) * inner;
+        to.set(from.subarray(start, start + inner), place);
+        place += inner;
+      }
+    }
+    return [out];
+  },
+
+  /** out[i][j] = x[i][index[i][j]] along axis 1, and so for any axis; other axes of `indices` may be shorter. */
+  GatherElements: (inputs, { axis }, _, arithmetic) => {
+    const x = operand(inputs, 0);
+    const indices = operand(inputs, 1);
+    const out = arithmetic.allocate(x.dtype, indices.data.length);
+    const places = elementPlaces("GatherElements", x.shape, indices.shape, indicesOf(indices), axis);
+    const from = elementsOf(x.data);
+    const to = elementsOf(out);
+    for (let at = 0; at < to.length; at++) to[at] = from[places[at] as number] as number;
+    return [out];
+  },
+
+  GatherND: (inputs, { batchDims }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const indices = operand(inputs, 1);
+    const out = arithmetic.allocate(x.dtype, sizeOf(outputType(outputs).shape));
+    const { starts, block } = blockPlaces("GatherND", x.shape, indices.shape, indicesOf(indices), batchDims);
+    starts.forEach((start, at) => {
+      elementsOf(out).set(elementsOf(x.data).subarray(start, start + block), at * block);
+    });
+    return [out];
+  },
+
+  OneHot: (inputs, { axis, depth, dtype }, outputs, arithmetic) => {
+    const indices = indicesOf(operand(inputs, 0));
+    const { shape } = outputType(outputs);
+    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const { inner } = viewOfAxis(shape, axis);
+    indices.forEach((given, at) => {
+      const index = given < 0 ? given + depth : given;
+      if (index < 0 || index >= depth) return;
+      out[(Math.floor(at / inner) * depth + index) * inner + (at % inner)] = 1;
+    });
+    return [out];
+  },
+};
+
+/** For each place of `indices`, in row-major order, the element of `shape` that it names along the axis. */
+export function elementPlaces(
+  op: "GatherElements" | "ScatterElements",
+  shape: readonly number[],
+  indexShape: readonly number[],
+  indices: Int32Array,
+  axis: number,
+): number[] {
+  const strides = stridesOf(shape);
+  const own = stridesOf(indexShape);
+  return Array.from(indices, (index, at) => {
+    let place = 0;
+    let rest = at;
+    for (let k = 0; k < shape.length; k++) {
+      const stride = own[k] as number;
+      const coordinate = Math.floor(rest / stride);
+      rest -= coordinate * stride;
+      const along = k === axis ? index : coordinate;
+      place += resolveIndex(op, along, shape[k] as number, k) * (strides[k] as number);
+    }
+    return place;
+  });
+}
+
+/** Where the blocks start that rows of `indices` name, and how long each is. */
+export function blockPlaces(
+  op: "GatherND" | "ScatterND",
+  shape: readonly number[],
+  indexShape: readonly number[],
+  indices: Int32Array,
+  batchDims: number,
+): { readonly starts: readonly number[]; readonly block: number } {
+  const depth = indexShape.at(-1) as number;
+  const strides = stridesOf(shape);
+  const batchSize = sizeOf(indexShape.slice(batchDims, -1));
+  const batchStride = sizeOf(shape.slice(batchDims));
+  const starts = Array.from({ length: indices.length / depth }, (_, row) => {
+    let start = Math.floor(row / batchSize) * batchStride;
+    for (let k = 0; k < depth; k++) {
+      const axis = batchDims + k;
+      const index = resolveIndex(op, indices[row * depth + k] as number, shape[axis] as number, axis);
+      start += index * (strides[axis] as number);
+    }
+    return start;
+  });
+  return { starts, block: sizeOf(shape.slice(batchDims + depth)) };
+}

@@ -1,0 +1,12 @@
+import { MpError } from "../../errors.js";
+import type { Op } from "../../graph/attributes.js";
+
+/** 0 … size-1 of an index that may count from the end. @throws MP_OUT_OF_RANGE naming index and axis */
+export function resolveIndex(op: Op, index: number, size: number, axis: number): number {
+  if (index >= -size && index < size) return index < 0 ? index + size : index;
+  throw new MpError(
+    "MP_OUT_OF_RANGE",
+    `${op}: index ${index} is outside axis ${axis} of ${size}, use ${-size} … ${size - 1}`,
+    { details: { op, index, axis, size } },
+  );
+}

@@ -1,0 +1,61 @@
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { floatsOf, operand } from "../store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { type MatrixView, multiply } from "./multiply.js";
+
+/** Products and sums in f32 whatever the dtype, terms in order, one rounding to the dtype at the end. */
+export const matrixKernels: ReferenceTable<"MatMul" | "Gemm"> = {
+  MatMul: (inputs, _, outputs, arithmetic) => {
+    const a = operand(inputs, 0);
+    const b = operand(inputs, 1);
+    const { dtype, shape } = outputType(outputs);
+    const left = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
+    const right = b.shape.length === 1 ? [...b.shape, 1] : b.shape;
+    const [m, k] = left.slice(-2) as [number, number];
+    const n = right.at(-1) as number;
+    const vectors = (a.shape.length === 1 ? 1 : 0) + (b.shape.length === 1 ? 1 : 0);
+    const batch = shape.slice(0, shape.length - (2 - vectors));
+    const out = arithmetic.floats(sizeOf(shape));
+    const strides = [left, right].map((whole) => broadcastStrides(whole.slice(0, -2), batch));
+    forEachRun(batch, strides, ([i = 0, j = 0], [di = 0, dj = 0], length, at) => {
+      for (let item = 0; item < length; item++) {
+        const x: MatrixView = { data: floatsOf(a), start: (i + item * di) * m * k, row: k, column: 1 };
+        const y: MatrixView = { data: floatsOf(b), start: (j + item * dj) * k * n, row: n, column: 1 };
+        multiply(out, (at + item) * m * n, x, y, m, k, n);
+      }
+    });
+    return [arithmetic.round(dtype, out)];
+  },
+
+  Gemm: (inputs, { transA, transB, alpha, beta }, outputs, arithmetic) => {
+    const a = operand(inputs, 0);
+    const b = operand(inputs, 1);
+    const { dtype, shape } = outputType(outputs);
+    const [m, n] = shape as [number, number];
+    const k = a.shape[transA ? 0 : 1] as number;
+    const out = arithmetic.floats(m * n);
+    const view = (data: MatrixView["data"], width: number, transposed: boolean): MatrixView => ({
+      data,
+      start: 0,
+      row: transposed ? 1 : width,
+      column: transposed ? width : 1,
+    });
+    const x = view(floatsOf(a), a.shape[1] as number, transA);
+    const y = view(floatsOf(b), b.shape[1] as number, transB);
+    multiply(out, 0, x, y, m, k, n);
+    const product = arithmetic.attribute(alpha);
+    if (product !== 1) for (let at = 0; at < out.length; at++) out[at] = product * (out[at] as number);
+    const c = inputs[2];
+    if (c !== undefined) {
+      const scale = arithmetic.attribute(beta);
+      const bias = floatsOf(c);
+      const strides = [broadcastStrides(c.shape, shape)];
+      forEachRun(shape, strides, ([start = 0], [step = 0], length, at) => {
+        for (let i = 0; i < length; i++) {
+          out[at + i] = (out[at + i] as number) + scale * (bias[start + i * step] as number);
+        }
+      });
+    }
+    return [arithmetic.round(dtype, out)];
+  },
+};

@@ -1,0 +1,6 @@
+import { gatherKernels } from "./gather.js";
+import { rearrangeKernels } from "./rearrange.js";
+import { scatterKernels } from "./scatter.js";
+
+/** Movement never rounds; only the scatters that accumulate compute. */
+export const movementKernels = { ...rearrangeKernels, ...gatherKernels, ...scatterKernels };

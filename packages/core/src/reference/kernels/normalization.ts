@@ -1,0 +1,107 @@
+// These compute in f32 inside, whatever the dtype, every intermediate rounded to f32, and round their results once.
+// ONNX's function bodies round the normalised values to x's dtype before scale and bias; here, as in the engines'
+// own kernels, they are not.
+import type { Arithmetic } from "../arithmetic.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { type FloatStore, floatsOf, type Operand, operand } from "../store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { crossEntropyKernel, likelihoodKernel } from "./likelihood.js";
+import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
+
+/** y = y · part, or y + part, for a part that broadcasts over the normalised axes of each row. */
+function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: number, add: boolean): void {
+  if (part === undefined) return;
+  const data = floatsOf(part);
+  const normalized = x.shape.slice(axis);
+  const strides = broadcastStrides(part.shape, normalized);
+  forEachRun(
+    x.shape,
+    [[...x.shape.slice(0, axis).fill(0), ...strides]],
+    ([from = 0], [step = 0], length, at) => {
+      for (let k = 0; k < length; k++) {
+        const own = y[at + k] as number;
+        const other = data[from + k * step] as number;
+        y[at + k] = add ? own + other : own * other;
+      }
+    },
+  );
+}
+
+/** Σ f(x) / count over each row. */
+function rowMeans(
+  x: FloatStore,
+  rows: number,
+  f: (value: number, row: number) => number,
+  arithmetic: Arithmetic,
+): FloatStore {
+  const means = arithmetic.floats(rows);
+  const width = x.length / rows;
+  for (let row = 0; row < rows; row++) {
+    for (let k = row * width; k < (row + 1) * width; k++) {
+      means[row] = (means[row] as number) + f(x[k] as number, row);
+    }
+    means[row] = (means[row] as number) / width;
+  }
+  return means;
+}
+
+/** 1 / √(variance + ε), in place. */
+function inverseDeviation(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
+  const small = arithmetic.attribute(epsilon);
+  for (let row = 0; row < variance.length; row++) {
+    variance[row] = (variance[row] as number) + small;
+    variance[row] = Math.sqrt(variance[row] as number);
+    variance[row] = 1 / (variance[row] as number);
+  }
+  return variance;
+}
+
+export const normalizationKernels: ReferenceTable<
+  | "Softmax"
+  | "LogSoftmax"
+  | "SoftmaxCrossEntropyLoss"
+  | "NegativeLogLikelihoodLoss"
+  | "LayerNormalization"
+  | "RMSNormalization" // biome-ignore format: one list
+> = {
+  Softmax: softmaxKernel,
+  LogSoftmax: logSoftmaxKernel,
+  SoftmaxCrossEntropyLoss: crossEntropyKernel,
+  NegativeLogLikelihoodLoss: likelihoodKernel,
+
+  /** The variance from squared differences, not from the difference of squares. */
+  LayerNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const data = floatsOf(x);
+    const rows = sizeOf(x.shape.slice(0, axis));
+    const width = data.length / rows;
+    const means = rowMeans(data, rows, (value) => value, arithmetic);
+    const y = arithmetic.floats(data.length);
+    for (let at = 0; at < y.length; at++) {
+      y[at] = (data[at] as number) - (means[Math.floor(at / width)] as number);
+    }
+    const variance = rowMeans(y, rows, (value) => value * value, arithmetic);
+    const inverse = inverseDeviation(variance, epsilon, arithmetic);
+    for (let at = 0; at < y.length; at++) {
+      y[at] = (y[at] as number) * (inverse[Math.floor(at / width)] as number);
+    }
+    applyPart(y, x, operand(inputs, 1), axis, false);
+    applyPart(y, x, inputs[2], axis, true);
+    return [arithmetic.round(outputType(outputs).dtype, y), means, inverse];
+  },
+
+  RMSNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const data = floatsOf(x);
+    const rows = sizeOf(x.shape.slice(0, axis));
+    const width = data.length / rows;
+    const squares = rowMeans(data, rows, (value) => value * value, arithmetic);
+    const inverse = inverseDeviation(squares, epsilon, arithmetic);
+    const y = arithmetic.floats(data.length);
+    for (let at = 0; at < y.length; at++) {
+      y[at] = (data[at] as number) * (inverse[Math.floor(at / width)] as number);
+    }
+    applyPart(y, x, operand(inputs, 1), axis, false);
+    return [arithmetic.round(outputType(outputs).dtype, y)];
+  },
+};

@@ -1,0 +1,116 @@
+// Reductions run over elements in row-major order. Floats of any dtype accumulate in f32, each partial result
+// rounded, and the last is rounded to the dtype; integers wrap. NaN comes through every one of them.
+import type { DType } from "../../dtype.js";
+import type { Op } from "../../graph/attributes.js";
+import { greatestBig, leastBig } from "../big-integers.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
+import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../store.js";
+import { sizeOf } from "../strided.js";
+import { searchKernels } from "./arg.js";
+import { cumSumKernel } from "./cum-sum.js";
+import { fold, foldBig, foldSum } from "./fold.js";
+
+type Extreme = "least" | "greatest";
+
+/** Where a maximum of integers starts, and a minimum. */
+const numberLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, number>>>>> = {
+  i32: { least: -(2 ** 31), greatest: 2 ** 31 - 1 },
+  u8: { least: 0, greatest: 255 },
+};
+const bigLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, bigint>>>>> = {
+  i64: { least: -(2n ** 63n), greatest: 2n ** 63n - 1n },
+  u64: { least: 0n, greatest: 2n ** 64n - 1n },
+};
+
+interface FoldRule {
+  /** What the result of no elements is; an extreme stands for the dtype's own. */
+  readonly start: number | Extreme;
+  readonly step: (sum: number, x: number) => number;
+  readonly integer?: (sum: number, x: number) => number;
+  readonly big?: (sum: bigint, x: bigint) => bigint;
+  /** Applied to each sum of `count` elements. */
+  readonly finish?: (sum: number, count: number) => number;
+}
+
+type ReduceOp = Extract<Op, `Reduce${string}`>;
+type ReduceKernel = ReferenceKernel<ReduceOp>;
+
+const add = (sum: number, x: number): number => sum + x;
+
+function startOf(start: number | Extreme, dtype: DType): number {
+  if (typeof start === "number") return start;
+  return (
+    numberLimits[dtype]?.[start] ?? (start === "least" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
+  );
+}
+
+function reduce(rule: FoldRule): ReduceKernel {
+  return (inputs, { axes }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const { dtype, shape } = outputType(outputs);
+    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    if (isBig(x.data)) {
+      const { start, big } = rule;
+      if (big === undefined) throw new Error(`internal: no 64-bit form for ${dtype}`);
+      const first = typeof start === "number" ? BigInt(start) : (bigLimits[dtype]?.[start] as bigint);
+      (out as BigStore).fill(first);
+      foldBig(x.data, x.shape, axes, out as BigStore, big);
+      return [out];
+    }
+    const sums = out as NumberStore;
+    sums.fill(startOf(rule.start, dtype));
+    const isInteger = dtype === "i32" || dtype === "u8";
+    const step = isInteger ? (rule.integer ?? rule.step) : rule.step;
+    if (step === add) foldSum(x.data, x.shape, axes, sums);
+    else fold(x.data, x.shape, axes, sums, step);
+    const { finish } = rule;
+    if (finish !== undefined) {
+      const count = sizeOf(axes.map((axis) => x.shape[axis] as number));
+      for (let place = 0; place < sums.length; place++) sums[place] = finish(sums[place] as number, count);
+    }
+    return [arithmetic.round(dtype, out)];
+  };
+}
+
+/** log Σ exp(x), taken relative to the maximum where that is finite, so that nothing overflows on the way. */
+const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs, arithmetic) => {
+  const x = operand(inputs, 0);
+  const { dtype, shape } = outputType(outputs);
+  const most = arithmetic.floats(sizeOf(shape)).fill(Number.NEGATIVE_INFINITY);
+  fold(floatsOf(x), x.shape, axes, most, Math.max);
+  for (let place = 0; place < most.length; place++) {
+    if (!Number.isFinite(most[place])) most[place] = 0;
+  }
+  const sums = arithmetic.floats(most.length);
+  fold(
+    floatsOf(x),
+    x.shape,
+    axes,
+    sums,
+    (sum, value, place) => sum + Math.exp(value - (most[place] as number)),
+  );
+  for (let place = 0; place < sums.length; place++) {
+    sums[place] = (most[place] as number) + Math.log(sums[place] as number);
+  }
+  return [arithmetic.round(dtype, sums)];
+};
+
+export const reduceKernels: ReferenceTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+  ReduceSum: reduce({ start: 0, step: add, big: (sum, x) => sum + x }),
+  ReduceMean: reduce({ start: 0, step: add, finish: (sum, count) => sum / count }),
+  ReduceMax: reduce({ start: "least", step: Math.max, big: greatestBig }),
+  ReduceMin: reduce({ start: "greatest", step: Math.min, big: leastBig }),
+  ReduceProd: reduce({
+    start: 1,
+    step: (product, x) => product * x,
+    integer: Math.imul,
+    big: (product, x) => product * x,
+  }),
+  ReduceL1: reduce({ start: 0, step: (sum, x) => sum + Math.abs(x) }),
+  ReduceL2: reduce({ start: 0, step: (sum, x) => sum + x * x, finish: Math.sqrt }),
+  ReduceLogSum: reduce({ start: 0, step: add, finish: Math.log }),
+  ReduceLogSumExp: logSumExp,
+  ReduceSumSquare: reduce({ start: 0, step: (sum, x) => sum + x * x }),
+  ...searchKernels,
+  CumSum: cumSumKernel,
+};

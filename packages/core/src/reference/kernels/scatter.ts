@@ -1,0 +1,101 @@
+// Updates are applied in row-major order, so that a later one wins where reduction is "none" and an index repeats
+// (ONNX leaves that open). Floats meet in f32 and are rounded to the dtype once all updates are in.
+import type { DType } from "../../dtype.js";
+import type { ScatterReduction } from "../../graph/attributes.js";
+import { greatestBig, leastBig } from "../big-integers.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import {
+  type BigStore,
+  copyOf,
+  elementsOf,
+  indicesOf,
+  isBig,
+  type NumberStore,
+  operand,
+  type Store,
+} from "../store.js";
+import { blockPlaces, elementPlaces } from "./gather.js";
+
+type Combine<N> = (old: N, update: N) => N;
+
+const numbers: Readonly<Record<ScatterReduction, Combine<number>>> = {
+  none: (_, update) => update,
+  add: (old, update) => old + update,
+  mul: (old, update) => old * update,
+  max: Math.max,
+  min: Math.min,
+};
+
+const bigs: Readonly<Record<ScatterReduction, Combine<bigint>>> = {
+  none: (_, update) => update,
+  add: (old, update) => old + update,
+  mul: (old, update) => old * update,
+  max: greatestBig,
+  min: leastBig,
+};
+
+function combine(reduction: ScatterReduction, dtype: DType): Combine<number> {
+  return reduction === "mul" && (dtype === "i32" || dtype === "u8") ? Math.imul : numbers[reduction];
+}
+
+/** Applies `block` consecutive updates at each start. */
+function scatter(
+  out: Store,
+  starts: readonly number[],
+  block: number,
+  updates: Store,
+  reduction: ScatterReduction,
+  dtype: DType,
+): void {
+  if (isBig(out)) {
+    each(out, starts, block, updates as BigStore, bigs[reduction]);
+  } else if (reduction === "add" && block > 1) {
+    addBlocks(out, starts, block, updates as NumberStore);
+  } else {
+    each(out, starts, block, updates as NumberStore, combine(reduction, dtype));
+  }
+}
+
+function each<N extends number | bigint>(
+  out: Store,
+  starts: readonly number[],
+  block: number,
+  updates: Store,
+  f: Combine<N>,
+): void {
+  const to = elementsOf(out) as unknown as N[];
+  const from = elementsOf(updates) as unknown as N[];
+  starts.forEach((start, row) => {
+    for (let k = 0; k < block; k++) to[start + k] = f(to[start + k] as N, from[row * block + k] as N);
+  });
+}
+
+function addBlocks(out: NumberStore, starts: readonly number[], block: number, updates: NumberStore): void {
+  for (let row = 0; row < starts.length; row++) {
+    const start = starts[row] as number;
+    for (let k = 0; k < block; k++) {
+      out[start + k] = (out[start + k] as number) + (updates[row * block + k] as number);
+    }
+  }
+}
+
+export const scatterKernels: ReferenceTable<"ScatterElements" | "ScatterND"> = {
+  ScatterElements: (inputs, { axis, reduction }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const indices = operand(inputs, 1);
+    const { dtype } = outputType(outputs);
+    const places = elementPlaces("ScatterElements", x.shape, indices.shape, indicesOf(indices), axis);
+    const out = copyOf(x.data);
+    scatter(out, places, 1, operand(inputs, 2).data, reduction, dtype);
+    return [arithmetic.round(dtype, out)];
+  },
+  ScatterND: (inputs, { reduction }, outputs, arithmetic) => {
+    const x = operand(inputs, 0);
+    const indices = operand(inputs, 1);
+    const { dtype } = outputType(outputs);
+    const { starts, block } = blockPlaces("ScatterND", x.shape, indices.shape, indicesOf(indices), 0);
+    const out = copyOf(x.data);
+    scatter(out, starts, block, operand(inputs, 2).data, reduction, dtype);
+    return [arithmetic.round(dtype, out)];
+  },
+};

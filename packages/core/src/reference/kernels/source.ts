@@ -1,0 +1,32 @@
+import { isFloat } from "../../dtype.js";
+import { fromHost } from "../host.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { randomBits } from "../random-bits.js";
+import { type BigStore, isBig, operand } from "../store.js";
+import { sizeOf } from "../strided.js";
+
+export const sourceKernels: ReferenceTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+  /** In f64 arithmetic a literal is the number the user wrote, not its rounding. */
+  Constant: (_, { value, literal }, __, arithmetic) => {
+    if (literal !== undefined && arithmetic.mode === "f64" && isFloat(value.dtype)) {
+      return [new Float64Array(sizeOf(value.shape)).fill(literal)];
+    }
+    return [fromHost(value, arithmetic)];
+  },
+  /** start + i · delta in doubles, rounded once; in integer dtypes truncated toward zero. */
+  Range: (_, { start, delta }, outputs, arithmetic) => {
+    const { dtype, shape } = outputType(outputs);
+    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    for (let i = 0; i < out.length; i++) {
+      const x = start + i * delta;
+      if (isBig(out)) (out as BigStore)[i] = BigInt(Math.trunc(x));
+      else out[i] = arithmetic.value(dtype, isFloat(dtype) ? x : Math.trunc(x));
+    }
+    return [out];
+  },
+  RandomBits: (inputs, { key, shape }) => {
+    const counter = operand(inputs, 0).data[0] as bigint;
+    return [randomBits(counter, key, sizeOf(shape))];
+  },
+  Barrier: (inputs) => [operand(inputs, 0).data],
+};

@@ -1,0 +1,20 @@
+import { outputType, type ReferenceKernel } from "../kernel.js";
+import { elementsOf, operand } from "../store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+
+/** A choice, not arithmetic: NaN and infinity on the side not taken leave no trace. */
+export const whereKernel: ReferenceKernel<"Where"> = (inputs, _, outputs, arithmetic) => {
+  const { dtype, shape } = outputType(outputs);
+  const condition = operand(inputs, 0).data;
+  const x = elementsOf(operand(inputs, 1).data);
+  const y = elementsOf(operand(inputs, 2).data);
+  const out = arithmetic.allocate(dtype, sizeOf(shape));
+  const to = elementsOf(out);
+  const strides = inputs.map((input) => broadcastStrides(input.shape, shape));
+  forEachRun(shape, strides, ([c = 0, i = 0, j = 0], [dc = 0, di = 0, dj = 0], length, at) => {
+    for (let k = 0; k < length; k++) {
+      to[at + k] = (condition[c + k * dc] !== 0 ? x[i + k * di] : y[j + k * dj]) as number;
+    }
+  });
+  return [out];
+};
