@@ -1,0 +1,237 @@
+/**
+ * Which dtype each operator computes in, as a value. A policy says nothing of engines; what one cannot compute
+ * in a half is a matter of its manifest, which the pass takes beside the policy.
+ */
+import type { ComputeDType, HalfDType } from "./dtype.js";
+import { MpError } from "./errors.js";
+import type { Op } from "./graph/attributes.js";
+import { CAST_CATEGORIES, type CastCategory, castCategories } from "./graph/cast-category.js";
+
+/** `manual`: nothing is cast but what the user casts. */
+export type PolicyCompute = ComputeDType | "manual";
+
+/** One departure from the table. Of those that match a node the longest scope wins, and within it the one that names the op. */
+export interface CastingOverride {
+  /** A scope path and everything below it (`decoder` is also `decoder/head`, never `decoder2`); "" is everywhere. */
+  readonly scope: string;
+  /** Left out: every floating op there. */
+  readonly op?: Op;
+  readonly category: CastCategory;
+}
+
+export type OpCategories = { readonly [K in Op]?: CastCategory };
+
+export interface CastingPolicyChanges {
+  /** What the trainer keeps and passes parameters in; the pass itself takes them as they come. */
+  readonly parameters?: ComputeDType;
+  readonly compute?: PolicyCompute;
+  /** What the floating results of the traced function are cast to. */
+  readonly output?: ComputeDType;
+  /** Categories by op, everywhere. */
+  readonly ops?: OpCategories;
+  /** Categories by scope path, for all its floating ops or op by op. */
+  readonly scopes?: { readonly [path: string]: CastCategory | OpCategories };
+}
+
+export interface CastingPolicy {
+  readonly parameters: ComputeDType;
+  readonly compute: PolicyCompute;
+  readonly output: ComputeDType;
+  /** In a fixed order, whatever order they were given in. Without effect while `compute` casts nothing. */
+  readonly overrides: readonly CastingOverride[];
+  /** This policy with changes; overrides add to those there are. @throws MP_INVALID_ARGUMENT */
+  with(changes: CastingPolicyChanges): CastingPolicy;
+  /** The form that `parseCastingPolicy` reads; equal for equal policies. */
+  toString(): string;
+}
+
+const COMPUTE: readonly string[] = ["f32", "f16", "bf16"];
+const FIXED_OPS = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 === "fixed");
+
+/**
+ * A policy of one's own. Where `parameters` are the half that is computed in, the policy is pure: no op list
+ * applies, and every floating op is low unless overridden.
+ * @throws MP_INVALID_ARGUMENT for a dtype, op, category or scope path that is none
+ */
+export function castingPolicy(
+  options: CastingPolicyChanges & { readonly compute: PolicyCompute },
+): CastingPolicy {
+  const { compute, parameters = "f32", output = "f32" } = options;
+  return policyOf(parameters, compute, output, overridesIn(options));
+}
+
+function policyOf(
+  parameters: ComputeDType,
+  compute: PolicyCompute,
+  output: ComputeDType,
+  given: readonly CastingOverride[],
+): CastingPolicy {
+  for (const [what, dtype] of Object.entries({ parameters, output, compute })) {
+    if (!COMPUTE.includes(dtype) && !(what === "compute" && dtype === "manual")) {
+      const or = what === "compute" ? ", or manual" : "";
+      throw invalid(`${what} is one of ${COMPUTE.join(", ")}${or}, got ${dtype}`);
+    }
+  }
+  const last = new Map(given.map((override) => [keyOf(override), override]));
+  const overrides = [...last].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, override]) => override);
+  const policy: CastingPolicy = {
+    parameters,
+    compute,
+    output,
+    overrides: Object.freeze(overrides),
+    with: (changes) =>
+      policyOf(changes.parameters ?? parameters, changes.compute ?? compute, changes.output ?? output, [
+        ...overrides,
+        ...overridesIn(changes),
+      ]),
+    toString: () => formatCastingPolicy(policy),
+  };
+  return Object.freeze(policy);
+}
+
+function overridesIn({ ops = {}, scopes = {} }: CastingPolicyChanges): readonly CastingOverride[] {
+  const byOp = (scope: string, categories: OpCategories): CastingOverride[] =>
+    Object.entries(categories).map(([op, category]) => checked({ scope, op: op as Op, category }));
+  return [
+    ...byOp("", ops),
+    ...Object.entries(scopes).flatMap(([scope, categories]) =>
+      typeof categories === "string" ? [checked({ scope, category: categories })] : byOp(scope, categories),
+    ),
+  ];
+}
+
+function checked(override: CastingOverride): CastingOverride {
+  const { scope, op, category } = override;
+  if (op !== undefined && !Object.hasOwn(castCategories, op)) throw invalid(`${op} is no operator`);
+  if (op !== undefined && FIXED_OPS.includes(op)) {
+    throw invalid(`${op} is as the user wrote it, no policy alters it`);
+  }
+  if (!CAST_CATEGORIES.includes(category)) {
+    throw invalid(`${keyOf(override)} is one of ${CAST_CATEGORIES.join(", ")}, got ${category}`);
+  }
+  if (scope.split("/").includes("") && !(scope === "" && op !== undefined)) {
+    throw invalid(`"${scope}" is no scope path; names are joined by single slashes`);
+  }
+  return Object.freeze(override);
+}
+
+function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `castingPolicy: ${message}`);
+}
+
+/** What a policy lowers to; undefined where it casts nothing. */
+export function lowDType(policy: CastingPolicy): HalfDType | undefined {
+  return policy.compute === "f16" || policy.compute === "bf16" ? policy.compute : undefined;
+}
+
+/** Parameters and arithmetic in one half: the op lists do not apply. */
+export function isPure(policy: CastingPolicy): boolean {
+  return lowDType(policy) === policy.parameters;
+}
+
+/** The override that decides for an op at a scope path, if any. */
+export function overrideFor(policy: CastingPolicy, op: Op, scope: string): CastingOverride | undefined {
+  let best: CastingOverride | undefined;
+  for (const candidate of policy.overrides) {
+    if (candidate.op !== undefined && candidate.op !== op) continue;
+    const under =
+      candidate.scope === "" || scope === candidate.scope || scope.startsWith(`${candidate.scope}/`);
+    if (!under) continue;
+    const length = best?.scope.length ?? -1;
+    if (candidate.scope.length > length) best = candidate;
+    else if (candidate.scope.length === length && candidate.op !== undefined) best = candidate;
+  }
+  return best;
+}
+
+const escaped = (scope: string): string =>
+  scope.replace(/[%,=:@\s]/g, (character) => encodeURIComponent(character));
+
+function keyOf({ scope, op }: CastingOverride): string {
+  if (scope === "") return op ?? "";
+  return `@${escaped(scope)}${op === undefined ? "" : `:${op}`}`;
+}
+
+/** `params=f32,compute=f16,output=f32`, then overrides: `Softmax=infer,@decoder/head=f32,@decoder:Add=low`. */
+export function formatCastingPolicy(policy: CastingPolicy): string {
+  const { parameters, compute, output, overrides } = policy;
+  const parts = [`params=${parameters}`, `compute=${compute}`, `output=${output}`];
+  return [...parts, ...overrides.map((override) => `${keyOf(override)}=${override.category}`)].join(",");
+}
+
+const ALIASES: Readonly<Record<string, ComputeDType>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+
+/**
+ * Reads what `formatCastingPolicy` writes, also with the long names float32, float16 and bfloat16.
+ * @throws MP_PARSE naming the part that is wrong, missing or given twice
+ */
+export function parseCastingPolicy(text: string): CastingPolicy {
+  const dtypes = new Map<string, string>();
+  const overrides: CastingOverride[] = [];
+  const seen = new Set<string>();
+  const wrong = (message: string, cause?: unknown): MpError<"MP_PARSE"> =>
+    new MpError("MP_PARSE", `casting policy "${text}": ${message}`, { details: { text }, cause });
+  for (const part of text.split(",").map((piece) => piece.trim())) {
+    const [key = "", value, ...rest] = part.split("=").map((piece) => piece.trim());
+    if (value === undefined || value === "" || rest.length > 0) throw wrong(`"${part}" is not key=value`);
+    if (seen.has(key)) throw wrong(`${key} is given twice`);
+    seen.add(key);
+    if (key === "params" || key === "compute" || key === "output") dtypes.set(key, ALIASES[value] ?? value);
+    else overrides.push(parseOverride(key, value, wrong));
+  }
+  for (const key of ["params", "compute", "output"]) {
+    if (!dtypes.has(key)) throw wrong(`${key} is missing; the form is params=f32,compute=f16,output=f32`);
+  }
+  const [parameters, compute, output] = ["params", "compute", "output"].map((key) => dtypes.get(key));
+  try {
+    return policyOf(
+      parameters as ComputeDType,
+      compute as PolicyCompute,
+      output as ComputeDType,
+      overrides.map(checked),
+    );
+  } catch (error) {
+    if (!MpError.is(error)) throw error;
+    throw wrong(error.message.replace(/^castingPolicy: /, ""), error);
+  }
+}
+
+function parseOverride(key: string, value: string, wrong: (message: string) => Error): CastingOverride {
+  const category = value as CastCategory;
+  if (!key.startsWith("@")) {
+    if (Object.hasOwn(castCategories, key)) return { scope: "", op: key as Op, category };
+    throw wrong(
+      `${key === "" ? "a part without a key" : key} is none of params, compute, output, an op or @scope`,
+    );
+  }
+  const [path = "", op, ...rest] = key.slice(1).split(":");
+  if (rest.length > 0) throw wrong(`${key} is no @scope or @scope:Op`);
+  let scope: string;
+  try {
+    scope = decodeURIComponent(path);
+  } catch {
+    throw wrong(`${key} is badly escaped`);
+  }
+  return op === undefined ? { scope, category } : { scope, op: op as Op, category };
+}
+
+/** No half anywhere; the pass is the identity. */
+export const float32Policy: CastingPolicy = castingPolicy({ compute: "f32" });
+/** f32 parameters, arithmetic in f16 where it is safe. Needs loss scaling. */
+export const mixedFloat16Policy: CastingPolicy = castingPolicy({ compute: "f16" });
+/** f32 parameters, arithmetic in bf16 where it is precise enough. */
+export const mixedBfloat16Policy: CastingPolicy = castingPolicy({ compute: "bf16" });
+/** Everything in f16, parameters, losses and outputs too: to show what mixed precision is for. */
+export const float16Policy: CastingPolicy = castingPolicy({
+  parameters: "f16",
+  compute: "f16",
+  output: "f16",
+});
+/** Everything in bf16, parameters, losses and outputs too: to show what mixed precision is for. */
+export const bfloat16Policy: CastingPolicy = castingPolicy({
+  parameters: "bf16",
+  compute: "bf16",
+  output: "bf16",
+});
+/** `cast` where the user says and nothing automatic, as with MXNet's `net.cast`; results are cast to f32. */
+export const manualPolicy: CastingPolicy = castingPolicy({ compute: "manual" });
