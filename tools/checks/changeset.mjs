@@ -49,10 +49,9 @@ function baseOfChange() {
   const given = process.argv[2];
   if (given !== undefined)
     return tryGit("rev-parse", "--verify", `${given}^{commit}`) ?? fail(`changeset: no commit "${given}"`, 2);
-  const head = git("rev-parse", "HEAD");
-  return ["origin/main", "main"]
-    .map((main) => tryGit("merge-base", main, "HEAD"))
-    .find((base) => base !== undefined && base !== head);
+  const main = ["origin/main", "main"].find((name) => tryGit("rev-parse", "--verify", name) !== undefined);
+  const base = main === undefined ? undefined : tryGit("merge-base", main, "HEAD");
+  return base === git("rev-parse", "HEAD") ? undefined : base;
 }
 
 if (tryGit("rev-parse", "--is-shallow-repository") !== "false") {
@@ -87,9 +86,8 @@ for (const { name, path } of publicLibraries()) {
   if (commits.length === 0 || coveredInRange) continue;
 
   problems++;
-  console.error(
-    `${name}: ${commits.length} commits change ${path}/src ${covering.length > 0 ? "after its newest changeset" : "and no changeset names it"}, the last one ${commits[0]}`,
-  );
+  const when = covering.length > 0 ? "after its newest changeset" : "and no changeset names it";
+  console.error(`${name}: ${path}/src changed ${when}, commits: ${commits.length}, last: ${commits[0]}`);
 }
 if (problems > 0) {
   console.error(

@@ -9,6 +9,7 @@ import { environment, turbo } from "../workspace/turbo.mjs";
 
 /**
  * What vitest's JSON reporter left behind; a package that left nothing, or whose files did not load, has failed.
+ * So has a test that was not run: nothing is skipped here.
  * @param {WorkspacePackage} tested
  */
 function countOf(tested) {
@@ -18,8 +19,10 @@ function countOf(tested) {
       (/** @type {{ status: string; assertionResults: unknown[] }} */ file) =>
         file.status === "failed" && file.assertionResults.length === 0,
     ).length;
+    const skipped = report.numPendingTests + report.numTodoTests;
+    if (skipped > 0) console.error(`${tested.path}: ${skipped} tests were skipped, which counts as failed`);
     const passed = report.numPassedTests;
-    const failed = report.numFailedTests + brokenFiles;
+    const failed = report.numFailedTests + brokenFiles + skipped;
     return { passed, failed: failed === 0 && !report.success ? 1 : failed };
   } catch {
     return { passed: 0, failed: 1 };
