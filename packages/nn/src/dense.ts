@@ -1,0 +1,25 @@
+import { add, fold, type HostTensor, matMul, scope } from "@mp/core";
+import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
+import type { Layer } from "./layer.js";
+
+export type DenseParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+export interface DenseOptions {
+  /** Default `glorotUniform`. */
+  readonly kernel?: Initializer;
+  /** Default zeros. */
+  readonly bias?: Initializer;
+}
+
+/** x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. */
+export function dense(inputs: number, outputs: number, options: DenseOptions = {}): Layer<DenseParameters> {
+  const { kernel = glorotUniform, bias = constantValue(0) } = options;
+  return {
+    name: "dense",
+    init: (key) => ({
+      kernel: kernel(fold(key, "kernel"), [inputs, outputs], inputs, outputs),
+      bias: bias(fold(key, "bias"), [outputs], inputs, outputs),
+    }),
+    apply: (parameters, x) => scope("dense", () => add(matMul(x, parameters.kernel), parameters.bias)),
+  };
+}

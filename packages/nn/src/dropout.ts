@@ -1,0 +1,26 @@
+import { MpError, mul, randomBernoulli, scope, type Tensor, where } from "@mp/core";
+import type { Layer, LayerContext, Nothing } from "./layer.js";
+
+/**
+ * Zeroes elements with that probability and scales the rest by 1 / (1 - rate) while training (Srivastava et
+ * al. 2014, inverted). The mask depends on key, scope and step alone: recomputation, retries and resumed runs
+ * see the same one on every engine.
+ * @throws MP_INVALID_ARGUMENT for a rate outside 0 … 1, or training without a context
+ */
+export function dropout(rate: number): Layer<Nothing> {
+  if (!(rate >= 0 && rate < 1))
+    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is in 0 … 1, got ${rate}`);
+  return {
+    name: "dropout",
+    init: () => ({}),
+    apply: (_parameters, x, context) => scope("dropout", () => drop(x, rate, context)),
+  };
+}
+
+function drop(x: Tensor, rate: number, context: LayerContext | undefined): Tensor {
+  if (context === undefined)
+    throw new MpError("MP_INVALID_ARGUMENT", "dropout: pass the loss's context to apply(...)");
+  if (!context.training || rate === 0) return x;
+  const kept = randomBernoulli(context.key, 1 - rate, x.shape);
+  return where(kept, mul(x, 1 / (1 - rate)), 0);
+}

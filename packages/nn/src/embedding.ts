@@ -1,0 +1,19 @@
+import { fold, gather, type HostTensor, scope } from "@mp/core";
+import { type Initializer, uniform } from "./initializers.js";
+import type { Layer } from "./layer.js";
+
+export type EmbeddingParameters = { readonly table: HostTensor<"f32"> };
+
+/** Rows of a [vocabulary, size] table at i32 indices: [...] to [..., size]. Default initial values ±0.05. */
+export function embedding(
+  vocabulary: number,
+  size: number,
+  options: { readonly table?: Initializer } = {},
+): Layer<EmbeddingParameters> {
+  const table = options.table ?? uniform(0.05);
+  return {
+    name: "embedding",
+    init: (key) => ({ table: table(fold(key, "table"), [vocabulary, size], vocabulary, size) }),
+    apply: (parameters, indices) => scope("embedding", () => gather(parameters.table, indices)),
+  };
+}

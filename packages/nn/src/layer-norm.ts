@@ -1,0 +1,22 @@
+import { fold, type HostTensor, layerNormalization, scope } from "@mp/core";
+import { constantValue } from "./initializers.js";
+import type { Layer } from "./layer.js";
+
+export type LayerNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+/** Ba et al., arXiv 1607.06450, over the last axis of that size; statistics in f32 whatever the policy. */
+export function layerNorm(
+  size: number,
+  options: { readonly epsilon?: number } = {},
+): Layer<LayerNormParameters> {
+  const epsilon = options.epsilon ?? 1e-5;
+  return {
+    name: "layerNorm",
+    init: (key) => ({
+      scale: constantValue(1)(fold(key, "scale"), [size], size, size),
+      bias: constantValue(0)(fold(key, "bias"), [size], size, size),
+    }),
+    apply: (parameters, x) =>
+      scope("layerNorm", () => layerNormalization(x, parameters.scale, parameters.bias, { epsilon })),
+  };
+}

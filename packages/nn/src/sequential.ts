@@ -1,0 +1,26 @@
+import { fold, scope, type Tensor } from "@mp/core";
+import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
+
+type Part = Layer<never> | ((x: Tensor) => Tensor);
+type ParametersOfPart<T> = T extends { init(key: never): infer P } ? P : Nothing;
+export type SequentialParameters<L extends readonly unknown[]> = {
+  readonly [K in keyof L]: ParametersOfPart<L[K]>;
+};
+
+/** Layers and plain functions of a tensor, one after the other. Parameters are a tuple, one entry a part. */
+export function sequential<const L extends readonly Part[]>(...parts: L): Layer<SequentialParameters<L>> {
+  return {
+    name: "sequential",
+    init: (key) =>
+      parts.map((part, index) =>
+        typeof part === "function" ? {} : part.init(fold(key, index)),
+      ) as SequentialParameters<L>,
+    apply: (parameters: Parameters<SequentialParameters<L>>, x: Tensor, context?: LayerContext): Tensor =>
+      parts.reduce<Tensor>((input, part, index) => {
+        if (typeof part === "function") return part(input);
+        return scope(String(index), () =>
+          part.apply((parameters as readonly never[])[index] as never, input, context),
+        );
+      }, x),
+  };
+}
