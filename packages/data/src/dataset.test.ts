@@ -1,0 +1,143 @@
+import { MpError } from "@mp/core";
+import { describe, expect, it } from "vitest";
+import { type Dataset, indexedDataset, type Json, mapDataset } from "./dataset.js";
+
+const letters = (options: { epochs?: number; signature?: string } = {}): Dataset<string> =>
+  indexedDataset({
+    signature: options.signature ?? "letters",
+    batchesPerEpoch: 3,
+    epochs: options.epochs ?? 2,
+    batch: ({ epoch, index }) => `${epoch}${"abc"[index]}`,
+  });
+
+async function all<B>(batches: AsyncIterable<B>): Promise<B[]> {
+  const seen: B[] = [];
+  for await (const batch of batches) seen.push(batch);
+  return seen;
+}
+
+const codeOf = (run: () => unknown): string | undefined => {
+  try {
+    run();
+  } catch (error) {
+    return MpError.is(error) ? error.code : String(error);
+  }
+  return undefined;
+};
+
+describe("indexedDataset", () => {
+  it("yields its epochs in order, anew for every loop", async () => {
+    const dataset = letters();
+    expect(await all(dataset)).toEqual(["0a", "0b", "0c", "1a", "1b", "1c"]);
+    expect(await all(dataset)).toHaveLength(6);
+    expect(await all(letters({ epochs: 0 }))).toEqual([]);
+  });
+
+  it("goes on from every cursor, after a trip through JSON, as if it had never stopped", async () => {
+    const whole = await all(letters());
+    for (let taken = 0; taken <= whole.length; taken++) {
+      const first = letters().iterate();
+      const seen: string[] = [];
+      for (let step = 0; step < taken; step++) seen.push((await first.next()).value);
+      const cursor = JSON.parse(JSON.stringify(first.cursor)) as Json;
+      expect([...seen, ...(await all(letters().iterate(cursor)))]).toEqual(whole);
+    }
+  });
+
+  it("goes on past its old end when resumed with more epochs", async () => {
+    const iterator = letters({ epochs: 1 }).iterate();
+    await all(iterator);
+    expect(await all(letters({ epochs: 2 }).iterate(iterator.cursor))).toEqual(["1a", "1b", "1c"]);
+  });
+
+  it("runs without end when asked to, and stops when the consumer does", async () => {
+    const seen: string[] = [];
+    for await (const batch of letters({ epochs: Number.POSITIVE_INFINITY })) {
+      seen.push(batch);
+      if (seen.length === 10) break;
+    }
+    expect(seen.at(-1)).toBe("3a");
+  });
+
+  it("keeps the cursor before a batch that could not be made", async () => {
+    let broken = true;
+    const dataset = indexedDataset({
+      signature: "broken",
+      batchesPerEpoch: 3,
+      batch: ({ index }) => {
+        if (index === 1 && broken) throw new Error("disk");
+        return index;
+      },
+    });
+    const iterator = dataset.iterate();
+    await iterator.next();
+    await expect(iterator.next()).rejects.toThrow("disk");
+    broken = false;
+    expect(await all(dataset.iterate(iterator.cursor))).toEqual([1, 2]);
+  });
+
+  it("refuses what is no cursor of this data", () => {
+    const { cursor } = letters().iterate();
+    const strange: Json[] = [
+      null,
+      7,
+      "x",
+      [],
+      {},
+      { ...(cursor as object), index: 3 },
+      { ...(cursor as object), epoch: -1 },
+      { ...(cursor as object), index: 0.5 },
+      { ...(cursor as object), version: 2 },
+    ];
+    for (const value of strange) {
+      expect(
+        codeOf(() => letters().iterate(value)),
+        JSON.stringify(value),
+      ).toBe("MP_INVALID_ARGUMENT");
+    }
+    expect(() => letters({ signature: "digits" }).iterate(cursor)).toThrow(/"letters".*"digits"/);
+  });
+
+  it("refuses impossible sizes", () => {
+    const sized = (batchesPerEpoch: number, epochs: number) => () =>
+      indexedDataset({ signature: "", batchesPerEpoch, epochs, batch: () => 0 });
+    expect(codeOf(sized(0, 1))).toBe("MP_INVALID_ARGUMENT");
+    expect(codeOf(sized(1.5, 1))).toBe("MP_INVALID_ARGUMENT");
+    expect(codeOf(sized(1, -1))).toBe("MP_INVALID_ARGUMENT");
+    expect(codeOf(sized(1, Number.NaN))).toBe("MP_INVALID_ARGUMENT");
+  });
+});
+
+describe("mapDataset", () => {
+  it("transforms batches and keeps cursors", async () => {
+    const upper = mapDataset(letters(), async (batch) => batch.toUpperCase());
+    const iterator = upper.iterate();
+    expect((await iterator.next()).value).toBe("0A");
+    expect(await all(letters().iterate(iterator.cursor))).toEqual(["0b", "0c", "1a", "1b", "1c"]);
+    expect(await all(iterator)).toEqual(["0B", "0C", "1A", "1B", "1C"]);
+  });
+
+  it("closes the dataset beneath when the consumer stops", async () => {
+    let closed = false;
+    const source: Dataset<number> = {
+      iterate: () => {
+        const inner = letters().iterate();
+        return Object.assign(Object.create(inner), {
+          next: async () => ({ done: false, value: 1 }),
+          return: async () => {
+            closed = true;
+            return { done: true, value: undefined };
+          },
+          [Symbol.asyncIterator]() {
+            return this;
+          },
+        });
+      },
+      [Symbol.asyncIterator]() {
+        return this.iterate();
+      },
+    };
+    for await (const _ of mapDataset(source, (value) => value)) break;
+    expect(closed).toBe(true);
+  });
+});

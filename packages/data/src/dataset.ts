@@ -1,0 +1,120 @@
+import { MpError } from "@mp/core";
+
+/** What a cursor is made of: it survives `JSON.stringify` and `JSON.parse` unchanged. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
+export interface BatchIterator<B> extends AsyncIterableIterator<B> {
+  /** The place after the last batch handed out: `iterate` with it yields what would have come next. */
+  readonly cursor: Json;
+}
+
+/**
+ * Batches in an order that is a function of the dataset alone, so that a run stopped anywhere goes on as if
+ * it had never stopped. `for await` over the dataset itself starts at the beginning.
+ */
+export interface Dataset<B> extends AsyncIterable<B> {
+  /**
+   * Starts at the beginning, or where a cursor of this dataset stands.
+   * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
+   */
+  iterate(cursor?: Json): BatchIterator<B>;
+}
+
+/** A batch's place: `index` counts from 0 within `epoch`, which counts from 0. */
+export interface BatchPosition {
+  readonly epoch: number;
+  readonly index: number;
+}
+
+export interface IndexedDatasetOptions<B> {
+  /** What the batches depend on (data, sizes, seed), in words; a cursor is refused where this differs. */
+  readonly signature: string;
+  readonly batchesPerEpoch: number;
+  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  readonly epochs?: number;
+  /** Must depend on nothing but the position. */
+  readonly batch: (position: BatchPosition) => B | Promise<B>;
+}
+
+/**
+ * A dataset from a function of the batch's position: the way to make one's own.
+ * @throws MP_INVALID_ARGUMENT for an epoch without batches or a fractional number of epochs
+ */
+export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {
+  const { signature, batchesPerEpoch, epochs = 1, batch } = options;
+  if (!Number.isSafeInteger(batchesPerEpoch) || batchesPerEpoch < 1) {
+    throw invalid(`indexedDataset: an epoch has 1 batch or more, got ${batchesPerEpoch}`);
+  }
+  if (epochs !== Number.POSITIVE_INFINITY && (!Number.isSafeInteger(epochs) || epochs < 0)) {
+    throw invalid(`indexedDataset: epochs is a whole number of 0 or more, or Infinity, got ${epochs}`);
+  }
+  const iterate = (cursor?: Json): BatchIterator<B> => {
+    let position: BatchPosition =
+      cursor === undefined ? { epoch: 0, index: 0 } : parseCursor(cursor, signature, batchesPerEpoch);
+    async function* run(): AsyncGenerator<B, undefined> {
+      while (position.epoch < epochs) {
+        const { epoch, index } = position;
+        const value = await batch(position);
+        position = index + 1 < batchesPerEpoch ? { epoch, index: index + 1 } : { epoch: epoch + 1, index: 0 };
+        yield value;
+      }
+    }
+    return withCursor(run(), () => ({ version: 1, data: signature, ...position }));
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+/** The same dataset with every batch passed through `transform`; cursors are those of the dataset beneath. */
+export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
+  const iterate = (cursor?: Json): BatchIterator<C> => {
+    const source = dataset.iterate(cursor);
+    async function* run(): AsyncGenerator<C, undefined> {
+      for await (const batch of source) yield await transform(batch);
+    }
+    return withCursor(run(), () => source.cursor);
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+function withCursor<B>(generator: AsyncGenerator<B, undefined>, cursor: () => Json): BatchIterator<B> {
+  return {
+    next: () => generator.next(),
+    return: () => generator.return(undefined),
+    throw: (error: unknown) => generator.throw(error),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    get cursor() {
+      return cursor();
+    },
+  };
+}
+
+function parseCursor(cursor: Json, signature: string, batchesPerEpoch: number): BatchPosition {
+  const fields: { readonly [key: string]: Json | undefined } =
+    typeof cursor === "object" && cursor !== null && !Array.isArray(cursor)
+      ? (cursor as { readonly [key: string]: Json })
+      : {};
+  const { version, data, epoch, index } = fields as Record<"version" | "data" | "epoch" | "index", Json>;
+  if (version !== 1 || typeof data !== "string" || !isCount(epoch) || !isCount(index)) {
+    throw invalid(`iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);
+  }
+  if (data !== signature) {
+    throw invalid(
+      `iterate: the cursor belongs to other data, it is of "${data}" and this dataset is "${signature}"; use the same data, sizes and seed`,
+    );
+  }
+  if (index >= batchesPerEpoch) {
+    throw invalid(`iterate: the cursor stands at batch ${index} of an epoch of ${batchesPerEpoch}`);
+  }
+  return { epoch, index };
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function invalid(message: string): MpError {
+  return new MpError("MP_INVALID_ARGUMENT", message);
+}

@@ -1,0 +1,68 @@
+/**
+ * Seeded random numbers for data: shuffles and generated examples. Not the generator of the graph
+ * (dropout masks and initial values come from core), and not for secrets.
+ */
+export interface RandomStream {
+  /** Uniform in [0, 1), a multiple of 2^-32. */
+  uniform(): number;
+  /** Uniform integer in 0 … limit-1, for a limit of 1 … 2^32. */
+  integer(limit: number): number;
+  /** Standard normal. */
+  normal(): number;
+}
+
+/**
+ * The stream of these keys (safe integers), the same on every machine. Streams of different keys, or of a
+ * longer list of them, are unrelated, so `randomStream(seed, epoch)` needs no state of the epochs before.
+ */
+export function randomStream(...keys: readonly number[]): RandomStream {
+  const next = sfc32(keys);
+  const uniform = (): number => next() / 2 ** 32;
+  const integer = (limit: number): number => {
+    // Rejection: a plain remainder would prefer small values where limit does not divide 2^32.
+    const end = 2 ** 32 - (2 ** 32 % limit);
+    for (;;) {
+      const value = next();
+      if (value < end) return value % limit;
+    }
+  };
+  const normal = (): number => {
+    const radius = Math.sqrt(-2 * Math.log((next() + 1) / 2 ** 32));
+    return radius * Math.cos(2 * Math.PI * uniform());
+  };
+  return { uniform, integer, normal };
+}
+
+/** A permutation of 0 … length-1 (Fisher and Yates). */
+export function permutation(length: number, stream: RandomStream): Uint32Array {
+  const order = Uint32Array.from({ length }, (_, index) => index);
+  for (let last = length - 1; last > 0; last--) {
+    const other = stream.integer(last + 1);
+    const value = order[last] ?? 0;
+    order[last] = order[other] ?? 0;
+    order[other] = value;
+  }
+  return order;
+}
+
+// Chris Doty-Humphrey's sfc32 (PractRand); the keys are absorbed one by one, each followed by the full 12
+// rounds of warming up that its author gives for seeding.
+function sfc32(keys: readonly number[]): () => number {
+  // The count of keys is absorbed too: (1) and (1, 0) would otherwise be one stream, twelve values apart.
+  let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, 0xb7e15162 ^ keys.length, 1];
+  const next = (): number => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (c << 21) | (c >>> 11);
+    c = (c + sum) | 0;
+    return sum >>> 0;
+  };
+  for (const key of keys) {
+    a ^= key | 0;
+    b ^= Math.floor(key / 2 ** 32) | 0;
+    for (let round = 0; round < 12; round++) next();
+  }
+  return next;
+}

@@ -1,0 +1,81 @@
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type Dataset, indexedDataset } from "../dataset.js";
+
+/** One step of truncated back-propagation through time. */
+export interface LanguageModelBatch {
+  /** [batch, sequence], word indices. */
+  readonly inputs: HostTensor<"i32">;
+  /** [batch, sequence], the word after each input. */
+  readonly targets: HostTensor<"i32">;
+  /** [batch, 1], true where the carried state starts anew: everywhere at an epoch's first batch, nowhere else. */
+  readonly reset: HostTensor<"bool">;
+}
+
+export interface LanguageModelOptions {
+  /** Streams read side by side. */
+  readonly batch: number;
+  /** Words of each stream in one batch, the reach of back-propagation. */
+  readonly sequence: number;
+  /** Passes over the text: 1 unless given, `Infinity` to go on until the consumer stops. */
+  readonly epochs?: number;
+  /** What becomes of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
+  readonly partial?: "drop" | "keep";
+}
+
+/**
+ * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time, so that row r of a
+ * batch goes on where row r of the batch before ended and a recurrent state can be carried across.
+ * @throws MP_INVALID_ARGUMENT when the text is too short for one batch, with the figures
+ */
+export function languageModelBatches(
+  tokens: Int32Array,
+  options: LanguageModelOptions,
+): Dataset<LanguageModelBatch> {
+  const { batch, sequence, epochs = 1, partial = "drop" } = options;
+  for (const [name, value] of Object.entries({ batch, sequence })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw invalid(`languageModelBatches: ${name} is an integer of 1 or more, got ${value}`);
+    }
+  }
+  // The last word is only ever a target.
+  const streamLength = Math.max(0, Math.floor((tokens.length - 1) / batch));
+  const batchesPerEpoch =
+    partial === "keep" ? Math.ceil(streamLength / sequence) : Math.floor(streamLength / sequence);
+  if (batchesPerEpoch < 1) {
+    const needed = partial === "keep" ? batch + 1 : batch * sequence + 1;
+    throw invalid(
+      `languageModelBatches: ${batch} streams of ${sequence} words need at least ${needed} words, the text has ${tokens.length}; use a smaller batch or sequence, or more text`,
+      { batch, sequence, needed, words: tokens.length },
+    );
+  }
+  return indexedDataset({
+    signature: `language model, ${tokens.length} words ${hash(tokens)}, batch ${batch}, sequence ${sequence}, partial ${partial}`,
+    batchesPerEpoch,
+    epochs,
+    batch: ({ index }) => {
+      const first = index * sequence;
+      const length = Math.min(sequence, streamLength - first);
+      const window = (shift: number): HostTensor<"i32"> => {
+        const data = new Int32Array(batch * length);
+        for (let row = 0; row < batch; row++) {
+          const start = row * streamLength + first + shift;
+          data.set(tokens.subarray(start, start + length), row * length);
+        }
+        return tensor(data, [batch, length]);
+      };
+      const reset = new Uint8Array(batch).fill(index === 0 ? 1 : 0);
+      return { inputs: window(0), targets: window(1), reset: tensor(reset, [batch, 1], "bool") };
+    },
+  });
+}
+
+/** FNV-1a over the words: enough to notice that a cursor belongs to another text or vocabulary. */
+function hash(tokens: Int32Array): string {
+  let state = 0x811c9dc5;
+  for (const token of tokens) state = Math.imul(state ^ token, 0x01000193);
+  return (state >>> 0).toString(16).padStart(8, "0");
+}
+
+function invalid(message: string, details: Readonly<Record<string, unknown>> = {}): MpError {
+  return new MpError("MP_INVALID_ARGUMENT", message, { details });
+}

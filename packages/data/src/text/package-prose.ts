@@ -1,0 +1,91 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { MpError } from "@mp/core";
+import { docComments } from "./doc-comments.js";
+import { listFiles } from "./list-files.js";
+import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
+import { readWhole } from "./read-text.js";
+import { RunningText } from "./running-text.js";
+import type { TextCorpus } from "./text-corpus.js";
+import { tokenize } from "./tokenize.js";
+
+/** An installed package whose documentation is read. */
+export interface PackageText {
+  readonly name: string;
+  /** Below the package's root; the whole package unless given. */
+  readonly directory?: string;
+}
+
+export interface TextCorpusOptions {
+  /** `import.meta.url` of the module whose package depends on them. */
+  readonly from: string;
+  readonly packages: readonly PackageText[];
+}
+
+const EXTENSIONS = [".md", ".mdx", ".d.ts"];
+const NOT_PROSE = /(?:^|\/)(?:changelog|history|licen[sc]e|third-?party)[^/]*$/i;
+
+/**
+ * English text that every checkout has after its install: the documentation inside npm packages, Markdown and
+ * the doc comments of type declarations. Split 90/5/5; a paragraph that occurs twice is taken once. The same
+ * versions give the same `sha256` on every machine.
+ * @throws MP_IO for a package that is not installed or has no documentation there
+ */
+export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus> {
+  const text = new RunningText();
+  const seen = new Set<string>();
+  for (const { name, directory = "" } of options.packages) {
+    const root = packageRoot(name, options.from);
+    for (const paragraph of await markdownProse(join(root, directory))) {
+      if (seen.has(paragraph)) continue;
+      seen.add(paragraph);
+      text.add(tokenize(paragraph));
+    }
+    text.endSource({ name, version: versionOf(root) });
+  }
+  return text.finish(options.packages.map(({ name }) => name).join(", "));
+}
+
+/**
+ * The prose of all Markdown, MDX and declaration files below a directory, a paragraph each, in the order of
+ * the files' names. Change logs and licences are passed over.
+ * @throws MP_IO when there are no such files, MP_PARSE for one that is not UTF-8
+ */
+export async function markdownProse(directory: string): Promise<string[]> {
+  const files = (await listFiles(directory, EXTENSIONS)).filter((file) => !NOT_PROSE.test(file));
+  if (files.length === 0) {
+    throw new MpError("MP_IO", `${directory}: has no documentation, no file in ${EXTENSIONS.join(", ")}`, {
+      details: { path: directory },
+    });
+  }
+  const paragraphs: string[] = [];
+  for (const file of files) {
+    const path = join(directory, file);
+    const source = await readWhole(path, LONGEST_MARKDOWN);
+    const documents = file.endsWith(".d.ts") ? docComments(source) : [source];
+    for (const document of documents) paragraphs.push(...markdownToProse(document, path));
+  }
+  return paragraphs;
+}
+
+/** Looks the package up as Node would, but by its folder: `exports` may hide both package.json and the docs. */
+function packageRoot(name: string, from: string): string {
+  const places = createRequire(from).resolve.paths(`${name}/`) ?? [];
+  const found = places
+    .map((place) => join(place, name))
+    .find((root) => existsSync(join(root, "package.json")));
+  if (found === undefined) {
+    throw new MpError(
+      "MP_IO",
+      `textCorpus: package "${name}" is not installed, looked from ${dirname(from)}; install the workspace's dependencies`,
+      { details: { package: name, from } },
+    );
+  }
+  return found;
+}
+
+function versionOf(root: string): string {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version?: unknown };
+  return typeof version === "string" ? version : "unknown";
+}

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { MpError } from "@mp/core";
+import { END_OF_SENTENCE } from "./tokenize.js";
+
+/** The three parts of a corpus, each in reading order. */
+export interface CorpusParts {
+  readonly train: Int32Array;
+  readonly valid: Int32Array;
+  readonly test: Int32Array;
+}
+
+/** Where words of a corpus came from. */
+export interface CorpusSource {
+  /** A package's name, or a path below the directory that was read. */
+  readonly name: string;
+  /** Of a package. */
+  readonly version?: string;
+  /** Words and punctuation marks, without `<eos>`. */
+  readonly words: number;
+}
+
+/** Tokenised text: every token is an index into `words`, which lists the distinct words in order of appearance. */
+export interface TextCorpus extends CorpusParts {
+  readonly words: readonly string[];
+  readonly sources: readonly CorpusSource[];
+  /** Tokens of the three parts together. */
+  readonly tokens: number;
+  /** SHA-256 (hex) of the tokens of the three parts: equal exactly when a model sees the same text. */
+  readonly sha256: string;
+}
+
+/** Collects tokens as integers; one table of words serves all parts. */
+export class TokenTable {
+  readonly words: string[] = [];
+  readonly #index = new Map<string, number>();
+
+  intern(word: string): number {
+    const known = this.#index.get(word);
+    if (known !== undefined) return known;
+    const index = this.words.push(word) - 1;
+    this.#index.set(word, index);
+    return index;
+  }
+}
+
+/** A growing list of tokens, four bytes each. */
+export class TokenList {
+  #tokens = new Int32Array(1 << 12);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(token: number): void {
+    if (this.#length === this.#tokens.length) {
+      const larger = new Int32Array(this.#tokens.length * 2);
+      larger.set(this.#tokens);
+      this.#tokens = larger;
+    }
+    this.#tokens[this.#length++] = token;
+  }
+
+  toArray(): Int32Array {
+    return this.#tokens.slice(0, this.#length);
+  }
+}
+
+/**
+ * Puts a corpus together and hashes it.
+ * @throws MP_INVALID_ARGUMENT when the training part holds no word
+ */
+export function finishCorpus(
+  name: string,
+  table: TokenTable,
+  parts: CorpusParts,
+  sources: readonly CorpusSource[],
+): TextCorpus {
+  const { train, valid, test } = parts;
+  if (train.length === 0) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${name}: holds no word to train on`, { details: { name } });
+  }
+  const sha256 = hashParts(table.words, [train, valid, test]);
+  return {
+    train,
+    valid,
+    test,
+    words: table.words,
+    sources,
+    tokens: train.length + valid.length + test.length,
+    sha256,
+  };
+}
+
+function hashParts(words: readonly string[], parts: readonly Int32Array[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    let sentence: string[] = [];
+    for (const token of part) {
+      const word = words[token] ?? "";
+      sentence.push(word);
+      if (word === END_OF_SENTENCE) {
+        hash.update(`${sentence.join(" ")}\n`);
+        sentence = [];
+      }
+    }
+    hash.update(`${sentence.join(" ")}\f`);
+  }
+  return hash.digest("hex");
+}

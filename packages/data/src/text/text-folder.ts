@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import { listFiles } from "./list-files.js";
+import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
+import { findPennTreebank, pennTreebank } from "./penn-treebank.js";
+import { readStretches, readWhole } from "./read-text.js";
+import { RunningText } from "./running-text.js";
+import type { TextCorpus } from "./text-corpus.js";
+import { Tokenizer, tokenize } from "./tokenize.js";
+
+/**
+ * A corpus from a folder: Penn Treebank files where it has them, otherwise every `.txt` and `.md` file below
+ * it, tokenised and split 90/5/5. Of Markdown only the prose is read.
+ * @throws MP_IO for a missing folder or one without such files
+ * @throws MP_PARSE for a file that is not UTF-8, MP_INVALID_ARGUMENT when there is no word in any
+ */
+export async function readText(directory: string): Promise<TextCorpus> {
+  const treebank = await findPennTreebank(directory);
+  return treebank === undefined ? textFolder(directory) : pennTreebank(treebank);
+}
+
+async function textFolder(directory: string): Promise<TextCorpus> {
+  const files = await listFiles(directory, [".txt", ".md"]);
+  if (files.length === 0) {
+    throw new MpError(
+      "MP_IO",
+      `${directory}: has neither ptb.train.txt, ptb.valid.txt and ptb.test.txt nor any .txt or .md file`,
+      { details: { path: directory } },
+    );
+  }
+  const text = new RunningText();
+  for (const file of files) {
+    const path = join(directory, file);
+    if (file.toLowerCase().endsWith(".md")) {
+      for (const paragraph of markdownToProse(await readWhole(path, LONGEST_MARKDOWN), path)) {
+        text.add(tokenize(paragraph));
+      }
+    } else {
+      const tokenizer = new Tokenizer();
+      for await (const stretch of readStretches(path, "paragraph")) {
+        text.add(tokenizer.push(stretch.text));
+        if (stretch.complete) text.add(tokenizer.end());
+      }
+    }
+    text.endSource({ name: file });
+  }
+  return text.finish(directory);
+}

@@ -1,0 +1,79 @@
+import { MpError } from "@mp/core";
+import type { CorpusParts, TextCorpus } from "./text-corpus.js";
+import { END_OF_SENTENCE, UNKNOWN_WORD } from "./tokenize.js";
+
+/** The words a model knows. 0 is `<unk>`, 1 is `<eos>`, then the rest from the most frequent down. */
+export interface Vocabulary {
+  readonly size: number;
+  readonly words: readonly string[];
+  readonly unknown: number;
+  readonly endOfSentence: number;
+  /** The word's index, that of `<unk>` for a word outside the vocabulary. */
+  indexOf(word: string): number;
+}
+
+const UNKNOWN = 0;
+const END = 1;
+const SMALLEST = 3;
+
+/**
+ * The `size` most frequent words of the corpus's training part; words of equal frequency come in code-unit
+ * order. Smaller than asked for when the text has fewer distinct words, so read `size` from the result.
+ * @throws MP_INVALID_ARGUMENT for a size below 3
+ */
+export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
+  if (!Number.isSafeInteger(size) || size < SMALLEST) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `buildVocabulary: size ${size} is too small, ${UNKNOWN_WORD}, ${END_OF_SENTENCE} and one word take ${SMALLEST}`,
+      { details: { size } },
+    );
+  }
+  const counts = new Float64Array(corpus.words.length);
+  for (const token of corpus.train) counts[token] = (counts[token] ?? 0) + 1;
+  const ranked = corpus.words
+    .map((word, token) => ({ word, count: counts[token] ?? 0 }))
+    .filter(({ word, count }) => count > 0 && word !== UNKNOWN_WORD && word !== END_OF_SENTENCE)
+    .sort((a, b) => b.count - a.count || (a.word < b.word ? -1 : 1))
+    .slice(0, size - 2)
+    .map(({ word }) => word);
+  return vocabularyOf([UNKNOWN_WORD, END_OF_SENTENCE, ...ranked]);
+}
+
+/**
+ * A vocabulary from its words, for one that was saved with a model.
+ * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word stands once
+ */
+export function vocabularyOf(words: readonly string[]): Vocabulary {
+  const index = new Map(words.map((word, position) => [word, position]));
+  if (index.size !== words.length || words[UNKNOWN] !== UNKNOWN_WORD || words[END] !== END_OF_SENTENCE) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `vocabularyOf: words start with ${UNKNOWN_WORD} and ${END_OF_SENTENCE} and are distinct, got ${words.length} words, ${index.size} distinct, from ${words.slice(0, 2).join(" ")}`,
+    );
+  }
+  return {
+    size: words.length,
+    words: Object.freeze([...words]),
+    unknown: UNKNOWN,
+    endOfSentence: END,
+    indexOf: (word) => index.get(word) ?? UNKNOWN,
+  };
+}
+
+/** The corpus in a vocabulary's indices, ready for `languageModelBatches`. */
+export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): CorpusParts {
+  const indices = Int32Array.from(corpus.words, (word) => vocabulary.indexOf(word));
+  const encode = (part: Int32Array): Int32Array => part.map((token) => indices[token] ?? UNKNOWN);
+  return { train: encode(corpus.train), valid: encode(corpus.valid), test: encode(corpus.test) };
+}
+
+/** Indices back to readable text; a sentence a line. */
+export function decodeWords(indices: Iterable<number>, vocabulary: Vocabulary): string {
+  let text = "";
+  for (const index of indices) {
+    if (index === vocabulary.endOfSentence) text += "\n";
+    else text += `${text === "" || text.endsWith("\n") ? "" : " "}${vocabulary.words[index] ?? UNKNOWN_WORD}`;
+  }
+  return text;
+}
