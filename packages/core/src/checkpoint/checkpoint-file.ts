@@ -1,15 +1,16 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { bytesPerElement } from "../dtype.js";
+import { bytesPerElement, type DType, type HostArrays, hostArrayOf } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { HostTensor } from "../host-tensor.js";
 import { headerLength, LENGTH_BYTES, parseHeader, type SafetensorsEntry } from "../safetensors/header.js";
 import type { SafetensorsLimits } from "../safetensors/limits.js";
-import { refuse } from "../safetensors/problem.js";
+import { quote } from "../safetensors/problem.js";
 import { serializeToChunks } from "../safetensors/serialize.js";
-import { tensorOnBuffer } from "../safetensors/tensor-bytes.js";
+import { tensorFromFile } from "../safetensors/tensor-bytes.js";
 import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
 import { ioError } from "./io-error.js";
+import { readFully } from "./read-fully.js";
 
 /** A checkpoint's content. Both records have no prototype, so a tensor may be called `__proto__`. */
 export interface LoadedTensors {
@@ -22,9 +23,6 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   readonly limits?: SafetensorsLimits;
 }
-
-/** One system call reads less than 2 GiB. */
-const READ_BYTES = 2 ** 30;
 
 /**
  * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the
@@ -86,43 +84,25 @@ async function loadFrom(handle: FileHandle, path: string, options: LoadOptions):
   const header = parseHeader(headerBytes, status.size, limits);
   const tensors: Record<string, HostTensor> = Object.create(null);
   for (const [name, entry] of header.tensors) {
-    const buffer = allocate(name, entry);
-    await readFully(handle, buffer, entry.begin, signal);
-    tensors[name] = tensorOnBuffer(name, entry.dtype, entry.shape, buffer);
+    const data = allocate(name, entry);
+    await readFully(handle, data.buffer, entry.begin, signal);
+    tensors[name] = tensorFromFile(name, entry.dtype, entry.shape, data);
   }
   const metadata: Record<string, string> = Object.create(null);
   for (const [key, value] of header.metadata) metadata[key] = value;
   return { tensors, metadata };
 }
 
-function allocate(name: string, { dtype, begin, end }: SafetensorsEntry): ArrayBuffer {
+function allocate(name: string, { dtype, begin, end }: SafetensorsEntry): HostArrays[DType] {
+  const bytes = end - begin;
+  const elements = bytes / bytesPerElement[dtype];
   try {
-    return new ArrayBuffer(end - begin);
+    return new hostArrayOf[dtype](elements);
   } catch (cause) {
-    const elements = (end - begin) / bytesPerElement[dtype];
     throw new MpError(
       "MP_OUT_OF_MEMORY",
-      `tensor ${JSON.stringify(name)}, ${elements} × ${dtype}, takes ${end - begin} bytes, which cannot be allocated`,
-      { cause, details: { tensor: name, bytes: end - begin } },
+      `tensor ${quote(name)} of ${elements} elements takes ${bytes} bytes, more than can be allocated at once`,
+      { cause, details: { tensor: name, bytes } },
     );
-  }
-}
-
-async function readFully(
-  handle: FileHandle,
-  buffer: ArrayBuffer,
-  position: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  for (let offset = 0; offset < buffer.byteLength; ) {
-    signal?.throwIfAborted();
-    const piece = new Uint8Array(buffer, offset, Math.min(buffer.byteLength - offset, READ_BYTES));
-    const { bytesRead } = await handle.read(piece, 0, piece.length, position + offset);
-    if (bytesRead === 0) {
-      refuse("data-missing", `the file shrank to ${position + offset} bytes while it was read`, {
-        fileLength: position + offset,
-      });
-    }
-    offset += bytesRead;
   }
 }

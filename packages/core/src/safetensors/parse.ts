@@ -1,9 +1,9 @@
-import type { DType } from "../dtype.js";
+import { type DType, hostArrayOf } from "../dtype.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Shape } from "../shape.js";
 import { parseHeader } from "./header.js";
 import type { SafetensorsLimits } from "./limits.js";
-import { tensorOnBuffer } from "./tensor-bytes.js";
+import { tensorFromFile } from "./tensor-bytes.js";
 
 /** A tensor as it lies in the file: little-endian, possibly unaligned, sharing the file's memory. */
 export interface SafetensorsView {
@@ -38,5 +38,6 @@ export function parse(bytes: Uint8Array, limits: SafetensorsLimits = {}): Safete
  * @throws MP_PARSE for a BOOL element other than 0 and 1
  */
 export function hostTensorOfView(name: string, view: SafetensorsView): HostTensor {
-  return tensorOnBuffer(name, view.dtype, view.shape, new Uint8Array(view.bytes).buffer);
+  const data = new hostArrayOf[view.dtype](new Uint8Array(view.bytes).buffer);
+  return tensorFromFile(name, view.dtype, view.shape, data);
 }

@@ -1,5 +1,4 @@
-import type { DType } from "../dtype.js";
-import { hostArrayOf } from "../dtype.js";
+import type { DType, HostArrays } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { Shape } from "../shape.js";
@@ -27,20 +26,22 @@ export function findNonBool(bytes: Uint8Array): number {
 }
 
 /**
- * A tensor on that very buffer, which therefore must be the caller's to give away.
+ * A tensor on storage that was filled from a file, which therefore must be the caller's to give away.
  * @throws MP_PARSE for a BOOL element other than 0 and 1
  */
-export function tensorOnBuffer(name: string, dtype: DType, shape: Shape, buffer: ArrayBuffer): HostTensor {
+export function tensorFromFile(
+  name: string,
+  dtype: DType,
+  shape: Shape,
+  data: HostArrays[DType],
+): HostTensor {
   requireLittleEndian();
-  if (dtype === "bool") {
-    const bytes = new Uint8Array(buffer);
-    const index = findNonBool(bytes);
-    if (index >= 0) {
-      refuse("invalid-bool", `tensor ${quote(name)} is BOOL, yet element ${index} is ${bytes[index]}`, {
-        tensor: name,
-        index,
-      });
-    }
+  const index = data instanceof Uint8Array && dtype === "bool" ? findNonBool(data) : -1;
+  if (index >= 0) {
+    refuse("invalid-bool", `tensor ${quote(name)} is BOOL, yet element ${index} is ${data[index]}`, {
+      tensor: name,
+      index,
+    });
   }
-  return tensor(new hostArrayOf[dtype](buffer), shape, dtype) as HostTensor;
+  return tensor(data, shape, dtype) as HostTensor;
 }
