@@ -117,9 +117,10 @@ export class GraphBuilder {
 
   /** The role of an input of this graph, seen through captures to where it was declared; undefined for the rest. */
   roleOf(value: Value): InputRole | undefined {
-    const input = this.#inputs.find((candidate) => candidate.value === value);
+    const own = this.#captures.get(value) ?? value;
+    const input = this.#inputs.find((candidate) => candidate.value === own);
     if (input?.role !== "capture") return input?.role;
-    for (const [outer, inner] of this.#captures) if (inner === value) return this.parent?.roleOf(outer);
+    for (const [outer, inner] of this.#captures) if (inner === own) return this.parent?.roleOf(outer);
     return undefined;
   }
 
@@ -136,7 +137,18 @@ export class GraphBuilder {
     inputs: readonly Value[],
     stamp: (origin: Origin) => Origin = (origin) => origin,
   ): readonly Value[] {
-    const map = new Map<Value, Value>();
+    const { values } = this.inlineAll(graph, inputs, stamp);
+    return graph.outputs.map((output) => mapped(values, output.value));
+  }
+
+  /** `inline` that gives what stands for every value, and the new name of every node. */
+  inlineAll(
+    graph: Graph,
+    inputs: readonly Value[],
+    stamp: (origin: Origin) => Origin = (origin) => origin,
+  ): Inlined {
+    const values = new Map<Value, Value>();
+    const names = new Map<string, string>();
     graph.inputs.forEach((input, index) => {
       const value = inputs[index];
       if (value === undefined) throw new Error(`internal: inline lacks input ${input.name}`);
@@ -145,25 +157,31 @@ export class GraphBuilder {
           `internal: inline gives ${formatType(value)} for ${input.name} of ${formatType(input.value)}`,
         );
       }
-      map.set(input.value, value);
+      values.set(input.value, value);
     });
     for (const node of graph.nodes) {
+      const { forward } = node.origin;
+      const origin =
+        forward === undefined ? node.origin : { ...node.origin, forward: names.get(forward) ?? forward };
       const outputs = this.emit(
         node.op,
-        node.inputs.map((value) => mapped(map, value)),
+        node.inputs.map((value) => mapped(values, value)),
         node.attributes,
-        stamp(node.origin),
+        stamp(origin),
       );
-      for (const [index, output] of node.outputs.entries()) map.set(output, outputs[index] as Value);
+      for (const [index, output] of node.outputs.entries()) values.set(output, outputs[index] as Value);
+      names.set(node.name, this.#nodes.at(-1)?.name ?? node.name);
     }
-    return graph.outputs.map((output) => mapped(map, output.value));
+    return { values, names };
   }
 
-  finish(outputs: Readonly<Record<string, Value>>): Graph {
+  /** A map keeps its order also for names that look like integers, which a record does not. */
+  finish(outputs: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>): Graph {
+    const entries = outputs instanceof Map ? [...outputs] : Object.entries(outputs as Record<string, Value>);
     return Object.freeze({
       inputs: Object.freeze([...this.#inputs]),
       nodes: Object.freeze([...this.#nodes]),
-      outputs: Object.freeze(Object.entries(outputs).map(([name, value]) => ({ name, value }))),
+      outputs: Object.freeze(entries.map(([name, value]) => ({ name, value }))),
     });
   }
 
@@ -188,6 +206,12 @@ export class GraphBuilder {
     this.#names.set(stem, count + 1);
     return count === 0 ? stem : `${stem}_${count}`;
   }
+}
+
+/** Where the parts of an inlined graph went: its values, and its nodes by name. */
+export interface Inlined {
+  readonly values: ReadonlyMap<Value, Value>;
+  readonly names: ReadonlyMap<string, string>;
 }
 
 function mapped(map: ReadonlyMap<Value, Value>, value: Value): Value {

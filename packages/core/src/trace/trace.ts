@@ -116,9 +116,9 @@ export function traceInto<R>(
   const result = withBuilder(builder, () =>
     body(inputs.map(({ name, role, type }) => Tensor.of(builder.input(name, type, role), builder))),
   );
-  const outputs: Record<string, Value> = {};
+  const outputs = new Map<string, Value>();
   for (const [path, leaf] of leavesOf(result, isTensor, "result")) {
-    outputs[path === "" ? "result" : path] = Tensor.valueIn(leaf, builder, "result");
+    outputs.set(path === "" ? "result" : path, Tensor.valueIn(leaf, builder, "result"));
   }
   return { graph: builder.finish(outputs), captured: builder.captured, result };
 }

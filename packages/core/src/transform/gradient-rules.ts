@@ -1,0 +1,24 @@
+import type { Op } from "../graph/attributes.js";
+import { binaryGradients } from "./gradient-rules/binary.js";
+import { indexingGradients } from "./gradient-rules/indexing.js";
+import { likelihoodGradients } from "./gradient-rules/likelihood.js";
+import { matrixGradients } from "./gradient-rules/matrix.js";
+import { movementGradients } from "./gradient-rules/movement.js";
+import { normalizationGradients } from "./gradient-rules/normalization.js";
+import { reduceGradients } from "./gradient-rules/reduce.js";
+import type { GradientTable } from "./gradient-rules/rule.js";
+import { sourceGradients } from "./gradient-rules/source.js";
+import { unaryGradients } from "./gradient-rules/unary.js";
+
+/** The gradient of every op, written in the traced operators, so that gradients have gradients too. */
+export const gradientRules: GradientTable<Op> = {
+  ...unaryGradients,
+  ...binaryGradients,
+  ...matrixGradients,
+  ...reduceGradients,
+  ...normalizationGradients,
+  ...likelihoodGradients,
+  ...movementGradients,
+  ...indexingGradients,
+  ...sourceGradients,
+};

@@ -1,0 +1,98 @@
+import { elementCount } from "../../shape.js";
+import {
+  concat,
+  expand,
+  gatherElements,
+  gatherND,
+  range,
+  reshape,
+  scatterElements,
+  scatterND,
+  transpose,
+  unsqueeze,
+} from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { type GradientSite, type GradientTable, zerosOf } from "./rule.js";
+
+type IndexingOp = "Gather" | "GatherElements" | "GatherND" | "ScatterElements" | "ScatterND" | "OneHot";
+
+const ADD = { reduction: "add" } as const;
+
+/** Rows are added into zeros, the gathered axis first: an embedding's gradient is one ScatterND. */
+function gatherGradient({
+  attributes: { axis },
+  gradient,
+  input,
+  inputTypes: [data, indices],
+}: GradientSite<"Gather">): readonly (Tensor | undefined)[] {
+  if (data === undefined || indices === undefined) return [];
+  const places = unsqueeze(input(1), [-1]);
+  if (axis === 0) return [scatterND(zerosOf(data), places, gradient(0), ADD)];
+  const depth = indices.shape.length;
+  const axes = gradient(0).shape.map((_, index) => index);
+  const front = [...axes.slice(axis, axis + depth), ...axes.slice(0, axis), ...axes.slice(axis + depth)];
+  const [size, ...rest] = [data.shape[axis] ?? 0, ...data.shape.toSpliced(axis, 1)];
+  const rows = zerosOf({ dtype: data.dtype, shape: [size, ...rest] });
+  const summed = scatterND(rows, places, transpose(gradient(0), front), ADD);
+  const back = data.shape.map((_, index) => (index === axis ? 0 : index < axis ? index + 1 : index));
+  return [transpose(summed, back)];
+}
+
+/** ScatterND knows no batch axes: they become one more coordinate of every index. */
+function gatherNDGradient({
+  attributes: { batchDims },
+  gradient,
+  input,
+  inputTypes: [data, indices],
+}: GradientSite<"GatherND">): readonly (Tensor | undefined)[] {
+  if (data === undefined || indices === undefined) return [];
+  if (batchDims === 0) return [scatterND(zerosOf(data), input(1), gradient(0), ADD)];
+  const batch = elementCount(data.shape.slice(0, batchDims), "GatherND");
+  const inner = indices.shape.slice(batchDims);
+  const counted = reshape(range(0, batch), [batch, ...inner.map(() => 1)]);
+  const coordinate = expand(counted, [batch, ...inner.slice(0, -1), 1]);
+  const places = concat([coordinate, reshape(input(1), [batch, ...inner])], -1);
+  const rows = zerosOf({ dtype: data.dtype, shape: [batch, ...data.shape.slice(batchDims)] });
+  const updates = reshape(gradient(0), [
+    batch,
+    ...inner.slice(0, -1),
+    ...data.shape.slice(batchDims + (inner.at(-1) ?? 0)),
+  ]);
+  return [reshape(scatterND(rows, places, updates, ADD), data.shape)];
+}
+
+const UNSCATTERABLE = "a scatter that multiplies or takes extrema; scatter into zeros and combine afterwards";
+
+export const indexingGradients: GradientTable<IndexingOp> = {
+  Gather: gatherGradient,
+  GatherElements: ({ attributes: { axis }, gradient, input, inputTypes: [data] }) => [
+    data === undefined
+      ? undefined
+      : scatterElements(zerosOf(data), input(1), gradient(0), { axis, reduction: "add" }),
+  ],
+  GatherND: gatherNDGradient,
+  // With reduction none what was overwritten gets nothing; repeated indices are undefined there, as in ONNX.
+  ScatterElements: ({ attributes: { axis, reduction }, gradient, input, inputTypes, needs, refuse }) => {
+    if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
+    const [, , updates] = inputTypes;
+    const kept = (): Tensor =>
+      reduction === "add" || updates === undefined
+        ? gradient(0)
+        : scatterElements(gradient(0), input(1), zerosOf(updates), { axis });
+    return [
+      needs(0) ? kept() : undefined,
+      undefined,
+      needs(2) ? gatherElements(gradient(0), input(1), axis) : undefined,
+    ];
+  },
+  ScatterND: ({ attributes: { reduction }, gradient, input, inputTypes, needs, refuse }) => {
+    if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
+    const [, , updates] = inputTypes;
+    const kept = (): Tensor =>
+      reduction === "add" || updates === undefined
+        ? gradient(0)
+        : scatterND(gradient(0), input(1), zerosOf(updates));
+    return [needs(0) ? kept() : undefined, undefined, needs(2) ? gatherND(gradient(0), input(1)) : undefined];
+  },
+  OneHot: { zero: "its input is an index" },
+};

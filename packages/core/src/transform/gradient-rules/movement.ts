@@ -1,0 +1,153 @@
+import { elementCount, sameShape } from "../../shape.js";
+import { add } from "../../trace/ops/elementwise.js";
+import { concat, pad, reshape, slice, split, tile, transpose } from "../../trace/ops/movement.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  toShape,
+  unbroadcast,
+  zerosOf,
+} from "./rule.js";
+
+type ShapeOp = "Reshape" | "Squeeze" | "Unsqueeze";
+type MovementOp = ShapeOp | "Transpose" | "Slice" | "Concat" | "Split" | "Expand" | "Pad" | "Tile"; // biome-ignore format: one list
+
+const backToShape: GradientRule<ShapeOp> = ({ gradient, inputTypes: [x] }) => [
+  x === undefined ? undefined : toShape(gradient(0), x.shape),
+];
+
+/** Puts step - 1 zeros behind each element of the axis. */
+function dilate(x: Tensor, axis: number, step: number): Tensor {
+  const size = x.shape[axis] ?? 0;
+  const column = reshape(x, [...x.shape.slice(0, axis + 1), 1, ...x.shape.slice(axis + 1)]);
+  const padded = pad(
+    column,
+    column.shape.map((_, index): [number, number] => [0, index === axis + 1 ? step - 1 : 0]),
+  );
+  return reshape(padded, [...x.shape.slice(0, axis), size * step, ...x.shape.slice(axis + 1)]);
+}
+
+/** Zeros around the slice: reversed where the step is negative, dilated where it is more than 1, then padded. */
+function sliceGradient({
+  attributes,
+  gradient,
+  inputTypes: [x],
+}: GradientSite<"Slice">): readonly (Tensor | undefined)[] {
+  if (x === undefined) return [];
+  let g = gradient(0);
+  if (elementCount(g.shape, "Slice") === 0) return [zerosOf(x)];
+  const pads = x.shape.map((): readonly [number, number] => [0, 0]);
+  attributes.axes.forEach((axis, index) => {
+    const step = attributes.steps[index] ?? 1;
+    const first = attributes.starts[index] ?? 0;
+    const taken = g.shape[axis] ?? 0;
+    const size = x.shape[axis] ?? 0;
+    if (step < 0) g = slice(g, [{ axis, step: -1 }]);
+    const before = step < 0 ? first + (taken - 1) * step : first;
+    const stride = Math.abs(step);
+    if (stride > 1) {
+      g = dilate(g, axis, stride);
+      if (before + taken * stride > size) g = slice(g, [{ axis, start: 0, end: size - before }]);
+    }
+    pads[axis] = [before, size - before - (g.shape[axis] ?? 0)];
+  });
+  return [pads.every(([before, after]) => before === 0 && after === 0) ? g : pad(g, pads)];
+}
+
+/** One Split where several parts are wanted, one Slice where only one is. */
+function concatGradient({
+  attributes: { axis },
+  gradient,
+  inputTypes,
+  needs,
+}: GradientSite<"Concat">): readonly (Tensor | undefined)[] {
+  const sizes = inputTypes.map((type) => type.shape[axis] ?? 0);
+  const wanted = sizes.flatMap((_, index) => (needs(index) ? [index] : []));
+  const [only] = wanted;
+  if (wanted.length !== 1 || only === undefined) return split(gradient(0), sizes, axis);
+  const start = sizes.slice(0, only).reduce((sum, size) => sum + size, 0);
+  const part = slice(gradient(0), [{ axis, start, end: start + (sizes[only] ?? 0) }]);
+  return sizes.map((_, index) => (index === only ? part : undefined));
+}
+
+type PadMode = "constant" | "reflect" | "edge";
+
+/** Undoes the padding of one axis: cuts the original out and adds to it what its copies received. */
+function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode: PadMode): Tensor {
+  const size = (g.shape[axis] ?? 0) - before - after;
+  const cut = (start: number, end: number): Tensor => slice(g, [{ axis, start, end }]);
+  const center = cut(before, before + size);
+  if (mode === "constant") return center;
+  const sum = (x: Tensor): Tensor => reduceSum(x, { axes: [axis], keepdims: true });
+  if (mode === "edge") {
+    if (size === 1) return sum(g);
+    const [low, high] = [cut(0, before + 1), cut(before + size - 1, before + size + after)];
+    const inner = size > 2 ? [cut(before + 1, before + size - 1)] : [];
+    return concat([sum(low), ...inner, sum(high)], axis);
+  }
+  const placed = (part: Tensor, start: number): Tensor =>
+    pad(
+      slice(part, [{ axis, step: -1 }]),
+      g.shape.map((_, index): [number, number] =>
+        index === axis ? [start, size - start - (part.shape[axis] ?? 0)] : [0, 0],
+      ),
+    );
+  let total = center;
+  if (before > 0) total = add(total, placed(cut(0, before), 1));
+  if (after > 0) total = add(total, placed(cut(before + size, before + size + after), size - 1 - after));
+  return total;
+}
+
+function padGradient({
+  attributes: { pads, mode },
+  gradient,
+  inputTypes: [x],
+}: GradientSite<"Pad">): readonly (Tensor | undefined)[] {
+  const rank = x?.shape.length ?? 0;
+  let g = gradient(0);
+  for (let axis = 0; axis < rank; axis++) {
+    const [before, after] = [pads[axis] ?? 0, pads[rank + axis] ?? 0];
+    if (before > 0 || after > 0) g = unpadAxis(g, axis, before, after, mode);
+  }
+  return [g];
+}
+
+/** [r·d, …] seen as [r, d, …], summed over the repeats. */
+function tileGradient({
+  attributes: { repeats },
+  gradient,
+  inputTypes: [x],
+}: GradientSite<"Tile">): readonly (Tensor | undefined)[] {
+  if (x === undefined) return [];
+  if (sameShape(gradient(0).shape, x.shape)) return [gradient(0)];
+  const apart = x.shape.flatMap((size, axis) => [repeats[axis] ?? 1, size]);
+  return [reduceSum(reshape(gradient(0), apart), { axes: repeats.map((_, axis) => 2 * axis) })];
+}
+
+export const movementGradients: GradientTable<MovementOp> = {
+  Reshape: backToShape,
+  Squeeze: backToShape,
+  Unsqueeze: backToShape,
+  Transpose: ({ attributes: { perm }, gradient }) => [
+    transpose(
+      gradient(0),
+      perm.map((_, axis) => perm.indexOf(axis)),
+    ),
+  ],
+  Slice: sliceGradient,
+  Concat: concatGradient,
+  Split: ({ attributes: { axis }, gradient, outputTypes }) => [
+    concat(
+      outputTypes.map((_, index) => gradient(index)),
+      axis,
+    ),
+  ],
+  Expand: ({ gradient, inputTypes: [x] }) => [
+    x === undefined ? undefined : unbroadcast(gradient(0), x.shape),
+  ],
+  Pad: padGradient,
+  Tile: tileGradient,
+};

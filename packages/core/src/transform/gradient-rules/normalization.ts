@@ -1,0 +1,87 @@
+import { elementCount } from "../../shape.js";
+import { add, div, exp, mul, reciprocal, sqrt, sub } from "../../trace/ops/elementwise.js";
+import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { type GradientSite, type GradientTable, narrow, unbroadcast, wide } from "./rule.js";
+
+/** Everything here is computed in f32 and rounded once: sums of products of few significant bits cancel. */
+const back = <K extends "Softmax" | "LogSoftmax" | "LayerNormalization" | "RMSNormalization">(
+  { inputTypes }: GradientSite<K>,
+  index: number,
+  gradient: Tensor,
+): Tensor | undefined => {
+  const type = inputTypes[index];
+  return type === undefined ? undefined : narrow(unbroadcast(gradient, type.shape), type);
+};
+
+const normalizedAxes = (shape: readonly number[], first: number): readonly number[] =>
+  shape.flatMap((_, axis) => (axis < first ? [] : [axis]));
+
+/**
+ * y = x̂ · scale + bias, x̂ = (x - mean) · r, both saved by the forward pass in f32. With h = g · scale:
+ * dx = r · (h - mean(h) - x̂ · mean(h · x̂)); gradients that reach mean and r themselves (they do in second
+ * derivatives) join the two means: d mean/dx = 1/n and dr/dx = -r² · x̂/n.
+ */
+function layerNormalizationGradient(
+  site: GradientSite<"LayerNormalization">,
+): readonly (Tensor | undefined)[] {
+  const { attributes, gradient, input, inputTypes, output, receives, needs } = site;
+  const shape = inputTypes[0]?.shape ?? [];
+  const axes = normalizedAxes(shape, attributes.axis);
+  const g = wide(gradient(0));
+  const r = output(2);
+  const normalized = mul(sub(wide(input(0)), output(1)), r);
+
+  const forX = (): Tensor => {
+    const count = elementCount(shape.slice(attributes.axis), "LayerNormalization");
+    const h = mul(g, wide(input(1)));
+    let shift = reduceMean(h, { axes, keepdims: true });
+    let slope = reduceMean(mul(h, normalized), { axes, keepdims: true });
+    if (receives(1)) shift = sub(shift, div(gradient(1), mul(r, count)));
+    if (receives(2)) slope = add(slope, mul(gradient(2), mul(r, 1 / count)));
+    return mul(sub(sub(h, shift), mul(normalized, slope)), r);
+  };
+  return [
+    needs(0) ? back(site, 0, forX()) : undefined,
+    needs(1) ? back(site, 1, mul(g, normalized)) : undefined,
+    inputTypes.length > 2 && needs(2) ? back(site, 2, g) : undefined,
+  ];
+}
+
+/** y = x̂ · scale, x̂ = x · r, r = 1/√(mean(x²) + ε): dx = r · (h - x̂ · mean(h · x̂)) with h = g · scale. */
+function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): readonly (Tensor | undefined)[] {
+  const { attributes, gradient, input, inputTypes, needs } = site;
+  const axes = normalizedAxes(inputTypes[0]?.shape ?? [], attributes.axis);
+  const mean = (value: Tensor): Tensor => reduceMean(value, { axes, keepdims: true });
+  const g = wide(gradient(0));
+  const x = wide(input(0));
+  const r = reciprocal(sqrt(add(mean(mul(x, x)), attributes.epsilon)));
+  const normalized = mul(x, r);
+  const forX = (): Tensor => {
+    const h = mul(g, wide(input(1)));
+    return mul(sub(h, mul(normalized, mean(mul(h, normalized)))), r);
+  };
+  return [
+    needs(0) ? back(site, 0, forX()) : undefined,
+    needs(1) ? back(site, 1, mul(g, normalized)) : undefined,
+  ];
+}
+
+export const normalizationGradients: GradientTable<
+  "Softmax" | "LogSoftmax" | "LayerNormalization" | "RMSNormalization"
+> = {
+  // y · (g - Σ g·y)
+  Softmax: (site) => {
+    const [g, y] = [wide(site.gradient(0)), wide(site.output(0))];
+    const total = reduceSum(mul(g, y), { axes: [site.attributes.axis], keepdims: true });
+    return [back(site, 0, mul(y, sub(g, total)))];
+  },
+  // g - eʸ · Σ g
+  LogSoftmax: (site) => {
+    const g = wide(site.gradient(0));
+    const total = reduceSum(g, { axes: [site.attributes.axis], keepdims: true });
+    return [back(site, 0, sub(g, mul(exp(wide(site.output(0))), total)))];
+  },
+  LayerNormalization: layerNormalizationGradient,
+  RMSNormalization: rmsNormalizationGradient,
+};

@@ -1,0 +1,99 @@
+import { reducedShape } from "../../graph/infer/reduce.js";
+import { elementCount } from "../../shape.js";
+import { cast, div, equal, exp, isInf, mul, neg, sign, sub, where } from "../../trace/ops/elementwise.js";
+import { expand, scatterElements } from "../../trace/ops/movement.js";
+import { cumSum, reduceProd, reduceSum } from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  narrow,
+  toShape,
+  wide,
+  zerosOf,
+} from "./rule.js";
+
+type ReduceOp =
+  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
+  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
+
+type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
+
+/** A reduced value with its axes kept as 1, so that it broadcasts against what was reduced. */
+function kept({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
+  return toShape(reduced, reducedShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
+}
+
+/** Rules in terms of x, and of y and its gradient with the reduced axes kept. */
+const rule =
+  <K extends ReduceOp>(
+    make: (
+      parts: { readonly g: Tensor; readonly x: () => Tensor; readonly y: () => Tensor },
+      site: Site,
+    ) => Tensor,
+  ): GradientRule<K> =>
+  (site) => {
+    const g = kept(site as Site, site.gradient(0));
+    const x = (): Tensor => site.input(0);
+    const y = (): Tensor => kept(site as Site, site.output(0));
+    return [make({ g, x, y }, site as Site)];
+  };
+
+const spread = (g: Tensor, { inputTypes }: Site): Tensor => expand(g, inputTypes[0]?.shape ?? []);
+
+/** The gradient in equal shares to all that equal the extremum. */
+const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axes } }) => {
+  const taken = equal(x(), y());
+  const count = reduceSum(cast(taken, "f32"), { axes, keepdims: true });
+  return where(taken, cast(div(wide(g), count), g.dtype), 0);
+});
+
+/**
+ * Each element's gradient is the product of the others. Zeros are left out of the product P: it is P/x without
+ * a zero, P at a lone zero (0 elsewhere), and 0 with two or more. Right everywhere; the gradient of this
+ * gradient is right only where no element is 0.
+ */
+const products = rule<"ReduceProd">(({ g, x }, { attributes: { axes } }) => {
+  const values = wide(x());
+  const isZero = equal(values, 0);
+  const nonzero = where(isZero, 1, values);
+  const zero = cast(isZero, "f32");
+  const product = reduceProd(nonzero, { axes, keepdims: true });
+  const otherZeros = sub(reduceSum(zero, { axes, keepdims: true }), zero);
+  return cast(where(equal(otherZeros, 0), div(mul(wide(g), product), nonzero), 0), g.dtype);
+});
+
+const INDICES = { zero: "its output is an index" };
+
+export const reduceGradients: GradientTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+  ReduceSum: rule(({ g }, site) => spread(g, site)),
+  ReduceMean: rule(({ g }, site) => {
+    const count =
+      elementCount(site.inputTypes[0]?.shape ?? [], "ReduceMean") / elementCount(g.shape, "ReduceMean");
+    return spread(cast(div(wide(g), count), g.dtype), site);
+  }),
+  ReduceMax: shares,
+  ReduceMin: shares,
+  ReduceProd: products,
+  ReduceL1: rule(({ g, x }) => mul(g, sign(x()))),
+  // x/y, and 0 where all is 0, as PyTorch has it.
+  ReduceL2: rule(({ g, x, y }) => mul(x(), div(g, where(equal(y(), 0), 1, y())))),
+  // 1/Σx = e^-y
+  ReduceLogSum: rule(({ g, y }, site) => spread(cast(mul(wide(g), exp(neg(wide(y())))), g.dtype), site)),
+  // The softmax e^(x-y); rows of -∞ only get 0 instead of NaN.
+  ReduceLogSumExp: rule(({ g, x, y }) => {
+    const total = wide(y());
+    const shifted = sub(wide(x()), where(isInf(total), 0, total));
+    return cast(mul(exp(shifted), wide(g)), g.dtype);
+  }),
+  ReduceSumSquare: rule(({ g, x }) => mul(x(), mul(g, 2))),
+  ArgMax: INDICES,
+  ArgMin: INDICES,
+  TopK: ({ attributes: { axis }, gradient, output, inputTypes: [x] }) => [
+    x === undefined ? undefined : scatterElements(zerosOf(x), output(1), gradient(0), { axis }),
+  ],
+  CumSum: ({ attributes: { axis, exclusive, reverse }, gradient }) => [
+    cumSum(gradient(0), axis, { exclusive, reverse: !reverse }),
+  ],
+};

@@ -1,0 +1,109 @@
+import type { Op } from "../../graph/attributes.js";
+import {
+  add,
+  cast,
+  clip,
+  cos,
+  div,
+  equal,
+  erf,
+  exp,
+  lessOrEqual,
+  mul,
+  neg,
+  sigmoid,
+  sign,
+  sin,
+  sub,
+  tanh,
+  where,
+} from "../../trace/ops/elementwise.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { type GradientRule, type GradientTable, gradientDType, wide } from "./rule.js";
+
+type UnaryOp =
+  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
+  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Not" | "IsNaN"
+  | "IsInf" | "Identity" | "Cast"; // biome-ignore format: one list
+
+/** dL/dx = dL/dy · f'(x). */
+const ofInput =
+  <K extends Op>(rule: (gradient: Tensor, x: Tensor) => Tensor): GradientRule<K> =>
+  ({ gradient, input }) => [rule(gradient(0), input(0))];
+
+/** For those whose derivative is cheap in y = f(x), so that x need not be kept. */
+const ofOutput =
+  <K extends Op>(rule: (gradient: Tensor, y: Tensor) => Tensor): GradientRule<K> =>
+  ({ gradient, output }) => [rule(gradient(0), output(0))];
+
+const times = (gradient: Tensor, factor: Tensor): Tensor => mul(gradient, cast(factor, gradient.dtype));
+
+const STEP = { zero: "constant between its steps" };
+const PREDICATE = { zero: "its output is bool" };
+
+/** Φ(x) + x φ(x), with the normal distribution's Φ and density φ. */
+function geluSlope(x: Tensor): Tensor {
+  const cumulative = mul(add(erf(mul(x, Math.SQRT1_2)), 1), 0.5);
+  const density = mul(exp(mul(mul(x, x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
+  return add(cumulative, mul(x, density));
+}
+
+const GELU_SCALE = Math.sqrt(2 / Math.PI);
+const GELU_CUBIC = 0.044715 * GELU_SCALE;
+
+/** Of x/2 · (1 + t) with t = tanh(s · (x + 0.044715 x³)), s = √(2/π). */
+function geluTanhSlope(x: Tensor): Tensor {
+  const squared = mul(x, x);
+  const t = tanh(mul(x, add(mul(squared, GELU_CUBIC), GELU_SCALE)));
+  const slope = add(mul(squared, 3 * GELU_CUBIC), GELU_SCALE);
+  return mul(add(add(t, 1), mul(mul(x, sub(1, mul(t, t))), slope)), 0.5);
+}
+
+/**
+ * At the kinks PyTorch's choices: Abs 0 at 0; Relu, LeakyRelu and Elu the left slope at 0; Clip passes the
+ * gradient at its limits. Masks are `Where`, not products: an infinite gradient behind a mask stays out.
+ */
+export const unaryGradients: GradientTable<UnaryOp> = {
+  Abs: ofInput((g, x) => mul(g, sign(x))),
+  Neg: ({ gradient }) => [neg(gradient(0))],
+  Sign: STEP,
+  Floor: STEP,
+  Ceil: STEP,
+  Round: STEP,
+  // (g · y) · y and not g · y²: y² leaves f16's range where the product does not.
+  Reciprocal: ofOutput((g, y) => neg(mul(mul(g, y), y))),
+  Exp: ofOutput((g, y) => mul(g, y)),
+  Log: ofInput((g, x) => div(g, x)),
+  Sqrt: ofOutput((g, y) => div(g, add(y, y))),
+  Erf: ofInput((g, x) => times(g, mul(exp(neg(mul(wide(x), wide(x)))), 2 / Math.sqrt(Math.PI)))),
+  Tanh: ofOutput((g, y) => mul(g, sub(1, mul(y, y)))),
+  Sigmoid: ofOutput((g, y) => mul(g, mul(y, sub(1, y)))),
+  Relu: ofOutput((g, y) => where(lessOrEqual(y, 0), 0, g)),
+  Softplus: ofInput((g, x) => mul(g, sigmoid(x))),
+  Sin: ofInput((g, x) => mul(g, cos(x))),
+  Cos: ofInput((g, x) => neg(mul(g, sin(x)))),
+  // While alpha is not negative, y ≤ 0 says the same as x ≤ 0.
+  LeakyRelu: ({ attributes: { alpha }, gradient, input, output }) => {
+    const sided = alpha >= 0 ? output(0) : input(0);
+    return [where(lessOrEqual(sided, 0), mul(gradient(0), alpha), gradient(0))];
+  },
+  // alpha · eˣ = y + alpha
+  Elu: ({ attributes: { alpha }, gradient, input, output }) => {
+    const sided = alpha >= 0 ? output(0) : input(0);
+    return [where(lessOrEqual(sided, 0), mul(gradient(0), add(output(0), alpha)), gradient(0))];
+  },
+  Gelu: ({ attributes: { approximate }, gradient, input }) => [
+    times(gradient(0), approximate === "tanh" ? geluTanhSlope(wide(input(0))) : geluSlope(wide(input(0)))),
+  ],
+  // Clipping once more is one pass and keeps only x alive.
+  Clip: ({ attributes, gradient, input }) => [
+    where(equal(clip(input(0), attributes), input(0)), gradient(0), 0),
+  ],
+  Not: PREDICATE,
+  IsNaN: PREDICATE,
+  IsInf: PREDICATE,
+  Identity: ({ gradient }) => [gradient(0)],
+  Cast: ({ gradient, inputTypes: [x] }) => [
+    x === undefined ? undefined : cast(gradient(0), gradientDType(x.dtype)),
+  ],
+};

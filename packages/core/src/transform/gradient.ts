@@ -1,0 +1,175 @@
+/**
+ * Reverse-mode differentiation, graph to graph. The backward nodes are appended in the reverse order of the
+ * forward ones, each rule's nodes where its output's gradient is complete; contributions to a value are summed
+ * as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
+ */
+import { isFloat } from "../dtype.js";
+import { MpError } from "../errors.js";
+import type { Op } from "../graph/attributes.js";
+import { formatType, type GraphBuilder } from "../graph/builder.js";
+import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
+import { sameShape } from "../shape.js";
+import { add } from "../trace/ops/elementwise.js";
+import { Tensor } from "../trace/tensor.js";
+import { withBuilder, withoutLines } from "../trace/trace.js";
+import { ForwardValues } from "./forward-values.js";
+import { type GradientRow, type GradientSite, gradientDType, zerosOf } from "./gradient-rules/rule.js";
+import { gradientRules } from "./gradient-rules.js";
+
+export interface GradientRequest {
+  /** The forward graph; a copy of it stands in the builder already. */
+  readonly graph: Graph;
+  /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
+  readonly values: ReadonlyMap<Value, Value>;
+  readonly names: ReadonlyMap<string, string>;
+  /** A floating scalar of `graph`. */
+  readonly loss: Value;
+  /** Values of `graph` to differentiate with respect to; f32, f16 or bf16. */
+  readonly wrt: readonly Value[];
+  /** dL/dL in the builder, a scalar of the loss's dtype. */
+  readonly seed: Value;
+}
+
+/**
+ * Appends the backward pass to the builder.
+ * @returns the gradient of each of `wrt`, of its shape and dtype; zeros where the loss does not depend on it
+ * @throws MP_NOT_DIFFERENTIABLE when the path to the loss leads through an op without a gradient, naming it
+ */
+export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly Value[] {
+  return withBuilder(builder, () => withoutLines(() => new BackwardPass(builder, request).run()));
+}
+
+function rowOf(node: AnyNode): GradientRow<Op> {
+  return gradientRules[node.op] as GradientRow<Op>;
+}
+
+class BackwardPass {
+  readonly #builder: GraphBuilder;
+  readonly #request: GradientRequest;
+  readonly #forward: ForwardValues;
+  /** Values that depend on `wrt` by a path on which gradients flow. */
+  readonly #active: ReadonlySet<Value>;
+  readonly #gradients = new Map<Value, Tensor>();
+  readonly #wrt: ReadonlySet<Value>;
+  /** What stood before; its segment encloses the whole differentiated function. */
+  readonly #outer: Origin;
+
+  constructor(builder: GraphBuilder, request: GradientRequest) {
+    this.#builder = builder;
+    this.#request = request;
+    this.#outer = builder.origin;
+    this.#wrt = new Set(request.wrt);
+    this.#active = activeValues(request.graph, this.#wrt);
+    this.#forward = new ForwardValues(builder, request.graph, request.values, (node) => this.#origin(node));
+  }
+
+  run(): readonly Value[] {
+    const { graph, loss, wrt, seed } = this.#request;
+    if (this.#active.has(loss)) this.#gradients.set(loss, Tensor.of(seed, this.#builder));
+    try {
+      for (const node of graph.nodes.toReversed()) this.#visit(node);
+      this.#builder.origin = { ...this.#outer, phase: "backward" };
+      return wrt.map((value) =>
+        Tensor.valueIn(this.#gradients.get(value) ?? zerosOf(value), this.#builder, "gradient"),
+      );
+    } finally {
+      this.#builder.origin = this.#outer;
+    }
+  }
+
+  #visit(node: AnyNode): void {
+    const gate = node.outputs.map((output) => this.#gradients.get(output)).find((gradient) => gradient);
+    if (gate === undefined || !node.inputs.some((input) => this.#active.has(input))) return;
+    this.#builder.origin = this.#origin(node);
+    const row = rowOf(node);
+    if ("zero" in row) return;
+    if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
+    const contributions = row(this.#site(node, gate));
+    for (const output of node.outputs) {
+      if (!this.#wrt.has(output)) this.#gradients.delete(output);
+    }
+    node.inputs.forEach((input, index) => {
+      const contribution = contributions[index];
+      if (contribution !== undefined && this.#active.has(input)) this.#contribute(node, input, contribution);
+    });
+  }
+
+  #contribute(node: AnyNode, input: Value, contribution: Tensor): void {
+    if (contribution.dtype !== gradientDType(input.dtype) || !sameShape(contribution.shape, input.shape)) {
+      throw new Error(
+        `internal: the gradient rule of ${node.op} gives ${formatType(contribution)} for ${formatType(input)}`,
+      );
+    }
+    const sum = this.#gradients.get(input);
+    this.#gradients.set(input, sum === undefined ? contribution : add(sum, contribution));
+  }
+
+  #site(node: AnyNode, gate: Tensor): GradientSite<Op> {
+    const operand = (values: readonly Value[], index: number): Value => {
+      const value = values[index];
+      if (value === undefined)
+        throw new Error(`internal: the gradient rule of ${node.op} reads operand ${index}`);
+      return value;
+    };
+    const read = (value: Value): Tensor => {
+      const gateValue = Tensor.valueIn(gate, this.#builder, "gradient");
+      return Tensor.of(this.#forward.read(value, node, gateValue), this.#builder);
+    };
+    const zeros = new Map<number, Tensor>();
+    return {
+      attributes: node.attributes,
+      inputTypes: node.inputs,
+      outputTypes: node.outputs,
+      input: (index) => read(operand(node.inputs, index)),
+      output: (index) => read(operand(node.outputs, index)),
+      gradient: (index) => {
+        const output = operand(node.outputs, index);
+        const gradient = this.#gradients.get(output) ?? zeros.get(index) ?? zerosOf(output);
+        zeros.set(index, gradient);
+        return gradient;
+      },
+      receives: (index) => this.#gradients.has(operand(node.outputs, index)),
+      needs: (index) => this.#active.has(operand(node.inputs, index)),
+      same: (a, b) => operand(node.inputs, a) === operand(node.inputs, b),
+      literal: (index) => {
+        const producer = this.#forward.producer(operand(node.inputs, index));
+        return producer !== undefined && isNode(producer, "Constant")
+          ? producer.attributes.literal
+          : undefined;
+      },
+      refuse: (reason) => {
+        throw notDifferentiable(node, reason);
+      },
+    };
+  }
+
+  #origin({ name, origin: { scope, line } }: AnyNode): Origin {
+    const { segment } = this.#outer;
+    return {
+      scope,
+      phase: "backward",
+      forward: this.#request.names.get(name) ?? name,
+      ...(line === undefined ? {} : { line }),
+      ...(segment === undefined ? {} : { segment }),
+    };
+  }
+}
+
+/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero. */
+function activeValues(graph: Graph, wrt: ReadonlySet<Value>): ReadonlySet<Value> {
+  const active = new Set(wrt);
+  for (const node of graph.nodes) {
+    if ("zero" in rowOf(node) || !node.inputs.some((input) => active.has(input))) continue;
+    for (const output of node.outputs) if (isFloat(output.dtype)) active.add(output);
+  }
+  return active;
+}
+
+function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFERENTIABLE"> {
+  const { line, scope } = node.origin;
+  return new MpError(
+    "MP_NOT_DIFFERENTIABLE",
+    `${node.op}: no gradient for ${reason}; node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+    { details: { op: node.op, node: node.name, reason, scope, ...(line === undefined ? {} : { line }) } },
+  );
+}
