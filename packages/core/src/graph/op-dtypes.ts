@@ -1,0 +1,112 @@
+import { DTYPES, type DType, isFloat } from "../dtype.js";
+import type { Op } from "./attributes.js";
+import type { ValueType } from "./graph.js";
+import { FLOATS, NUMBERS, SIGNED } from "./infer/rule.js";
+
+const INDEXED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
+const BOOL: readonly DType[] = ["bool"];
+
+/**
+ * The dtypes that each op exists in, said of its deciding operand: what a manifest's `ops` draws from. A test holds
+ * it against type inference.
+ */
+export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
+  Abs: SIGNED,
+  Neg: SIGNED,
+  Sign: SIGNED,
+  Floor: FLOATS,
+  Ceil: FLOATS,
+  Round: FLOATS,
+  Reciprocal: FLOATS,
+  Exp: FLOATS,
+  Log: FLOATS,
+  Sqrt: FLOATS,
+  Erf: FLOATS,
+  Tanh: FLOATS,
+  Sigmoid: FLOATS,
+  Relu: FLOATS,
+  Softplus: FLOATS,
+  Sin: FLOATS,
+  Cos: FLOATS,
+  LeakyRelu: FLOATS,
+  Elu: FLOATS,
+  Gelu: FLOATS,
+  Clip: NUMBERS,
+  Not: BOOL,
+  IsNaN: FLOATS,
+  IsInf: FLOATS,
+  Identity: DTYPES,
+  Cast: DTYPES,
+  Add: NUMBERS,
+  Sub: NUMBERS,
+  Mul: NUMBERS,
+  Div: NUMBERS,
+  Pow: FLOATS,
+  Mod: ["f32", "f16", "bf16", "i32", "i64", "u8"],
+  Min: NUMBERS,
+  Max: NUMBERS,
+  Equal: [...NUMBERS, "bool"],
+  Greater: NUMBERS,
+  GreaterOrEqual: NUMBERS,
+  Less: NUMBERS,
+  LessOrEqual: NUMBERS,
+  And: BOOL,
+  Or: BOOL,
+  Xor: BOOL,
+  Where: ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "bool"],
+  MatMul: FLOATS,
+  Gemm: FLOATS,
+  ReduceSum: NUMBERS,
+  ReduceMean: FLOATS,
+  ReduceMax: NUMBERS,
+  ReduceMin: NUMBERS,
+  ReduceProd: NUMBERS,
+  ReduceL1: FLOATS,
+  ReduceL2: FLOATS,
+  ReduceLogSum: FLOATS,
+  ReduceLogSumExp: FLOATS,
+  ReduceSumSquare: FLOATS,
+  ArgMax: NUMBERS,
+  ArgMin: NUMBERS,
+  TopK: NUMBERS,
+  CumSum: INDEXED,
+  Softmax: FLOATS,
+  LogSoftmax: FLOATS,
+  SoftmaxCrossEntropyLoss: FLOATS,
+  NegativeLogLikelihoodLoss: FLOATS,
+  LayerNormalization: FLOATS,
+  RMSNormalization: FLOATS,
+  Reshape: DTYPES,
+  Transpose: DTYPES,
+  Slice: DTYPES,
+  Concat: DTYPES,
+  Split: DTYPES,
+  Gather: DTYPES,
+  GatherElements: DTYPES,
+  GatherND: DTYPES,
+  ScatterElements: DTYPES,
+  ScatterND: DTYPES,
+  Expand: DTYPES,
+  Squeeze: DTYPES,
+  Unsqueeze: DTYPES,
+  Pad: DTYPES,
+  Tile: DTYPES,
+  OneHot: ["i32"],
+  Constant: DTYPES,
+  Range: DTYPES,
+  RandomBits: ["u64"],
+  Barrier: DTYPES,
+};
+
+/**
+ * The dtype by which a manifest says whether a node is supported: of its first floating operand, else of its first
+ * operand, else (a source) of its result.
+ */
+export function decidingDType(node: {
+  readonly inputs: readonly ValueType[];
+  readonly outputs: readonly ValueType[];
+}): DType {
+  const type = node.inputs.find(({ dtype }) => isFloat(dtype)) ?? node.inputs[0] ?? node.outputs[0];
+  if (type === undefined) throw new Error("internal: a node without operands and results");
+  return type.dtype;
+}

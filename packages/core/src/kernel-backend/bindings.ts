@@ -1,0 +1,77 @@
+import type { CompileOptions, StateBinding } from "../backend.js";
+import { MpError } from "../errors.js";
+import type { Graph, ValueType } from "../graph/graph.js";
+import { expectType } from "./check-tensor.js";
+
+/** Bindings that have been found to fit graph and state. */
+export interface Bound {
+  /** Graph input → slot. */
+  readonly reads: ReadonlyMap<string, string>;
+  readonly always: readonly Replacement[];
+  readonly whenApplied: readonly Replacement[];
+  readonly applied: string | undefined;
+  /** Outputs that replace a slot, and so are not results of a run. */
+  readonly taken: ReadonlySet<string>;
+}
+
+export interface Replacement {
+  readonly slot: string;
+  readonly output: string;
+}
+
+/**
+ * @throws MP_INVALID_ARGUMENT for a slot, input or output that does not exist or is bound twice, or a commit that
+ * nothing decides; MP_DTYPE_MISMATCH and MP_SHAPE_MISMATCH for types that differ
+ */
+export function resolveBindings(
+  graph: Graph,
+  slots: Readonly<Record<string, ValueType>> | undefined,
+  { bindings = [], applied }: CompileOptions,
+): Bound {
+  if (slots === undefined && bindings.length > 0) throw invalid("bindings need a state");
+  const inputs = new Map(graph.inputs.map(({ name, value }) => [name, value]));
+  const outputs = new Map(graph.outputs.map(({ name, value }) => [name, value]));
+  if (applied !== undefined) expectFlag(applied, outputs);
+  const reads = new Map<string, string>();
+  const replaced = new Set<string>();
+  const always: Replacement[] = [];
+  const whenApplied: Replacement[] = [];
+  for (const binding of bindings) {
+    const type = found(slots?.[binding.slot], `the state has no slot "${binding.slot}"`);
+    const input = found(inputs.get(binding.input), `the graph has no input "${binding.input}"`);
+    expectType(`input "${binding.input}" of the slot "${binding.slot}"`, input, type);
+    if (reads.has(binding.input)) throw invalid(`input "${binding.input}" is bound twice`);
+    reads.set(binding.input, binding.slot);
+    const { output } = binding;
+    if (output === undefined) continue;
+    const value = found(outputs.get(output), `the graph has no output "${output}"`);
+    expectType(`output "${output}" of the slot "${binding.slot}"`, value, type);
+    if (replaced.has(binding.slot)) throw invalid(`slot "${binding.slot}" is replaced twice`);
+    replaced.add(binding.slot);
+    groupOf(binding, applied, always, whenApplied).push({ slot: binding.slot, output });
+  }
+  const taken = new Set([...always, ...whenApplied].map(({ output }) => output));
+  return { reads, always, whenApplied, applied, taken };
+}
+
+function groupOf<G>(binding: StateBinding, applied: string | undefined, always: G, whenApplied: G): G {
+  if (binding.commit !== "when-applied") return always;
+  if (applied === undefined) {
+    throw invalid(`slot "${binding.slot}" commits when applied, but no output is named as \`applied\``);
+  }
+  return whenApplied;
+}
+
+function expectFlag(applied: string, outputs: ReadonlyMap<string, ValueType>): void {
+  const type = found(outputs.get(applied), `the graph has no output "${applied}" to decide what is applied`);
+  expectType(`output "${applied}"`, type, { dtype: "bool", shape: [] });
+}
+
+function found<V>(value: V | undefined, message: string): V {
+  if (value === undefined) throw invalid(message);
+  return value;
+}
+
+function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `compile: ${message}`);
+}

@@ -1,0 +1,43 @@
+import { hostArrayOf } from "../dtype.js";
+import { MpError } from "../errors.js";
+import { formatType } from "../graph/builder.js";
+import type { ValueType } from "../graph/graph.js";
+import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { elementCount, formatShape, sameShape } from "../shape.js";
+
+/** @throws MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming what does not fit and both types */
+export function expectType(what: string, given: ValueType, wanted: ValueType): void {
+  if (given.dtype !== wanted.dtype) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `${what} is ${formatType(given)}, needs ${formatType(wanted)}; cast it on the host or in the graph`,
+    );
+  }
+  if (!sameShape(given.shape, wanted.shape)) {
+    throw new MpError("MP_SHAPE_MISMATCH", `${what} is ${formatType(given)}, needs ${formatType(wanted)}`);
+  }
+}
+
+/**
+ * Host data from a user's hands is what its type says: the right array class with as many elements as the shape has.
+ * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
+ */
+export function expectHostTensor(what: string, value: unknown): HostTensor {
+  if (!isHostTensor(value)) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${what} is no tensor; make one with tensor(data, shape)`);
+  }
+  const { dtype, shape, data } = value;
+  if (data.constructor !== hostArrayOf[dtype]) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `${what} is ${dtype}, which is stored in ${hostArrayOf[dtype].name}, got ${data.constructor.name}`,
+    );
+  }
+  if (elementCount(shape, what) !== data.length) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `${what} of shape ${formatShape(shape)} holds ${data.length} elements`,
+    );
+  }
+  return value;
+}

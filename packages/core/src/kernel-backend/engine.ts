@@ -1,0 +1,89 @@
+import { bytesPerElement } from "../dtype.js";
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { type BackendManifest, unsupportedReason } from "../manifest.js";
+import { elementCount } from "../shape.js";
+import type { KernelTable, KernelTensor } from "./kernel.js";
+import { StoragePool } from "./storage-pool.js";
+
+/** How the author's storage meets the host. */
+export interface StorageFunctions<T> {
+  /** A storage with a copy of the data. The caller may change its array as soon as this returns or resolves. */
+  readonly upload: (tensor: HostTensor) => T | Promise<T>;
+  /** A copy in host form; never the storage's own memory. */
+  readonly download: (data: T, type: ValueType) => HostTensor | Promise<HostTensor>;
+  /** Called once, after a storage's last use. Left out: the garbage collector does it. */
+  readonly release?: (data: T) => void;
+  /** Bytes that a storage holds; by default elements times those of the manifest's `storage` dtype. */
+  readonly bytes?: (data: T, type: ValueType) => number;
+}
+
+/** What handles, states and executables of one backend share. */
+export class Engine<T> {
+  readonly name: string;
+  readonly manifest: BackendManifest;
+  readonly kernels: KernelTable<T>;
+  readonly pool: StoragePool<T>;
+  readonly #storage: StorageFunctions<T>;
+
+  constructor(
+    name: string,
+    manifest: BackendManifest,
+    kernels: KernelTable<T>,
+    storage: StorageFunctions<T>,
+  ) {
+    this.name = name;
+    this.manifest = manifest;
+    this.kernels = kernels;
+    this.#storage = storage;
+    this.pool = new StoragePool((data) => storage.release?.(data));
+  }
+
+  /** A storage of the tensor's data, with one use. Runs synchronously up to the author's first promise. */
+  async upload(tensor: HostTensor): Promise<T> {
+    try {
+      const uploaded = this.#storage.upload(tensor);
+      return this.retain(uploaded instanceof Promise ? await uploaded : uploaded, tensor).data;
+    } catch (error) {
+      throw this.failure("upload", error);
+    }
+  }
+
+  /** Keeps the storage in use until its data is on the host. */
+  async download(data: T, type: ValueType): Promise<HostTensor> {
+    this.pool.share(data);
+    try {
+      return await this.#storage.download(data, type);
+    } catch (error) {
+      throw this.failure("download", error);
+    } finally {
+      this.pool.drop(data);
+    }
+  }
+
+  /** Counts a storage that the author's code has made, or one more use of one that was handed back. */
+  retain(data: T, { dtype, shape }: ValueType): KernelTensor<T> {
+    this.pool.retain(data, this.#bytesOf(data, { dtype, shape }));
+    return { dtype, shape, data };
+  }
+
+  /** The author's error as ours; one of ours goes through. */
+  failure(what: string, error: unknown): MpError {
+    if (MpError.is(error)) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    return new MpError("MP_BACKEND_FAILED", `${this.name}: ${what} failed: ${message}`, { cause: error });
+  }
+
+  disposed(what: string): MpError<"MP_DISPOSED"> {
+    return new MpError("MP_DISPOSED", `${this.name}: ${what} has been disposed`);
+  }
+
+  #bytesOf(data: T, type: ValueType): number {
+    if (this.#storage.bytes !== undefined) return this.#storage.bytes(data, type);
+    const support = this.manifest.dtypes[type.dtype];
+    const dtype =
+      unsupportedReason(support) === undefined && "storage" in support ? support.storage : type.dtype;
+    return elementCount(type.shape, "tensor") * bytesPerElement[dtype];
+  }
+}

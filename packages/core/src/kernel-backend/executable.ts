@@ -1,0 +1,194 @@
+import type { BackendWarning, Executable, MemoryReport, ProfileRow, RunInput } from "../backend.js";
+import { MpError } from "../errors.js";
+import type { AnyNode, ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { Bound, Replacement } from "./bindings.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
+import type { Engine } from "./engine.js";
+import type { HandleTable } from "./handles.js";
+import type { KernelTensor } from "./kernel.js";
+import type { Plan } from "./plan.js";
+import { at, dropAll, runStep, type Slots, shared } from "./run-step.js";
+import type { KernelState } from "./state.js";
+import { WorkQueue } from "./work-queue.js";
+
+type OnStep = (node: AnyNode, microseconds: number) => void;
+
+export interface ExecutableParts<T> {
+  readonly engine: Engine<T>;
+  readonly handles: HandleTable<T>;
+  readonly plan: Plan;
+  readonly bound: Bound;
+  readonly state: KernelState<T> | undefined;
+  readonly warnings: readonly BackendWarning[];
+  readonly onDispose: () => void;
+}
+
+/** Walks a plan: calls kernels in graph order, frees each value after its last use, commits at the end. */
+export class KernelExecutable<T> implements Executable {
+  readonly warnings: readonly BackendWarning[];
+  readonly #parts: ExecutableParts<T>;
+  readonly #queue: WorkQueue;
+  readonly #constants: Slots<T>;
+  #peakBytes = 0;
+  #disposal: Promise<void> | undefined;
+
+  private constructor(parts: ExecutableParts<T>, constants: Slots<T>) {
+    this.warnings = parts.warnings;
+    this.#parts = parts;
+    this.#queue = parts.state?.queue ?? new WorkQueue();
+    this.#constants = constants;
+  }
+
+  /** Uploads the constants, once for all runs. */
+  static async create<T>(parts: ExecutableParts<T>): Promise<KernelExecutable<T>> {
+    const { engine, plan } = parts;
+    const constants: Slots<T> = [];
+    try {
+      for (const step of plan.constants) {
+        if (engine.kernels.Constant !== undefined) await runStep(engine, plan, step, constants);
+        else if (step.node.op === "Constant") {
+          const { value } = step.node.attributes;
+          const { dtype, shape } = value;
+          constants[step.writes[0] as number] = { dtype, shape, data: await engine.upload(value) };
+        }
+      }
+    } catch (error) {
+      dropAll(engine, constants);
+      throw error;
+    }
+    return new KernelExecutable(parts, constants);
+  }
+
+  async run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>> {
+    return this.#enqueue(inputs);
+  }
+
+  async profile(inputs: Readonly<Record<string, RunInput>>): Promise<readonly ProfileRow[]> {
+    const rows: ProfileRow[] = [];
+    await this.#enqueue(inputs, (node, microseconds) => {
+      rows.push({ node: node.name, op: node.op, microseconds, calls: 1 });
+    });
+    return rows;
+  }
+
+  memory(): MemoryReport {
+    this.#expectAlive();
+    return { peakBytes: Math.max(this.#peakBytes, this.#parts.engine.pool.bytes) };
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#queue.push(async () => {
+      dropAll(this.#parts.engine, this.#constants);
+      this.#parts.onDispose();
+    });
+    return this.#disposal;
+  }
+
+  #expectAlive(): void {
+    if (this.#disposal !== undefined) throw this.#parts.engine.disposed("the executable");
+    if (this.#parts.state?.isDisposed === true) throw this.#parts.engine.disposed("the executable's state");
+  }
+
+  /** Takes the inputs as they are now, and runs when the runs before it are done. */
+  #enqueue(
+    inputs: Readonly<Record<string, RunInput>>,
+    onStep?: OnStep,
+  ): Promise<Readonly<Record<string, HostTensor>>> {
+    this.#expectAlive();
+    const slots: Slots<T> = [];
+    const taken = this.#take(inputs, slots);
+    // Whoever awaits the run sees the failure; until then it must not count as unhandled.
+    taken.catch(() => undefined);
+    return this.#queue.push(async () => {
+      try {
+        await taken;
+        return await this.#execute(slots, onStep);
+      } finally {
+        dropAll(this.#parts.engine, slots);
+      }
+    });
+  }
+
+  async #take(inputs: Readonly<Record<string, RunInput>>, slots: Slots<T>): Promise<void> {
+    const { engine, handles, plan, bound } = this.#parts;
+    for (const name of Object.keys(inputs)) {
+      if (bound.reads.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
+      if (!plan.inputs.has(name)) throw invalid(`there is no input "${name}"`, [...plan.inputs.keys()]);
+    }
+    const open = [...plan.inputs].filter(([name]) => !bound.reads.has(name));
+    // All are checked before the first is uploaded.
+    const given = open.map(([name, slot]) => {
+      const input = inputs[name];
+      const type = plan.types[slot] as ValueType;
+      if (input === undefined) throw invalid(`input "${name}" is missing`);
+      const held = handles.find(input);
+      expectType(`run: input "${name}"`, held ?? expectHostTensor(`run: input "${name}"`, input), type);
+      return { slot, type, held, tensor: input as HostTensor };
+    });
+    for (const { slot, held } of given) {
+      if (held === undefined) continue;
+      engine.pool.share(held.data);
+      slots[slot] = held;
+    }
+    const uploads = await Promise.allSettled(
+      given.map(async ({ slot, type, held, tensor }) => {
+        if (held === undefined) slots[slot] = { ...type, data: await engine.upload(tensor) };
+      }),
+    );
+    for (const upload of uploads) if (upload.status === "rejected") throw upload.reason;
+  }
+
+  async #execute(slots: Slots<T>, onStep?: OnStep): Promise<Readonly<Record<string, HostTensor>>> {
+    const { engine, plan, bound, state } = this.#parts;
+    this.#constants.forEach((constant, slot) => {
+      slots[slot] = constant && shared(engine, constant);
+    });
+    for (const [input, slot] of bound.reads) {
+      slots[plan.inputs.get(input) as number] = shared(engine, (state as KernelState<T>).current(slot));
+    }
+    this.#notePeak();
+    for (const step of plan.steps) {
+      const started = onStep === undefined ? 0 : performance.now();
+      const running = runStep(engine, plan, step, slots);
+      if (running !== undefined) await running;
+      onStep?.(step.node, 1000 * (performance.now() - started));
+      this.#notePeak();
+      for (const slot of step.frees) {
+        const freed = slots[slot];
+        slots[slot] = undefined;
+        if (freed !== undefined) engine.pool.drop(freed.data);
+      }
+    }
+    return this.#finish(slots);
+  }
+
+  /** Copies results out first, since nothing after the commit may fail. */
+  async #finish(slots: Slots<T>): Promise<Readonly<Record<string, HostTensor>>> {
+    const { engine, plan, bound, state } = this.#parts;
+    const resultOf = (output: string): KernelTensor<T> => at(slots, plan.outputs.get(output) as number);
+    const results: Record<string, HostTensor> = {};
+    for (const name of plan.outputs.keys()) {
+      if (bound.taken.has(name)) continue;
+      const value = resultOf(name);
+      results[name] = await engine.download(value.data, value);
+    }
+    let commits: readonly Replacement[] = bound.always;
+    if (bound.applied !== undefined && bound.whenApplied.length > 0) {
+      const flag = resultOf(bound.applied);
+      const applied = results[bound.applied] ?? (await engine.download(flag.data, flag));
+      if (applied.data[0] !== 0) commits = [...bound.always, ...bound.whenApplied];
+    }
+    state?.commit(new Map(commits.map(({ slot, output }) => [slot, resultOf(output)])));
+    return results;
+  }
+
+  #notePeak(): void {
+    this.#peakBytes = Math.max(this.#peakBytes, this.#parts.engine.pool.bytes);
+  }
+}
+
+function invalid(message: string, names?: readonly string[]): MpError<"MP_INVALID_ARGUMENT"> {
+  const hint = names === undefined ? "" : `, the graph takes ${names.join(", ") || "none"}`;
+  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}${hint}`);
+}

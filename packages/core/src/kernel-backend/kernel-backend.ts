@@ -1,0 +1,174 @@
+import type {
+  Backend,
+  BackendStats,
+  BackendWarning,
+  CompileOptions,
+  Executable,
+  Handle,
+  State,
+} from "../backend.js";
+import { MpError } from "../errors.js";
+import type { Graph } from "../graph/graph.js";
+import { validateGraph } from "../graph/validate.js";
+import type { HostTensor } from "../host-tensor.js";
+import { type BackendManifest, unsupportedReason } from "../manifest.js";
+import { resolveBindings } from "./bindings.js";
+import { expectHostTensor } from "./check-tensor.js";
+import { Engine, type StorageFunctions } from "./engine.js";
+import { KernelExecutable } from "./executable.js";
+import { HandleTable } from "./handles.js";
+import type { KernelTable } from "./kernel.js";
+import {
+  deriveManifest,
+  expectDTypeSupported,
+  expectGraphSupported,
+  type KernelManifest,
+} from "./manifest.js";
+import { planOf } from "./plan.js";
+import { KernelState } from "./state.js";
+
+export interface KernelBackendOptions<T> extends StorageFunctions<T> {
+  readonly name: string;
+  readonly manifest: KernelManifest;
+  /**
+   * What the backend can compute. `Identity` and `Barrier` need no kernel, nor does `Constant`, whose value is
+   * uploaded once per executable; a kernel for one of these is used instead, `Constant`'s at compilation.
+   */
+  readonly kernels: KernelTable<T>;
+  /** Called once, after everything the backend held has been released. */
+  readonly close?: () => void | Promise<void>;
+}
+
+/**
+ * A whole backend from a table of kernels over a storage type of the author's choice: checks at the edge, schedule,
+ * release of what is no longer needed, state with commit and roll-back, and the manifest are done here.
+ */
+export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
+  return new KernelBackend(options);
+}
+
+class KernelBackend<T> implements Backend {
+  readonly name: string;
+  readonly specVersion = "v1";
+  readonly manifest: BackendManifest;
+  readonly #engine: Engine<T>;
+  readonly #handles: HandleTable<T>;
+  readonly #states = new Map<State, KernelState<T>>();
+  readonly #executables = new Set<Executable>();
+  readonly #close: (() => void | Promise<void>) | undefined;
+  #disposal: Promise<void> | undefined;
+
+  constructor(options: KernelBackendOptions<T>) {
+    const kernels: KernelTable<T> = {
+      Identity: ([x]) => (x === undefined ? [] : [x.data]),
+      Barrier: ([x]) => (x === undefined ? [] : [x.data]),
+      ...options.kernels,
+    };
+    this.name = options.name;
+    this.manifest = deriveManifest(options.manifest, (op) => op === "Constant" || kernels[op] !== undefined);
+    this.#engine = new Engine(options.name, this.manifest, kernels, options);
+    this.#handles = new HandleTable(this.#engine);
+    this.#close = options.close;
+  }
+
+  async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
+    this.#expectAlive();
+    validateGraph(graph);
+    expectGraphSupported(this.name, this.manifest, graph);
+    const state = options.state === undefined ? undefined : this.#own(options.state);
+    const executable: Executable = await KernelExecutable.create({
+      engine: this.#engine,
+      handles: this.#handles,
+      plan: planOf(graph),
+      bound: resolveBindings(graph, state?.types, options),
+      state,
+      warnings: emulationWarnings(this.name, this.manifest, graph),
+      onDispose: () => this.#executables.delete(executable),
+    });
+    this.#executables.add(executable);
+    return this.#unlessDisposed(executable);
+  }
+
+  async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
+    this.#expectAlive();
+    for (const [name, value] of Object.entries(values)) {
+      const what = `state "${name}"`;
+      expectDTypeSupported(this.name, this.manifest, expectHostTensor(what, value), what);
+    }
+    const state: KernelState<T> = await KernelState.create(this.#engine, values, () => {
+      this.#states.delete(state);
+    });
+    this.#states.set(state, state);
+    return this.#unlessDisposed(state);
+  }
+
+  async upload(tensor: HostTensor): Promise<Handle> {
+    this.#expectAlive();
+    expectDTypeSupported(
+      this.name,
+      this.manifest,
+      expectHostTensor("upload: the tensor", tensor),
+      "the tensor",
+    );
+    const handle = this.#handles.issue(tensor, await this.#engine.upload(tensor));
+    return this.#unlessDisposed(handle);
+  }
+
+  async download(handle: Handle): Promise<HostTensor> {
+    this.#expectAlive();
+    const held = this.#handles.find(handle);
+    if (held === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", "download: takes a handle of this backend");
+    return this.#engine.download(held.data, held);
+  }
+
+  stats(): BackendStats {
+    this.#expectAlive();
+    return {
+      live: this.#handles.size + this.#states.size + this.#executables.size,
+      bytes: this.#engine.pool.bytes,
+    };
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#disposeAll();
+    return this.#disposal;
+  }
+
+  async #disposeAll(): Promise<void> {
+    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
+    await Promise.all([...this.#states.values()].map((state) => state.dispose()));
+    this.#handles.disposeAll();
+    await this.#close?.();
+  }
+
+  #own(state: State): KernelState<T> {
+    const own = this.#states.get(state);
+    if (own !== undefined && !own.isDisposed) return own;
+    if (state instanceof KernelState && state.isDisposed) throw this.#engine.disposed("the state");
+    throw new MpError("MP_INVALID_ARGUMENT", `${this.name}: the state belongs to another backend`);
+  }
+
+  /** Frees what was made while the backend was being disposed. */
+  async #unlessDisposed<R extends { dispose(): unknown }>(made: R): Promise<R> {
+    if (this.#disposal === undefined) return made;
+    await made.dispose();
+    throw this.#engine.disposed("the backend");
+  }
+
+  #expectAlive(): void {
+    if (this.#disposal !== undefined) throw this.#engine.disposed("the backend");
+  }
+}
+
+/** One warning for each dtype of the graph that the backend computes in another. */
+function emulationWarnings(name: string, manifest: BackendManifest, graph: Graph): readonly BackendWarning[] {
+  const dtypes = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));
+  return [...dtypes].flatMap((dtype) => {
+    const support = manifest.dtypes[dtype];
+    if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
+    if (support.compute === "native") return [];
+    const message = `${name}: ${dtype} is emulated, with results as of ${dtype} but no faster than ${support.storage}`;
+    return [{ type: "emulated", message } as const];
+  });
+}

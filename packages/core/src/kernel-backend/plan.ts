@@ -1,0 +1,54 @@
+import type { AnyNode, Graph, Value, ValueType } from "../graph/graph.js";
+
+/** One node with the places of its operands and results in the run's array of slots. */
+export interface PlanStep {
+  readonly node: AnyNode;
+  readonly reads: readonly number[];
+  readonly writes: readonly number[];
+  /** Slots that nothing reads after this step. */
+  readonly frees: readonly number[];
+}
+
+/** A graph with names and liveness resolved, made once per executable. */
+export interface Plan {
+  readonly types: readonly ValueType[];
+  readonly steps: readonly PlanStep[];
+  /** Slots that hold the same thing in every run: made at compilation, never freed by a run. */
+  readonly constants: readonly PlanStep[];
+  readonly inputs: ReadonlyMap<string, number>;
+  readonly outputs: ReadonlyMap<string, number>;
+}
+
+/** Steps in graph order: the order is a schedule that frees early, and is not for a backend to change. */
+export function planOf(graph: Graph): Plan {
+  const slots = new Map<Value, number>();
+  const types: ValueType[] = [];
+  const slotOf = (value: Value): number => {
+    const known = slots.get(value);
+    if (known !== undefined) return known;
+    slots.set(value, types.length);
+    types.push({ dtype: value.dtype, shape: value.shape });
+    return types.length - 1;
+  };
+  const inputs = new Map(graph.inputs.map(({ name, value }) => [name, slotOf(value)]));
+  const constants: PlanStep[] = [];
+  const open: { node: AnyNode; reads: number[]; writes: number[] }[] = [];
+  for (const node of graph.nodes) {
+    const step = { node, reads: node.inputs.map(slotOf), writes: node.outputs.map(slotOf) };
+    if (node.op === "Constant") constants.push({ ...step, frees: [] });
+    else open.push(step);
+  }
+  const outputs = new Map(graph.outputs.map(({ name, value }) => [name, slotOf(value)]));
+  const kept = new Set([...outputs.values(), ...constants.flatMap((step) => step.writes)]);
+  const lastStep = new Map<number, number>();
+  open.forEach((step, index) => {
+    for (const slot of [...step.writes, ...step.reads]) lastStep.set(slot, index);
+  });
+  const steps = open.map((step, index) => ({
+    ...step,
+    frees: [...new Set([...step.reads, ...step.writes])].filter(
+      (slot) => lastStep.get(slot) === index && !kept.has(slot),
+    ),
+  }));
+  return { types, steps, constants, inputs, outputs };
+}

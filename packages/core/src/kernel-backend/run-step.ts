@@ -1,0 +1,75 @@
+import { MpError } from "../errors.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { ValueType } from "../graph/graph.js";
+import type { Engine } from "./engine.js";
+import type { KernelTensor } from "./kernel.js";
+import type { Plan, PlanStep } from "./plan.js";
+
+/** What a run holds, by slot; each entry is one use of its storage. */
+export type Slots<T> = (KernelTensor<T> | undefined)[];
+
+/** Calls one kernel and takes its results. A promise only where the kernel gave one, so that others cost no turn. */
+export function runStep<T>(
+  engine: Engine<T>,
+  plan: Plan,
+  { node, reads, writes }: PlanStep,
+  slots: Slots<T>,
+): Promise<void> | undefined {
+  const fail = (error: unknown): never => {
+    const failure = engine.failure(`the kernel of ${node.op}`, error);
+    const { line } = node.origin;
+    throw new MpError(
+      failure.code,
+      `${failure.message}, in node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+      { details: { ...failure.details, node: node.name }, cause: failure.cause ?? failure },
+    );
+  };
+  const take = (results: readonly T[]): void => {
+    writes.forEach((slot, index) => {
+      const data = results[index];
+      if (data !== undefined) slots[slot] = engine.retain(data, plan.types[slot] as ValueType);
+    });
+    if (results.length !== writes.length) {
+      throw new Error(`it gave ${results.length} of ${writes.length} results`);
+    }
+  };
+  try {
+    const operands = reads.map((slot) => at(slots, slot));
+    const results = callKernel(engine, node.op, operands, node.attributes, node.outputs);
+    if (results instanceof Promise) return results.then(take).catch(fail);
+    take(results);
+    return undefined;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function callKernel<T, K extends Op>(
+  engine: Engine<T>,
+  op: K,
+  operands: readonly KernelTensor<T>[],
+  attributes: OpAttributes[K],
+  outputs: readonly ValueType[],
+): readonly T[] | Promise<readonly T[]> {
+  const kernel = engine.kernels[op];
+  if (kernel === undefined) throw new Error("internal: no kernel");
+  return kernel(operands, attributes, outputs);
+}
+
+export function at<T>(slots: Slots<T>, slot: number): KernelTensor<T> {
+  const value = slots[slot];
+  if (value === undefined) throw new Error(`internal: slot ${slot} is empty`);
+  return value;
+}
+
+export function shared<T>(engine: Engine<T>, value: KernelTensor<T>): KernelTensor<T> {
+  engine.pool.share(value.data);
+  return value;
+}
+
+export function dropAll<T>(engine: Engine<T>, slots: Slots<T>): void {
+  slots.forEach((value) => {
+    if (value !== undefined) engine.pool.drop(value.data);
+  });
+  slots.length = 0;
+}

@@ -1,0 +1,126 @@
+import type { State } from "../backend.js";
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
+import type { Engine } from "./engine.js";
+import type { KernelTensor } from "./kernel.js";
+import { WorkQueue } from "./work-queue.js";
+
+/**
+ * Named storages that runs replace: committing is taking another storage, never copying. Reads and writes wait their
+ * turn among the runs.
+ */
+export class KernelState<T> implements State {
+  readonly types: Readonly<Record<string, ValueType>>;
+  readonly queue: WorkQueue = new WorkQueue();
+  readonly #engine: Engine<T>;
+  readonly #slots: Map<string, KernelTensor<T>>;
+  readonly #onDispose: () => void;
+  #disposal: Promise<void> | undefined;
+
+  private constructor(engine: Engine<T>, slots: Map<string, KernelTensor<T>>, onDispose: () => void) {
+    this.#engine = engine;
+    this.#slots = slots;
+    this.#onDispose = onDispose;
+    this.types = Object.freeze(
+      Object.fromEntries([...slots].map(([name, { dtype, shape }]) => [name, { dtype, shape }])),
+    );
+  }
+
+  static async create<T>(
+    engine: Engine<T>,
+    values: Readonly<Record<string, HostTensor>>,
+    onDispose: () => void,
+  ): Promise<KernelState<T>> {
+    return new KernelState(engine, await uploadAll(engine, values), onDispose);
+  }
+
+  get isDisposed(): boolean {
+    return this.#disposal !== undefined;
+  }
+
+  /** The committed storage; valid until the next commit unless its user shares it. */
+  current(name: string): KernelTensor<T> {
+    const slot = this.#slots.get(name);
+    if (slot === undefined) throw new Error(`internal: the state has no slot ${name}`);
+    return slot;
+  }
+
+  /** Puts storages in place of the committed ones, all at once. Each gets one use by the state. */
+  commit(values: ReadonlyMap<string, KernelTensor<T>>): void {
+    for (const { data } of values.values()) this.#engine.pool.share(data);
+    this.#exchange(values);
+  }
+
+  async read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>> {
+    this.#expectAlive();
+    const wanted = names ?? Object.keys(this.types);
+    for (const name of wanted) this.#expectSlot(name);
+    return this.queue.push(async () => {
+      const read: Record<string, HostTensor> = {};
+      for (const name of wanted) {
+        const slot = this.current(name);
+        read[name] = await this.#engine.download(slot.data, slot);
+      }
+      return read;
+    });
+  }
+
+  async write(values: Readonly<Record<string, HostTensor>>): Promise<void> {
+    this.#expectAlive();
+    for (const [name, value] of Object.entries(values)) {
+      const type = this.#expectSlot(name);
+      expectType(`state "${name}"`, expectHostTensor(`state "${name}"`, value), type);
+    }
+    const uploading = uploadAll(this.#engine, values);
+    uploading.catch(() => undefined);
+    return this.queue.push(async () => this.#exchange(await uploading));
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.queue.push(async () => {
+      for (const { data } of this.#slots.values()) this.#engine.pool.drop(data);
+      this.#slots.clear();
+      this.#onDispose();
+    });
+    return this.#disposal;
+  }
+
+  #exchange(values: ReadonlyMap<string, KernelTensor<T>>): void {
+    for (const [name, value] of values) {
+      const old = this.current(name);
+      this.#slots.set(name, value);
+      this.#engine.pool.drop(old.data);
+    }
+  }
+
+  #expectSlot(name: string): ValueType {
+    const type = this.types[name];
+    if (type === undefined) {
+      throw new MpError("MP_INVALID_ARGUMENT", `state: there is no "${name}"`, { details: { name } });
+    }
+    return type;
+  }
+
+  #expectAlive(): void {
+    if (this.isDisposed) throw this.#engine.disposed("the state");
+  }
+}
+
+/** All of the tensors in the engine, or none of them. */
+async function uploadAll<T>(
+  engine: Engine<T>,
+  values: Readonly<Record<string, HostTensor>>,
+): Promise<Map<string, KernelTensor<T>>> {
+  const uploads = Object.entries(values).map(
+    async ([name, tensor]) =>
+      [name, { dtype: tensor.dtype, shape: [...tensor.shape], data: await engine.upload(tensor) }] as const,
+  );
+  const settled = await Promise.allSettled(uploads);
+  const failed = settled.find((result) => result.status === "rejected");
+  const done = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  if (failed === undefined) return new Map(done);
+  for (const [, { data }] of done) engine.pool.drop(data);
+  throw failed.reason;
+}
