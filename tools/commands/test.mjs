@@ -44,6 +44,7 @@ function testPackages() {
  * @param {WorkspacePackage} app
  */
 function smoke(app) {
+  if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true })) return false;
   const { status } = spawnSync("pnpm", ["--silent", "run", "smoke"], {
     cwd: join(root, app.path),
     env: environment,
