@@ -1,6 +1,6 @@
 import { elementCount, sameShape } from "../../shape.js";
 import { add } from "../../trace/ops/elementwise.js";
-import { concat, pad, reshape, slice, split, tile, transpose } from "../../trace/ops/movement.js";
+import { concat, pad, reshape, slice, split, transpose } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
 import {

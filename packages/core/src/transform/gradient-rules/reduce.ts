@@ -4,15 +4,7 @@ import { cast, div, equal, exp, isInf, mul, neg, sign, sub, where } from "../../
 import { expand, scatterElements } from "../../trace/ops/movement.js";
 import { cumSum, reduceProd, reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
-import {
-  type GradientRule,
-  type GradientSite,
-  type GradientTable,
-  narrow,
-  toShape,
-  wide,
-  zerosOf,
-} from "./rule.js";
+import { type GradientRule, type GradientSite, type GradientTable, toShape, wide, zerosOf } from "./rule.js";
 
 type ReduceOp =
   | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import * as m from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientCase,
+  gradientError,
+  gradientSum,
+  halfError,
+  indices,
+  pointOf,
+  titled,
+  withoutCase,
+} from "../finite-differences.js";
+import { indexingGradients } from "./indexing.js";
+
+const x23 = pointOf([2, 3]);
+const x234 = pointOf([2, 3, 4]);
+
+const cases: readonly GradientCase[] = [
+  ...[0, 1, 2].flatMap((axis): readonly GradientCase[] => [
+    {
+      op: "Gather",
+      name: `axis ${axis}`,
+      fn: (x) => m.gather(x as Tensor, indices([1, 0, -1, 1], [2, 2]), axis),
+      points: [x234],
+    },
+    {
+      op: "Gather",
+      name: `axis ${axis}, one index`,
+      fn: (x) => m.gather(x as Tensor, indices([-2], []), axis),
+      points: [x234],
+    },
+  ]),
+  {
+    op: "GatherElements",
+    fn: (x) => m.gatherElements(x as Tensor, indices([0, 1, 1, -1, 0, 0], [2, 3]), 0),
+    points: [x23],
+  },
+  {
+    op: "GatherElements",
+    name: "fewer rows",
+    fn: (x) => m.gatherElements(x as Tensor, indices([2, 2], [1, 2]), 1),
+    points: [x23],
+  },
+  {
+    op: "GatherND",
+    fn: (x) => m.gatherND(x as Tensor, indices([0, 1, 1, -1, 0, 1], [3, 2])),
+    points: [x234],
+  },
+  { op: "GatherND", fn: (x) => m.gatherND(x as Tensor, indices([1, 1], [2, 1])), points: [x234] },
+  {
+    op: "GatherND",
+    name: "batchDims 1",
+    fn: (x) => m.gatherND(x as Tensor, indices([0, 2, 2, 1], [2, 2, 1]), 1),
+    points: [x234],
+  },
+  {
+    op: "GatherND",
+    name: "batchDims 2",
+    fn: (x) => m.gatherND(x as Tensor, indices([0, 2, 3, 1, 0, 0], [2, 3, 1]), 2),
+    points: [x234],
+  },
+  ...(["none", "add"] as const).flatMap((reduction): readonly GradientCase[] => [
+    {
+      op: "ScatterElements",
+      name: reduction,
+      fn: (x, u) =>
+        m.scatterElements(x as Tensor, indices([0, 2, 1, -1], [2, 2]), u as Tensor, { axis: 1, reduction }),
+      points: [x23, pointOf([2, 2], 8)],
+    },
+    {
+      op: "ScatterND",
+      name: reduction,
+      fn: (x, u) => m.scatterND(x as Tensor, indices([0, 1, 1, -1], [2, 2]), u as Tensor, { reduction }),
+      points: [x234, pointOf([2, 4], 8)],
+    },
+  ]),
+  {
+    op: "ScatterND",
+    name: "add, one place twice",
+    fn: (x, u) => m.scatterND(x as Tensor, indices([1, 1], [2, 1]), u as Tensor, { reduction: "add" }),
+    points: [x23, pointOf([2, 3], 8)],
+  },
+];
+
+describe.each(titled(cases))("%s", (_, { fn, points }) => {
+  it("agrees with finite differences", () => {
+    expect(gradientError(fn, points)).toBeLessThan(2e-7);
+  });
+  it("stays in f16 and in bf16", () => {
+    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
+    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
+  });
+});
+
+describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
+  it("has second derivatives that agree with finite differences", () => {
+    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
+  });
+});
+
+it("every rule of the family has a case", () => {
+  expect(withoutCase(indexingGradients, cases)).toEqual([]);
+});

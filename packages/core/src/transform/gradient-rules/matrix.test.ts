@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { gemm, matMul } from "../../trace/ops/matrix.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientCase,
+  gradientError,
+  gradientSum,
+  halfError,
+  pointOf,
+  titled,
+  withoutCase,
+} from "../finite-differences.js";
+import { matrixGradients } from "./matrix.js";
+
+const flags = [
+  [false, false],
+  [false, true],
+  [true, false],
+  [true, true],
+] as const;
+
+const cases: readonly GradientCase[] = [
+  ...(
+    [
+      [
+        [2, 3],
+        [3, 4],
+      ],
+      [[3], [3]],
+      [[3], [3, 4]],
+      [[2, 3], [3]],
+      [
+        [2, 2, 3],
+        [3, 4],
+      ],
+      [
+        [2, 2, 2, 3],
+        [3, 2],
+      ],
+      [[2, 2, 3], [3]],
+      [[3], [2, 3, 4]],
+      [
+        [2, 3],
+        [2, 3, 4],
+      ],
+      [
+        [2, 2, 3],
+        [2, 3, 4],
+      ],
+      [
+        [2, 1, 2, 3],
+        [3, 3, 2],
+      ],
+      [
+        [1, 2, 3],
+        [2, 3, 2],
+      ],
+      [
+        [2, 2, 3],
+        [1, 3, 2],
+      ],
+      [
+        [1, 2, 3],
+        [3, 4],
+      ],
+      [
+        [0, 3],
+        [3, 4],
+      ],
+    ] as const
+  ).map(
+    ([a, b]): GradientCase => ({
+      op: "MatMul",
+      fn: (x, y) => matMul(x as Tensor, y as Tensor),
+      points: [pointOf(a, 1), pointOf(b, 2)],
+    }),
+  ),
+  ...flags.flatMap(([transA, transB]) =>
+    ([[3, 4], [4], [1, 4], [3, 1], [1], [], undefined] as const).map(
+      (c): GradientCase => ({
+        op: "Gemm",
+        name: `${transA ? "T" : "N"}${transB ? "T" : "N"}`,
+        fn: (x, y, bias) => gemm(x as Tensor, y as Tensor, bias, { transA, transB, alpha: 0.7, beta: 1.3 }),
+        points: [
+          pointOf(transA ? [2, 3] : [3, 2], 1),
+          pointOf(transB ? [4, 2] : [2, 4], 2),
+          ...(c === undefined ? [] : [pointOf(c, 3)]),
+        ],
+      }),
+    ),
+  ),
+];
+
+describe.each(titled(cases))("%s", (_, { fn, points }) => {
+  it("agrees with finite differences", () => {
+    expect(gradientError(fn, points)).toBeLessThan(2e-7);
+  });
+  it("stays in f16 and in bf16", () => {
+    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
+    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
+  });
+});
+
+describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
+  it("has second derivatives that agree with finite differences", () => {
+    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
+  });
+});
+
+it("every rule of the family has a case", () => {
+  expect(withoutCase(matrixGradients, cases)).toEqual([]);
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { Op } from "../../graph/attributes.js";
+import { tensor } from "../../host-tensor.js";
+import * as e from "../../trace/ops/elementwise.js";
+import * as m from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientCase,
+  gradientError,
+  gradientSum,
+  halfError,
+  type Point,
+  pointOf,
+  titled,
+  withoutCase,
+} from "../finite-differences.js";
+import { movementGradients } from "./movement.js";
+
+const unary = (op: Op, fn: (x: Tensor) => Tensor, point: Point, name = ""): GradientCase => ({
+  op,
+  name,
+  fn: (x) => fn(x as Tensor),
+  points: [point],
+});
+const x23 = pointOf([2, 3]);
+const x234 = pointOf([2, 3, 4]);
+const fixed = (...data: readonly number[]): Tensor => m.constant(tensor(Float32Array.from(data)));
+
+const cases: readonly GradientCase[] = [
+  unary("Reshape", (x) => m.reshape(x, [4, -1]), x234),
+  unary("Squeeze", (x) => m.squeeze(x), pointOf([1, 2, 1, 3])),
+  unary("Unsqueeze", (x) => m.unsqueeze(x, [0, 2]), x23),
+  unary("Transpose", (x) => m.transpose(x, [2, 0, 1]), x234),
+  unary("Transpose", (x) => m.transpose(x), x234),
+  ...(
+    [
+      [{ axis: 0, start: 1, end: 3 }],
+      [{ axis: 0, start: 1, step: 2 }],
+      [{ axis: 0, start: 0, step: 3 }],
+      [{ axis: 0, start: 2, step: 3 }],
+      [{ axis: 0, step: -1 }],
+      [{ axis: 0, start: -2, end: 0, step: -2 }],
+      [{ axis: 0, step: -3 }],
+      [{ axis: 0, start: 3, end: 3 }],
+      [
+        { axis: 1, start: 1 },
+        { axis: 0, start: 5, step: -2 },
+      ],
+      [],
+    ] as const
+  ).map((ranges) => unary("Slice", (x) => m.slice(x, ranges), pointOf([7, 3]), JSON.stringify(ranges))),
+  {
+    op: "Concat",
+    fn: (a, b, c) => m.concat([a as Tensor, b as Tensor, c as Tensor, a as Tensor], 1),
+    points: [x23, pointOf([2, 1], 2), pointOf([2, 0])],
+  },
+  unary(
+    "Concat",
+    (x) => m.concat([e.cast(fixed(1, 2), x.dtype), x, e.cast(fixed(3), x.dtype)]),
+    pointOf([3]),
+    "one wanted",
+  ),
+  unary("Split", (x) => m.split(x, [1, 2, 1], 2)[1] as Tensor, x234, "one used"),
+  unary(
+    "Split",
+    (x) => {
+      const [a, b] = m.split(x, 2, 0);
+      return e.mul(a as Tensor, b as Tensor);
+    },
+    x234,
+  ),
+  ...(["constant", "reflect", "edge"] as const).flatMap((mode) =>
+    (
+      [
+        [
+          [1, 2],
+          [0, 1],
+        ],
+        [
+          [2, 0],
+          [2, 2],
+        ],
+        [
+          [0, 0],
+          [1, 0],
+        ],
+      ] as const
+    ).map((pads) =>
+      unary(
+        "Pad",
+        (x) => m.pad(x, pads, { mode, value: 3 }),
+        pointOf([3, 4]),
+        `${mode} ${JSON.stringify(pads)}`,
+      ),
+    ),
+  ),
+  ...[1, 2].map((size) => unary("Pad", (x) => m.pad(x, [[2, 3]], { mode: "edge" }), pointOf([size]), "edge")),
+  ...[
+    [1, 1],
+    [2, 3],
+    [1, 2],
+  ].map((repeats) => unary("Tile", (x) => m.tile(x, repeats), x23, JSON.stringify(repeats))),
+  unary("Expand", (x) => m.expand(x, [4, 2, 3]), pointOf([1, 3])),
+  unary("Expand", (x) => m.expand(x, [2, 3]), pointOf([])),
+];
+
+describe.each(titled(cases))("%s", (_, { fn, points }) => {
+  it("agrees with finite differences", () => {
+    expect(gradientError(fn, points)).toBeLessThan(2e-7);
+  });
+  it("stays in f16 and in bf16", () => {
+    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
+    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
+  });
+});
+
+describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
+  it("has second derivatives that agree with finite differences", () => {
+    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
+  });
+});
+
+it("every rule of the family has a case", () => {
+  expect(withoutCase(movementGradients, cases)).toEqual([]);
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import * as n from "../../trace/ops/normalization.js";
+import type { Tensor } from "../../trace/tensor.js";
+import {
+  type GradientCase,
+  gradientError,
+  gradientSum,
+  halfError,
+  pointOf,
+  titled,
+  withoutCase,
+} from "../finite-differences.js";
+import { normalizationGradients } from "./normalization.js";
+
+const cases: readonly GradientCase[] = [
+  ...[0, 1, 2].flatMap((axis): readonly GradientCase[] => [
+    {
+      op: "Softmax",
+      name: `axis ${axis}`,
+      fn: (x) => n.softmax(x as Tensor, axis),
+      points: [pointOf([2, 3, 4])],
+    },
+    {
+      op: "LogSoftmax",
+      name: `axis ${axis}`,
+      fn: (x) => n.logSoftmax(x as Tensor, axis),
+      points: [pointOf([2, 3, 4])],
+    },
+  ]),
+  ...(
+    [
+      [[2, 3, 4], -1, [4], [4]],
+      [[2, 3, 4], 1, [3, 4], [4]],
+      [[2, 3, 4], 1, [3, 1], undefined],
+      [[3, 4], 0, [], [3, 4]],
+      [[3, 4], 1, [1], undefined],
+    ] as const
+  ).flatMap(([shape, axis, scale, bias]): readonly GradientCase[] => [
+    {
+      op: "LayerNormalization",
+      fn: (x, s, b) => n.layerNormalization(x as Tensor, s as Tensor, b, { axis, epsilon: 0.01 }),
+      points: [pointOf(shape, 1), pointOf(scale, 2), ...(bias === undefined ? [] : [pointOf(bias, 3)])],
+    },
+    {
+      op: "RMSNormalization",
+      fn: (x, s) => n.rmsNormalization(x as Tensor, s as Tensor, { axis, epsilon: 0.01 }),
+      points: [pointOf(shape, 1), pointOf(scale, 2)],
+    },
+  ]),
+];
+
+describe.each(titled(cases))("%s", (_, { fn, points }) => {
+  it("agrees with finite differences", () => {
+    expect(gradientError(fn, points)).toBeLessThan(2e-7);
+  });
+  it("stays in f16 and in bf16", () => {
+    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
+    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
+  });
+});
+
+describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
+  it("has second derivatives that agree with finite differences", () => {
+    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
+  });
+});
+
+it("every rule of the family has a case", () => {
+  expect(withoutCase(normalizationGradients, cases)).toEqual([]);
+});
