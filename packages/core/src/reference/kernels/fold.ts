@@ -19,6 +19,17 @@ export function fold(
   shape: Shape,
   axes: readonly number[],
   sums: NumberStore,
+  step: (sum: number, x: number) => number,
+): void {
+  foldAt(x, shape, axes, sums, (sum, value) => step(sum, value));
+}
+
+/** `fold` whose step is told the place in the result too. */
+export function foldAt(
+  x: NumberStore,
+  shape: Shape,
+  axes: readonly number[],
+  sums: NumberStore,
   step: (sum: number, x: number, place: number) => number,
 ): void {
   forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {

@@ -8,7 +8,7 @@ import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../st
 import { sizeOf } from "../strided.js";
 import { searchKernels } from "./arg.js";
 import { cumSumKernel } from "./cum-sum.js";
-import { fold, foldBig, foldSum } from "./fold.js";
+import { fold, foldAt, foldBig, foldSum } from "./fold.js";
 
 type Extreme = "least" | "greatest";
 
@@ -82,7 +82,7 @@ const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs
     if (!Number.isFinite(most[place])) most[place] = 0;
   }
   const sums = arithmetic.floats(most.length);
-  fold(
+  foldAt(
     floatsOf(x),
     x.shape,
     axes,

@@ -1,0 +1,110 @@
+// Every ONNX operator of the vocabulary against onnx.reference, whose results test/fixtures/op-cases.py wrote down.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type DType, hostArrayOf, isFloat } from "../dtype.js";
+import { ulpDistance } from "../float-format/ulp.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import { GraphBuilder } from "../graph/builder.js";
+import type { Graph } from "../graph/graph.js";
+import { inferRules } from "../graph/infer.js";
+import { evaluateRaw, type RawTensor } from "./evaluate.js";
+
+interface CaseTensor {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly data: readonly (number | string)[];
+}
+interface OpCase {
+  readonly name: string;
+  readonly op: Op;
+  readonly attributes: OpAttributes[Op];
+  readonly inputs: readonly CaseTensor[];
+  readonly outputs: readonly CaseTensor[];
+}
+
+const cases = JSON.parse(
+  readFileSync(new URL("../../test/fixtures/op-cases.json", import.meta.url), "utf8"),
+) as readonly OpCase[];
+
+function rawOf({ dtype, shape, data }: CaseTensor): RawTensor {
+  if (isFloat(dtype)) return { dtype, shape, data: Float64Array.from(data, Number) };
+  if (dtype === "i64") return { dtype, shape, data: BigInt64Array.from(data, BigInt) };
+  if (dtype === "u64") return { dtype, shape, data: BigUint64Array.from(data, BigInt) };
+  const store = new hostArrayOf[dtype as "i32"](data.length);
+  store.set(data.map(Number));
+  return { dtype, shape, data: store };
+}
+
+function graphOf({ op, attributes, inputs }: OpCase): Graph {
+  const builder = new GraphBuilder();
+  const operands = inputs.map((type, index) => builder.input(`x${index}`, type, "batch"));
+  const outputs = builder.emit(op, operands, attributes);
+  return builder.finish(Object.fromEntries(outputs.map((value, index) => [`y${index}`, value])));
+}
+
+const inputsOf = ({ inputs }: OpCase): Record<string, RawTensor> =>
+  Object.fromEntries(inputs.map((input, index) => [`x${index}`, rawOf(input)]));
+
+/** Sums, products of many terms, and ops of several roundings; the rest is right to the last place or next to it. */
+const ULPS_IN_F32: Partial<Record<Op, number>> = {
+  MatMul: 64,
+  Gemm: 16,
+  ReduceSum: 16,
+  ReduceMean: 16,
+  ReduceProd: 16,
+  ReduceL1: 8,
+  ReduceL2: 8,
+  ReduceLogSum: 8,
+  ReduceLogSumExp: 8,
+  ReduceSumSquare: 8,
+  Softmax: 4,
+  LogSoftmax: 16,
+  SoftmaxCrossEntropyLoss: 8,
+  NegativeLogLikelihoodLoss: 4,
+  LayerNormalization: 64,
+  RMSNormalization: 4,
+};
+
+function expectClose(got: RawTensor, want: RawTensor, closeEnough: (a: number, b: number) => boolean): void {
+  expect(got.dtype).toBe(want.dtype);
+  expect(got.shape).toEqual(want.shape);
+  if (!isFloat(want.dtype)) {
+    expect(Array.from(got.data as Iterable<unknown>)).toEqual(Array.from(want.data as Iterable<unknown>));
+    return;
+  }
+  expect(got.data.length).toBe(want.data.length);
+  for (let at = 0; at < want.data.length; at++) {
+    const a = got.data[at] as number;
+    const b = want.data[at] as number;
+    if (!Object.is(a + 0, b + 0) && !closeEnough(a, b)) expect(a, `element ${at}`).toBe(b);
+  }
+}
+
+const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-14 + 4e-14 * Math.abs(b);
+
+describe("the reference against onnx.reference", () => {
+  it("has a case for every op but those of the mp domain and Constant", () => {
+    const tested = new Set(cases.map(({ op }) => op));
+    const missing = Object.keys(inferRules).filter((op) => !tested.has(op as Op));
+    expect(missing.sort()).toEqual(["Barrier", "Constant", "RandomBits"]);
+  });
+
+  it.each(cases.map((entry) => [entry.name, entry] as const))("%s, in f64", (_, entry) => {
+    const got = evaluateRaw(graphOf(entry), inputsOf(entry), { arithmetic: "f64" });
+    entry.outputs.forEach((want, index) => {
+      expectClose(got[`y${index}`] as RawTensor, rawOf(want), near);
+    });
+  });
+
+  it.each(cases.map((entry) => [entry.name, entry] as const))("%s, in f32", (_, entry) => {
+    const got = evaluateRaw(graphOf(entry), inputsOf(entry));
+    const limit = ULPS_IN_F32[entry.op] ?? 1;
+    entry.outputs.forEach((want, index) => {
+      expectClose(
+        got[`y${index}`] as RawTensor,
+        rawOf(want),
+        (a, b) => ulpDistance("f32", a, b) <= limit || Math.abs(a - b) < 2 ** -24,
+      );
+    });
+  });
+});
