@@ -27,6 +27,8 @@ export interface Origin {
   readonly line?: string;
   /** Checkpoint segment: its values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
+  /** A casting policy has decided this node's dtypes; policies around it leave them alone. */
+  readonly castSettled?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
 }

@@ -2,6 +2,7 @@ import { MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
+import { pinsCasts } from "./cast-pins.js";
 import { userLine } from "./line.js";
 import { isTensor, Tensor } from "./tensor.js";
 
@@ -79,6 +80,11 @@ export function withoutLines<T>(body: () => T): T {
   } finally {
     quiet--;
   }
+}
+
+/** Whether a cast to a tensor's own dtype says something here: in the user's code under a casting policy. */
+export function keepsCasts(): boolean {
+  return quiet === 0 && current !== undefined && pinsCasts(current);
 }
 
 /** The origin for the next node: the builder's, with the calling user line. */

@@ -1,9 +1,9 @@
 /** Elementwise operators, broadcasting as ONNX (NumPy) does. Each is its ONNX operator in lower camel form. */
-import type { DType } from "../../dtype.js";
+import { type DType, isFloat } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import { commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
 import { isTensor, Tensor } from "../tensor.js";
-import { currentBuilder } from "../trace.js";
+import { currentBuilder, keepsCasts } from "../trace.js";
 
 type Plain = { [K in Op]: Record<never, never> extends OpAttributes[K] ? K : never }[Op];
 type Unary = (x: Tensor) => Tensor;
@@ -89,14 +89,19 @@ export function square(x: Tensor): Tensor {
 /** x where the condition (bool) holds, y elsewhere. Both sides are computed. */
 export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
   const dtype = commonDType("Where", [x, y].filter(isTensor));
-  const side = (operand: Operand): Tensor =>
-    isTensor(operand) ? cast(operand, dtype) : literal(operand, dtype);
+  const side = (operand: Operand): Tensor => {
+    if (!isTensor(operand)) return literal(operand, dtype);
+    return operand.dtype === dtype ? operand : emit("Cast", [operand], { to: dtype });
+  };
   return emit("Where", [condition, side(x), side(y)], {});
 }
 
-/** A user's cast: no casting policy alters it. The same dtype gives the same tensor. */
+/**
+ * A user's cast: no casting policy alters it. The same dtype gives the same tensor, except under `autocast`,
+ * where it is kept: it says that the tensor has that dtype whatever the policy would make of it.
+ */
 export function cast(x: Tensor, to: DType): Tensor {
-  return x.dtype === to ? x : emit("Cast", [x], { to });
+  return x.dtype === to && !(isFloat(to) && keepsCasts()) ? x : emit("Cast", [x], { to });
 }
 
 /** A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE */

@@ -1,0 +1,83 @@
+import { type CastingPolicy, lowDType } from "../casting-policy.js";
+import { isComputeFloat } from "../dtype.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { autocastGraph } from "../transform/autocast.js";
+import type { CastOptions } from "../transform/cast-plan.js";
+import { type CastReport, explainCasts } from "../transform/explain-casts.js";
+import { pinCasts } from "./cast-pins.js";
+import { cast } from "./ops/elementwise.js";
+import { isTensor, Tensor } from "./tensor.js";
+import { currentBuilder, inlineTraced, type Traced, traceInto, withoutLines } from "./trace.js";
+
+export interface AutocastOptions extends CastOptions {
+  /** Gets what was decided and why, each time the function is traced. */
+  readonly report?: (report: CastReport) => void;
+}
+
+/**
+ * The function under a casting policy. Works inside any trace; differentiate the result, not what goes in. Used
+ * inside a function that is itself under a policy, the inner one has the say over its region: `autocast(head,
+ * float32Policy)`. Parameters (of the trace around it) and numbers take the dtype of what they meet; parameters
+ * kept in a half are f32 tensors to the function and are read as they are wherever that half is wanted. A `cast`
+ * inside is never altered, one to the tensor's own dtype included: it says where that dtype is to begin.
+ * @throws MP_OUT_OF_RANGE, MP_UNSUPPORTED as `autocastGraph`, when the function is called
+ */
+export function autocast<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  policy: CastingPolicy,
+  options: AutocastOptions = {},
+): (...args: A) => R {
+  return (...args) => {
+    const builder = currentBuilder("autocast");
+    const traced = traceInto([], () => {
+      if (lowDType(policy) !== undefined) pinCasts(currentBuilder("autocast"));
+      return fn(...(policy.compute === "manual" ? args : (widened(args, builder) as A)));
+    });
+    const region = openedTo(builder, traced);
+    options.report?.(explainCasts(region.graph, policy, options));
+    const graph = autocastGraph(region.graph, policy, options);
+    const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
+    return settled as R;
+  };
+}
+
+/** Arguments with f32 tensors for parameters that are kept in a half; what is no tree passes. */
+function widened(argument: unknown, outer: GraphBuilder): unknown {
+  if (isTensor(argument)) {
+    if (argument.dtype === "f32" || !isComputeFloat(argument.dtype)) return argument;
+    const role = outer.roleOf(Tensor.valueIn(argument, outer, "autocast"));
+    return role === "parameter" ? withoutLines(() => cast(argument, "f32")) : argument;
+  }
+  if (Array.isArray(argument)) return argument.map((child) => widened(child, outer));
+  if (typeof argument !== "object" || argument === null) return argument;
+  const prototype: unknown = Object.getPrototypeOf(argument);
+  if (prototype !== Object.prototype && prototype !== null) return argument;
+  return Object.fromEntries(Object.entries(argument).map(([key, child]) => [key, widened(child, outer)]));
+}
+
+/** The traced region with what only its surroundings know: which captures are parameters, which are constants. */
+function openedTo<R>(builder: GraphBuilder, traced: Traced<R>): Traced<R> {
+  const constants: AnyNode[] = [];
+  const inputs: Graph["inputs"][number][] = [];
+  const captured: Value[] = [];
+  for (const [index, input] of traced.graph.inputs.entries()) {
+    const outer = traced.captured[index] as Value;
+    const constant = constantBehind(builder, outer);
+    if (constant === undefined) {
+      inputs.push({ ...input, role: builder.roleOf(outer) ?? input.role });
+      captured.push(outer);
+    } else {
+      constants.push({ ...constant, outputs: [input.value] });
+    }
+  }
+  const { nodes, outputs } = traced.graph;
+  return { ...traced, captured, graph: { inputs, nodes: [...constants, ...nodes], outputs } };
+}
+
+function constantBehind(builder: GraphBuilder, value: Value): AnyNode | undefined {
+  if (!isComputeFloat(value.dtype)) return undefined;
+  let owner: GraphBuilder | undefined = builder;
+  while (owner !== undefined && !owner.owns(value)) owner = owner.parent;
+  return owner?.nodes.find((node) => node.op === "Constant" && node.outputs.includes(value));
+}

@@ -1,0 +1,203 @@
+/**
+ * TensorFlow grappler's auto_mixed_precision passes on a typed SSA graph:
+ *   1 allow-list nodes are low, f32-list nodes are f32;
+ *   2 deny nodes are f32, and so is all that lies on a path from one to an infer or deny node;
+ *   3 infer, clear and widest nodes between low nodes are low;
+ *   4 infer nodes behind a low node are low, clear and widest nodes follow their operands;
+ *   5 clear nodes whose every reader is low are low.
+ * It differs from grappler in that an op of several operands widens instead of narrowing (so a residual stream
+ * in f32 stays f32, as under PyTorch), that in pass 4 nothing is narrowed which is then read in f32, and that in
+ * pass 5 a clear node is lowered from behind only where nobody can see the difference.
+ */
+import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
+import type { AnyNode, Value } from "../graph/graph.js";
+import type { CastDecision } from "./cast-plan.js";
+import type { CastSite, CastView } from "./cast-sites.js";
+
+/** A decision for every node of the view. */
+export function paintCasts(view: CastView, low: HalfDType): ReadonlyMap<AnyNode, CastDecision> {
+  const painter = new Painter(view, low);
+  painter.paintLists();
+  painter.paintDenied();
+  painter.paintBetween();
+  painter.paintFollowers();
+  painter.paintBeforeLow();
+  return painter.decisions;
+}
+
+class Painter {
+  readonly decisions = new Map<AnyNode, CastDecision>();
+  readonly #view: CastView;
+  readonly #low: HalfDType;
+
+  constructor(view: CastView, low: HalfDType) {
+    this.#view = view;
+    this.#low = low;
+  }
+
+  paintLists(): void {
+    for (const site of this.#view.sites) {
+      if (site.category === "fixed") this.#paint(site, undefined);
+      if (site.category === "low") this.#paint(site, this.#low);
+      if (site.category === "f32" || site.category === "deny") this.#paint(site, "f32");
+    }
+  }
+
+  paintDenied(): void {
+    const leadsOn = new Set<CastSite>();
+    for (const site of this.#view.sites.toReversed()) {
+      const ends = site.category === "deny" || site.category === "infer";
+      const passes = follows(site) && this.#readersOf(site).some((reader) => leadsOn.has(reader));
+      if (ends || passes) leadsOn.add(site);
+    }
+    const roots = new Map<CastSite, CastSite>();
+    for (const site of this.#view.sites) {
+      if (site.category === "deny") roots.set(site, site);
+      if (this.#isPainted(site) || !leadsOn.has(site)) continue;
+      const root = site.floats
+        .map((value) => this.#producerOf(value))
+        .find((from) => from && roots.has(from));
+      const origin = root && roots.get(root);
+      if (origin === undefined) continue;
+      roots.set(site, origin);
+      this.#paint(site, "f32", { rule: "reached from a deny node", because: origin.node.name });
+    }
+  }
+
+  paintBetween(): void {
+    const behind = new Set<CastSite>();
+    const comesFromLow = (value: Value): boolean => {
+      const from = this.#producerOf(value);
+      return (from !== undefined && behind.has(from)) || this.#made(value) === this.#low;
+    };
+    for (const site of this.#view.sites) {
+      if (this.#isPainted(site)) continue;
+      const strong = this.#strong(site);
+      const isBehind =
+        site.category === "infer"
+          ? strong.some(comesFromLow)
+          : strong.length > 0 && strong.every(comesFromLow);
+      if (isBehind) behind.add(site);
+    }
+    for (const site of this.#view.sites.toReversed()) {
+      if (!behind.has(site)) continue;
+      const meets = this.#readersOf(site).some(
+        (reader) =>
+          reader.category === "low" ||
+          (behind.has(reader) && this.decisions.get(reader.node)?.dtype === this.#low),
+      );
+      if (meets) this.#paint(site, this.#low, { rule: "between low nodes" });
+    }
+  }
+
+  paintFollowers(): void {
+    for (const site of this.#view.sites) {
+      if (this.#isPainted(site)) continue;
+      if (site.category === "infer") this.#paintInfer(site);
+      else this.#paintWidest(site);
+    }
+  }
+
+  #paintInfer(site: CastSite): void {
+    if (!site.floats.some((value) => this.#made(value) === this.#low)) {
+      this.#paint(site, "f32", { rule: "no low node in front" });
+      return;
+    }
+    const reader = this.#wideReader(site);
+    if (reader === undefined) this.#paint(site, this.#low, { rule: "behind a low node" });
+    else this.#paint(site, "f32", { rule: "read in f32", because: reader });
+  }
+
+  #paintWidest(site: CastSite): void {
+    const strong = this.#strong(site);
+    const operands = strong.length > 0 ? strong : site.floats;
+    const dtypes = new Set(operands.map((value) => this.#made(value)));
+    const [first] = dtypes;
+    const dtype = dtypes.size === 1 && first !== undefined ? first : "f32";
+    if (strong.length === 0) {
+      this.#paint(site, dtype, { rule: "parameters and scalars only" });
+      return;
+    }
+    const wide = dtype === "f32" && operands.find((value) => this.#made(value) === "f32");
+    const because = wide ? { because: this.#nameOf(wide) } : {};
+    this.#paint(site, dtype, { rule: "widest of its operands", ...because });
+  }
+
+  /** Backwards, so that a chain of reshapes in front of a matrix product is lowered as one. */
+  paintBeforeLow(): void {
+    for (const site of this.#view.sites.toReversed()) {
+      const decision = this.decisions.get(site.node);
+      if (site.category !== "clear" || decision?.dtype === this.#low) continue;
+      if (decision?.rule === "reached from a deny node") continue;
+      const wanted = [...site.carried].flatMap((value) => [
+        ...(this.#view.readers.get(value) ?? []).flatMap((reader) => this.#wants(reader, value) ?? []),
+        ...(this.#view.outputs.has(value) ? [this.#view.outputs.get(value)] : []),
+      ]);
+      if (wanted.length > 0 && wanted.every((dtype) => dtype === this.#low)) {
+        this.#paint(site, this.#low, { rule: "every reader is low" });
+      }
+    }
+  }
+
+  #wants(reader: CastSite, value: Value): ComputeDType | undefined {
+    const { node } = reader;
+    if (node.op === "Cast") return node.attributes.to === this.#low ? this.#low : "f32";
+    if (reader.category === "fixed") return isComputeFloat(value.dtype) ? value.dtype : undefined;
+    return reader.floats.includes(value) ? this.decisions.get(node)?.dtype : undefined;
+  }
+
+  /** Who is sure to take a result of the site in something wider than low: a node's name, or an output. */
+  #wideReader(site: CastSite): string | undefined {
+    for (const value of site.carried) {
+      if ((this.#view.outputs.get(value) ?? this.#low) !== this.#low) return "an output";
+      for (const reader of this.#view.readers.get(value) ?? []) {
+        if (!this.#isPainted(reader)) continue;
+        const dtype = this.#wants(reader, value);
+        if (dtype !== undefined && dtype !== this.#low) return reader.node.name;
+      }
+    }
+    return undefined;
+  }
+
+  #isPainted(site: CastSite): boolean {
+    return this.decisions.has(site.node);
+  }
+
+  #paint(
+    { node, rule, because }: CastSite,
+    dtype: ComputeDType | undefined,
+    reason: Pick<CastDecision, "rule" | "because"> = because === undefined ? { rule } : { rule, because },
+  ): void {
+    this.decisions.set(node, { dtype, ...reason });
+  }
+
+  #producerOf(value: Value): CastSite | undefined {
+    return this.#view.producer.get(value);
+  }
+
+  /** The readers that compute with a result of the site. */
+  #readersOf(site: CastSite): readonly CastSite[] {
+    return [...site.carried].flatMap((value) =>
+      (this.#view.readers.get(value) ?? []).filter((reader) => reader.floats.includes(value)),
+    );
+  }
+
+  #strong(site: CastSite): readonly Value[] {
+    return site.floats.filter((value) => !this.#view.weak.has(value));
+  }
+
+  /** The dtype in which a value is made; undefined while its node has not been decided. */
+  #made(value: Value): ComputeDType | undefined {
+    const from = this.#producerOf(value);
+    if (from?.carried.has(value)) return this.decisions.get(from.node)?.dtype;
+    return isComputeFloat(value.dtype) ? value.dtype : undefined;
+  }
+
+  #nameOf(value: Value): string {
+    return this.#producerOf(value)?.node.name ?? this.#view.inputNames.get(value) ?? "an input";
+  }
+}
+
+function follows({ category }: CastSite): boolean {
+  return category === "clear" || category === "widest";
+}
