@@ -40,7 +40,7 @@ export class RunningText {
  * in a row the tenth is held out for validation and the last for testing. So each part sees all of the text's
  * subjects, and its sentences stay in order.
  */
-export function splitBlocks(tokens: Int32Array, endOfSentence: number): CorpusParts {
+function splitBlocks(tokens: Int32Array, endOfSentence: number): CorpusParts {
   const parts = { train: new TokenList(), valid: new TokenList(), test: new TokenList() };
   const blockLength = Math.max(1, Math.floor(tokens.length / 400));
   let block = 0;

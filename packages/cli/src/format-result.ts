@@ -1,0 +1,47 @@
+import type { Comparison, RunResult } from "./result.js";
+
+/** One run as lines of a name and a value. */
+export function formatRun(result: RunResult): string {
+  return toColumns(rowsOf(result).map(([name, value]) => [name, value]));
+}
+
+/** Both runs side by side, a row a figure. */
+export function formatComparison(comparison: Comparison): string {
+  const { float32, mixed, speedup, memoryRatio } = comparison;
+  const right = rowsOf(mixed);
+  const rows = rowsOf(float32).map(([name, value], index) => [name, value, right[index]?.[1] ?? ""]);
+  const memory = memoryRatio === null ? "memory not measured" : `memory ${memoryRatio.toFixed(2)}×`;
+  return `${toColumns([["", "float32", mixed.precision], ...rows])}\nspeed-up ${speedup.toFixed(2)}×, ${memory}`;
+}
+
+function rowsOf(result: RunResult): [name: string, value: string][] {
+  const { loss, metric, msPerStep, flopsPerSecond, peakMemoryBytes, emulated } = result;
+  return [
+    [metric.name, significant(metric.value)],
+    ["last loss", significant(loss.at(-1) ?? Number.NaN)],
+    ["steps applied", `${result.applied} of ${result.steps}`],
+    ["loss scale at the end", String(result.finalScale)],
+    ["ms per step, median", significant(msPerStep.median)],
+    ["ms per step, min", significant(msPerStep.min)],
+    ["GFLOP/s", flopsPerSecond === null ? "not measured" : significant(flopsPerSecond / 1e9)],
+    ["peak memory, MiB", peakMemoryBytes === null ? "not measured" : significant(peakMemoryBytes / 2 ** 20)],
+    ["engine", `${result.engine.name} ${result.engine.version}, ${result.device}`],
+    ["emulated", emulated.length === 0 ? "nothing" : emulated.join(", ")],
+  ];
+}
+
+function toColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function significant(value: number): string {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : String(value);
+}

@@ -1,0 +1,42 @@
+import { constants } from "node:os";
+
+type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+/** A shell's process group and a parent that forwards signals may deliver one key press twice. */
+const ONE_PRESS_MS = 300;
+
+/** Turns signals into an `AbortSignal`, so that the step under way can end and the state be saved. */
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** 128 and the signal's number, as shells have it; undefined while nothing came. */
+  exitCode(): number | undefined;
+  /** Gives the signals back to Node. */
+  release(): void;
+}
+
+/** The second signal ends the process at once. `announce` is called at the first. */
+export function catchInterrupts(announce: (signal: StopSignal) => void): Interrupt {
+  const controller = new AbortController();
+  let code: number | undefined;
+  let firstAt = 0;
+  const handle = (signal: StopSignal): void => {
+    const at = performance.now();
+    if (code === undefined) {
+      code = 128 + constants.signals[signal];
+      firstAt = at;
+      announce(signal);
+      controller.abort();
+    } else if (at - firstAt >= ONE_PRESS_MS) {
+      process.exit(128 + constants.signals[signal]);
+    }
+  };
+  for (const signal of SIGNALS) process.on(signal, handle);
+  return {
+    signal: controller.signal,
+    exitCode: () => code,
+    release: () => {
+      for (const signal of SIGNALS) process.off(signal, handle);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { CommonOptions } from "./common-flags.js";
+
+/**
+ * What is wrong with the paths on a command line, found before anything runs: an input that is missing, an
+ * output whose folder is. `undefined` when nothing is.
+ */
+export function pathProblem(options: CommonOptions): string | undefined {
+  const { data, resume, save, json, report } = options;
+  if (data !== undefined && kindOf(data) !== "directory")
+    return `--data ${data}: ${reasonOf(data, "directory")}`;
+  if (resume !== undefined && kindOf(resume) !== "file")
+    return `--resume ${resume}: ${reasonOf(resume, "file")}`;
+  for (const [flag, path] of Object.entries({ save, json, report })) {
+    if (path === undefined) continue;
+    if (kindOf(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
+    const folder = dirname(resolve(path));
+    if (kindOf(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
+  }
+  return undefined;
+}
+
+type Kind = "file" | "directory" | "missing";
+
+function kindOf(path: string): Kind {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return "missing";
+  return found.isDirectory() ? "directory" : "file";
+}
+
+function reasonOf(path: string, wanted: "file" | "directory"): string {
+  return kindOf(path) === "missing" ? `no such ${wanted}` : `not a ${wanted}`;
+}

@@ -1,0 +1,66 @@
+import type { ProgressUpdate } from "./progress.js";
+
+export interface ProgressState extends ProgressUpdate {
+  readonly label: string;
+  readonly total: number;
+  readonly stepsPerSecond: number | undefined;
+}
+
+const WIDEST_BAR = 24;
+const NARROWEST_BAR = 6;
+
+/** The state in one line of at most `columns - 1` characters: a full line would wrap on some terminals. */
+export function formatBar(state: ProgressState, columns: number): string {
+  const facts = factsOf(state).join("  ");
+  const room = columns - 1 - state.label.length - facts.length - 2;
+  const width = Math.min(WIDEST_BAR, room);
+  const drawn = width < NARROWEST_BAR ? "" : `${barOf(state, width)} `;
+  return `${state.label} ${drawn}${facts}`.slice(0, Math.max(1, columns - 1));
+}
+
+/** The same facts for a log. */
+export function formatLine(state: ProgressState): string {
+  return `${state.label}: ${factsOf(state).join(", ")}`;
+}
+
+function barOf({ step, total }: ProgressState, width: number): string {
+  const done = total > 0 ? Math.min(1, Math.max(0, step / total)) : 1;
+  const filled = Math.floor(done * width);
+  return "█".repeat(filled) + "░".repeat(width - filled);
+}
+
+function factsOf({ step, total, loss, scale, skipped, stepsPerSecond }: ProgressState): string[] {
+  const facts = [`step ${step}/${total}`, `loss ${formatLoss(loss)}`];
+  if (scale !== undefined) facts.push(`scale ${formatScale(scale)}`);
+  facts.push(`skipped ${skipped}`);
+  if (stepsPerSecond !== undefined) {
+    facts.push(`${formatRate(stepsPerSecond)} steps/s`);
+    if (stepsPerSecond > 0 && step < total) facts.push(`${formatTime((total - step) / stepsPerSecond)} left`);
+  }
+  return facts;
+}
+
+function formatLoss(loss: number): string {
+  const size = Math.abs(loss);
+  return size !== 0 && (size < 1e-3 || size >= 1e5) ? loss.toExponential(3) : loss.toFixed(4);
+}
+
+/** Scales are powers of two as a rule, and read best as such once they are large. */
+function formatScale(scale: number): string {
+  const exponent = Math.log2(scale);
+  return Number.isInteger(exponent) && exponent >= 10
+    ? `2^${exponent}`
+    : String(Number(scale.toPrecision(4)));
+}
+
+function formatRate(rate: number): string {
+  return rate >= 100 ? rate.toFixed(0) : rate.toPrecision(3);
+}
+
+function formatTime(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  const rest = String(whole % 60).padStart(2, "0");
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}

@@ -1,0 +1,115 @@
+import { createLogUpdate } from "log-update";
+import { formatBar, formatLine, type ProgressState } from "./progress-line.js";
+import { StepRate } from "./step-rate.js";
+
+/** What a step reports. */
+export interface ProgressUpdate {
+  /** Steps taken so far, this one included, counted from the very start. */
+  readonly step: number;
+  readonly loss: number;
+  /** The loss scale; leave it out where there is none. */
+  readonly scale?: number;
+  /** Skipped steps so far. */
+  readonly skipped: number;
+}
+
+export interface ProgressOptions {
+  /** What is running, such as `float32`. */
+  readonly label: string;
+  /** The step at which it is done. */
+  readonly total: number;
+  /** The step it went on from, 0 unless resumed. */
+  readonly start?: number;
+}
+
+/** Where progress is written to; `process.stderr` is one. */
+export type ProgressStream = NodeJS.WriteStream;
+
+export interface Progress {
+  update(update: ProgressUpdate): void;
+  /** Writes a line above the bar, for what should stay on the screen. */
+  note(line: string): void;
+  /** Leaves the last state on the screen. */
+  end(): void;
+}
+
+const REDRAW_MS = 100;
+const LINE_EVERY_MS = 5_000;
+
+/**
+ * Reports a run's progress: a bar on a terminal, a plain line now and then on anything else. Writes to
+ * standard error unless told otherwise, so that standard output holds results alone.
+ */
+export function progress(
+  options: ProgressOptions,
+  stream: ProgressStream = process.stderr,
+  now: () => number = () => performance.now(),
+): Progress {
+  const rate = new StepRate(options.start ?? 0, now());
+  const stateOf = (update: ProgressUpdate): ProgressState => ({
+    ...update,
+    label: options.label,
+    total: options.total,
+    stepsPerSecond: rate.add(update.step, now()),
+  });
+  const isTerminal = stream.isTTY === true && process.env["TERM"] !== "dumb";
+  return isTerminal ? bar(stream, stateOf, now) : lines(stream, stateOf, now);
+}
+
+function bar(
+  stream: ProgressStream,
+  stateOf: (update: ProgressUpdate) => ProgressState,
+  now: () => number,
+): Progress {
+  // The cursor stays visible: a killed process could not bring it back.
+  const terminal = createLogUpdate(stream, { showCursor: true });
+  let state: ProgressState | undefined;
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  const draw = (): void => {
+    if (state !== undefined) terminal(formatBar(state, stream.columns ?? 80));
+    drawnAt = now();
+  };
+  return {
+    update(update) {
+      state = stateOf(update);
+      if (now() - drawnAt >= REDRAW_MS) draw();
+    },
+    note(line) {
+      terminal.clear();
+      stream.write(`${line}\n`);
+      draw();
+    },
+    end() {
+      draw();
+      terminal.done();
+      state = undefined;
+    },
+  };
+}
+
+function lines(
+  stream: ProgressStream,
+  stateOf: (update: ProgressUpdate) => ProgressState,
+  now: () => number,
+): Progress {
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let unwritten: ProgressState | undefined;
+  const write = (state: ProgressState): void => {
+    stream.write(`${formatLine(state)}\n`);
+    writtenAt = now();
+    unwritten = undefined;
+  };
+  return {
+    update(update) {
+      const state = stateOf(update);
+      if (now() - writtenAt >= LINE_EVERY_MS) write(state);
+      else unwritten = state;
+    },
+    note(line) {
+      stream.write(`${line}\n`);
+    },
+    end() {
+      if (unwritten !== undefined) write(unwritten);
+    },
+  };
+}

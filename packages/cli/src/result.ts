@@ -1,0 +1,75 @@
+import type {
+  BackendName,
+  DeviceName,
+  LossScaleName,
+  MasterWeightsName,
+  PrecisionName,
+} from "./common-flags.js";
+
+/** What `--json` writes of one run. A figure that was not measured is null, never an estimate. */
+export interface RunResult {
+  readonly app: string;
+  readonly backend: BackendName;
+  readonly device: DeviceName;
+  readonly engine: { readonly name: string; readonly version: string };
+  readonly precision: PrecisionName;
+  readonly lossScale: LossScaleName;
+  readonly masterWeights: MasterWeightsName;
+  readonly seed: number;
+  /** Steps taken since the very start, applied and skipped together. */
+  readonly steps: number;
+  readonly applied: number;
+  readonly skipped: number;
+  /** 1 without loss scaling. */
+  readonly finalScale: number;
+  /** Of each step of this run, in order. */
+  readonly loss: readonly number[];
+  /** What the run is judged by, such as perplexity on held-out text. */
+  readonly metric: { readonly name: string; readonly value: number };
+  readonly msPerStep: StepTimes;
+  readonly flopsPerSecond: number | null;
+  readonly peakMemoryBytes: number | null;
+  /** What the engine did not compute natively, in words; empty when everything was. */
+  readonly emulated: readonly string[];
+  /** What only this app has to tell: its data's hash, its tables. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export interface StepTimes {
+  readonly min: number;
+  readonly median: number;
+}
+
+/** What `--json` writes with `--compare`: both runs from the same start. */
+export interface Comparison {
+  readonly float32: RunResult;
+  readonly mixed: RunResult;
+  /** How many times faster the median step of the mixed run is. */
+  readonly speedup: number;
+  /** Peak memory of the mixed run over that of float32; null unless both were measured. */
+  readonly memoryRatio: number | null;
+}
+
+/**
+ * Times of steps in milliseconds, summed up.
+ * @throws RangeError without any
+ */
+export function stepTimes(milliseconds: readonly number[]): StepTimes {
+  const sorted = [...milliseconds].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const lower = sorted[Math.floor(middle)];
+  const upper = sorted[Math.ceil(middle)];
+  if (lower === undefined || upper === undefined) throw new RangeError("stepTimes: no step was timed");
+  return { min: sorted[0] ?? lower, median: (lower + upper) / 2 };
+}
+
+export function compareRuns(float32: RunResult, mixed: RunResult): Comparison {
+  const before = float32.peakMemoryBytes;
+  const after = mixed.peakMemoryBytes;
+  return {
+    float32,
+    mixed,
+    speedup: float32.msPerStep.median / mixed.msPerStep.median,
+    memoryRatio: before === null || after === null ? null : after / before,
+  };
+}

@@ -1,0 +1,116 @@
+import { type AppDefinition, type AppOptions, parseCommandLine } from "./command-line.js";
+import type { Flags } from "./flag.js";
+import { catchInterrupts } from "./interrupt.js";
+import { type Progress, type ProgressOptions, progress } from "./progress.js";
+
+/** What an app is handed beside its options. */
+export interface AppContext {
+  /** Aborted by Ctrl-C: finish the step, save the state where `--save` says, return. */
+  readonly signal: AbortSignal;
+  /** Starts a progress report, ending the one before. */
+  progress(options: ProgressOptions): Progress;
+  /** Writes a result to standard output. */
+  print(text: string): void;
+}
+
+/** The command line asks for what cannot be: one line on standard error and exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+const EXIT_FAILED = 1;
+const EXIT_REFUSED = 2;
+/** Errors that speak of what was passed in, as long as no step was taken. */
+const INPUT_CODES = new Set(["MP_INVALID_ARGUMENT", "MP_IO", "MP_PARSE", "MP_CHECKPOINT_MISMATCH"]);
+
+/**
+ * Runs an app's `main` with the process's command line and sets the exit code: 0 when it ends well, 1 when it
+ * fails, 2 when the command line or an input was refused, 128 + n when signal n stopped it.
+ */
+export async function runApp<const F extends Flags>(
+  definition: AppDefinition<F>,
+  main: (options: AppOptions<F>, context: AppContext) => Promise<void>,
+  argv: readonly string[] = process.argv.slice(2),
+): Promise<void> {
+  endQuietlyWithoutReader();
+  const parsed = parseCommandLine(definition, argv);
+  if (parsed.kind === "help") {
+    process.stdout.write(parsed.text);
+    return;
+  }
+  if (parsed.kind === "refused") {
+    complain(definition, `${parsed.message}; --help lists the flags`);
+    process.exitCode = EXIT_REFUSED;
+    return;
+  }
+  let shown: Progress | undefined;
+  let started = false;
+  const say = (line: string): void => (shown ? shown.note(line) : complain(definition, line));
+  const interrupt = catchInterrupts((signal) =>
+    say(`${signal}: stopping after this step; once more to stop at once`),
+  );
+  const context: AppContext = {
+    signal: interrupt.signal,
+    progress: (options) => {
+      shown?.end();
+      const begun = progress(options);
+      shown = {
+        ...begun,
+        update: (update) => {
+          started = true;
+          begun.update(update);
+        },
+      };
+      return shown;
+    },
+    print: (text) => {
+      shown?.end();
+      shown = undefined;
+      process.stdout.write(`${text}\n`);
+    },
+  };
+  try {
+    await main(parsed.options, context);
+    shown?.end();
+    process.exitCode = interrupt.exitCode() ?? 0;
+  } catch (error) {
+    shown?.end();
+    process.exitCode = report(definition, error, started);
+  } finally {
+    interrupt.release();
+  }
+}
+
+function report(definition: AppDefinition, error: unknown, started: boolean): number {
+  if (error instanceof UsageError) {
+    complain(definition, error.message);
+    return EXIT_REFUSED;
+  }
+  const code = codeOf(error);
+  if (code === undefined) {
+    complain(definition, error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return EXIT_FAILED;
+  }
+  complain(definition, `${(error as Error).message} (${code})`);
+  return !started && INPUT_CODES.has(code) ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+/** By name, so that this package needs none of the SDK's and works with any copy of it. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.name !== "MpError") return undefined;
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : undefined;
+}
+
+function complain({ name }: AppDefinition, line: string): void {
+  process.stderr.write(`${name}: ${line}\n`);
+}
+
+/** `app | head` closes the pipe early; that is no failure of the run. */
+function endQuietlyWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}

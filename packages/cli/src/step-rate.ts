@@ -1,0 +1,19 @@
+const WINDOW_MS = 10_000;
+
+/** Steps per second over the last ten seconds, so that a slow first step does not spoil the estimate for long. */
+export class StepRate {
+  readonly #seen: { readonly step: number; readonly at: number }[];
+
+  constructor(step: number, at: number) {
+    this.#seen = [{ step, at }];
+  }
+
+  /** Takes in that `step` steps were done at a time in milliseconds. Undefined until time has passed. */
+  add(step: number, at: number): number | undefined {
+    this.#seen.push({ step, at });
+    while (this.#seen.length > 2 && (this.#seen[1]?.at ?? at) <= at - WINDOW_MS) this.#seen.shift();
+    const first = this.#seen[0];
+    if (first === undefined || at <= first.at) return undefined;
+    return ((step - first.step) * 1000) / (at - first.at);
+  }
+}
