@@ -4,4 +4,5 @@ export default preset({
   index: "src/index.ts",
   reference: "src/reference/index.ts",
   checkpoint: "src/checkpoint/index.ts",
+  backend: "src/backend-kit.ts",
 });

@@ -38,13 +38,47 @@ export { inferTypes } from "./graph/infer.js";
 export { printGraph } from "./graph/print.js";
 export type { HostTensor } from "./host-tensor.js";
 export { byteLength, isHostTensor, tensor, zeros } from "./host-tensor.js";
+// The three techniques
+export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./loss-scaler.js";
+export { dynamicLossScale, noLossScaling, staticLossScale } from "./loss-scaler.js";
 export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
 export { defineManifest, unsupportedReason } from "./manifest.js";
+export type { KahanState, MasterWeights } from "./master-weights.js";
+export {
+  f32Master,
+  kahan,
+  noMasterWeights,
+  stochasticallyRounded,
+  stochasticRounding,
+} from "./master-weights.js";
+// Optimizers
+export type {
+  AdagradOptions,
+  AdamOptions,
+  AdamState,
+  AdamWOptions,
+  RmsPropOptions,
+} from "./optim/adaptive.js";
+export { adagrad, adam, adamW, rmsProp } from "./optim/adaptive.js";
+export { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./optim/chain.js";
+export type { LearningRate, Optimizer, Schedule, UpdateContext } from "./optim/optimizer.js";
+export {
+  cosineDecay,
+  exponentialDecay,
+  linearSchedule,
+  piecewiseConstant,
+  warmup,
+} from "./optim/schedules.js";
+export type { MomentumOptions, SgdOptions } from "./optim/sgd.js";
+export { momentum, sgd } from "./optim/sgd.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 // Tracing
 export type { Operand } from "./trace/emit.js";
+export { allFinite, poison, poisonOf } from "./trace/finite.js";
+export { hostUniform } from "./trace/host-random.js";
 export { hideFromOrigins } from "./trace/line.js";
+export { mapTensors, type TensorTree, tensorsOf } from "./trace/map-tensors.js";
 export {
   abs,
   add,
@@ -143,5 +177,14 @@ export { fold, key, randomBernoulli, randomBits, randomUniform } from "./trace/r
 export { squares32 } from "./trace/squares.js";
 export { isTensor, Tensor } from "./trace/tensor.js";
 export { scope } from "./trace/trace.js";
+// Training
+export type { Json } from "./train/checkpoint.js";
+export type { Attribution } from "./train/diagnose.js";
+export type { AnyBatch, Fed, LossContext, LossFunction, LossParts, Traced } from "./train/loss.js";
+export type { Precision, PrecisionChoice } from "./train/precision.js";
+export { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./train/precision.js";
+export type { AllReduce } from "./train/run.js";
+export type { Counters, Evaluation, StepResult, Trainer, TrainerOptions } from "./train/trainer.js";
+export { trainer } from "./train/trainer.js";
 export type { LeafTest, MapLeaves, Tree } from "./tree.js";
 export { leavesOf, mapTree, rebuildTree } from "./tree.js";

@@ -3,4 +3,8 @@ import { rearrangeKernels } from "./rearrange.js";
 import { scatterKernels } from "./scatter.js";
 
 /** Movement never rounds; only the scatters that accumulate compute. */
-export const movementKernels = { ...rearrangeKernels, ...gatherKernels, ...scatterKernels };
+export const movementKernels: typeof rearrangeKernels & typeof gatherKernels & typeof scatterKernels = {
+  ...rearrangeKernels,
+  ...gatherKernels,
+  ...scatterKernels,
+};

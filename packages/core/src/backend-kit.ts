@@ -1,0 +1,22 @@
+/**
+ * `@mp/core/backend`: what authors of backends build on. `kernelBackend` makes a whole backend of a table of
+ * kernels; the checks below it are the edge of every backend of ours, so that refusals read the same everywhere.
+ */
+
+export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
+export { validateGraph } from "./graph/validate.js";
+export type { Bound, Replacement } from "./kernel-backend/bindings.js";
+export { resolveBindings } from "./kernel-backend/bindings.js";
+export { expectHostTensor, expectType } from "./kernel-backend/check-tensor.js";
+export type { StorageFunctions } from "./kernel-backend/engine.js";
+export type { Kernel, KernelTable, KernelTensor } from "./kernel-backend/kernel.js";
+export type { KernelBackendOptions } from "./kernel-backend/kernel-backend.js";
+export { kernelBackend } from "./kernel-backend/kernel-backend.js";
+export type { KernelManifest } from "./kernel-backend/manifest.js";
+export {
+  deriveManifest,
+  exactNumerics,
+  expectDTypeSupported,
+  expectGraphSupported,
+} from "./kernel-backend/manifest.js";
+export { WorkQueue } from "./kernel-backend/work-queue.js";

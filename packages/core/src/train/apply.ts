@@ -1,0 +1,134 @@
+import { clipFactor, sumOfSquares } from "../optim/chain.js";
+import { poisonOf } from "../trace/finite.js";
+import { mapTensors, type TensorTree, tensorsOf } from "../trace/map-tensors.js";
+import {
+  add,
+  and,
+  cast,
+  equal,
+  greater,
+  lessOrEqual,
+  literal,
+  mul,
+  not,
+  or,
+  reciprocal,
+  sqrt,
+  where,
+} from "../trace/ops/elementwise.js";
+import { fold } from "../trace/random.js";
+import type { Tensor } from "../trace/tensor.js";
+import { withoutLines, withPhase } from "../trace/trace.js";
+import type { StepDefinition } from "./definition.js";
+import type { TrainingState } from "./state.js";
+
+/** The sum of a window of microbatches (one, without accumulation). */
+export interface Window {
+  /** Sum of the microbatches' losses. */
+  readonly loss: Tensor;
+  /** Sum of the microbatches' gradients of loss · scale, f32. */
+  readonly gradients: TensorTree;
+  /** Model state after the last microbatch. */
+  readonly model: TensorTree;
+  /** NaN when anything so far was not finite, else 0. */
+  readonly poison: Tensor;
+}
+
+export interface Applied {
+  readonly state: TrainingState;
+  readonly outputs: {
+    readonly loss: Tensor;
+    readonly applied: Tensor;
+    readonly scale: Tensor;
+    readonly gradNorm: Tensor;
+    readonly again: Tensor;
+    readonly consecutiveSkips: Tensor;
+  };
+}
+
+/** bool scalar of an f32 scalar: neither infinite nor NaN. */
+const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
+
+/**
+ * Unscale → finite check → clip → optimizer on masters → scaler and counters: the transactional half of the
+ * step. Unscaling, the mean over the window and clipping are one factor; the finite check reads the scaled
+ * gradients, which says the same of the unscaled ones while the factor is at most 1, and otherwise the norm
+ * answers for them.
+ */
+export function applyGradients(definition: StepDefinition, state: TrainingState, window: Window): Applied {
+  return withPhase("update", () => withoutLines(() => apply(definition, state, window)));
+}
+
+function apply(definition: StepDefinition, state: TrainingState, window: Window): Applied {
+  const { precision, optimizer, accumulate, clipNorm } = definition;
+  const { lossScaler, masterWeights } = precision;
+  const scale = lossScaler.scale(state.scaler);
+  const divisor = accumulate === 1 ? scale : mul(scale, accumulate);
+  const inverse = reciprocal(divisor);
+
+  const gradNorm = mul(sqrt(sumOfSquares(window.gradients)), inverse);
+  const clean = equal(
+    add(window.poison, poisonOf({ loss: window.loss, gradients: window.gradients, model: window.model })),
+    0,
+  );
+  const finiteGradients = and(clean, or(lessOrEqual(inverse, 1), isFiniteScalar(gradNorm)));
+  const factor = clipNorm === undefined ? inverse : mul(inverse, clipFactor(gradNorm, clipNorm));
+  const gradients = mapTensors((gradient) => mul(gradient, factor), window.gradients);
+
+  const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
+  const { updates, state: optimizerState } = optimizer.update(gradients, state.optimizer, weights, {
+    step: state.applied,
+  });
+  const master = masterWeights.apply(state.master, updates, fold(definition.key, "master"));
+  const finite = definition.checkNewParameters
+    ? and(finiteGradients, equal(poisonOf({ master, optimizerState }), 0))
+    : finiteGradients;
+
+  const counters = count(definition, state, finite);
+  return {
+    state: {
+      master,
+      optimizer: optimizerState,
+      model: window.model,
+      applied: add(state.applied, 1),
+      scaler: lossScaler.update(state.scaler, finite),
+      ...counters.next,
+    },
+    outputs: {
+      loss: accumulate === 1 ? window.loss : mul(window.loss, 1 / accumulate),
+      applied: finite,
+      scale,
+      gradNorm,
+      again: counters.again,
+      consecutiveSkips: counters.next.consecutiveSkips,
+    },
+  };
+}
+
+type Counters = Pick<TrainingState, "iteration" | "skipped" | "consecutiveSkips" | "retries">;
+
+/** An overflow is retried while the scaler can react and the budget lasts; otherwise the iteration is skipped. */
+function count(
+  definition: StepDefinition,
+  state: TrainingState,
+  finite: Tensor,
+): { readonly next: Counters; readonly again: Tensor } {
+  const overflow = not(finite);
+  const canReact = tensorsOf(state.scaler).length > 0;
+  const retries = add(state.retries, 1);
+  const again =
+    definition.onOverflow === "retry" && canReact
+      ? and(overflow, not(greater(retries, definition.maxRetries)))
+      : and(overflow, finite);
+  const advances = where(again, literal(0, "i32"), 1);
+  const skips = where(and(overflow, not(again)), literal(1, "i32"), 0);
+  return {
+    again,
+    next: {
+      iteration: add(state.iteration, cast(advances, "i64")),
+      skipped: add(state.skipped, skips),
+      consecutiveSkips: where(finite, literal(0, "i32"), add(state.consecutiveSkips, skips)),
+      retries: where(again, retries, 0),
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { BackendManifest } from "../manifest.js";
+import type { Optimizer } from "../optim/optimizer.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Key } from "../trace/random.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { LossContext, LossParts } from "./loss.js";
+import type { Precision } from "./precision.js";
+
+/** A loss whose trees have lost their static types: what the programs are built from. */
+export type AnyLoss = (
+  parameters: TensorTree,
+  batch: TensorTree,
+  context: LossContext<TensorTree>,
+) => Tensor | LossParts<TensorTree>;
+
+/** Everything that decides what a training step computes, apart from shapes. */
+export interface StepDefinition {
+  readonly loss: AnyLoss;
+  readonly optimizer: Optimizer;
+  readonly precision: Precision;
+  readonly manifest: BackendManifest;
+  readonly key: Key;
+  readonly clipNorm: number | undefined;
+  readonly accumulate: number;
+  readonly onOverflow: "skip" | "retry";
+  readonly maxRetries: number;
+  readonly checkNewParameters: boolean;
+}

@@ -1,0 +1,69 @@
+import type { Backend, RunInput, State } from "../backend.js";
+import { formatType } from "../graph/builder.js";
+import type { Phase } from "../graph/graph.js";
+import { instrumentFinite } from "../transform/instrument.js";
+import type { Program } from "./program.js";
+
+/** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
+export interface Attribution {
+  /** Node name, or the graph input whose data was not finite to begin with. */
+  readonly value: string;
+  readonly op: string;
+  readonly phase: Phase | "input";
+  readonly scope: string;
+  readonly type: string;
+  readonly line: string | undefined;
+  /** What it means and what to do. */
+  readonly remedy: string;
+}
+
+const remedies: Readonly<Record<Attribution["phase"], string>> = {
+  input: "the data itself holds an infinity or NaN: check this input",
+  forward:
+    "the forward pass is not finite, which no loss scale can help: lower the learning rate, clip gradients, or keep this scope in f32 with a policy override",
+  loss: "the loss is not finite, which no loss scale can help: check labels and masks, and keep the loss in f32",
+  backward:
+    "a gradient overflows: lower the initial or minimum loss scale, or keep this scope in f32 with a policy override",
+  update: "the update is not finite: lower the learning rate or raise the optimizer's epsilon",
+};
+
+/**
+ * Replays a step on an instrumented copy of its graph, reading the state and changing nothing, and names the
+ * first value in running order that is not finite throughout; undefined when all are.
+ */
+export async function diagnose(
+  backend: Backend,
+  state: State,
+  { graph, bindings }: Program,
+  inputs: Readonly<Record<string, RunInput>>,
+): Promise<Attribution | undefined> {
+  const instrumented = instrumentFinite(graph);
+  const executable = await backend.compile(instrumented.graph, {
+    state,
+    bindings: bindings.map(({ slot, input }) => ({ slot, input })),
+  });
+  try {
+    const { poison } = await executable.run(inputs);
+    const flags = poison?.data as Float32Array;
+    const first = instrumented.probes.find((_, index) => flags[index] !== 0);
+    if (first === undefined) return undefined;
+    const { node, input, value } = first;
+    const phase = node?.origin.phase ?? "input";
+    return {
+      value: node?.name ?? input ?? "",
+      op: node?.op ?? "input",
+      phase,
+      scope: node?.origin.scope ?? "",
+      type: formatType(value),
+      line: node?.origin.line,
+      remedy: remedies[phase],
+    };
+  } finally {
+    await executable.dispose();
+  }
+}
+
+export function formatAttribution(found: Attribution): string {
+  const place = found.line === undefined ? "" : ` at ${found.line}`;
+  return `${found.value} (${found.op}, ${found.phase}, ${found.type})${place}; ${found.remedy}`;
+}

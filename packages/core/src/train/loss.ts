@@ -1,0 +1,46 @@
+import type { Handle } from "../backend.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Key } from "../trace/random.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { MapLeaves } from "../tree.js";
+
+/** A tree of host tensors as the traced function sees it: the same structure of `Tensor`s. */
+export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;
+
+/** The data of a traced tree: what is passed in at run time where the function says `Tensor`. */
+export type Fed<T> = MapLeaves<T, Tensor, HostTensor | Handle>;
+
+/** What a traced function may depend on besides parameters and batch. */
+export interface LossContext<M = TensorTree> {
+  /** False in `evaluate` and `predict`: dropout is off, statistics are read and not updated. */
+  readonly training: boolean;
+  /** The stream of this step's randomness; `fold` it for independent ones. */
+  readonly key: Key;
+  /** What the last committed step returned as `modelState`: running statistics, a carried recurrent state. */
+  readonly modelState: M;
+  /** i32 scalar: steps applied so far. */
+  readonly step: Tensor;
+}
+
+export interface LossParts<M = TensorTree> {
+  /** Scalar. */
+  readonly loss: Tensor;
+  /** Scalars, reported with the step and averaged over microbatches. */
+  readonly metrics?: Readonly<Record<string, Tensor>>;
+  /** Of the shapes and dtypes of `context.modelState`; commits with the step or not at all. */
+  readonly modelState?: M;
+}
+
+/** A batch whose loss does not say its type: named tensors. */
+export type AnyBatch = { readonly [name: string]: Tensor };
+
+/**
+ * The user's function: plain TypeScript over traced tensors, run once per batch shape. Annotate the batch,
+ * `{ x, y }: { x: Tensor; y: Tensor }`, and `step` asks for data of that structure.
+ */
+export type LossFunction<P, B, M> = (
+  parameters: Traced<P>,
+  batch: B,
+  context: LossContext<Traced<M>>,
+) => Tensor | LossParts<Traced<M>>;

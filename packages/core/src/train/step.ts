@@ -1,0 +1,191 @@
+/** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
+
+import { zerosLike } from "../optim/optimizer.js";
+import { autocast } from "../trace/autocast.js";
+import { poisonOf } from "../trace/finite.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, cast, literal, mul, where } from "../trace/ops/elementwise.js";
+import { fold, setRandomCounter } from "../trace/random.js";
+import type { Tensor } from "../trace/tensor.js";
+import { withPhase } from "../trace/trace.js";
+import { applyGradients } from "./apply.js";
+import type { StepDefinition } from "./definition.js";
+import { forwardBackward, strictLoss } from "./forward.js";
+import type { LossContext } from "./loss.js";
+import { type Program, type TypeTree, traceProgram } from "./program.js";
+import type { TrainingState } from "./state.js";
+
+/** Elements of one microbatch's draws: the counter's low half. */
+const STRIDE = 2 ** 32;
+
+/** Counter of a microbatch: (iteration · K + microbatch) · 2^32. */
+function counterOf(state: TrainingState, accumulate: number, micro: Tensor | undefined): Tensor {
+  const iteration = cast(state.iteration, "u64");
+  const window = accumulate === 1 ? iteration : mul(iteration, accumulate);
+  return mul(micro === undefined ? window : add(window, cast(micro, "u64")), STRIDE);
+}
+
+/** Fed: parameters, model. Outputs: the state a run starts from. */
+export function initProgram(
+  definition: StepDefinition,
+  parameters: TypeTree,
+  model: TypeTree,
+  windowed: boolean,
+): Program {
+  return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
+    const { masterWeights, lossScaler } = definition.precision;
+    const master = masterWeights.init(fed["parameters"] as TensorTree);
+    const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
+    const state: TrainingState = {
+      master,
+      optimizer: definition.optimizer.init(weights),
+      model: fed["model"] as TensorTree,
+      applied: literal(0, "i32"),
+      scaler: lossScaler.init(),
+      iteration: literal(0, "i64"),
+      skipped: literal(0, "i32"),
+      consecutiveSkips: literal(0, "i32"),
+      retries: literal(0, "i32"),
+    };
+    const window = windowed ? { window: emptyWindow(definition, master, state.model) } : {};
+    return { outputs: { state: { ...state, ...window } } };
+  });
+}
+
+/** The whole step as one graph: one batch, no hook. */
+export function trainProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current, 1, undefined));
+    const scale = definition.precision.lossScaler.scale(current.scaler);
+    const pass = forwardBackward(definition, current, current.model, fed["batch"] as TensorTree, scale);
+    const { state: next, outputs } = applyGradients(definition, current, { ...pass, poison: literal(0) });
+    return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
+  });
+}
+
+/** What a window of microbatches has gathered; lives beside the training state between runs, never in a checkpoint. */
+export type WindowState = {
+  readonly gradients: TensorTree;
+  readonly loss: Tensor;
+  readonly model: TensorTree;
+  /** 0, or NaN when a loss or model state was not finite. Gradients are checked once, at the window's end. */
+  readonly poison: Tensor;
+  /** i32: microbatches gathered. */
+  readonly micro: Tensor;
+};
+
+type WindowedState = TrainingState & { readonly window: WindowState };
+
+function emptyWindow(definition: StepDefinition, master: TensorTree, model: TensorTree): WindowState {
+  return {
+    gradients: zerosLike(definition.precision.masterWeights.parameters(master)),
+    loss: literal(0),
+    model,
+    poison: literal(0),
+    micro: literal(0, "i32"),
+  };
+}
+
+/** Adds one microbatch to the window; state slots `window/…` beside the training state's. */
+export function accumulateProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
+    const { window, ...rest } = tree as WindowedState;
+    setRandomCounter(counterOf(rest, definition.accumulate, window.micro));
+    const scale = definition.precision.lossScaler.scale(rest.scaler);
+    const pass = forwardBackward(definition, rest, window.model, fed["batch"] as TensorTree, scale);
+    const next: WindowState = withPhase("update", () => ({
+      gradients: mapTensors(add, window.gradients, pass.gradients),
+      loss: add(window.loss, pass.loss),
+      model: pass.model,
+      poison: add(window.poison, poisonOf({ loss: pass.loss, model: pass.model })),
+      micro: add(window.micro, 1),
+    }));
+    return { state: { window: next }, outputs: { metrics: pass.metrics } };
+  });
+}
+
+/** Applies a full window and empties it; the all-reduce hook runs between the last microbatch and this. */
+export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => {
+    const { window, ...rest } = tree as WindowedState;
+    const { state: next, outputs } = applyGradients(definition, rest, window);
+    const empty = withPhase("update", () => {
+      const model = mapTensors(
+        (after, before) => where(outputs.applied, after, before),
+        window.model,
+        rest.model,
+      );
+      return emptyWindow(definition, rest.master, model);
+    });
+    return { state: { ...next, window: empty }, outputs };
+  });
+}
+
+/** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
+export function evaluateProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  fed: { readonly batch: TypeTree; readonly model?: TypeTree },
+): Program {
+  return traceProgram({ state, fed }, (tree, trees) => {
+    const current = tree as TrainingState;
+    const model = trees["model"] ?? current.model;
+    const { policy, masterWeights } = definition.precision;
+    const lossOf = autocast(strictLoss(definition, current, model, false), policy, {
+      manifest: definition.manifest,
+    });
+    const [loss, parts] = lossOf(masterWeights.parameters(current.master), trees["batch"] as TensorTree);
+    return { outputs: { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} } };
+  });
+}
+
+/** A function of parameters, data and context under the run's casting policy. */
+export type PredictFunction = (
+  parameters: TensorTree,
+  data: TensorTree,
+  context: LossContext<TensorTree>,
+) => TensorTree;
+
+export function predictProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  data: TypeTree,
+  predict: PredictFunction,
+): Program {
+  return traceProgram({ state, fed: { data } }, (tree, trees) => {
+    const current = tree as TrainingState;
+    const { policy, masterWeights } = definition.precision;
+    const context: LossContext<TensorTree> = {
+      training: false,
+      key: fold(definition.key, "predict"),
+      modelState: current.model,
+      step: current.applied,
+    };
+    const run = autocast(
+      (weights: TensorTree, inputs: TensorTree) => predict(weights, inputs, context),
+      policy,
+      {
+        manifest: definition.manifest,
+      },
+    );
+    return {
+      outputs: { result: run(masterWeights.parameters(current.master), trees["data"] as TensorTree) },
+    };
+  });
+}
+
+/** The parameters in f32, whatever they are kept in. */
+export function parametersProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => {
+    const weights = definition.precision.masterWeights.parameters((tree as TrainingState).master);
+    return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
+  });
+}
+
+/** The scale that the next step will use. */
+export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => ({
+    outputs: { scale: definition.precision.lossScaler.scale((tree as TrainingState).scaler) },
+  }));
+}

@@ -1,0 +1,101 @@
+import type { Op } from "../graph/attributes.js";
+import type { AnyNode, Graph, Phase, Value } from "../graph/graph.js";
+import { type HostTensor, isHostTensor } from "../host-tensor.js";
+
+/** Their bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
+const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
+
+/** Across these a merged value would have to be kept for long, often longer than computing it again costs. */
+const sides: Readonly<Record<Phase, string>> = {
+  forward: "forward",
+  loss: "forward",
+  backward: "backward",
+  update: "update",
+};
+
+/**
+ * Makes nodes that compute the same value one, the first of them. A Barrier is never merged, so that what is
+ * recomputed behind one stays apart from its forward copy; nor do nodes merge across checkpoint segments, or
+ * between the forward pass, the backward pass and the update. Constants merge by content everywhere.
+ */
+export function eliminateCommonSubexpressions(graph: Graph): Graph {
+  const contents = new ContentKeys();
+  const representatives = new Map<string, AnyNode>();
+  const twins = new Map<Value, Value>();
+  const twin = (value: Value): Value => twins.get(value) ?? value;
+  const nodes: AnyNode[] = [];
+  for (const node of graph.nodes) {
+    const inputs = node.inputs.map(twin);
+    const key = node.op === "Barrier" ? undefined : keyOf(node, inputs, contents);
+    const first = key === undefined ? undefined : representatives.get(key);
+    if (first === undefined) {
+      const kept = inputs.every((input, index) => input === node.inputs[index])
+        ? node
+        : ({ ...node, inputs } as AnyNode);
+      nodes.push(kept);
+      if (key !== undefined) representatives.set(key, kept);
+    } else {
+      node.outputs.forEach((output, index) => {
+        twins.set(output, first.outputs[index] as Value);
+      });
+    }
+  }
+  if (nodes.length === graph.nodes.length) return graph;
+  return Object.freeze({
+    inputs: graph.inputs,
+    nodes: Object.freeze(nodes),
+    outputs: Object.freeze(graph.outputs.map(({ name, value }) => ({ name, value: twin(value) }))),
+  });
+}
+
+function keyOf(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): string {
+  const operands = inputs.map((input) => input.id);
+  if (COMMUTATIVE.has(node.op)) operands.sort((a, b) => a - b);
+  const place =
+    inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
+  const attributes = Object.entries(node.attributes)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${contents.keyOf(value)}`);
+  return `${node.op}(${operands.join()})${place} ${attributes.join(" ")}`;
+}
+
+/** Text that is equal for equal attribute values; tensors are compared byte by byte, each at most once. */
+class ContentKeys {
+  readonly #known = new Map<HostTensor, string>();
+  readonly #buckets = new Map<string, HostTensor[]>();
+
+  keyOf(value: unknown): string {
+    if (isHostTensor(value)) return this.#tensor(value);
+    if (Array.isArray(value)) return `[${value.map((item) => this.keyOf(item)).join()}]`;
+    return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
+  }
+
+  #tensor(tensor: HostTensor): string {
+    const known = this.#known.get(tensor);
+    if (known !== undefined) return known;
+    const bytes = bytesOf(tensor);
+    const stem = `${tensor.dtype}[${tensor.shape.join()}]#${hash(bytes)}`;
+    const bucket = this.#buckets.get(stem) ?? [];
+    this.#buckets.set(stem, bucket);
+    let index = bucket.findIndex((other) => sameBytes(bytesOf(other), bytes));
+    if (index < 0) index = bucket.push(tensor) - 1;
+    const key = `${stem}.${index}`;
+    this.#known.set(tensor, key);
+    return key;
+  }
+}
+
+function bytesOf({ data }: HostTensor): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+/** FNV-1a, 32 bits. */
+function hash(bytes: Uint8Array): number {
+  let state = 0x811c9dc5;
+  for (const byte of bytes) state = Math.imul(state ^ byte, 0x01000193);
+  return state >>> 0;
+}
