@@ -1,1 +1,36 @@
-export {};
+// Models as bytes
+export { decodeModel } from "./decode.js";
+export type { ElementType, ForeignElementType } from "./element-type.js";
+export { encodeModel } from "./encode.js";
+// Models as data
+export type {
+  OnnxAttribute,
+  OnnxAttributeKind,
+  OnnxAttributes,
+  OnnxFunction,
+  OnnxGraph,
+  OnnxInitializer,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensorType,
+  OnnxValueInfo,
+  StringMap,
+} from "./model.js";
+export {
+  float,
+  floats,
+  IR_VERSION,
+  int,
+  ints,
+  OPSET_VERSION,
+  onnxGraph,
+  onnxModel,
+  onnxNode,
+  string,
+} from "./model.js";
+export type { OnnxProblem } from "./problem.js";
+export { ONNX_PROBLEMS } from "./problem.js";
+export type { ScanReport } from "./scan.js";
+export { scanModel } from "./scan.js";
+export type { ScanLimits } from "./scan-limits.js";
+export { defaultScanLimits } from "./scan-limits.js";

@@ -1,0 +1,215 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { type ElementType, elementTypeOfCode } from "./element-type.js";
+import { codeOfKind } from "./encode.js";
+import type {
+  OnnxAttribute,
+  OnnxAttributeKind,
+  OnnxAttributes,
+  OnnxFunction,
+  OnnxGraph,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensorType,
+  OnnxValueInfo,
+  StringMap,
+} from "./model.js";
+import { quote, refuse, unsupported } from "./problem.js";
+import {
+  type AttributeProto,
+  type FunctionProto,
+  type GraphProto,
+  ModelProtoSchema,
+  type NodeProto,
+  type OperatorSetIdProto,
+  type StringStringEntryProto,
+  type TypeProto,
+  type ValueInfoProto,
+} from "./proto/onnx_pb.js";
+import { scanModel } from "./scan.js";
+import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
+import { dimension, tensorFromProto } from "./tensor-proto.js";
+
+/**
+ * The model in the bytes of an `.onnx` file, from anywhere: they are scanned against the limits first.
+ * @throws MP_PARSE for bytes that are no well-formed model or exceed a limit
+ * @throws MP_UNSUPPORTED for sound models with external data, sparse tensors, sequences, maps or training info
+ */
+export function decodeModel(bytes: Uint8Array, limits: Partial<ScanLimits> = {}): OnnxModel {
+  scanModel(bytes, limits);
+  const proto = fromBinary(ModelProtoSchema, bytes, {
+    readUnknownFields: false,
+    recursionLimit: limits.maxDepth ?? defaultScanLimits.maxDepth,
+  });
+  if (proto.graph === undefined) return refuse("missing-field", "the model has no graph");
+  if (proto.trainingInfo.length > 0) unsupported("the model has training info");
+  return {
+    irVersion: small(proto.irVersion, "ir_version"),
+    opsets: opsetsOf(proto.opsetImport),
+    producerName: proto.producerName,
+    producerVersion: proto.producerVersion,
+    graph: graphOf(proto.graph),
+    functions: proto.functions.map(functionOf),
+    metadata: mapOf(proto.metadataProps, "the model"),
+  };
+}
+
+function small(value: bigint, what: string): number {
+  if (value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER)) {
+    refuse("invalid-field", `${what} is ${value}`);
+  }
+  return Number(value);
+}
+
+/** Without a prototype, so that a key such as `__proto__` is only a key. */
+function record<T>(pairs: Iterable<readonly [string, T]>, what: string): Readonly<Record<string, T>> {
+  const out = Object.create(null) as Record<string, T>;
+  for (const [key, value] of pairs) {
+    if (key in out) refuse("duplicate-name", `${what} has ${quote(key)} twice`);
+    out[key] = value;
+  }
+  return out;
+}
+
+function mapOf(entries: readonly StringStringEntryProto[], what: string): StringMap {
+  return record(
+    entries.map(({ key, value }) => [key, value] as const),
+    `the metadata of ${what}`,
+  );
+}
+
+/** Two spellings of ONNX's own domain are in use. */
+function domainOf(domain: string): string {
+  return domain === "ai.onnx" ? "" : domain;
+}
+
+function opsetsOf(imports: readonly OperatorSetIdProto[]): Readonly<Record<string, number>> {
+  return record(
+    imports.map(({ domain, version }) => [domainOf(domain), small(version, "an opset's version")] as const),
+    "opset_import",
+  );
+}
+
+function graphOf(proto: GraphProto): OnnxGraph {
+  const what = `graph ${quote(proto.name)}`;
+  if (proto.sparseInitializer.length > 0) unsupported(`${what} has sparse initialisers`);
+  return {
+    name: proto.name,
+    inputs: proto.input.map(valueInfoOf),
+    outputs: proto.output.map(valueInfoOf),
+    initializers: proto.initializer.map((tensor) => ({
+      name: tensor.name,
+      tensor: tensorFromProto(tensor, `initialiser ${quote(tensor.name)}`),
+    })),
+    nodes: proto.node.map(nodeOf),
+    valueInfos: proto.valueInfo.map(valueInfoOf),
+    metadata: mapOf(proto.metadataProps, what),
+  };
+}
+
+function functionOf(proto: FunctionProto): OnnxFunction {
+  const what = `function ${quote(proto.name)}`;
+  return {
+    domain: domainOf(proto.domain),
+    name: proto.name,
+    ...overloadOf(proto.overload),
+    inputs: proto.input,
+    outputs: proto.output,
+    attributes: proto.attribute,
+    defaults: attributesOf(proto.attributeProto, what),
+    opsets: opsetsOf(proto.opsetImport),
+    nodes: proto.node.map(nodeOf),
+    metadata: mapOf(proto.metadataProps, what),
+  };
+}
+
+const overloadOf = (overload: string): { readonly overload?: string } =>
+  overload === "" ? {} : { overload };
+
+function nodeOf(proto: NodeProto): OnnxNode {
+  const what = `node ${quote(proto.name === "" ? proto.opType : proto.name)}`;
+  return {
+    opType: proto.opType,
+    domain: domainOf(proto.domain),
+    name: proto.name,
+    ...overloadOf(proto.overload),
+    inputs: proto.input,
+    outputs: proto.output,
+    attributes: attributesOf(proto.attribute, what),
+    metadata: mapOf(proto.metadataProps, what),
+  };
+}
+
+function valueInfoOf(proto: ValueInfoProto): OnnxValueInfo {
+  return {
+    name: proto.name,
+    ...(proto.type === undefined ? {} : typeOf(proto.type, `value ${quote(proto.name)}`)),
+    metadata: mapOf(proto.metadataProps, `value ${quote(proto.name)}`),
+  };
+}
+
+function typeOf({ value }: TypeProto, what: string): { readonly type?: OnnxTensorType } {
+  if (value.case === undefined) return {};
+  if (value.case !== "tensorType") return unsupported(`${what} is no tensor but a ${value.case}`);
+  const elementType: ElementType | undefined = elementTypeOfCode(value.value.elemType);
+  if (elementType === undefined) {
+    return refuse("invalid-field", `${what} has element type ${value.value.elemType}, which does not exist`);
+  }
+  const shape = value.value.shape?.dim.map(({ value: size }) =>
+    size.case === "dimValue" ? dimension(size.value, what) : (size.value ?? ""),
+  );
+  return { type: { elementType, ...(shape === undefined ? {} : { shape }) } };
+}
+
+function attributesOf(protos: readonly AttributeProto[], what: string): OnnxAttributes {
+  return record(
+    protos.map((proto) => [proto.name, attributeOf(proto, what)] as const),
+    `${what}'s list of attributes`,
+  );
+}
+
+const kindOfCode = new Map<number, OnnxAttributeKind>(
+  Object.entries(codeOfKind).map(([kind, code]) => [code, kind as OnnxAttributeKind]),
+);
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function attributeOf(proto: AttributeProto, node: string): OnnxAttribute {
+  const what = `attribute ${quote(proto.name)} of ${node}`;
+  const kind = kindOfCode.get(proto.type);
+  if (kind === undefined) return unsupported(`${what} has type ${proto.type}`);
+  if (proto.refAttrName !== "") return { kind: "reference", value: proto.refAttrName, of: kind };
+  switch (kind) {
+    case "float":
+      return { kind, value: proto.f };
+    case "int":
+      return { kind, value: proto.i };
+    case "string":
+      return { kind, value: textOf(proto.s, what) };
+    case "tensor":
+      return { kind, value: tensorFromProto(present(proto.t, what), what) };
+    case "graph":
+      return { kind, value: graphOf(present(proto.g, what)) };
+    case "floats":
+      return { kind, value: proto.floats };
+    case "ints":
+      return { kind, value: proto.ints };
+    case "strings":
+      return { kind, value: proto.strings.map((value) => textOf(value, what)) };
+    case "tensors":
+      return { kind, value: proto.tensors.map((value) => tensorFromProto(value, what)) };
+    case "graphs":
+      return { kind, value: proto.graphs.map(graphOf) };
+  }
+}
+
+function present<T>(value: T | undefined, what: string): T {
+  return value ?? refuse("missing-field", `${what} has no value`);
+}
+
+function textOf(bytes: Uint8Array, what: string): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return unsupported(`${what} is a string of bytes that are not UTF-8`);
+  }
+}

@@ -1,0 +1,47 @@
+import { MpError } from "@mp/core";
+
+/** Why bytes or a model were refused, as `details.problem` of the MP_PARSE error; stable, unlike messages. */
+export const ONNX_PROBLEMS = [
+  "too-many-bytes",
+  "too-deep",
+  "too-many-messages",
+  "too-many-fields",
+  "too-many-numbers",
+  "too-many-nodes",
+  "too-many-tensors",
+  "too-much-data",
+  "string-too-long",
+  "truncated",
+  "invalid-varint",
+  "invalid-tag",
+  "group",
+  "wire-type",
+  "duplicate-field",
+  "invalid-utf8",
+  "missing-field",
+  "invalid-field",
+  "duplicate-name",
+  "size-mismatch",
+  "undefined-value",
+] as const;
+
+export type OnnxProblem = (typeof ONNX_PROBLEMS)[number];
+
+/** Throws MP_PARSE with the problem's kind in the details. */
+export function refuse(
+  problem: OnnxProblem,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): never {
+  throw new MpError("MP_PARSE", `onnx: ${message}`, { details: { problem, ...details } });
+}
+
+/** Throws MP_UNSUPPORTED: the model is sound, but says something that this SDK has no word for. */
+export function unsupported(message: string, details: Readonly<Record<string, unknown>> = {}): never {
+  throw new MpError("MP_UNSUPPORTED", `onnx: ${message}`, { details });
+}
+
+/** A name in quotes, escaped and cut, so that a hostile one can neither break nor flood a message. */
+export function quote(name: string): string {
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+}

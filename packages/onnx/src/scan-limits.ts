@@ -1,0 +1,35 @@
+/**
+ * What bytes from outside may ask for. A reader's objects cost some hundred times the bytes that announce them
+ * (an empty message is two bytes), so counts are capped and not only sizes.
+ */
+export interface ScanLimits {
+  /** Of the whole file; protobuf itself ends at 2^31 - 1. */
+  readonly maxBytes: number;
+  /** Nested messages, the model itself being the first. */
+  readonly maxDepth: number;
+  readonly maxMessages: number;
+  /** Fields of all messages together, unknown ones included. */
+  readonly maxFields: number;
+  /** Elements of repeated numeric fields (dims, ints, float_data, …); raw tensor data is not among them. */
+  readonly maxNumbers: number;
+  /** Of one string: a name, a metadata value, a doc string. */
+  readonly maxStringBytes: number;
+  /** Nodes of the graph, of its subgraphs and of functions together. */
+  readonly maxNodes: number;
+  /** Initialisers and tensors in attributes together. */
+  readonly maxTensors: number;
+  /** Raw and typed data of all tensors together. */
+  readonly maxTensorBytes: number;
+}
+
+export const defaultScanLimits: ScanLimits = {
+  maxBytes: 2 ** 31 - 1,
+  maxDepth: 64,
+  maxMessages: 2 ** 20,
+  maxFields: 2 ** 23,
+  maxNumbers: 2 ** 24,
+  maxStringBytes: 2 ** 20,
+  maxNodes: 2 ** 17,
+  maxTensors: 2 ** 16,
+  maxTensorBytes: 2 ** 30,
+};
