@@ -14,59 +14,38 @@ export type {
   State,
   StateBinding,
 } from "./backend.js";
+// Casting, master weights, loss scaling
 export type {
   CastingOverride,
-  CastingOverride,
-  CastingPolicy,
   CastingPolicy,
   CastingPolicyChanges,
-  CastingPolicyChanges,
   OpCategories,
-  OpCategories,
-  PolicyCompute,
   PolicyCompute,
 } from "./casting-policy.js";
 export {
   bfloat16Policy,
-  bfloat16Policy,
-  castingPolicy,
   castingPolicy,
   float16Policy,
-  float16Policy,
   float32Policy,
-  float32Policy,
-  formatCastingPolicy,
   formatCastingPolicy,
   lowDType,
   manualPolicy,
-  manualPolicy,
-  mixedBfloat16Policy,
   mixedBfloat16Policy,
   mixedFloat16Policy,
-  mixedFloat16Policy,
-  parseCastingPolicy,
   parseCastingPolicy,
 } from "./casting-policy.js";
 export type { ComputeDType, DType, FloatDType, FloatFormat, HalfDType, HostArrays } from "./dtype.js";
 export { bytesPerElement, DTYPES, floatFormats, hostArrayOf, isComputeFloat, isFloat } from "./dtype.js";
 export type { ErrorCode, MpErrorOptions } from "./errors.js";
 export { assertNever, ERROR_CODES, MpError } from "./errors.js";
-export {
-  decode,
-  decode,
-  decodeArray,
-  decodeArray,
-  encode,
-  encode,
-  encodeArray,
-  encodeArray,
-} from "./float-format/bits.js";
+export { decode, decodeArray, encode, encodeArray } from "./float-format/bits.js";
 export { roundTo } from "./float-format/round.js";
-export { ulpDistance, ulpDistance } from "./float-format/ulp.js";
+export { ulpDistance } from "./float-format/ulp.js";
 // The graph
 export type { LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/attributes.js";
 export { formatType, GraphBuilder } from "./graph/builder.js";
-export { CAST_CATEGORIES, type CastCategory } from "./graph/cast-category.js";
+export type { CastCategory } from "./graph/cast-category.js";
+export { CAST_CATEGORIES } from "./graph/cast-category.js";
 export type {
   AnyNode,
   Graph,
@@ -86,10 +65,11 @@ export { printGraph } from "./graph/print.js";
 export { validateGraph } from "./graph/validate.js";
 export type { HostTensor } from "./host-tensor.js";
 export { byteLength, isHostTensor, tensor, zeros } from "./host-tensor.js";
-// The three techniques
 export type { Kernel, KernelTable, KernelTensor } from "./kernel-backend/kernel.js";
-export { type KernelBackendOptions, kernelBackend } from "./kernel-backend/kernel-backend.js";
-export { exactNumerics, type KernelManifest } from "./kernel-backend/manifest.js";
+export type { KernelBackendOptions } from "./kernel-backend/kernel-backend.js";
+export { kernelBackend } from "./kernel-backend/kernel-backend.js";
+export type { KernelManifest } from "./kernel-backend/manifest.js";
+export { exactNumerics } from "./kernel-backend/manifest.js";
 export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./loss-scaler.js";
 export { dynamicLossScale, noLossScaling, staticLossScale } from "./loss-scaler.js";
 export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
@@ -125,25 +105,17 @@ export { momentum, sgd } from "./optim/sgd.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 export type { AutocastOptions } from "./trace/autocast.js";
-// Tracing
-export { type AutocastOptions, autocast, autocast } from "./trace/autocast.js";
-export { checkpoint, checkpoint } from "./trace/checkpoint.js";
+export { autocast } from "./trace/autocast.js";
+// Tracing and transformations
+export { checkpoint } from "./trace/checkpoint.js";
 export type { Operand } from "./trace/emit.js";
 export { allFinite, poison, poisonOf } from "./trace/finite.js";
-export type {
-  AuxOptions,
-  AuxOptions,
-  GradOptions,
-  GradOptions,
-  ValueAndGradients,
-  ValueAndGradients,
-  ValueGradientsAux,
-  ValueGradientsAux,
-} from "./trace/grad.js";
-export { grad, grad, valueAndGrad, valueAndGrad } from "./trace/grad.js";
+export type { AuxOptions, GradOptions, ValueAndGradients, ValueGradientsAux } from "./trace/grad.js";
+export { grad, valueAndGrad } from "./trace/grad.js";
 export { hostUniform } from "./trace/host-random.js";
 export { hideFromOrigins } from "./trace/line.js";
-export { mapTensors, type TensorTree, tensorsOf } from "./trace/map-tensors.js";
+export type { TensorTree } from "./trace/map-tensors.js";
+export { mapTensors, tensorsOf } from "./trace/map-tensors.js";
 export {
   abs,
   add,
@@ -241,7 +213,8 @@ export type { Key } from "./trace/random.js";
 export { fold, key, randomBernoulli, randomBits, randomUniform, setRandomCounter } from "./trace/random.js";
 export { squares32 } from "./trace/squares.js";
 export { isTensor, Tensor } from "./trace/tensor.js";
-export { scope, type TracedInput, type TracedInput, traceInto, traceInto } from "./trace/trace.js";
+export type { TracedInput } from "./trace/trace.js";
+export { scope, traceInto } from "./trace/trace.js";
 // Training
 export type { Json } from "./train/checkpoint.js";
 export type { Attribution } from "./train/diagnose.js";
@@ -257,6 +230,6 @@ export { lintCasts } from "./transform/cast-lint.js";
 export type { CastOptions, CastRule } from "./transform/cast-plan.js";
 export type { CastDifference, CastExplanation, CastReport } from "./transform/explain-casts.js";
 export { diffCastReports, explainCasts, formatCastReport } from "./transform/explain-casts.js";
-export { prepareGraph, prepareGraph } from "./transform/prepare.js";
+export { prepareGraph } from "./transform/prepare.js";
 export type { LeafTest, MapLeaves, Tree } from "./tree.js";
 export { leavesOf, mapTree, rebuildTree } from "./tree.js";
