@@ -163,7 +163,9 @@ export {
   where,
   xor,
 } from "./trace/ops/elementwise.js";
+export type { GemmOptions } from "./trace/ops/matrix.js";
 export { gemm, matMul } from "./trace/ops/matrix.js";
+export type { PadOptions, ScatterOptions, SliceRange } from "./trace/ops/movement.js";
 export {
   concat,
   constant,
@@ -185,6 +187,7 @@ export {
   transpose,
   unsqueeze,
 } from "./trace/ops/movement.js";
+export type { LikelihoodOptions, NormalizationOptions } from "./trace/ops/normalization.js";
 export {
   layerNormalization,
   logSoftmax,
@@ -193,6 +196,7 @@ export {
   softmax,
   softmaxCrossEntropyLoss,
 } from "./trace/ops/normalization.js";
+export type { ArgOptions, ReduceOptions } from "./trace/ops/reduce.js";
 export {
   argMax,
   argMin,

@@ -1,0 +1,19 @@
+import type { Backend } from "@mp/core";
+import type { BackendName, CommonOptions, DeviceName } from "../common-flags.js";
+import { UsageError } from "../run-app.js";
+
+const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Backend>>> = {
+  ort: async (device) => (await import("@mp/backend-ort")).ort({ device }),
+  reference: async (device) => {
+    if (device !== "cpu") throw new UsageError("--backend reference has no device but cpu");
+    return (await import("@mp/core/reference")).reference();
+  },
+  tfjs: async () => {
+    throw new UsageError("--backend tfjs is not part of this version; ort and reference are");
+  },
+};
+
+/** Opens the engine that the flags name. @throws MP_BACKEND_UNAVAILABLE, saying what to install */
+export function backendOf({ backend, device }: Pick<CommonOptions, "backend" | "device">): Promise<Backend> {
+  return backends[backend](device);
+}

@@ -1,0 +1,73 @@
+import {
+  type BackendManifest,
+  bfloat16,
+  dynamicLossScale,
+  f32Master,
+  float16,
+  float32,
+  type HalfDType,
+  kahan,
+  type LossScaler,
+  lowDType,
+  type MasterWeights,
+  mixed,
+  mixedBfloat16,
+  mixedFloat16,
+  noLossScaling,
+  noMasterWeights,
+  type Precision,
+  staticLossScale,
+  stochasticRounding,
+} from "@mp/core";
+import type { CommonOptions, LossScaleName, MasterWeightsName, PrecisionName } from "../common-flags.js";
+import { UsageError } from "../run-app.js";
+
+const precisions: Readonly<Record<PrecisionName, (manifest: BackendManifest) => Precision>> = {
+  mixed: mixed(),
+  float32,
+  mixed_float16: mixedFloat16,
+  mixed_bfloat16: mixedBfloat16,
+  float16,
+  bfloat16,
+};
+
+const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWeights>> = {
+  f32: f32Master,
+  none: noMasterWeights,
+  kahan: (half) => kahan(half) as MasterWeights,
+  stochastic: stochasticRounding,
+};
+
+/**
+ * The precision that the flags describe.
+ * @throws UsageError for ways of keeping weights that the precision has no half for
+ */
+export function precisionOf(options: CommonOptions, manifest: BackendManifest): Precision {
+  const base = precisions[options.precision](manifest);
+  const half = lowDType(base.policy);
+  if (half === undefined && options.masterWeights !== "f32") {
+    throw new UsageError(`--master-weights ${options.masterWeights} needs a half, ${base.name} has none`);
+  }
+  if (options.masterWeights === "stochastic" && half !== "bf16") {
+    throw new UsageError(`--master-weights stochastic rounds to bfloat16, ${base.name} computes in ${half}`);
+  }
+  return {
+    ...base,
+    masterWeights: masters[options.masterWeights](half ?? "bf16"),
+    lossScaler: lossScalerOf(options, base.lossScaler),
+  };
+}
+
+function lossScalerOf({ lossScale, initialScale }: CommonOptions, natural: LossScaler): LossScaler {
+  const dynamic = (): LossScaler =>
+    dynamicLossScale(initialScale === undefined ? {} : { initialScale }) as LossScaler;
+  if (typeof lossScale === "number") return staticLossScale(lossScale);
+  if (lossScale === "none") return noLossScaling();
+  if (lossScale === "dynamic") return dynamic();
+  return natural.name.startsWith("dynamic") ? dynamic() : natural;
+}
+
+/** What a result says of a precision's loss scale. */
+export function lossScaleName(options: CommonOptions, precision: Precision): LossScaleName {
+  return options.lossScale ?? (precision.lossScaler.name.startsWith("dynamic") ? "dynamic" : "none");
+}

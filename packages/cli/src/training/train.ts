@@ -1,0 +1,76 @@
+import type { Fed, Json, Trainer } from "@mp/core";
+import type { CommonOptions } from "../common-flags.js";
+import type { AppContext } from "../run-app.js";
+
+/** Where batches come from, and how to go on from a saved place; a `Dataset` of @mp/data is one. */
+export interface BatchSource<B> {
+  iterate(cursor?: Json): AsyncIterableIterator<B> & { readonly cursor: Json };
+}
+
+export interface TrainingLoop<P, B, M> {
+  readonly training: Trainer<P, B, M>;
+  /** Goes on for as long as the run does. */
+  readonly batches: BatchSource<Fed<B>>;
+  readonly options: CommonOptions;
+  readonly context: AppContext;
+  readonly label: string;
+  /** Where this run's state is saved and taken from; given apart since `--compare` runs twice. */
+  readonly save: string | undefined;
+  readonly resume: string | undefined;
+}
+
+/** What a loop has to tell. */
+export interface TrainingRecord {
+  /** Steps since the very start. */
+  readonly steps: number;
+  readonly losses: readonly number[];
+  readonly milliseconds: readonly number[];
+  readonly applied: number;
+  readonly skipped: number;
+  readonly finalScale: number;
+}
+
+const SAVE_EVERY = 100;
+
+/** Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. */
+export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<TrainingRecord> {
+  const { training, options, context, save } = loop;
+  const cursor = loop.resume === undefined ? undefined : await training.load(loop.resume);
+  const batches = loop.batches.iterate(cursor ?? undefined);
+  const start = (await training.counters()).iteration;
+  const progress = context.progress({ label: loop.label, total: options.steps, start });
+  const losses: number[] = [];
+  const milliseconds: number[] = [];
+  let skipped = (await training.counters()).skipped;
+  let step = start;
+  while (step < options.steps && !context.signal.aborted) {
+    const window: Fed<B>[] = [];
+    while (window.length < options.accumulate) {
+      const next = await batches.next();
+      if (next.done === true) break;
+      window.push(next.value);
+    }
+    if (window.length < options.accumulate) break;
+    const started = performance.now();
+    const result = await training.step(...window);
+    milliseconds.push(performance.now() - started);
+    losses.push(result.loss);
+    step++;
+    if (!result.applied) skipped++;
+    progress.update({ step, loss: result.loss, scale: result.scale, skipped });
+    if (save !== undefined && step % SAVE_EVERY === 0) await training.save(save, { cursor: batches.cursor });
+  }
+  if (save !== undefined && step > start && step % SAVE_EVERY !== 0) {
+    await training.save(save, { cursor: batches.cursor });
+  }
+  progress.end();
+  const counters = await training.counters();
+  return {
+    steps: counters.iteration,
+    losses,
+    milliseconds,
+    applied: counters.applied,
+    skipped: counters.skipped,
+    finalScale: counters.scale,
+  };
+}
