@@ -28,7 +28,13 @@ export function multiply(
   for (let from = 0; from < k; from += BLOCK) {
     const to = Math.min(k, from + BLOCK);
     for (let i = 0; i < m; i++) {
-      for (let p = from; p < to; p++) {
+      let p = from;
+      if (c instanceof Float32Array && rows.data instanceof Float32Array) {
+        for (; p + 4 <= to; p += 4) {
+          addFourRows(c, start + i * n, a, a.start + i * a.row + p * a.column, rows.data, rows, p, n);
+        }
+      }
+      for (; p < to; p++) {
         const x = a.data[a.start + i * a.row + p * a.column] as number;
         addScaledRow(c, start + i * n, x, rows.data, rows.start + p * rows.row, n);
       }
@@ -36,6 +42,7 @@ export function multiply(
   }
 }
 
+/** One term of a row of the result: rounded, where `c` rounds, by being stored. */
 function addScaledRow(
   c: FloatStore,
   start: number,
@@ -45,6 +52,33 @@ function addScaledRow(
   n: number,
 ): void {
   for (let j = 0; j < n; j++) c[start + j] = (c[start + j] as number) + x * (row[from + j] as number);
+}
+
+/** Four times `addScaledRow` with c in a register, in half the time; the same bits, since fround is what storing does. */
+function addFourRows(
+  c: Float32Array,
+  start: number,
+  a: MatrixView,
+  at: number,
+  data: Float32Array,
+  rows: MatrixView,
+  p: number,
+  n: number,
+): void {
+  const x0 = a.data[at] as number;
+  const x1 = a.data[at + a.column] as number;
+  const x2 = a.data[at + 2 * a.column] as number;
+  const x3 = a.data[at + 3 * a.column] as number;
+  const r0 = rows.start + p * rows.row;
+  const r1 = r0 + rows.row;
+  const r2 = r1 + rows.row;
+  const r3 = r2 + rows.row;
+  for (let j = 0; j < n; j++) {
+    const c1 = Math.fround((c[start + j] as number) + x0 * (data[r0 + j] as number));
+    const c2 = Math.fround(c1 + x1 * (data[r1 + j] as number));
+    const c3 = Math.fround(c2 + x2 * (data[r2 + j] as number));
+    c[start + j] = c3 + x3 * (data[r3 + j] as number);
+  }
 }
 
 /** A copy with rows in one piece. */

@@ -102,13 +102,11 @@ export const unaryKernels: ReferenceTable<UnaryOp> = {
   Identity: (inputs) => [operand(inputs, 0).data],
 };
 
-/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels. */
+/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels; NaN at -infinity, as the product says. */
 function gelu(x: number): number {
-  if (x === Number.NEGATIVE_INFINITY) return 0;
   return 0.5 * x * erfc(-x * Math.SQRT1_2);
 }
 
 function geluTanh(x: number): number {
-  if (x === Number.NEGATIVE_INFINITY) return 0;
   return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
 }

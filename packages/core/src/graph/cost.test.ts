@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { DType } from "../dtype.js";
+import { GraphBuilder } from "./builder.js";
+import { graphCost, opCost } from "./cost.js";
+import type { ValueType } from "./graph.js";
+import { inferTypes } from "./infer.js";
+
+const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
+
+describe("opCost", () => {
+  it("a matrix product is 2mnk operations, whatever the layout", () => {
+    const a = type("f16", 3, 5);
+    const b = type("f16", 5, 7);
+    expect(opCost("MatMul", [a, b], [type("f16", 3, 7)], {})).toEqual({
+      flops: 2 * 3 * 5 * 7,
+      bytes: 2 * (15 + 35 + 21),
+    });
+    const batch = [type("f32", 4, 3, 5), type("f32", 5, 7)];
+    expect(opCost("MatMul", batch, [type("f32", 4, 3, 7)], {}).flops).toBe(4 * 2 * 3 * 5 * 7);
+    const vectors = [type("f32", 5), type("f32", 5)];
+    expect(opCost("MatMul", vectors, [type("f32")], {}).flops).toBe(10);
+    const gemm = { transA: true, transB: true, alpha: 1, beta: 1 };
+    const operands = [type("f32", 5, 3), type("f32", 7, 5), type("f32", 7)];
+    expect(opCost("Gemm", operands, inferTypes("Gemm", operands, gemm), gemm).flops).toBe(21 * (10 + 1));
+    expect(opCost("Gemm", operands, [type("f32", 3, 7)], { ...gemm, alpha: 2, beta: 2 }).flops).toBe(
+      21 * (10 + 1 + 2),
+    );
+  });
+
+  it("elementwise ops count results, reductions operands, views nothing", () => {
+    expect(opCost("Add", [type("f32", 4, 1), type("f32", 3)], [type("f32", 4, 3)], {})).toEqual({
+      flops: 12,
+      bytes: 4 * (4 + 3 + 12),
+    });
+    const axes = { axes: [0], keepdims: false };
+    expect(opCost("ReduceSum", [type("bf16", 8, 2)], [type("bf16", 2)], axes)).toEqual({
+      flops: 16,
+      bytes: 36,
+    });
+    expect(opCost("Reshape", [type("f32", 8)], [type("f32", 4, 2)], { shape: [4, 2] })).toEqual({
+      flops: 0,
+      bytes: 0,
+    });
+    expect(opCost("Cast", [type("f32", 8)], [type("f16", 8)], { to: "f16" })).toEqual({
+      flops: 0,
+      bytes: 48,
+    });
+  });
+
+  it("an embedding look-up reads the rows it takes", () => {
+    const cost = opCost("Gather", [type("f32", 10000, 8), type("i32", 4)], [type("f32", 4, 8)], { axis: 0 });
+    expect(cost).toEqual({ flops: 0, bytes: 2 * 4 * 32 + 16 });
+  });
+});
+
+describe("graphCost", () => {
+  it("sums by phase and by op", () => {
+    const builder = new GraphBuilder();
+    const x = builder.input("x", type("f32", 2, 3), "batch");
+    const w = builder.input("w", type("f32", 3, 4), "parameter");
+    const y = builder.emitOne("MatMul", [x, w], {});
+    builder.origin = { scope: "", phase: "backward" };
+    const dy = builder.emitOne("Mul", [y, y], {});
+    const dx = builder.emitOne("Mul", [dy, dy], {});
+    const cost = graphCost(builder.finish({ dx }));
+    const product = { flops: 48, bytes: 4 * (6 + 12 + 8) };
+    const multiplications = { flops: 16, bytes: 2 * 4 * 24 };
+    expect(cost).toEqual({
+      flops: 64,
+      bytes: product.bytes + multiplications.bytes,
+      byPhase: { forward: product, backward: multiplications },
+      byOp: { MatMul: { ...product, count: 1 }, Mul: { ...multiplications, count: 2 } },
+    });
+  });
+});

@@ -1,0 +1,194 @@
+import { byteLength } from "../host-tensor.js";
+import { elementCount } from "../shape.js";
+import type { Op, OpAttributes } from "./attributes.js";
+import type { Graph, Phase, ValueType } from "./graph.js";
+
+/**
+ * What running a node takes: arithmetic operations (a multiply-add counts as two, a function such as exp or a
+ * comparison as one) and bytes read and written, each operand and result once. The model counts what the op means,
+ * not what an engine does for it, so that achieved figures are comparable between engines.
+ */
+export interface Cost {
+  readonly flops: number;
+  readonly bytes: number;
+}
+
+type FlopsRule<K extends Op> = (
+  inputs: readonly ValueType[],
+  outputs: readonly ValueType[],
+  attributes: OpAttributes[K],
+) => number;
+
+const size = (types: readonly ValueType[], index: number): number => {
+  const type = types[index];
+  return type === undefined ? 0 : elementCount(type.shape, "cost");
+};
+
+/** A number of operations for each element of the first result. */
+const perResult =
+  (count: number) =>
+  (_: readonly ValueType[], outputs: readonly ValueType[]): number =>
+    count * size(outputs, 0);
+
+/** A number of operations for each element of the first operand. */
+const perOperand =
+  (count: number) =>
+  (inputs: readonly ValueType[]): number =>
+    count * size(inputs, 0);
+
+const none = (): number => 0;
+
+/** One operation for each update, unless updates only replace. */
+const perUpdate = (
+  inputs: readonly ValueType[],
+  _: readonly ValueType[],
+  { reduction }: { readonly reduction: string },
+): number => (reduction === "none" ? 0 : size(inputs, 2));
+
+const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
+  Abs: perResult(1),
+  Neg: perResult(1),
+  Sign: perResult(1),
+  Floor: perResult(1),
+  Ceil: perResult(1),
+  Round: perResult(1),
+  Reciprocal: perResult(1),
+  Exp: perResult(1),
+  Log: perResult(1),
+  Sqrt: perResult(1),
+  Erf: perResult(1),
+  Tanh: perResult(1),
+  Sigmoid: perResult(1),
+  Relu: perResult(1),
+  Softplus: perResult(1),
+  Sin: perResult(1),
+  Cos: perResult(1),
+  LeakyRelu: perResult(2),
+  Elu: perResult(2),
+  Gelu: perResult(4),
+  Clip: perResult(2),
+  Not: perResult(1),
+  IsNaN: perResult(1),
+  IsInf: perResult(1),
+  Identity: none,
+  Cast: none,
+  Add: perResult(1),
+  Sub: perResult(1),
+  Mul: perResult(1),
+  Div: perResult(1),
+  Pow: perResult(1),
+  Mod: perResult(1),
+  Min: perResult(1),
+  Max: perResult(1),
+  Equal: perResult(1),
+  Greater: perResult(1),
+  GreaterOrEqual: perResult(1),
+  Less: perResult(1),
+  LessOrEqual: perResult(1),
+  And: perResult(1),
+  Or: perResult(1),
+  Xor: perResult(1),
+  Where: perResult(1),
+  MatMul: (inputs, outputs) => 2 * size(outputs, 0) * (inputs[0]?.shape.at(-1) ?? 0),
+  Gemm: (inputs, outputs, { transA, alpha, beta }) => {
+    const terms = 2 * (inputs[0]?.shape[transA ? 0 : 1] ?? 0);
+    const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
+    return size(outputs, 0) * (terms + (alpha === 1 ? 0 : 1) + bias);
+  },
+  ReduceSum: perOperand(1),
+  ReduceMean: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
+  ReduceMax: perOperand(1),
+  ReduceMin: perOperand(1),
+  ReduceProd: perOperand(1),
+  ReduceL1: perOperand(2),
+  ReduceL2: (inputs, outputs) => 2 * size(inputs, 0) + size(outputs, 0),
+  ReduceLogSum: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
+  ReduceLogSumExp: (inputs, outputs) => 4 * size(inputs, 0) + 2 * size(outputs, 0),
+  ReduceSumSquare: perOperand(2),
+  ArgMax: perOperand(1),
+  ArgMin: perOperand(1),
+  /** A sort's comparisons would depend on the engine; one look at each element does not. */
+  TopK: perOperand(1),
+  CumSum: perOperand(1),
+  /** Maximum, subtraction, exponential, sum, division. */
+  Softmax: perOperand(5),
+  LogSoftmax: perOperand(5),
+  SoftmaxCrossEntropyLoss: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1),
+  NegativeLogLikelihoodLoss: (inputs) => 2 * size(inputs, 1),
+  /** Mean 1, centre 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
+  LayerNormalization: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
+  RMSNormalization: perOperand(4),
+  Reshape: none,
+  Transpose: none,
+  Slice: none,
+  Concat: none,
+  Split: none,
+  Gather: none,
+  GatherElements: none,
+  GatherND: none,
+  ScatterElements: perUpdate,
+  ScatterND: perUpdate,
+  Expand: none,
+  Squeeze: none,
+  Unsqueeze: none,
+  Pad: none,
+  Tile: none,
+  OneHot: none,
+  Constant: none,
+  Range: none,
+  /** Four squarings of 64 bits and what goes with them. */
+  RandomBits: perResult(16),
+  Barrier: none,
+};
+
+/** Ops that only give a value another shape or name, or that are there before a run. */
+const MOVES_NOTHING: ReadonlySet<Op> = new Set<Op>([
+  "Identity",
+  "Reshape",
+  "Squeeze",
+  "Unsqueeze",
+  "Constant",
+  "Barrier",
+]);
+
+/** A gather reads as much of its data as it writes, not all of it. */
+const READS_PART: ReadonlySet<Op> = new Set<Op>(["Gather", "GatherElements", "GatherND", "Slice"]);
+
+/** Cost of one op on those types. */
+export function opCost<K extends Op>(
+  op: K,
+  inputs: readonly ValueType[],
+  outputs: readonly ValueType[],
+  attributes: OpAttributes[K],
+): Cost {
+  const total = (types: readonly ValueType[]): number =>
+    types.reduce((sum, type) => sum + byteLength(type), 0);
+  const flops = flopsRules[op](inputs, outputs, attributes);
+  if (MOVES_NOTHING.has(op)) return { flops, bytes: 0 };
+  const written = total(outputs);
+  return { flops, bytes: written + (READS_PART.has(op) ? written + total(inputs.slice(1)) : total(inputs)) };
+}
+
+export interface GraphCost extends Cost {
+  readonly byPhase: Readonly<Partial<Record<Phase, Cost>>>;
+  readonly byOp: Readonly<Partial<Record<Op, Cost & { readonly count: number }>>>;
+}
+
+/** Sums over a graph's nodes; divided by a measured time, `flops` is the achieved rate. */
+export function graphCost(graph: Graph): GraphCost {
+  let all: Cost = { flops: 0, bytes: 0 };
+  const byPhase: Partial<Record<Phase, Cost>> = {};
+  const byOp: Partial<Record<Op, Cost & { readonly count: number }>> = {};
+  for (const node of graph.nodes) {
+    const cost = opCost(node.op, node.inputs, node.outputs, node.attributes);
+    const { phase } = node.origin;
+    all = plus(all, cost);
+    byPhase[phase] = plus(byPhase[phase], cost);
+    byOp[node.op] = { ...plus(byOp[node.op], cost), count: (byOp[node.op]?.count ?? 0) + 1 };
+  }
+  return { ...all, byPhase, byOp };
+}
+
+function plus(a: Cost | undefined, b: Cost): Cost {
+  return { flops: (a?.flops ?? 0) + b.flops, bytes: (a?.bytes ?? 0) + b.bytes };
+}
