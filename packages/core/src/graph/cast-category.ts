@@ -8,14 +8,25 @@ import type { Op } from "./attributes.js";
 /**
  * - `low`: worth lowering and safe (matrix products): always in the compute dtype.
  * - `f32`: computed in f32; what follows is free again.
- * - `deny`: computed in f32, and so is every infer or deny node that its result reaches.
- * - `infer`: lowered between low nodes, or behind one where nobody reads the result in f32.
+ * - `deny`: computed in f32, and so is every infer, between or deny node that its result reaches.
+ * - `infer`: low between low nodes and behind one.
+ * - `between`: low between low nodes, otherwise f32: what sums in f32 inside, and is worth a low result only where
+ *   a low node takes it.
  * - `widest`: the widest dtype among its operands that are not weak; with one operand, that operand's.
  * - `clear`: as `widest`; since it commutes with rounding, it is also lowered where every reader is low, which
  *   moves the cast in front of it.
  * - `fixed`: as written: dtype given by an attribute, or nothing to do with floats.
  */
-export const CAST_CATEGORIES = ["low", "f32", "deny", "infer", "widest", "clear", "fixed"] as const;
+export const CAST_CATEGORIES = [
+  "low",
+  "f32",
+  "deny",
+  "infer",
+  "between",
+  "widest",
+  "clear",
+  "fixed",
+] as const;
 
 export type CastCategory = (typeof CAST_CATEGORIES)[number];
 
@@ -93,12 +104,12 @@ export const castCategories: Readonly<Record<Op, Row>> = {
   TopK: row("widest", "f32"),
   CumSum: both("f32"),
 
-  Softmax: row("f32", "infer"),
+  Softmax: row("f32", "between"),
   LogSoftmax: row("deny", "f32"),
   SoftmaxCrossEntropyLoss: row("deny", "f32"),
   NegativeLogLikelihoodLoss: row("deny", "f32"),
-  LayerNormalization: row("f32", "infer"),
-  RMSNormalization: row("f32", "infer"),
+  LayerNormalization: row("f32", "between"),
+  RMSNormalization: row("f32", "between"),
 
   Reshape: both("clear"),
   Transpose: both("clear"),
@@ -128,7 +139,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
 };
 
 /**
- * Ops whose range is tame and whose only danger is the sum inside: `infer` where the kernel of that half sums in
+ * Ops whose range is tame and whose only danger is the sum inside: `between` where the kernel of that half sums in
  * f32, `f32` where it does not. The table above says what holds while no backend is known.
  */
 export const summingOps: ReadonlySet<Op> = new Set<Op>(["Softmax", "LayerNormalization", "RMSNormalization"]);

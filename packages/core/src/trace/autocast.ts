@@ -5,6 +5,7 @@ import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { autocastGraph } from "../transform/autocast.js";
 import type { CastOptions } from "../transform/cast-plan.js";
 import { type CastReport, explainCasts } from "../transform/explain-casts.js";
+import { dropIdleCasts } from "../transform/idle-casts.js";
 import { pinCasts } from "./cast-pins.js";
 import { cast } from "./ops/elementwise.js";
 import { isTensor, Tensor } from "./tensor.js";
@@ -36,7 +37,7 @@ export function autocast<A extends readonly unknown[], R>(
     });
     const region = openedTo(builder, traced);
     options.report?.(explainCasts(region.graph, policy, options));
-    const graph = autocastGraph(region.graph, policy, options);
+    const graph = dropIdleCasts(autocastGraph(region.graph, policy, options));
     const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
     return settled as R;
   };

@@ -24,7 +24,8 @@ export interface InsertedCast {
 
 /**
  * The graph under a policy: the same graph with casts, one for each value, dtype and checkpoint segment. With
- * float32 and in manual mode nothing but results is cast.
+ * float32 and in manual mode nothing but results is cast. The user's casts all stay, also those that have become
+ * idle.
  * @throws MP_OUT_OF_RANGE for a finite constant that has no finite value in the half in which it would be used,
  *   naming node, scope, line and remedy; MP_UNSUPPORTED when the backend has nothing of the policy's half
  */
@@ -107,12 +108,10 @@ class Rewriter {
     );
     const [source] = inputs;
     const [result] = node.outputs;
-    if (node.op === "Cast" && source !== undefined && result !== undefined) {
-      // Nothing is left to cast: the value is made in that dtype already, or each reader takes its own.
-      if (source.dtype === node.attributes.to || this.#storedInHalf.has(node)) {
-        this.#values.set(result, source);
-        return;
-      }
+    // A parameter kept in a half: each reader takes it in its own dtype.
+    if (this.#storedInHalf.has(node) && source !== undefined && result !== undefined) {
+      this.#values.set(result, source);
+      return;
     }
     const outputs = this.#builder.emit(node.op, inputs, node.attributes, origin);
     this.#names.set(node.name, this.#builder.nodes.at(-1)?.name ?? node.name);

@@ -1,13 +1,13 @@
 /**
  * TensorFlow grappler's auto_mixed_precision passes on a typed SSA graph:
  *   1 allow-list nodes are low, f32-list nodes are f32;
- *   2 deny nodes are f32, and so is all that lies on a path from one to an infer or deny node;
- *   3 infer, clear and widest nodes between low nodes are low;
+ *   2 deny nodes are f32, and so is all that lies on a path from one to an infer, between or deny node;
+ *   3 infer, between, clear and widest nodes between low nodes are low;
  *   4 infer nodes behind a low node are low, clear and widest nodes follow their operands;
  *   5 clear nodes whose every reader is low are low.
  * It differs from grappler in that an op of several operands widens instead of narrowing (so a residual stream
- * in f32 stays f32, as under PyTorch), that in pass 4 nothing is narrowed which is then read in f32, and that in
- * pass 5 a clear node is lowered from behind only where nobody can see the difference.
+ * in f32 stays f32, as under PyTorch), and that in pass 5 a clear node is lowered from behind only where nobody
+ * can see the difference.
  */
 import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
 import type { AnyNode, Value } from "../graph/graph.js";
@@ -46,7 +46,7 @@ class Painter {
   paintDenied(): void {
     const leadsOn = new Set<CastSite>();
     for (const site of this.#view.sites.toReversed()) {
-      const ends = site.category === "deny" || site.category === "infer";
+      const ends = site.category === "deny" || infers(site);
       const passes = follows(site) && this.#readersOf(site).some((reader) => leadsOn.has(reader));
       if (ends || passes) leadsOn.add(site);
     }
@@ -93,19 +93,15 @@ class Painter {
   paintFollowers(): void {
     for (const site of this.#view.sites) {
       if (this.#isPainted(site)) continue;
-      if (site.category === "infer") this.#paintInfer(site);
-      else this.#paintWidest(site);
+      if (!infers(site)) this.#paintWidest(site);
+      else if (site.category === "infer" && this.#meetsLow(site)) {
+        this.#paint(site, this.#low, { rule: "behind a low node" });
+      } else this.#paint(site, "f32");
     }
   }
 
-  #paintInfer(site: CastSite): void {
-    if (!site.floats.some((value) => this.#made(value) === this.#low)) {
-      this.#paint(site, "f32", { rule: "no low node in front" });
-      return;
-    }
-    const reader = this.#wideReader(site);
-    if (reader === undefined) this.#paint(site, this.#low, { rule: "behind a low node" });
-    else this.#paint(site, "f32", { rule: "read in f32", because: reader });
+  #meetsLow(site: CastSite): boolean {
+    return site.floats.some((value) => this.#made(value) === this.#low);
   }
 
   #paintWidest(site: CastSite): void {
@@ -146,19 +142,6 @@ class Painter {
     return reader.floats.includes(value) ? this.decisions.get(node)?.dtype : undefined;
   }
 
-  /** Who is sure to take a result of the site in something wider than low: a node's name, or an output. */
-  #wideReader(site: CastSite): string | undefined {
-    for (const value of site.carried) {
-      if ((this.#view.outputs.get(value) ?? this.#low) !== this.#low) return "an output";
-      for (const reader of this.#view.readers.get(value) ?? []) {
-        if (!this.#isPainted(reader)) continue;
-        const dtype = this.#wants(reader, value);
-        if (dtype !== undefined && dtype !== this.#low) return reader.node.name;
-      }
-    }
-    return undefined;
-  }
-
   #isPainted(site: CastSite): boolean {
     return this.decisions.has(site.node);
   }
@@ -196,6 +179,10 @@ class Painter {
   #nameOf(value: Value): string {
     return this.#producerOf(value)?.node.name ?? this.#view.inputNames.get(value) ?? "an input";
   }
+}
+
+function infers({ category }: CastSite): boolean {
+  return category === "infer" || category === "between";
 }
 
 function follows({ category }: CastSite): boolean {

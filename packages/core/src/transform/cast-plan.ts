@@ -15,7 +15,7 @@ export type CastRule =
   | "between low nodes"
   | "behind a low node"
   | "no low node in front"
-  | "read in f32"
+  | "not between low nodes"
   | "widest of its operands"
   | "every reader is low"
   | "parameters and scalars only"

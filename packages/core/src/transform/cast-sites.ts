@@ -128,6 +128,7 @@ const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   f32: "f32 list",
   deny: "deny list",
   infer: "no low node in front",
+  between: "not between low nodes",
   widest: "widest of its operands",
   clear: "widest of its operands",
   fixed: "as written",
@@ -169,7 +170,7 @@ function kernelCategory(
 ): Pick<CastSite, "category" | "because"> {
   if (manifest === undefined || !summingOps.has(op)) return { category: listed };
   const inside = manifest.accumulate[low];
-  return { category: inside === "f32" ? "infer" : "f32", because: `the kernel sums in ${inside}` };
+  return { category: inside === "f32" ? "between" : "f32", because: `the kernel sums in ${inside}` };
 }
 
 function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value> {
