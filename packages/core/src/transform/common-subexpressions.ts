@@ -51,8 +51,7 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
 function keyOf(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): string {
   const operands = inputs.map((input) => input.id);
   if (COMMUTATIVE.has(node.op)) operands.sort((a, b) => a - b);
-  const place =
-    inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
+  const place = inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
   const attributes = Object.entries(node.attributes)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${contents.keyOf(value)}`);

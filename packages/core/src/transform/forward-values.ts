@@ -86,6 +86,11 @@ export class ForwardValues {
     const place = (node: AnyNode): number => this.#places.get(node) ?? 0;
     for (const node of [...pending].sort((a, b) => place(a) - place(b))) {
       const inputs = node.inputs.map((input) => known(copies, input));
+      const [first] = inputs;
+      // What is made of constants alone would otherwise be free to be shared or made early.
+      if (first !== undefined && node.inputs.every((input) => this.#isConstant(input))) {
+        inputs[0] = this.#barrier(first, node, gate);
+      }
       const outputs = this.#builder.emit(node.op, inputs, node.attributes, this.#origins(node));
       node.outputs.forEach((output, index) => {
         copies.set(output, outputs[index] as Value);
@@ -95,10 +100,15 @@ export class ForwardValues {
 
   /** Constants need no gate: engines hold them anyway. */
   #gated(value: Value, reader: AnyNode, gate: Value): Value {
-    const node = this.#producers.get(value);
-    const twin = this.#twin(value);
-    if (node !== undefined && node.inputs.length === 0) return twin;
-    return this.#builder.emitOne("Barrier", [twin, gate], {}, this.#origins(reader));
+    return this.#isConstant(value) ? this.#twin(value) : this.#barrier(this.#twin(value), reader, gate);
+  }
+
+  #isConstant(value: Value): boolean {
+    return this.#producers.get(value)?.inputs.length === 0;
+  }
+
+  #barrier(value: Value, reader: AnyNode, gate: Value): Value {
+    return this.#builder.emitOne("Barrier", [value, gate], {}, this.#origins(reader));
   }
 
   #twin(value: Value): Value {

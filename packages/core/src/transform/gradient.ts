@@ -143,15 +143,12 @@ class BackwardPass {
     };
   }
 
-  #origin({ name, origin: { scope, line } }: AnyNode): Origin {
+  /** Everything of the forward node's origin but its segment, which a gradient is not part of. */
+  #origin({ name, origin }: AnyNode): Origin {
+    const { segment: _left, ...rest } = origin;
     const { segment } = this.#outer;
-    return {
-      scope,
-      phase: "backward",
-      forward: this.#request.names.get(name) ?? name,
-      ...(line === undefined ? {} : { line }),
-      ...(segment === undefined ? {} : { segment }),
-    };
+    const forward = this.#request.names.get(name) ?? name;
+    return { ...rest, phase: "backward", forward, ...(segment === undefined ? {} : { segment }) };
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { literal } from "../../trace/ops/elementwise.js";
 import * as m from "../../trace/ops/movement.js";
 import type { Tensor } from "../../trace/tensor.js";
 import {
@@ -31,6 +32,14 @@ const cases: readonly GradientCase[] = [
       points: [x234],
     },
   ]),
+  ...[0, -1].map(
+    (place): GradientCase => ({
+      op: "Gather",
+      name: `literal ${place}`,
+      fn: (x) => m.gather(x as Tensor, literal(place, "i32"), 1),
+      points: [x234],
+    }),
+  ),
   {
     op: "GatherElements",
     fn: (x) => m.gatherElements(x as Tensor, indices([0, 1, 1, -1, 0, 0], [2, 3]), 0),

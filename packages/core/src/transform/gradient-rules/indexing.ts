@@ -4,6 +4,7 @@ import {
   expand,
   gatherElements,
   gatherND,
+  pad,
   range,
   reshape,
   scatterElements,
@@ -18,14 +19,27 @@ type IndexingOp = "Gather" | "GatherElements" | "GatherND" | "ScatterElements" |
 
 const ADD = { reduction: "add" } as const;
 
-/** Rows are added into zeros, the gathered axis first: an embedding's gradient is one ScatterND. */
+/**
+ * Rows are added into zeros, the gathered axis first: an embedding's gradient is one ScatterND. One index that
+ * is a literal takes a slice, and its gradient is put back by padding.
+ */
 function gatherGradient({
   attributes: { axis },
   gradient,
   input,
   inputTypes: [data, indices],
+  literal,
 }: GradientSite<"Gather">): readonly (Tensor | undefined)[] {
   if (data === undefined || indices === undefined) return [];
+  const place = literal(1);
+  if (place !== undefined && indices.shape.length === 0) {
+    const size = data.shape[axis] ?? 0;
+    const before = place < 0 ? place + size : place;
+    const pads = data.shape.map((_, index): [number, number] =>
+      index === axis ? [before, size - 1 - before] : [0, 0],
+    );
+    return [pad(unsqueeze(gradient(0), [axis]), pads)];
+  }
   const places = unsqueeze(input(1), [-1]);
   if (axis === 0) return [scatterND(zerosOf(data), places, gradient(0), ADD)];
   const depth = indices.shape.length;

@@ -1,0 +1,204 @@
+import { type DType, type FloatDType, hostArrayOf, isFloat } from "../dtype.js";
+import { decode, encode } from "../float-format/bits.js";
+import { roundTo } from "../float-format/round.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
+import { isNode } from "../graph/graph.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
+import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
+import { type Rebuilding, rebuildGraph } from "./rebuild.js";
+
+/** A node whose operands are values of the new graph; gives what can stand for its output, if anything can. */
+type Fold<K extends Op> = (node: GraphNode<K>, inputs: readonly Value[], at: Rebuilding) => Value | undefined;
+type FoldTable = { readonly [K in Op]?: Fold<K> };
+
+/**
+ * Removes work that changes no bit: Identity, casts that undo a widening, chains of Reshape, Transpose and
+ * Expand, x · 1, x / 1, x - 0 and x + (-0) (not x + 0, which turns -0 into +0), Expand in front of operators
+ * that broadcast anyway, and arithmetic on scalar constants. Nothing larger is computed at compile time, and
+ * nothing that would need an engine's own rounding.
+ */
+export function foldConstants(graph: Graph): Graph {
+  return rebuildGraph(graph, (node, at) => {
+    const [output] = node.outputs;
+    if (output === undefined || node.outputs.length > 1) return undefined;
+    const inputs = node.inputs.map((input) => at.twin(input));
+    const lean = BROADCASTING.has(node.op) ? withoutExpand(inputs, output.shape, at) : inputs;
+    const folded = (folds[node.op] as Fold<Op> | undefined)?.(node, lean, at);
+    if (folded !== undefined) return [folded];
+    return lean === inputs ? undefined : at.builder.emit(node.op, lean, node.attributes);
+  });
+}
+
+const BROADCASTING: ReadonlySet<Op> = new Set<Op>([
+  "Add", "Sub", "Mul", "Div", "Pow", "Mod", "Min", "Max", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+  "And", "Or", "Xor", "Where",
+]); // biome-ignore format: one list
+
+function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): readonly Value[] {
+  let lean = inputs;
+  inputs.forEach((input, index) => {
+    const source = sourceOf(input, ["Expand"], at);
+    if (source === input) return;
+    const candidate = lean.with(index, source);
+    const reached = candidate.map((value) => value.shape).reduce((a, b) => broadcastShapes(a, b, "Expand"));
+    if (sameShape(reached, shape)) lean = candidate;
+  });
+  return lean;
+}
+
+/** Follows single-operand nodes of those ops upward. */
+function sourceOf(value: Value, ops: readonly Op[], at: Rebuilding): Value {
+  let source = value;
+  for (
+    let node = at.producer(source);
+    node !== undefined && ops.includes(node.op);
+    node = at.producer(source)
+  ) {
+    source = node.inputs[0] as Value;
+  }
+  return source;
+}
+
+const VIEWS: readonly Op[] = ["Reshape", "Squeeze", "Unsqueeze"];
+
+/** A chain of views is one Reshape of what it starts from, or nothing. */
+const view: Fold<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x], at) => {
+  const [output] = node.outputs;
+  if (x === undefined || output === undefined) return undefined;
+  const source = sourceOf(x, VIEWS, at);
+  if (sameShape(source.shape, output.shape)) return source;
+  const constant = at.constant(source);
+  if (constant !== undefined && constant.data.length === 1) {
+    const value = Object.freeze({ ...constant, shape: output.shape });
+    return emitConstant(at, value, literalOf(source, at));
+  }
+  return source === x ? undefined : at.builder.emitOne("Reshape", [source], { shape: output.shape });
+};
+
+/** Whether every value of `from` is a value of `to`. */
+function isWidening(from: DType, to: DType): boolean {
+  const isEighth = from === "f8e4m3" || from === "f8e5m2";
+  return (to === "f32" && isFloat(from)) || ((to === "f16" || to === "bf16") && isEighth);
+}
+
+const cast: Fold<"Cast"> = ({ attributes: { to } }, [x], at) => {
+  if (x === undefined || x.dtype === to) return x;
+  const constant = at.constant(x);
+  const number = constant === undefined ? undefined : scalarFloat(constant);
+  if (constant !== undefined && number !== undefined && isFloat(to)) {
+    return emitConstant(at, floatTensor(to, roundTo(to, number), x.shape), literalOf(x, at));
+  }
+  const inner = at.producer(x);
+  if (inner === undefined || !isNode(inner, "Cast")) return undefined;
+  const [source] = inner.inputs;
+  if (source === undefined || !isWidening(source.dtype, x.dtype) || !isFloat(to)) return undefined;
+  return source.dtype === to ? source : at.builder.emitOne("Cast", [source], { to });
+};
+
+const transpose: Fold<"Transpose"> = ({ attributes: { perm } }, [x], at) => {
+  if (x === undefined) return undefined;
+  const inner = at.producer(x);
+  const isChained = inner !== undefined && isNode(inner, "Transpose");
+  const source = isChained ? (inner.inputs[0] as Value) : x;
+  const order = isChained ? perm.map((axis) => inner.attributes.perm[axis] as number) : perm;
+  if (order.every((axis, index) => axis === index)) return source;
+  return isChained ? at.builder.emitOne("Transpose", [source], { perm: order }) : undefined;
+};
+
+const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
+  if (x === undefined || sameShape(x.shape, shape)) return x;
+  const source = sourceOf(x, ["Expand"], at);
+  return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
+};
+
+/** x where the other operand is the number that leaves every x as it is, and does not broadcast it. */
+function neutral(
+  x: Value | undefined,
+  other: Value | undefined,
+  number: number,
+  node: AnyNode | GraphNode,
+  at: Rebuilding,
+): Value | undefined {
+  if (x === undefined || other === undefined || !sameShape(x.shape, node.outputs[0]?.shape ?? []))
+    return undefined;
+  const constant = at.constant(other);
+  return constant !== undefined && Object.is(scalarFloat(constant), number) ? x : undefined;
+}
+
+type Arithmetic = "Add" | "Sub" | "Mul" | "Div";
+
+/** In f64, then rounded once: exact for these four, since 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
+const arithmetic: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
+  Add: (a, b) => a + b,
+  Sub: (a, b) => a - b,
+  Mul: (a, b) => a * b,
+  Div: (a, b) => a / b,
+};
+
+/** Neutral element on the right, and whether it is one on the left too. */
+const neutrals: Readonly<Record<Arithmetic, readonly [number, boolean]>> = {
+  Add: [-0, true],
+  Sub: [0, false],
+  Mul: [1, true],
+  Div: [1, false],
+};
+
+const arithmeticFold =
+  <K extends Arithmetic>(op: K): Fold<K> =>
+  (node, [a, b], at) => {
+    if (a === undefined || b === undefined) return undefined;
+    const [number, isCommutative] = neutrals[op];
+    const kept =
+      neutral(a, b, number, node, at) ?? (isCommutative ? neutral(b, a, number, node, at) : undefined);
+    if (kept !== undefined) return kept;
+    const [x, y] = [at.constant(a), at.constant(b)];
+    const [left, right] = [x && scalarFloat(x), y && scalarFloat(y)];
+    const [output] = node.outputs;
+    if (left === undefined || right === undefined || output === undefined || !isFloat(output.dtype))
+      return undefined;
+    const exactly = [literalOf(a, at), literalOf(b, at)];
+    const result = roundTo(output.dtype, arithmetic[op](left, right));
+    const literal =
+      exactly[0] === undefined || exactly[1] === undefined
+        ? undefined
+        : arithmetic[op](exactly[0], exactly[1]);
+    return emitConstant(at, floatTensor(output.dtype, result, output.shape), literal);
+  };
+
+const folds: FoldTable = {
+  Identity: (_node, [x]) => x,
+  Reshape: view,
+  Squeeze: view,
+  Unsqueeze: view,
+  Cast: cast,
+  Transpose: transpose,
+  Expand: expand,
+  Add: arithmeticFold("Add"),
+  Sub: arithmeticFold("Sub"),
+  Mul: arithmeticFold("Mul"),
+  Div: arithmeticFold("Div"),
+};
+
+/** The number of a floating constant of one element. */
+function scalarFloat({ dtype, data }: HostTensor): number | undefined {
+  if (data.length !== 1 || !isFloat(dtype)) return undefined;
+  const stored = Number(data[0]);
+  return dtype === "f32" ? stored : decode(dtype, stored);
+}
+
+function literalOf(value: Value, at: Rebuilding): number | undefined {
+  const node = at.producer(value);
+  return node !== undefined && isNode(node, "Constant") ? node.attributes.literal : undefined;
+}
+
+function floatTensor(dtype: FloatDType, number: number, shape: Shape): HostTensor {
+  const data = new hostArrayOf[dtype](elementCount(shape, "Constant"));
+  data[0] = dtype === "f32" ? number : encode(dtype, number);
+  return tensor(data as never, shape, dtype) as HostTensor;
+}
+
+function emitConstant(at: Rebuilding, value: HostTensor, literal: number | undefined): Value {
+  const attributes: OpAttributes["Constant"] = literal === undefined ? { value } : { value, literal };
+  return at.builder.emitOne("Constant", [], attributes);
+}

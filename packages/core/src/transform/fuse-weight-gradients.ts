@@ -1,0 +1,95 @@
+import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+import { eliminateDeadCode } from "./dead-code.js";
+import { type Rebuilding, rebuildGraph } from "./rebuild.js";
+import { sumTrees, usedOnce } from "./sum-trees.js";
+
+/** Below that many terms the copies cost more than the products save. */
+const MIN_TERMS = 4;
+
+/** One term of a sum: Σ over rows of `left` (its columns) times `right`, or of `right` alone. */
+interface Term {
+  readonly value: Value;
+  /** Terms of one kind add up by concatenating their rows. */
+  readonly kind: string;
+  readonly left: Value | undefined;
+  readonly right: Value;
+  readonly node: AnyNode;
+}
+
+/**
+ * The gradient of a weight that is used in many steps of a recurrence is a sum of Aᵗᵀ·Gᵗ: one Gemm over the
+ * concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in halves rounds once. Its bias is a sum of
+ * sums over the rows of Gᵗ: one ReduceSum over the same concatenation. Terms of other kinds stay as they are.
+ */
+export function fuseWeightGradients(graph: Graph): Graph {
+  const makers = producers(graph);
+  const isUsedOnce = usedOnce(graph);
+  const fused = new Map<
+    AnyNode,
+    { readonly groups: readonly (readonly Term[])[]; readonly rest: readonly Value[] }
+  >();
+  for (const { root, leaves } of sumTrees(graph)) {
+    const kinds = new Map<string, Term[]>();
+    for (const leaf of leaves) {
+      const term = isUsedOnce(leaf) ? termOf(leaf, makers) : undefined;
+      if (term !== undefined) kinds.set(term.kind, [...(kinds.get(term.kind) ?? []), term]);
+    }
+    const groups = [...kinds.values()].filter((terms) => terms.length >= MIN_TERMS);
+    if (groups.length === 0) continue;
+    const taken = new Set(groups.flat().map((term) => term.value));
+    fused.set(root, { groups, rest: leaves.filter((leaf) => !taken.has(leaf)) });
+  }
+  if (fused.size === 0) return graph;
+
+  const joined = new Map<string, Value>();
+  const rebuilt = rebuildGraph(graph, (node, at) => {
+    const plan = fused.get(node);
+    if (plan === undefined) return undefined;
+    const sums = plan.groups.map((terms) => emitSum(terms, at, joined));
+    const [first, ...others] = [...sums, ...plan.rest.map((value) => at.twin(value))];
+    return first && [others.reduce((sum, value) => at.builder.emitOne("Add", [sum, value], {}), first)];
+  });
+  return eliminateDeadCode(rebuilt);
+}
+
+function termOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Term | undefined {
+  const node = makers.get(value);
+  if (node === undefined) return undefined;
+  const [left, right] = node.inputs;
+  if (isNode(node, "ReduceSum")) {
+    const { axes, keepdims } = node.attributes;
+    if (left === undefined || axes.length !== 1 || axes[0] !== 0) return undefined;
+    return { value, kind: `rows ${keepdims}`, left: undefined, right: left, node: node as AnyNode };
+  }
+  if (left === undefined || right === undefined) return undefined;
+  if (isNode(node, "Gemm")) {
+    const { transA, transB, alpha } = node.attributes;
+    if (!transA || transB || node.inputs.length > 2) return undefined;
+    return { value, kind: `product ${alpha}`, left, right, node: node as AnyNode };
+  }
+  const transposed = makers.get(left);
+  if (!isNode(node, "MatMul") || transposed === undefined || !isNode(transposed, "Transpose"))
+    return undefined;
+  if (left.shape.length !== 2 || right.shape.length !== 2 || transposed.attributes.perm[0] !== 1)
+    return undefined;
+  return { value, kind: "product 1", left: transposed.inputs[0], right, node: node as AnyNode };
+}
+
+function emitSum(terms: readonly Term[], at: Rebuilding, joined: Map<string, Value>): Value {
+  const join = (values: readonly Value[]): Value => {
+    const twins = values.map((value) => at.twin(value));
+    const key = twins.map((value) => value.id).join();
+    const known = joined.get(key) ?? at.builder.emitOne("Concat", twins, { axis: 0 });
+    joined.set(key, known);
+    return known;
+  };
+  const right = join(terms.map((term) => term.right));
+  const lefts = terms.flatMap((term) => (term.left === undefined ? [] : [term.left]));
+  const node = terms[0]?.node;
+  if (lefts.length === 0) {
+    const keepdims = node !== undefined && isNode(node, "ReduceSum") && node.attributes.keepdims;
+    return at.builder.emitOne("ReduceSum", [right], { axes: [0], keepdims });
+  }
+  const alpha = node !== undefined && isNode(node, "Gemm") ? node.attributes.alpha : 1;
+  return at.builder.emitOne("Gemm", [join(lefts), right], { transA: true, transB: false, alpha, beta: 1 });
+}

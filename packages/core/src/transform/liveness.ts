@@ -1,0 +1,85 @@
+import type { Op } from "../graph/attributes.js";
+import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { byteLength } from "../host-tensor.js";
+
+/** Their output is their first operand's memory. */
+const ALIASING: ReadonlySet<Op> = new Set<Op>(["Reshape", "Squeeze", "Unsqueeze", "Identity", "Barrier"]);
+
+/** Which memory each value of a graph occupies, and who reads it. */
+export class Storages {
+  readonly #roots = new Map<Value, Value>();
+  readonly #readers = new Map<Value, AnyNode[]>();
+  /** Held from the first node to the last: inputs, which are the caller's, and constants. */
+  readonly held: ReadonlySet<Value>;
+  /** Held from their node to the end. */
+  readonly returned: ReadonlySet<Value>;
+
+  constructor(graph: Graph) {
+    const held = new Set<Value>(graph.inputs.map((input) => input.value));
+    for (const node of graph.nodes) {
+      const [first] = node.inputs;
+      if (ALIASING.has(node.op) && first !== undefined) {
+        for (const output of node.outputs) this.#roots.set(output, this.root(first));
+      }
+      if (node.op === "Constant") for (const output of node.outputs) held.add(output);
+      for (const root of new Set(node.inputs.map((input) => this.root(input)))) {
+        const readers = this.#readers.get(root);
+        if (readers === undefined) this.#readers.set(root, [node]);
+        else readers.push(node);
+      }
+    }
+    this.held = held;
+    this.returned = new Set(graph.outputs.map(({ value }) => this.root(value)));
+  }
+
+  /** The value whose memory a value occupies. */
+  root(value: Value): Value {
+    return this.#roots.get(value) ?? value;
+  }
+
+  /** Nodes that read that memory, in graph order, each once. */
+  readers(root: Value): readonly AnyNode[] {
+    return this.#readers.get(root) ?? [];
+  }
+
+  /** Memory that a node takes into use. */
+  allocated(node: AnyNode): readonly Value[] {
+    return node.outputs.filter((output) => this.root(output) === output && !this.held.has(output));
+  }
+}
+
+/** The most memory that is in use at once, and where. */
+export interface Peak {
+  readonly bytes: number;
+  /** The node that runs then; undefined for a graph without nodes. */
+  readonly node: AnyNode | undefined;
+}
+
+/**
+ * Peak of live bytes when the nodes run in order. Inputs and constants count from start to end, outputs from
+ * their node to the end, every other value from its node to its last reader; a node's operands and results are
+ * alive together (an engine that computes in place needs less). Reshape, Squeeze, Unsqueeze, Identity and
+ * Barrier take no memory of their own.
+ */
+export function peakLiveBytes(graph: Graph): Peak {
+  const storages = new Storages(graph);
+  const left = new Map<Value, number>();
+  let live = 0;
+  for (const value of storages.held) live += byteLength(value);
+  let peak: Peak = { bytes: live, node: undefined };
+  const release = (root: Value): void => {
+    if (!storages.held.has(root) && !storages.returned.has(root)) live -= byteLength(root);
+  };
+  for (const node of graph.nodes) {
+    const made = storages.allocated(node);
+    for (const output of made) live += byteLength(output);
+    if (live > peak.bytes || peak.node === undefined) peak = { bytes: live, node };
+    for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
+      const rest = (left.get(root) ?? storages.readers(root).length) - 1;
+      left.set(root, rest);
+      if (rest === 0) release(root);
+    }
+    for (const output of made) if (storages.readers(output).length === 0) release(output);
+  }
+  return peak;
+}

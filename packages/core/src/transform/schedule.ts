@@ -1,0 +1,215 @@
+/**
+ * The order in which a graph is run, which engines must honour since it decides how much memory a step takes.
+ * The forward pass and the matrix products stay where they are; three things move:
+ * - a cheap node whose result is no smaller than what its running would free (`1 - y·y`, a Transpose, β·m) waits
+ *   until a node that reads it is about to run;
+ * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
+ *   than it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
+ * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
+ */
+import type { Op } from "../graph/attributes.js";
+import { type AnyNode, consumers, type Graph, producers, type Value } from "../graph/graph.js";
+import { byteLength } from "../host-tensor.js";
+import { peakLiveBytes, Storages } from "./liveness.js";
+
+/** Their operands are in the caches where they stand, and they are what a profile is read by. */
+const ANCHORED: ReadonlySet<Op> = new Set<Op>(["MatMul", "Gemm"]);
+
+/** The same nodes in an order of low peak memory; the graph itself when its order is no worse. */
+export function scheduleGraph(graph: Graph): Graph {
+  const nodes = new Scheduling(graph).run();
+  const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
+  return peakLiveBytes(scheduled).bytes <= peakLiveBytes(graph).bytes ? scheduled : graph;
+}
+
+class Scheduling {
+  readonly #graph: Graph;
+  readonly #storages: Storages;
+  readonly #producers: ReadonlyMap<Value, AnyNode>;
+  readonly #consumers: ReadonlyMap<Value, readonly AnyNode[]>;
+  readonly #returned: ReadonlySet<Value>;
+  readonly #places = new Map<AnyNode, number>();
+  /** Wait for a reader. */
+  readonly #delayed = new Set<AnyNode>();
+  /** Follow from gradients without being part of the backward pass. */
+  readonly #eager = new Set<AnyNode>();
+  readonly #scheduled = new Set<AnyNode>();
+  /** Readers of each memory that have not been scheduled. */
+  readonly #left = new Map<Value, number>();
+  readonly #order: AnyNode[] = [];
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    this.#storages = new Storages(graph);
+    this.#producers = producers(graph);
+    this.#consumers = consumers(graph);
+    this.#returned = new Set(graph.outputs.map(({ value }) => value));
+    graph.nodes.forEach((node, index) => {
+      this.#places.set(node, index);
+    });
+    this.#classify();
+  }
+
+  run(): readonly AnyNode[] {
+    for (const node of this.#graph.nodes) {
+      if (this.#delayed.has(node) || this.#scheduled.has(node)) continue;
+      const from = this.#order.length;
+      this.#schedule(node);
+      this.#runEager(this.#order.slice(from));
+    }
+    for (const node of this.#graph.nodes) this.#schedule(node);
+    return this.#order;
+  }
+
+  /** Decides which nodes are eager (in graph order), then which are delayed (from the last to the first). */
+  #classify(): void {
+    const afterGradient = new Set<AnyNode>();
+    const movable: AnyNode[] = [];
+    for (const node of this.#graph.nodes) {
+      const isBackward = node.origin.phase === "backward";
+      const follows = node.inputs.some((input) => {
+        const producer = this.#producers.get(input);
+        return producer !== undefined && afterGradient.has(producer);
+      });
+      if (isBackward || follows) afterGradient.add(node);
+      if (!isBackward && follows) this.#eager.add(node);
+      const isForward = !isBackward && !follows && node.origin.phase !== "update";
+      if (!isForward && !ANCHORED.has(node.op)) movable.push(node);
+    }
+    const waits = new Map<AnyNode, number>();
+    for (const node of movable.reverse()) {
+      const until = this.#firstRead(node, waits);
+      if (until === undefined || !this.#mayWait(node, until, waits)) continue;
+      waits.set(node, until);
+      this.#delayed.add(node);
+    }
+  }
+
+  #place(node: AnyNode): number {
+    return this.#places.get(node) ?? 0;
+  }
+
+  /** Where a node's results are first read, counting delays; undefined when some are returned or never read. */
+  #firstRead(node: AnyNode, waits: ReadonlyMap<AnyNode, number>): number | undefined {
+    let first: number | undefined;
+    for (const output of node.outputs) {
+      if (this.#returned.has(output)) return undefined;
+      for (const reader of this.#consumers.get(output) ?? []) {
+        const place = waits.get(reader) ?? this.#place(reader);
+        first = first === undefined ? place : Math.min(first, place);
+      }
+    }
+    return first;
+  }
+
+  /** Whether the result takes no less than the operands that would be kept until then for this node alone. */
+  #mayWait(node: AnyNode, until: number, waits: ReadonlyMap<AnyNode, number>): boolean {
+    let kept = 0;
+    for (const root of this.#rootsOf(node)) {
+      const isReadLater = this.#storages
+        .readers(root)
+        .some((reader) => reader !== node && (waits.get(reader) ?? this.#place(reader)) >= until);
+      if (!isReadLater) kept += this.#bytes(root);
+    }
+    return this.#allocated(node) >= kept;
+  }
+
+  #rootsOf(node: AnyNode): ReadonlySet<Value> {
+    return new Set(node.inputs.map((input) => this.#storages.root(input)));
+  }
+
+  /** Memory that ends with its last reader; what is held or returned counts for nothing. */
+  #bytes(root: Value): number {
+    return this.#storages.held.has(root) || this.#storages.returned.has(root) ? 0 : byteLength(root);
+  }
+
+  #allocated(node: AnyNode): number {
+    return this.#storages.allocated(node).reduce((sum, output) => sum + this.#bytes(output), 0);
+  }
+
+  /** Appends a node, and before it the delayed ones that it needs, in the given order. */
+  #schedule(node: AnyNode): void {
+    if (this.#scheduled.has(node)) return;
+    for (const next of this.#inOrder(this.#missing(node))) {
+      this.#scheduled.add(next);
+      this.#order.push(next);
+      for (const root of this.#rootsOf(next)) this.#left.set(root, this.#readersLeft(root) - 1);
+    }
+  }
+
+  /** The node and what it needs that has not been scheduled. */
+  #missing(node: AnyNode): ReadonlySet<AnyNode> {
+    const missing = new Set([node]);
+    for (const next of missing) {
+      for (const input of next.inputs) {
+        const producer = this.#producers.get(input);
+        if (producer !== undefined && !this.#scheduled.has(producer)) missing.add(producer);
+      }
+    }
+    return missing;
+  }
+
+  #inOrder(nodes: Iterable<AnyNode>): readonly AnyNode[] {
+    return [...nodes].sort((a, b) => this.#place(a) - this.#place(b));
+  }
+
+  #readersLeft(root: Value): number {
+    return this.#left.get(root) ?? this.#storages.readers(root).length;
+  }
+
+  /** Runs what follows from the gradients among these nodes' results, as long as that frees memory. */
+  #runEager(news: readonly AnyNode[]): void {
+    const group = this.#runnable(news);
+    if (group.size === 0 || this.#growth(group) > 0) return;
+    for (const node of this.#inOrder(group)) this.#schedule(node);
+  }
+
+  /** Eager nodes that can run now, one after the other, given that delayed ones can be made when needed. */
+  #runnable(news: readonly AnyNode[]): ReadonlySet<AnyNode> {
+    const group = new Set<AnyNode>();
+    const queue = new Set(news);
+    for (const node of queue) {
+      for (const output of node.outputs) {
+        for (const reader of this.#consumers.get(output) ?? []) {
+          if (this.#scheduled.has(reader)) continue;
+          if (!this.#eager.has(reader)) {
+            if (this.#delayed.has(reader)) queue.add(reader);
+          } else if (!group.has(reader) && this.#canRun(reader, group)) {
+            group.add(reader);
+            queue.add(reader);
+          }
+        }
+      }
+    }
+    return group;
+  }
+
+  /** Whether all that a node still needs is in the group or delayed. */
+  #canRun(node: AnyNode, group: ReadonlySet<AnyNode>): boolean {
+    const needed = new Set([node]);
+    for (const next of needed) {
+      if (next !== node && !this.#delayed.has(next)) return false;
+      for (const input of next.inputs) {
+        const producer = this.#producers.get(input);
+        if (producer !== undefined && !this.#scheduled.has(producer) && !group.has(producer))
+          needed.add(producer);
+      }
+    }
+    return true;
+  }
+
+  /** Bytes in use after running the group, less those before. */
+  #growth(group: ReadonlySet<AnyNode>): number {
+    let growth = 0;
+    const touched = new Set<Value>();
+    for (const node of group) {
+      growth += this.#allocated(node);
+      for (const root of this.#rootsOf(node)) touched.add(root);
+    }
+    for (const root of touched) {
+      const inside = this.#storages.readers(root).filter((reader) => group.has(reader)).length;
+      if (this.#readersLeft(root) === inside) growth -= this.#bytes(root);
+    }
+    return growth;
+  }
+}

@@ -1,0 +1,50 @@
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+import { sameShape } from "../shape.js";
+
+/** A sum of values of one shape, as gradients of a value that is used often are. */
+export interface SumTree {
+  /** The Add that makes the sum. */
+  readonly root: AnyNode;
+  /** What is added up, from left to right. */
+  readonly leaves: readonly Value[];
+}
+
+/** Finds the largest trees of Adds without broadcasting whose inner sums nobody else reads. */
+export function sumTrees(graph: Graph): readonly SumTree[] {
+  const makers = producers(graph);
+  const isUsedOnce = usedOnce(graph);
+  const inner = new Set<AnyNode>();
+  const trees: SumTree[] = [];
+  for (const root of graph.nodes.toReversed()) {
+    if (!isPlainSum(root) || inner.has(root)) continue;
+    const leaves: Value[] = [];
+    const stack: Value[] = [...root.inputs].reverse();
+    for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
+      const maker = makers.get(value);
+      if (maker !== undefined && isPlainSum(maker) && isUsedOnce(value)) {
+        inner.add(maker);
+        stack.push(...[...maker.inputs].reverse());
+      } else {
+        leaves.push(value);
+      }
+    }
+    trees.push({ root, leaves });
+  }
+  return trees;
+}
+
+function isPlainSum(node: AnyNode): boolean {
+  const [a, b] = node.inputs;
+  return isNode(node, "Add") && a !== undefined && b !== undefined && sameShape(a.shape, b.shape);
+}
+
+/** Tells whether a value has one reader, which reads it once, and is no output of the graph. */
+export function usedOnce(graph: Graph): (value: Value) => boolean {
+  const readers = consumers(graph);
+  const returned = new Set(graph.outputs.map(({ value }) => value));
+  return (value) => {
+    const [reader, second] = readers.get(value) ?? [];
+    if (reader === undefined || second !== undefined || returned.has(value)) return false;
+    return reader.inputs.filter((input) => input === value).length === 1;
+  };
+}
