@@ -1,0 +1,60 @@
+import koffi from "koffi";
+import type { NativeSession } from "./session.js";
+
+/** What an arena says of itself; tensors bound as inputs and outputs are not in it. A shared one speaks for all its sessions. */
+export interface ArenaStats {
+  readonly bytesInUse: number;
+  /** Most bytes in use at once so far. */
+  readonly maxBytesInUse: number;
+  /** Taken from the system and kept. */
+  readonly reservedBytes: number;
+  readonly allocations: number;
+}
+
+/** OrtAllocatorType and OrtMemType of ordinary memory that goes through an arena. */
+export const ARENA_ALLOCATOR = 1;
+export const DEFAULT_MEMORY = 0;
+
+/** Undefined when the session runs without an arena, since then nobody counts. */
+export function arenaStats(session: NativeSession): ArenaStats | undefined {
+  const entries = allocatorEntries(session);
+  const numberOf = (key: string) => Number(entries.get(key) ?? 0);
+  if (!entries.has("MaxInUse")) return undefined;
+  return {
+    bytesInUse: numberOf("InUse"),
+    maxBytesInUse: numberOf("MaxInUse"),
+    reservedBytes: numberOf("TotalAllocated"),
+    allocations: numberOf("NumAllocs"),
+  };
+}
+
+function allocatorEntries(session: NativeSession): ReadonlyMap<string, string> {
+  const { functions, make } = session.library;
+  const info = make("memory info", (out) =>
+    functions.CreateCpuMemoryInfo(ARENA_ALLOCATOR, DEFAULT_MEMORY, out),
+  );
+  try {
+    const allocator = make("allocator", (out) => functions.CreateAllocator(session.handle, info, out));
+    try {
+      const pairs = make("memory statistics", (out) => functions.AllocatorGetStats(allocator, out));
+      const entries = readPairs(session, pairs);
+      functions.ReleaseKeyValuePairs(pairs);
+      return entries;
+    } finally {
+      functions.ReleaseAllocator(allocator);
+    }
+  } finally {
+    functions.ReleaseMemoryInfo(info);
+  }
+}
+
+function readPairs(session: NativeSession, pairs: bigint): ReadonlyMap<string, string> {
+  const keys = new BigUint64Array(1);
+  const values = new BigUint64Array(1);
+  const count = new BigUint64Array(1);
+  session.library.functions.GetKeyValuePairs(pairs, keys, values, count);
+  const strings = (list: bigint | undefined): string[] =>
+    count[0] === 0n ? [] : (koffi.decode(list, "str", Number(count[0])) as string[]);
+  const texts = strings(values[0]);
+  return new Map(strings(keys[0]).map((key, index) => [key, texts[index] ?? ""]));
+}

@@ -1,0 +1,111 @@
+import { MpError } from "@mp/core";
+import { NativeResource } from "./resource.js";
+import type { NativeSession } from "./session.js";
+import type { NativeTensor } from "./tensor.js";
+
+/**
+ * Which tensor feeds each input of a session and which takes each output, bound once and run often. Nothing is
+ * copied or allocated by a run. One run at a time: the engine does not lock it.
+ */
+export class NativeBinding extends NativeResource {
+  readonly session: NativeSession;
+  readonly #inputs = new Map<string, NativeTensor>();
+  readonly #outputs = new Map<string, NativeTensor>();
+  #inFlight: Promise<void> | undefined;
+
+  constructor(session: NativeSession) {
+    const { library, ledger } = session;
+    const handle = library.make("binding", (out) => library.functions.CreateIoBinding(session.handle, out));
+    super("binding", handle, ledger);
+    this.session = session;
+    session.countBinding(1);
+  }
+
+  /**
+   * Binds or rebinds an input; the engine's own reference keeps the memory until it is bound anew.
+   * @throws MP_INVALID_ARGUMENT for a name that the model does not have, or during a run
+   */
+  bindInput(name: string, tensor: NativeTensor): void {
+    this.assertIdle();
+    checkName("input", name, this.session.inputNames);
+    const { functions, check } = this.session.library;
+    check(functions.BindInput(this.handle, name, tensor.handle), `input ${name}`);
+    this.#inputs.set(name, tensor);
+  }
+
+  /** @throws MP_INVALID_ARGUMENT for a name that the model does not have, or during a run */
+  bindOutput(name: string, tensor: NativeTensor): void {
+    this.assertIdle();
+    checkName("output", name, this.session.outputNames);
+    const { functions, check } = this.session.library;
+    check(functions.BindOutput(this.handle, name, tensor.handle), `output ${name}`);
+    this.#outputs.set(name, tensor);
+  }
+
+  get isRunning(): boolean {
+    return this.#inFlight !== undefined;
+  }
+
+  /**
+   * Runs on this thread and blocks it; no dispatch to pay.
+   * @throws MP_BACKEND_FAILED and its kin when the engine fails; MP_DISPOSED for a released tensor or session
+   */
+  runSync(runOptions: bigint | null = null): void {
+    this.#checkRunnable();
+    const { functions, check } = this.session.library;
+    check(functions.RunWithBinding(this.session.handle, runOptions, this.handle), "run");
+  }
+
+  /** Runs on a worker thread; the event loop stays free, at the price of handing over and back. */
+  runAsync(runOptions: bigint | null = null): Promise<void> {
+    this.#checkRunnable();
+    const { functions, check } = this.session.library;
+    const session = this.session.handle;
+    const run = new Promise<void>((resolve, reject) => {
+      functions.RunWithBinding.async(session, runOptions, this.handle, (error, status) => {
+        this.#inFlight = undefined;
+        try {
+          if (error !== null) throw error;
+          check(status, "run");
+          resolve();
+        } catch (failure) {
+          reject(failure);
+        }
+      });
+    });
+    this.#inFlight = run;
+    return run;
+  }
+
+  override async whenIdle(): Promise<void> {
+    await this.#inFlight?.catch(() => {});
+  }
+
+  #checkRunnable(): void {
+    this.assertIdle();
+    for (const tensor of this.#inputs.values()) tensor.assertUsable();
+    for (const tensor of this.#outputs.values()) tensor.assertUsable();
+  }
+
+  protected override assertIdle(): void {
+    if (this.#inFlight !== undefined) {
+      throw new MpError("MP_INVALID_ARGUMENT", "binding: a run of it is in flight, wait for it first");
+    }
+  }
+
+  protected free(handle: bigint): void {
+    this.#inputs.clear();
+    this.#outputs.clear();
+    this.session.countBinding(-1);
+    this.session.library.functions.ReleaseIoBinding(handle);
+  }
+}
+
+/** Checked here because the engine's own refusal leaves its binding unusable: it keeps the name and misses the value. */
+function checkName(kind: "input" | "output", name: string, known: ReadonlySet<string>): void {
+  if (known.has(name)) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `binding: the model has no ${kind} "${name}", it has ${[...known].join(", ") || "none"}`,
+  );
+}

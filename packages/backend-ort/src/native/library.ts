@@ -1,0 +1,166 @@
+/**
+ * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows
+ * nothing of sessions or tensors.
+ */
+import { MpError } from "@mp/core";
+import koffi from "koffi";
+import {
+  API_TABLE,
+  type ApiName,
+  type ApiRow,
+  type NativeFunctions,
+  ORT_API_VERSION,
+  type ParameterTypes,
+  type ResultTypes,
+} from "./api-table.js";
+import { INSTALL_COMMAND, type LocateOptions, locateLibrary } from "./locate.js";
+import { checkStatus } from "./status.js";
+
+export interface OrtLibrary {
+  /** Absolute. */
+  readonly path: string;
+  readonly version: string;
+  readonly buildInfo: string;
+  readonly functions: NativeFunctions;
+  /** Throws what a status says and releases it. @throws MP_BACKEND_FAILED and its kin, see `checkStatus` */
+  check(status: bigint | null, what: string): void;
+  /** Calls a function that hands a new pointer out through its last parameter, and returns the pointer. */
+  make(what: string, call: (out: BigUint64Array) => bigint | null): bigint;
+}
+
+/**
+ * koffi runs native code on stacks of its own: 128 KiB for an asynchronous call, which a matrix kernel's
+ * on-stack panels and a deep graph's recursion outgrow. The pages are reserved, not touched.
+ */
+const STACK_BYTES = 8 * 1024 * 1024;
+
+const PATH_TYPE = process.platform === "win32" ? "str16" : "str";
+
+const parameterTypes: Readonly<Record<keyof ParameterTypes, string>> = {
+  handle: "void *",
+  nullable: "void *",
+  out: "void *",
+  bytes: "void *",
+  dimensions: "void *",
+  size: "size_t",
+  int: "int",
+  string: "str",
+  strings: "const char **",
+  path: PATH_TYPE,
+};
+
+const resultTypes: Readonly<Record<keyof ResultTypes, string>> = {
+  status: "void *",
+  void: "void",
+  int: "int",
+  string: "str",
+};
+
+const loaded = new Map<string, OrtLibrary>();
+
+/**
+ * @throws MP_BACKEND_UNAVAILABLE when it is not there or does not load
+ * @throws MP_SPEC_VERSION when its release is too old for the functions that are used
+ */
+export function loadLibrary(options: LocateOptions = {}): OrtLibrary {
+  const path = locateLibrary(options);
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const library = open(path);
+  loaded.set(path, library);
+  return library;
+}
+
+function open(path: string): OrtLibrary {
+  const base = apiBase(path);
+  const version = call<string>(base, 1, koffi.proto("str", []));
+  checkRelease(version, path);
+  const functions = bind(call<bigint>(base, 0, koffi.proto("void *", ["uint32_t"]), ORT_API_VERSION));
+  const check = (status: bigint | null, what: string) => checkStatus(functions, status, what);
+  return Object.freeze({
+    path,
+    version,
+    buildInfo: functions.GetBuildInfoString(),
+    functions,
+    check,
+    make: (what: string, call: (out: BigUint64Array) => bigint | null) => {
+      const out = new BigUint64Array(1);
+      check(call(out), what);
+      return out[0] ?? 0n;
+    },
+  });
+}
+
+function apiBase(path: string): bigint {
+  growStacks();
+  try {
+    const base: unknown = koffi.load(path).func("OrtGetApiBase", "void *", [])();
+    if (typeof base === "bigint") return base;
+  } catch (cause) {
+    throw new MpError(
+      "MP_BACKEND_UNAVAILABLE",
+      `ONNX Runtime: ${path} does not load (${cause instanceof Error ? cause.message : String(cause)}); reinstall it with: ${INSTALL_COMMAND}`,
+      { details: { file: path, install: INSTALL_COMMAND }, cause },
+    );
+  }
+  throw new MpError("MP_BACKEND_UNAVAILABLE", `ONNX Runtime: ${path} has no API to give`, {
+    details: { file: path },
+  });
+}
+
+/** koffi takes new sizes only before the process's first library; after that its user's sizes stand. */
+function growStacks(): void {
+  const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
+  try {
+    koffi.config({
+      ...koffi.config(),
+      sync_stack_size: Math.max(sync_stack_size, STACK_BYTES),
+      async_stack_size: Math.max(async_stack_size, STACK_BYTES),
+    });
+  } catch {
+    // Another user of koffi came first: `asyncStackBytes` says what is left to run on.
+  }
+}
+
+/** Bytes of stack that an asynchronous call gets in this process. */
+export function asyncStackBytes(): number {
+  return koffi.config().async_stack_size ?? 0;
+}
+
+/**
+ * Told by the version string: asking an older library for the API makes it print to standard error.
+ * @throws MP_SPEC_VERSION for a release without the API version that is used
+ */
+export function checkRelease(version: string, path: string): void {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major === 1 && minor >= ORT_API_VERSION) return;
+  throw new MpError(
+    "MP_SPEC_VERSION",
+    `ONNX Runtime: release 1.${ORT_API_VERSION} or a later 1.x is needed, ${path} is ${version}; install one with: ${INSTALL_COMMAND}`,
+    { details: { file: path, found: version, neededApiVersion: ORT_API_VERSION } },
+  );
+}
+
+function call<R>(
+  table: bigint,
+  index: number,
+  type: ReturnType<typeof koffi.proto>,
+  ...parameters: number[]
+): R {
+  return koffi.call(koffi.decode(table, index * POINTER_BYTES, "void *"), type, ...parameters) as R;
+}
+
+const POINTER_BYTES: number = koffi.sizeof("void *");
+
+function bind(api: bigint): NativeFunctions {
+  const rows: Readonly<Record<ApiName, ApiRow>> = API_TABLE;
+  const functions: Record<string, unknown> = {};
+  for (const [name, row] of Object.entries(rows)) {
+    const type = koffi.proto(
+      resultTypes[row.result],
+      row.parameters.map((parameter) => parameterTypes[parameter]),
+    );
+    functions[name] = koffi.decode(koffi.decode(api, row.index * POINTER_BYTES, "void *"), type);
+  }
+  return Object.freeze(functions) as unknown as NativeFunctions;
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { type Runnable, RunPacer } from "./pace.js";
+
+/** Takes the given milliseconds, this way or that, and notes which way. */
+function runnable(ms: () => number): Runnable & { readonly ways: string[] } {
+  const ways: string[] = [];
+  return {
+    ways,
+    runSync: () => {
+      ways.push("sync");
+      const end = performance.now() + ms();
+      while (performance.now() < end);
+    },
+    runAsync: () => {
+      ways.push("async");
+      return new Promise((resolve) => setTimeout(resolve, ms()));
+    },
+  };
+}
+
+describe("RunPacer", () => {
+  it("runs the first time on a worker thread, then short runs here", async () => {
+    const pacer = new RunPacer();
+    expect(pacer.typicalMs).toBeUndefined();
+    const work = runnable(() => 0.05);
+    // A timer of 0.05 ms takes a millisecond or more, so the first sync run is asked for.
+    await pacer.run(work);
+    await pacer.run(work, "sync");
+    for (let run = 0; run < 3; run++) await pacer.run(work);
+    expect(work.ways).toEqual(["async", "sync", "sync", "sync", "sync"]);
+  });
+
+  it("moves to a worker thread when all recent runs were long, not after one", async () => {
+    const pacer = new RunPacer();
+    let ms = 0.01;
+    const work = runnable(() => ms);
+    await pacer.run(work, "sync");
+    ms = 3;
+    for (let run = 0; run < 3; run++) await pacer.run(work);
+    expect(work.ways).toEqual(["sync", "sync", "sync", "sync"]);
+    await pacer.run(work);
+    await pacer.run(work);
+    expect(work.ways.slice(-1)).toEqual(["async"]);
+    expect(pacer.typicalMs).toBeGreaterThan(2);
+  });
+
+  it("does as told", async () => {
+    const pacer = new RunPacer();
+    const work = runnable(() => 0);
+    await pacer.run(work, "sync");
+    await pacer.run(work, "async");
+    expect(work.ways).toEqual(["sync", "async"]);
+  });
+
+  it("lets timers fire between short runs that are awaited in a loop", async () => {
+    const pacer = new RunPacer();
+    const work = runnable(() => 0.1);
+    await pacer.run(work, "sync");
+    let hasFired = false;
+    setTimeout(() => {
+      hasFired = true;
+    }, 1);
+    const giveUp = performance.now() + 2000;
+    while (!hasFired && performance.now() < giveUp) await pacer.run(work);
+    expect(hasFired).toBe(true);
+    expect(work.ways).not.toContain("async");
+  });
+
+  it("passes failures on", async () => {
+    const failing: Runnable = {
+      runSync: () => {
+        throw new Error("sync failed");
+      },
+      runAsync: () => Promise.reject(new Error("async failed")),
+    };
+    const pacer = new RunPacer();
+    await expect(pacer.run(failing, "sync")).rejects.toThrow("sync failed");
+    await expect(pacer.run(failing)).rejects.toThrow("async failed");
+    expect(pacer.typicalMs).toBeUndefined();
+  });
+});

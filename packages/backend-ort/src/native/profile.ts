@@ -1,0 +1,99 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MpError, type ProfileRow } from "@mp/core";
+import type { NativeBinding } from "./binding.js";
+
+/** One execution of one node, in the order in which they began. */
+export interface NodeEvent {
+  readonly node: string;
+  readonly op: string;
+  readonly startMicroseconds: number;
+  readonly microseconds: number;
+  /** The execution provider's name, such as "CPUExecutionProvider". */
+  readonly provider: string;
+  /** What the arena held as the node ended, its inputs included; the largest of a run is the run's peak. */
+  readonly arenaBytes: number;
+}
+
+/**
+ * Runs a binding once with the engine's profiler on. The profiler is the run's, not the session's, so nothing
+ * is paid at other times; it writes a file, which is read and removed.
+ * @throws whatever the run throws; MP_PARSE when the engine's file is not what it used to be
+ */
+export async function profileRun(binding: NativeBinding): Promise<readonly NodeEvent[]> {
+  const { functions, check, make } = binding.session.library;
+  const folder = await mkdtemp(join(tmpdir(), "mp-profile-"));
+  const runOptions = make("run options", (out) => functions.CreateRunOptions(out));
+  try {
+    check(functions.RunOptionsEnableProfiling(runOptions, join(folder, "run")), "profile");
+    await binding.runAsync(runOptions);
+    const [file] = await readdir(folder);
+    if (file === undefined) throw new MpError("MP_PARSE", "profile: the engine wrote no file");
+    return parseProfile(await readFile(join(folder, file), "utf8"));
+  } finally {
+    functions.ReleaseRunOptions(runOptions);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const NODE_SUFFIX = "_kernel_time";
+
+/** Reads the trace-event JSON of ORT's profiler and keeps what nodes did. @throws MP_PARSE */
+export function parseProfile(text: string): readonly NodeEvent[] {
+  let entries: unknown;
+  try {
+    entries = JSON.parse(text);
+  } catch (cause) {
+    throw new MpError("MP_PARSE", "profile: the engine's file is no JSON", { cause });
+  }
+  if (!Array.isArray(entries)) throw new MpError("MP_PARSE", "profile: the engine's file holds no list");
+  return entries
+    .flatMap(nodeEvent)
+    .sort((a: NodeEvent, b: NodeEvent) => a.startMicroseconds - b.startMicroseconds);
+}
+
+interface TraceEvent {
+  readonly cat?: unknown;
+  readonly name?: unknown;
+  readonly ts?: unknown;
+  readonly dur?: unknown;
+  readonly args?: {
+    readonly op_name?: unknown;
+    readonly provider?: unknown;
+    readonly mem_bytes_in_use?: unknown;
+  };
+}
+
+function nodeEvent(entry: TraceEvent): NodeEvent[] {
+  const { cat, name, ts, dur, args } = entry;
+  if (cat !== "Node" || typeof name !== "string" || !name.endsWith(NODE_SUFFIX)) return [];
+  if (typeof ts !== "number" || typeof dur !== "number") {
+    throw new MpError("MP_PARSE", `profile: the entry of ${name} has no times`);
+  }
+  return [
+    {
+      node: name.slice(0, -NODE_SUFFIX.length),
+      op: String(args?.op_name ?? ""),
+      startMicroseconds: ts,
+      microseconds: dur,
+      provider: String(args?.provider ?? ""),
+      arenaBytes: Number(args?.mem_bytes_in_use ?? 0),
+    },
+  ];
+}
+
+/** Sums the events of each node, the most expensive first. */
+export function profileRows(events: readonly NodeEvent[]): readonly ProfileRow[] {
+  const rows = new Map<string, ProfileRow>();
+  for (const { node, op, microseconds } of events) {
+    const sum = rows.get(node);
+    rows.set(node, {
+      node,
+      op,
+      microseconds: (sum?.microseconds ?? 0) + microseconds,
+      calls: (sum?.calls ?? 0) + 1,
+    });
+  }
+  return [...rows.values()].sort((a, b) => b.microseconds - a.microseconds);
+}

@@ -1,0 +1,93 @@
+import { MpError } from "@mp/core";
+
+/** What is alive and how many bytes of tensor memory it holds. */
+export interface LiveStats {
+  readonly live: number;
+  readonly bytes: number;
+}
+
+/** Owns everything that was made and not released: the count that proves nothing leaks, and the list that frees what is left. */
+export class Ledger {
+  readonly #live = new Map<NativeResource, number>();
+  #bytes = 0;
+
+  add(resource: NativeResource, bytes: number): void {
+    this.#live.set(resource, bytes);
+    this.#bytes += bytes;
+  }
+
+  remove(resource: NativeResource): void {
+    this.#bytes -= this.#live.get(resource) ?? 0;
+    this.#live.delete(resource);
+  }
+
+  stats(): LiveStats {
+    return { live: this.#live.size, bytes: this.#bytes };
+  }
+
+  /** Resolves when nothing runs on another thread any more, however the runs end. */
+  async whenIdle(): Promise<void> {
+    await Promise.all([...this.#live.keys()].map((resource) => resource.whenIdle()));
+  }
+
+  /** Youngest first, so that a binding goes before its session and a session before its allocator. */
+  releaseAll(): void {
+    for (const resource of [...this.#live.keys()].reverse()) {
+      if (!resource.isReleased) resource.release();
+    }
+  }
+}
+
+/**
+ * A handle of the C API with exactly one release. Nothing is left to the garbage collector: native memory is
+ * invisible to it, so it would come too late.
+ */
+export abstract class NativeResource {
+  readonly #what: string;
+  readonly #ledger: Ledger;
+  #handle: bigint | undefined;
+
+  protected constructor(what: string, handle: bigint, ledger: Ledger, bytes = 0) {
+    this.#what = what;
+    this.#handle = handle;
+    this.#ledger = ledger;
+    ledger.add(this, bytes);
+  }
+
+  /** @throws MP_DISPOSED after release */
+  get handle(): bigint {
+    if (this.#handle === undefined) throw this.#released();
+    return this.#handle;
+  }
+
+  /** @throws MP_DISPOSED after release */
+  assertUsable(): void {
+    if (this.#handle === undefined) throw this.#released();
+  }
+
+  get isReleased(): boolean {
+    return this.#handle === undefined;
+  }
+
+  /** @throws MP_DISPOSED the second time */
+  release(): void {
+    if (this.#handle === undefined) throw new MpError("MP_DISPOSED", `${this.#what}: released twice`);
+    const handle = this.#handle;
+    this.assertIdle();
+    this.#handle = undefined;
+    this.#ledger.remove(this);
+    this.free(handle);
+  }
+
+  /** Resolves when native code on another thread has let go of it. */
+  async whenIdle(): Promise<void> {}
+
+  /** Overridden by what native code may be using on another thread. @throws MP_INVALID_ARGUMENT while it is */
+  protected assertIdle(): void {}
+
+  protected abstract free(handle: bigint): void;
+
+  #released(): MpError {
+    return new MpError("MP_DISPOSED", `${this.#what}: used after release`);
+  }
+}

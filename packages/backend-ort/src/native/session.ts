@@ -1,0 +1,192 @@
+import { MpError } from "@mp/core";
+import koffi from "koffi";
+import type { Environment } from "./environment.js";
+import type { OrtLibrary } from "./library.js";
+import { type Ledger, NativeResource } from "./resource.js";
+
+/** ORT's own graph rewriting. Training wants none: rewriting moves rounding points, undoes recomputation and breaks the order. */
+export type OptimizationLevel = "none" | "basic" | "extended" | "all";
+
+const LEVEL_NUMBERS: Readonly<Record<OptimizationLevel, number>> = {
+  none: 0,
+  basic: 1,
+  extended: 2,
+  all: 99,
+};
+
+export interface SessionOptions {
+  /** Default "none". */
+  readonly optimization?: OptimizationLevel;
+  /**
+   * Where intermediates live between runs. Default "shared": the arena of all sessions of the process, which
+   * holds the largest session's peak once. "own" tells sessions' peaks apart; "none" returns memory to the
+   * system after every use, which is slow and fragments.
+   */
+  readonly arena?: "shared" | "own" | "none";
+  /** Plan one block for all intermediates after the first run. Default false: it is held beside what the arena has. */
+  readonly memoryPattern?: boolean;
+  /** ORT's session configuration entries, by their own keys. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+/** Adds an execution provider to session options that are being made. */
+export type ProviderAppender = (library: OrtLibrary, sessionOptions: bigint) => void;
+
+/** Protobuf's own limit for one message. */
+const MODEL_BYTES_LIMIT = 2 ** 31 - 1;
+
+/** A loaded model. Runs go through bindings made for it, which have to be released first. */
+export class NativeSession extends NativeResource {
+  readonly library: OrtLibrary;
+  readonly ledger: Ledger;
+  readonly inputNames: ReadonlySet<string>;
+  readonly outputNames: ReadonlySet<string>;
+  #bindings = 0;
+
+  constructor(library: OrtLibrary, ledger: Ledger, handle: bigint) {
+    super("session", handle, ledger);
+    this.library = library;
+    this.ledger = ledger;
+    const { functions } = library;
+    this.inputNames = names(library, handle, functions.SessionGetInputCount, functions.SessionGetInputName);
+    this.outputNames = names(
+      library,
+      handle,
+      functions.SessionGetOutputCount,
+      functions.SessionGetOutputName,
+    );
+  }
+
+  /** Bindings say when they come and go: freeing a session under one crashes the process. */
+  countBinding(change: 1 | -1): void {
+    this.#bindings += change;
+  }
+
+  protected override assertIdle(): void {
+    if (this.#bindings === 0) return;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `session: ${this.#bindings} binding(s) of it are alive, release them first`,
+    );
+  }
+
+  protected free(handle: bigint): void {
+    this.library.functions.ReleaseSession(handle);
+  }
+}
+
+type Counter = OrtLibrary["functions"]["SessionGetInputCount"];
+type Namer = OrtLibrary["functions"]["SessionGetInputName"];
+
+function names(library: OrtLibrary, session: bigint, count: Counter, nameOf: Namer): ReadonlySet<string> {
+  const { functions, check, make } = library;
+  const allocator = make("allocator", (out) => functions.GetAllocatorWithDefaultOptions(out));
+  const size = Number(make("session", (out) => count(session, out)));
+  return new Set(
+    Array.from({ length: size }, (_, index) => {
+      const text = make("session", (out) => nameOf(session, index, allocator, out));
+      const name = koffi.decode.string(text);
+      check(functions.AllocatorFree(allocator, text), "session");
+      return name;
+    }),
+  );
+}
+
+export interface SessionParts {
+  readonly library: OrtLibrary;
+  readonly environment: Environment;
+  readonly ledger: Ledger;
+  readonly append?: ProviderAppender | undefined;
+}
+
+/**
+ * Loads a model on a worker thread; 20 000 nodes take about half a second.
+ * @throws MP_INVALID_ARGUMENT for bytes that are no valid model, or too many
+ * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
+ */
+export async function createSession(
+  parts: SessionParts,
+  model: Uint8Array,
+  options: SessionOptions = {},
+): Promise<NativeSession> {
+  if (model.byteLength > MODEL_BYTES_LIMIT) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `session: a model ends at 2 GB, got ${model.byteLength} bytes; bind large constants as inputs`,
+    );
+  }
+  const { library, environment, ledger } = parts;
+  const sessionOptions = makeSessionOptions(parts, options);
+  try {
+    return new NativeSession(library, ledger, await load(library, environment, model, sessionOptions));
+  } finally {
+    library.functions.ReleaseSessionOptions(sessionOptions);
+  }
+}
+
+function load(
+  { functions, check }: OrtLibrary,
+  environment: Environment,
+  model: Uint8Array,
+  sessionOptions: bigint,
+): Promise<bigint> {
+  const out = new BigUint64Array(1);
+  // The worker thread reads and writes these while nothing else may hold them: the callback does.
+  const inUse: unknown[] = [model, out];
+  return new Promise((resolve, reject) => {
+    functions.CreateSessionFromArray.async(
+      environment.handle,
+      model,
+      model.byteLength,
+      sessionOptions,
+      out,
+      (error, status) => {
+        inUse.length = 0;
+        try {
+          if (error !== null) throw error;
+          check(status, "session");
+          resolve(out[0] ?? 0n);
+        } catch (failure) {
+          reject(failure);
+        }
+      },
+    );
+  });
+}
+
+function makeSessionOptions(parts: SessionParts, options: SessionOptions): bigint {
+  const { library } = parts;
+  const { functions, check, make } = library;
+  const handle = make("session options", (out) => functions.CreateSessionOptions(out));
+  try {
+    setThreads(parts, handle);
+    const level = LEVEL_NUMBERS[options.optimization ?? "none"];
+    check(functions.SetSessionGraphOptimizationLevel(handle, level), "optimization");
+    if (options.memoryPattern !== true) check(functions.DisableMemPattern(handle), "memoryPattern");
+    const arena = options.arena ?? "shared";
+    if (arena === "none") check(functions.DisableCpuMemArena(handle), "arena");
+    const config = { "session.use_env_allocators": arena === "shared" ? "1" : "0", ...options.config };
+    for (const [key, value] of Object.entries(config)) {
+      check(functions.AddSessionConfigEntry(handle, key, value), `config ${key}`);
+    }
+    parts.append?.(library, handle);
+    return handle;
+  } catch (error) {
+    functions.ReleaseSessionOptions(handle);
+    throw error;
+  }
+}
+
+function setThreads({ library, environment }: SessionParts, sessionOptions: bigint): void {
+  const { functions, check } = library;
+  if (environment.hasThreads) {
+    check(functions.DisablePerSessionThreads(sessionOptions), "threads");
+    return;
+  }
+  check(functions.SetIntraOpNumThreads(sessionOptions, environment.threads), "threads");
+  const spinning = environment.spinning ? "1" : "0";
+  check(
+    functions.AddSessionConfigEntry(sessionOptions, "session.intra_op.allow_spinning", spinning),
+    "threads",
+  );
+}

@@ -1,0 +1,56 @@
+import { type ErrorCode, MpError } from "@mp/core";
+import type { NativeFunctions } from "./api-table.js";
+
+/** OrtErrorCode by number. */
+const ORT_ERROR_NAMES = [
+  "ORT_OK",
+  "ORT_FAIL",
+  "ORT_INVALID_ARGUMENT",
+  "ORT_NO_SUCHFILE",
+  "ORT_NO_MODEL",
+  "ORT_ENGINE_ERROR",
+  "ORT_RUNTIME_EXCEPTION",
+  "ORT_INVALID_PROTOBUF",
+  "ORT_MODEL_LOADED",
+  "ORT_NOT_IMPLEMENTED",
+  "ORT_INVALID_GRAPH",
+  "ORT_EP_FAIL",
+  "ORT_MODEL_LOAD_CANCELED",
+  "ORT_MODEL_REQUIRES_COMPILATION",
+  "ORT_NOT_FOUND",
+  "ORT_DEVICE_RESET",
+] as const;
+
+type OrtErrorName = (typeof ORT_ERROR_NAMES)[number];
+
+/** Codes that are left out are the engine's own failures, MP_BACKEND_FAILED. */
+const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
+  ORT_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
+  ORT_INVALID_PROTOBUF: "MP_INVALID_ARGUMENT",
+  ORT_INVALID_GRAPH: "MP_INVALID_ARGUMENT",
+  ORT_NOT_IMPLEMENTED: "MP_UNSUPPORTED",
+};
+
+/** No code of its own: an allocation that fails comes back as ORT_FAIL or ORT_RUNTIME_EXCEPTION, told apart by its text. */
+const OUT_OF_MEMORY =
+  /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED/i;
+
+/** What an OrtErrorCode and its message mean in our codes. */
+export function errorCodeOf(ortCode: number, message: string): ErrorCode {
+  if (OUT_OF_MEMORY.test(message)) return "MP_OUT_OF_MEMORY";
+  return CODES[ORT_ERROR_NAMES[ortCode] ?? "ORT_FAIL"] ?? "MP_BACKEND_FAILED";
+}
+
+/**
+ * Throws what a status says, after releasing it; null is success.
+ * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's own code
+ */
+export function checkStatus(functions: NativeFunctions, status: bigint | null, what: string): void {
+  if (status === null) return;
+  const ortCode = functions.GetErrorCode(status);
+  const message = functions.GetErrorMessage(status);
+  functions.ReleaseStatus(status);
+  throw new MpError(errorCodeOf(ortCode, message), `${what}: ${message}`, {
+    details: { ortCode: ORT_ERROR_NAMES[ortCode] ?? ortCode },
+  });
+}
