@@ -1,8 +1,18 @@
 import type { Graph } from "../graph/graph.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
+import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
+import { fuseWeightGradients } from "./fuse-weight-gradients.js";
+import { scheduleGraph } from "./schedule.js";
 
-const passes: readonly ((graph: Graph) => Graph)[] = [eliminateDeadCode, eliminateCommonSubexpressions];
+const passes: readonly ((graph: Graph) => Graph)[] = [
+  eliminateDeadCode,
+  foldConstants,
+  eliminateCommonSubexpressions,
+  fuseWeightGradients,
+  eliminateDeadCode,
+  scheduleGraph,
+];
 
 /** The clean-ups that every program gets before a backend sees it; the order of nodes is then the order to run. */
 export function prepareGraph(graph: Graph): Graph {

@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import type { HalfDType } from "../dtype.js";
+import { encodeArray } from "../float-format/bits.js";
+import { tensor } from "../host-tensor.js";
+import { evaluate } from "../reference/index.js";
+import { add, cast, clip, exp, mul, relu, tanh } from "../trace/ops/elementwise.js";
+import { gemm, matMul } from "../trace/ops/matrix.js";
+import { concat, constant, oneHot, pad, reshape, slice } from "../trace/ops/movement.js";
+import { layerNormalization, softmax } from "../trace/ops/normalization.js";
+import { argMax, reduceSum } from "../trace/ops/reduce.js";
+import type { Tensor } from "../trace/tensor.js";
+import { traceInto } from "../trace/trace.js";
+import { emulateHalves } from "./emulate-halves.js";
+
+const values = (size: number, step: number): Float32Array =>
+  Float32Array.from({ length: size }, (_, i) => Math.sin(step * (i + 1)) * 10 ** ((i % 7) - 3));
+
+it.each(["f16", "bf16"] as HalfDType[])("computes in f32 the very bits of %s", (half) => {
+  const { graph } = traceInto(
+    [
+      { name: "x", role: "batch", type: { dtype: half, shape: [4, 6] } },
+      { name: "w", role: "parameter", type: { dtype: "f32", shape: [6, 6] } },
+    ],
+    ([x, w]) => {
+      const low = cast(w as Tensor, half);
+      const h = tanh(add(matMul(x as Tensor, low), 0.1));
+      const n = layerNormalization(mul(h, 3), reshape(slice(low, [{ axis: 0, end: 1 }]), [6]));
+      const picked = oneHot(argMax(h), 6, { dtype: half });
+      const joined = concat([
+        gemm(n, low, h, { transB: true, alpha: 0.3 }),
+        picked,
+        constant(tensor(encodeArray(half, values(6, 3)), [1, 6], half)),
+      ]);
+      return {
+        y: softmax(
+          relu(
+            pad(
+              joined,
+              [
+                [1, 0],
+                [0, 0],
+              ],
+              { value: 0.7 },
+            ),
+          ),
+        ),
+        s: reduceSum(exp(clip(h, { max: 0.3 })), { axes: [1] }),
+      };
+    },
+  );
+  const inputs = {
+    x: tensor(encodeArray(half, values(24, 1.7)), [4, 6], half),
+    w: tensor(values(36, 0.9), [6, 6]),
+  };
+  const emulated = emulateHalves(graph, [half]);
+  expect(evaluate(emulated, inputs)).toEqual(evaluate(graph, inputs));
+  const computed = emulated.nodes.filter(
+    (node) => node.op !== "Cast" && node.outputs.some(({ dtype }) => dtype === half),
+  );
+  expect(computed).toEqual([]);
+});

@@ -1,0 +1,111 @@
+import { type DType, type HalfDType, isFloat } from "../dtype.js";
+import { decodeArray } from "../float-format/bits.js";
+import type { Op } from "../graph/attributes.js";
+import { GraphBuilder } from "../graph/builder.js";
+import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
+
+/** Results are among the operands, or their negatives or integers: representable without rounding. */
+const EXACT: ReadonlySet<Op> = new Set<Op>([
+  "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Min", "Max", "Where", "ReduceMax", "ReduceMin",
+  "TopK", "Reshape", "Transpose", "Slice", "Concat", "Split", "Gather", "GatherElements", "GatherND", "Expand",
+  "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier",
+]); // biome-ignore format: one list
+
+const isHalf = (dtype: DType): dtype is HalfDType => dtype === "f16" || dtype === "bf16";
+
+function isExact(node: AnyNode): boolean {
+  if (isNode(node, "ScatterElements") || isNode(node, "ScatterND"))
+    return node.attributes.reduction === "none";
+  if (isNode(node, "Pad")) return node.attributes.value === 0;
+  return EXACT.has(node.op);
+}
+
+/**
+ * The same graph for an engine that stores and converts the given halves but does not compute in them: every half
+ * is carried in f32, and a pair of casts f32 → half → f32 stands at every place where the half would be rounded.
+ * Bit for bit what the vocabulary says, since its operators compute in f32 and round once. Inputs and outputs of
+ * the graph keep their dtype.
+ */
+export function emulateHalves(graph: Graph, halves: readonly HalfDType[]): Graph {
+  return new Emulation(graph, halves).run();
+}
+
+class Emulation {
+  readonly #graph: Graph;
+  readonly #halves: readonly HalfDType[];
+  readonly #builder = new GraphBuilder();
+  /** What carries each value: f32 for the halves, the value's own dtype for the rest. */
+  readonly #twins = new Map<Value, Value>();
+
+  constructor(graph: Graph, halves: readonly HalfDType[]) {
+    this.#graph = graph;
+    this.#halves = halves;
+  }
+
+  run(): Graph {
+    for (const { name, role, value } of this.#graph.inputs) {
+      const input = this.#builder.input(name, value, role);
+      this.#twins.set(value, this.#isEmulated(value.dtype) ? this.#cast(input, "f32", undefined) : input);
+    }
+    for (const node of this.#graph.nodes) this.#visit(node);
+    const outputs = this.#graph.outputs.map(({ name, value }) => {
+      const twin = this.#twin(value);
+      return [name, twin.dtype === value.dtype ? twin : this.#cast(twin, value.dtype, undefined)] as const;
+    });
+    return this.#builder.finish(Object.fromEntries(outputs));
+  }
+
+  #visit(node: AnyNode): void {
+    const inputs = node.inputs.map((value) => this.#twin(value));
+    const [output] = node.outputs;
+    if (isNode(node, "Constant") && this.#isEmulated(node.attributes.value.dtype)) {
+      this.#twins.set(
+        output as Value,
+        this.#builder.emitOne("Constant", [], { value: widened(node.attributes.value) }, node.origin),
+      );
+      return;
+    }
+    if (isNode(node, "Cast") && this.#isEmulated(node.attributes.to)) {
+      this.#twins.set(output as Value, this.#rounded(inputs[0] as Value, node.attributes.to, node.origin));
+      return;
+    }
+    if (isNode(node, "Cast") && inputs[0]?.dtype === node.attributes.to) {
+      this.#twins.set(output as Value, inputs[0]);
+      return;
+    }
+    const attributes =
+      isNode(node, "OneHot") && this.#isEmulated(node.attributes.dtype)
+        ? { ...node.attributes, dtype: "f32" as const }
+        : node.attributes;
+    const results = this.#builder.emit(node.op, inputs, attributes as never, node.origin);
+    node.outputs.forEach((value, index) => {
+      const result = results[index] as Value;
+      const needsRounding = this.#isEmulated(value.dtype) && !isExact(node);
+      this.#twins.set(value, needsRounding ? this.#rounded(result, value.dtype, node.origin) : result);
+    });
+  }
+
+  #rounded(value: Value, half: DType, origin: Origin): Value {
+    return this.#cast(this.#cast(value, half, origin), "f32", origin);
+  }
+
+  #cast(value: Value, to: DType, origin: Origin | undefined): Value {
+    return this.#builder.emitOne("Cast", [value], { to }, origin);
+  }
+
+  #isEmulated(dtype: DType): boolean {
+    return isHalf(dtype) && this.#halves.includes(dtype);
+  }
+
+  #twin(value: Value): Value {
+    const twin = this.#twins.get(value);
+    if (twin === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
+    return twin;
+  }
+}
+
+function widened(value: HostTensor): HostTensor {
+  if (!isFloat(value.dtype)) return value;
+  return tensor(decodeArray(value.dtype, value.data as never), value.shape);
+}
