@@ -25,13 +25,13 @@ export function runStep<T>(
     );
   };
   const take = (results: readonly T[]): void => {
-    writes.forEach((slot, index) => {
-      const data = results[index];
-      if (data !== undefined) slots[slot] = engine.retain(data, plan.types[slot] as ValueType);
-    });
     if (results.length !== writes.length) {
+      for (const data of results) engine.pool.drop(engine.pool.retain(data, 0));
       throw new Error(`it gave ${results.length} of ${writes.length} results`);
     }
+    writes.forEach((slot, index) => {
+      slots[slot] = engine.retain(results[index] as T, plan.types[slot] as ValueType);
+    });
   };
   try {
     const operands = reads.map((slot) => at(slots, slot));

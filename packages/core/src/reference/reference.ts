@@ -1,6 +1,6 @@
 import type { Backend } from "../backend.js";
 import { DTYPES, type DType, isFloat } from "../dtype.js";
-import type { Op } from "../graph/attributes.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { Kernel, KernelTable } from "../kernel-backend/kernel.js";
 import { kernelBackend } from "../kernel-backend/kernel-backend.js";
 import { exactNumerics, type KernelManifest } from "../kernel-backend/manifest.js";
@@ -29,7 +29,7 @@ export async function reference(options: EvaluateOptions = {}): Promise<Backend>
 }
 
 function bindKernels(arithmetic: Arithmetic): KernelTable<Store> {
-  const bind = <K extends Op>(op: K): Kernel<K, Store> => {
+  const bind = <K extends Op>(op: K): Kernel<OpAttributes[K], Store> => {
     const kernel: ReferenceKernel<K> = referenceKernels[op];
     return (inputs, attributes, outputs) => kernel(inputs, attributes, outputs, arithmetic);
   };
