@@ -55,23 +55,29 @@ export interface Peak {
   readonly node: AnyNode | undefined;
 }
 
+export interface LivenessOptions {
+  /** The outputs' memory is there from the start, as that of the next state is; default false. */
+  readonly outputsHeld?: boolean;
+}
+
 /**
  * Peak of live bytes when the nodes run in order. Inputs and constants count from start to end, outputs from
  * their node to the end, every other value from its node to its last reader; a node's operands and results are
  * alive together (an engine that computes in place needs less). Reshape, Squeeze, Unsqueeze, Identity and
  * Barrier take no memory of their own.
  */
-export function peakLiveBytes(graph: Graph): Peak {
+export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOptions = {}): Peak {
   const storages = new Storages(graph);
+  const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
   let live = 0;
-  for (const value of storages.held) live += byteLength(value);
+  for (const value of held) live += byteLength(value);
   let peak: Peak = { bytes: live, node: undefined };
   const release = (root: Value): void => {
-    if (!storages.held.has(root) && !storages.returned.has(root)) live -= byteLength(root);
+    if (!held.has(root) && !storages.returned.has(root)) live -= byteLength(root);
   };
   for (const node of graph.nodes) {
-    const made = storages.allocated(node);
+    const made = storages.allocated(node).filter((output) => !held.has(output));
     for (const output of made) live += byteLength(output);
     if (live > peak.bytes || peak.node === undefined) peak = { bytes: live, node };
     for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {

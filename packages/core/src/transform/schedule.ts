@@ -19,7 +19,8 @@ const ANCHORED: ReadonlySet<Op> = new Set<Op>(["MatMul", "Gemm"]);
 export function scheduleGraph(graph: Graph): Graph {
   const nodes = new Scheduling(graph).run();
   const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
-  return peakLiveBytes(scheduled).bytes <= peakLiveBytes(graph).bytes ? scheduled : graph;
+  const peak = (order: Graph): number => peakLiveBytes(order, { outputsHeld: true }).bytes;
+  return peak(scheduled) <= peak(graph) ? scheduled : graph;
 }
 
 class Scheduling {

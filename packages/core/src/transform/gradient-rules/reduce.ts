@@ -12,8 +12,9 @@ type ReduceOp =
 
 type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
 
-/** A reduced value with its axes kept as 1, so that it broadcasts against what was reduced. */
+/** A reduced value shaped so that it broadcasts against what was reduced; a scalar does as it is. */
 function kept({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
+  if (reduced.shape.length === 0) return reduced;
   return toShape(reduced, reducedShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
 }
 
