@@ -1,0 +1,166 @@
+import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core";
+import {
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxValueInfo,
+  OPSET_VERSION,
+  onnxGraph,
+  onnxModel,
+} from "./model.js";
+import { GraphWriter, Names } from "./write/graph-writer.js";
+import type { Lowering, LowerNode } from "./write/lowering.js";
+import { standardLowerings } from "./write/lowerings.js";
+import {
+  HELPER_KEY,
+  LITERAL_KEY,
+  NAME_KEY,
+  NODE_KEY,
+  originToMetadata,
+  ROLE_KEY,
+} from "./write/metadata-keys.js";
+import { OWN_DOMAIN } from "./write/source.js";
+
+export interface WriteOptions {
+  /** The graph's name in the file; "graph" unless given. */
+  readonly name?: string;
+  /**
+   * `decompose` (default) writes `mp` ops as ONNX ops, so that any engine runs the model; `keep` writes them as
+   * nodes of domain `mp`, which an engine has to know, and which read back as what they were.
+   */
+  readonly ownOps?: "decompose" | "keep";
+  /** Whether nodes carry scope, phase and the user's line (a path of this machine) as metadata; default true. */
+  readonly origins?: boolean;
+  /** Whether the types of inner values are declared; default true. */
+  readonly types?: boolean;
+  /** Lowers nodes in an engine's own way. */
+  readonly lower?: LowerNode;
+}
+
+/**
+ * A graph as an ONNX model of opset 23. Inputs, outputs and nodes keep their order, and nodes their names, so that
+ * an engine's profile maps back (`sourceOfNode` for the helpers around them). Of an output whose name an input has,
+ * or of a second output of the same value, the name in the model is another one; the order tells.
+ * @throws MP_INVALID_ARGUMENT for an invalid graph, MP_OUT_OF_RANGE for a bound that its dtype does not hold
+ */
+export function toOnnx(graph: Graph, options: WriteOptions = {}): OnnxModel {
+  validateGraph(graph);
+  const { ownOps = "decompose", origins = true, types = true, lower } = options;
+  const names = new Names();
+  const inputs = graph.inputs.map(({ name, role, value }): OnnxValueInfo => {
+    const written = names.claim(name === "" ? "input" : name);
+    return valueInfo(written, value, { [ROLE_KEY]: role, ...(written === name ? {} : { [NAME_KEY]: name }) });
+  });
+  const outputNames = graph.outputs.map(({ name }) => names.claim(name === "" ? "output" : name));
+  const writer = new GraphWriter(names, graph.nodes, ownOps === "keep");
+
+  const nameOf = new Map<Value, string>();
+  graph.inputs.forEach(({ value }, index) => {
+    nameOf.set(value, inputs[index]?.name ?? "");
+  });
+  for (const node of graph.nodes) {
+    writer.begin(node, { ...(origins ? originToMetadata(node.origin) : {}), ...literalOf(node) });
+    const operands = node.inputs.map((value) => known(nameOf, value));
+    const results =
+      lower === undefined
+        ? standard(node, operands, writer)
+        : lower(node, operands, writer, (twin, twins) => standard(twin, twins, writer));
+    node.outputs.forEach((value, index) => {
+      const result = results[index];
+      if (result === undefined) throw new Error(`internal: ${node.name} was lowered without output ${index}`);
+      nameOf.set(value, result);
+    });
+  }
+
+  const { nodes, renamed } = nameOutputs(graph, writer.nodes, nameOf, outputNames);
+  const outputs = graph.outputs.map(({ name, value }, index): OnnxValueInfo => {
+    const written = outputNames[index] as string;
+    return valueInfo(written, value, written === name ? {} : { [NAME_KEY]: name });
+  });
+  const onBoundary = new Set([...inputs, ...outputs].map(({ name }) => name));
+  const declared = new Map<string, OnnxValueInfo>();
+  for (const value of types ? graph.nodes.flatMap((node) => node.outputs) : []) {
+    const inner = known(nameOf, value);
+    const name = renamed.get(inner) ?? inner;
+    if (!onBoundary.has(name)) declared.set(name, valueInfo(name, value, {}));
+  }
+  const usesOwn = nodes.some(({ domain }) => domain === OWN_DOMAIN);
+  return onnxModel(
+    onnxGraph(options.name ?? "graph", {
+      inputs,
+      outputs,
+      nodes,
+      initializers: writer.initializers,
+      valueInfos: [...declared.values()],
+    }),
+    { opsets: { "": OPSET_VERSION, ...(usesOwn ? { [OWN_DOMAIN]: 1 } : {}) } },
+  );
+}
+
+/** Name of the graph's node that a node of its model stands for, or is a part of. */
+export function sourceOfNode(node: OnnxNode): string {
+  return node.metadata[NODE_KEY] ?? node.name;
+}
+
+function standard(node: AnyNode, operands: readonly string[], writer: GraphWriter): readonly string[] {
+  return (standardLowerings[node.op] as Lowering)(node as GraphNode<Op>, operands, writer);
+}
+
+function literalOf(node: AnyNode): Readonly<Record<string, string>> {
+  if (node.op !== "Constant" || node.attributes.literal === undefined) return {};
+  const { literal } = node.attributes;
+  return { [LITERAL_KEY]: Object.is(literal, -0) ? "-0" : String(literal) };
+}
+
+function known(names: ReadonlyMap<Value, string>, value: Value): string {
+  const name = names.get(value);
+  if (name === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
+  return name;
+}
+
+function valueInfo(
+  name: string,
+  { dtype, shape }: Value,
+  metadata: Readonly<Record<string, string>>,
+): OnnxValueInfo {
+  return { name, type: { elementType: dtype, shape }, metadata };
+}
+
+/**
+ * Gives values that are outputs the outputs' names: a value made by a node is renamed for the first of its outputs;
+ * further ones, and inputs that are outputs, take an Identity.
+ */
+function nameOutputs(
+  graph: Graph,
+  nodes: readonly OnnxNode[],
+  nameOf: ReadonlyMap<Value, string>,
+  outputNames: readonly string[],
+): { readonly nodes: readonly OnnxNode[]; readonly renamed: ReadonlyMap<string, string> } {
+  const made = new Set(nodes.flatMap(({ outputs }) => outputs));
+  const renamed = new Map<string, string>();
+  const copies: OnnxNode[] = [];
+  graph.outputs.forEach(({ value }, index) => {
+    const name = known(nameOf, value);
+    const output = outputNames[index] as string;
+    if (made.has(name) && !renamed.has(name)) renamed.set(name, output);
+    else copies.push(copyNode(renamed.get(name) ?? name, output));
+  });
+  const rename = (name: string): string => renamed.get(name) ?? name;
+  const changed = nodes.map((node) => ({
+    ...node,
+    inputs: node.inputs.map(rename),
+    outputs: node.outputs.map(rename),
+  }));
+  return { nodes: [...changed, ...copies], renamed };
+}
+
+function copyNode(from: string, output: string): OnnxNode {
+  return {
+    opType: "Identity",
+    domain: "",
+    name: `output ${output}`,
+    inputs: [from],
+    outputs: [output],
+    attributes: {},
+    metadata: { [HELPER_KEY]: "1" },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * How one node of a graph becomes ONNX nodes. A lowering is a function of the node, the ONNX names of its operands
+ * and a writer to append to; it gives the names that hold the node's outputs. A backend that needs other nodes for
+ * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for
+ * a twin: the same node with other types and other operands.
+ */
+import type { AnyNode, DType, GraphNode, HostTensor, Op } from "@mp/core";
+import type { OnnxAttributes } from "../model.js";
+
+/** Where a lowering appends. Names are unique in the model; initialisers of equal content are one. */
+export interface NodeWriter {
+  /**
+   * Appends a node and gives the names of its outputs, one unless told otherwise. The first node of the graph
+   * node's own op bears its name; every other one is a helper, named after it.
+   */
+  emit(
+    opType: string,
+    inputs: readonly string[],
+    attributes?: OnnxAttributes,
+    options?: EmitOptions,
+  ): readonly string[];
+  /** `emit` of a node with one output. */
+  one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string;
+  /** A Cast, saturating never. */
+  cast(name: string, to: DType): string;
+  initializer(tensor: HostTensor): string;
+  /** A one-dimensional i64 initialiser, as axes, shapes and pads are given. */
+  ints(values: readonly number[]): string;
+  /** A scalar initialiser, rounded once from f64; in a float dtype what is out of range is an infinity. */
+  scalar(value: number, dtype: DType): string;
+  /** As `scalar`, of one dimension. */
+  list(values: readonly number[], dtype: DType): string;
+  /** Whether ops of the `mp` domain stay nodes of that domain instead of being decomposed. */
+  readonly keepsOwnOps: boolean;
+}
+
+export interface EmitOptions {
+  readonly domain?: string;
+  /** Number of outputs; 1 unless given. */
+  readonly outputs?: number;
+}
+
+/** @returns the names that hold the node's outputs, in order */
+export type Lowering<K extends Op = Op> = (
+  node: GraphNode<K>,
+  operands: readonly string[],
+  writer: NodeWriter,
+) => readonly string[];
+
+export type LoweringTable<O extends Op = Op> = { readonly [K in O]: Lowering<K> };
+
+/**
+ * A lowering for any node that may fall back on, or build upon, the standard one.
+ * @returns the names that hold the node's outputs, in order
+ */
+export type LowerNode = (
+  node: AnyNode,
+  operands: readonly string[],
+  writer: NodeWriter,
+  standard: (node: AnyNode, operands: readonly string[]) => readonly string[],
+) => readonly string[];
+
+/** The operand at that place; a graph that was validated has it. */
+export function operandAt(operands: readonly string[], index: number): string {
+  const name = operands[index];
+  if (name === undefined) throw new Error(`internal: operand ${index} is missing`);
+  return name;
+}
+
+/** The type of a node's operand. */
+export function typeAt(
+  node: GraphNode,
+  index: number,
+): { readonly dtype: DType; readonly shape: readonly number[] } {
+  const value = node.inputs[index];
+  if (value === undefined) throw new Error(`internal: ${node.name} has no operand ${index}`);
+  return value;
+}

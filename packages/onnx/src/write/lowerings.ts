@@ -1,0 +1,15 @@
+import { elementwiseLowerings } from "./elementwise.js";
+import type { LoweringTable } from "./lowering.js";
+import { movementLowerings } from "./movement.js";
+import { normalizationLowerings } from "./normalization.js";
+import { reduceLowerings } from "./reduce.js";
+import { sourceLowerings } from "./source.js";
+
+/** Every op of the vocabulary as standard ONNX of opset 23, in every dtype that the graph allows it. */
+export const standardLowerings: LoweringTable = {
+  ...elementwiseLowerings,
+  ...reduceLowerings,
+  ...normalizationLowerings,
+  ...movementLowerings,
+  ...sourceLowerings,
+};

@@ -1,0 +1,32 @@
+// Squares32 (Widynski, arXiv 2004.06278) in ONNX: no engine has bit operators everywhere, but all multiply, add and
+// divide u64, and in those a rotation by half a word is x / 2^32 + x · 2^32 (the product wraps).
+import { elementCount, type HostTensor, tensor } from "@mp/core";
+import { int } from "../model.js";
+import { type Lowering, operandAt } from "./lowering.js";
+
+const u64 = (value: bigint): HostTensor => tensor(BigUint64Array.of(value), [], "u64");
+
+export const decomposeRandomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
+  const { key, shape } = node.attributes;
+  const count = elementCount(shape, "RandomBits");
+  const keyName = writer.initializer(u64(key));
+  const word = writer.initializer(u64(2n ** 32n));
+  const add = (a: string, b: string): string => writer.one("Add", [a, b]);
+  const mul = (a: string, b: string): string => writer.one("Mul", [a, b]);
+  const high = (a: string): string => writer.one("Div", [a, word]);
+
+  // ONNX's Range has no u64.
+  const steps = [0, count, 1].map((number) => writer.scalar(number, "i64"));
+  const index = writer.cast(writer.one("Range", steps), "u64");
+  const y = mul(add(index, operandAt(operands, 0)), keyName);
+  const z = add(y, keyName);
+  let x = y;
+  for (const addend of [y, z, y]) {
+    const square = add(mul(x, x), addend);
+    x = add(high(square), mul(square, word));
+  }
+  const bits = high(add(mul(x, x), z));
+  if (shape.length === 1) return [bits];
+  const attributes = shape.includes(0) ? { allowzero: int(1) } : {};
+  return [writer.one("Reshape", [bits, writer.ints(shape)], attributes)];
+};
