@@ -1,1 +1,13 @@
-export {};
+export { allCases } from "./all-cases.js";
+export type { CaseContext, ConformanceCase } from "./conformance-case.js";
+export { universalCase } from "./conformance-case.js";
+export { ConformanceFailure } from "./expectations.js";
+export type { Factory } from "./judge.js";
+export type { KnownFailure, KnownFailures } from "./known-failures.js";
+export type { RandomSource } from "./random-source.js";
+export type { Outcome, Report, Status } from "./report.js";
+export { failuresOf } from "./report.js";
+export type { ConformanceOptions } from "./run-conformance.js";
+export { runConformance } from "./run-conformance.js";
+export type { Ceiling } from "./tolerance/ceiling-table.js";
+export { ceilingOf } from "./tolerance/ceiling-table.js";

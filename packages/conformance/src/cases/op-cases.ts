@@ -1,0 +1,109 @@
+/** One case for each op, dtype and behaviour of the sample tables: results against the oracle, many nodes a graph. */
+import {
+  type BackendManifest,
+  type DType,
+  formatShape,
+  GraphBuilder,
+  type HostTensor,
+  type Op,
+  opDTypes,
+  type Value,
+} from "@mp/core";
+import { type Allowance, allowanceOf } from "../compare/allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { type GraphCheck, graphCase } from "../graph-case.js";
+import { type RandomSource, randomSource } from "../random-source.js";
+import { LAYOUTS, type Layout, laidOut } from "../samples/layouts.js";
+import type { OpRow, OpSample } from "../samples/op-sample.js";
+import { opSamples } from "../samples/op-samples.js";
+
+/** How an operand gets from the graph's inputs to the node. */
+type Feed = (builder: GraphBuilder, name: string, tensor: HostTensor) => readonly [Value, HostTensor];
+
+const straight: Feed = (builder, name, tensor) => [
+  builder.input(name, { dtype: tensor.dtype, shape: tensor.shape }, "batch"),
+  tensor,
+];
+
+/** A graph of one node a sample. */
+export function sampleGraph<K extends Op>(
+  op: K,
+  samples: readonly OpSample<K>[],
+  feed: Feed = straight,
+): GraphCheck {
+  const builder = new GraphBuilder();
+  const inputs: Record<string, HostTensor> = {};
+  const outputs: Record<string, Value> = {};
+  samples.forEach((sample, index) => {
+    const operands = sample.inputs.map((tensor, place) => {
+      const name = `sample${index}.operand${place}`;
+      const [value, fed] = feed(builder, name, tensor);
+      inputs[name] = fed;
+      return value;
+    });
+    builder.emit(op, operands, sample.attributes).forEach((value, place) => {
+      outputs[`sample${index}.result${place}`] = value;
+    });
+  });
+  const sampleOf = (output: string): OpSample<K> | undefined =>
+    samples[Number(/^sample(\d+)\./.exec(output)?.[1])];
+  const graph = builder.finish(outputs);
+  const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
+  return {
+    graph,
+    inputs,
+    allowance: (manifest, output) =>
+      allowance(manifest, op, dtypes.get(output) as DType, sampleOf(output)?.exact),
+    describe: (output) => {
+      const shapes = sampleOf(output)?.inputs.map(({ shape }) => formatShape(shape)) ?? [];
+      return `${op}(${shapes.join(", ")}) ${output}`;
+    },
+  };
+}
+
+function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = false): Allowance {
+  const declared = allowanceOf(manifest, op, dtype);
+  return exact ? { ...declared, ulp: 0 } : declared;
+}
+
+const STUB: RandomSource = randomSource(0, "");
+
+function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+  const row: OpRow<K> = opSamples[op];
+  return (row.dtypes ?? opDTypes[op]).flatMap((dtype) => {
+    const behaviours = Object.keys(row.samples(dtype, STUB));
+    const samplesOf = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
+      row.samples(dtype, random)[behaviour] ?? [];
+    const direct = behaviours.map((behaviour) =>
+      graphCase(`op/${op}-${dtype}/${behaviour}`, ({ random }) =>
+        sampleGraph(op, samplesOf(behaviour, random)),
+      ),
+    );
+    return [...direct, ...layoutCases(op, dtype, behaviours, samplesOf)];
+  });
+}
+
+/** The same samples on operands that are made inside the graph: transposed, or cut out of something larger. */
+function layoutCases<K extends Op>(
+  op: K,
+  dtype: DType,
+  behaviours: readonly string[],
+  samplesOf: (behaviour: string, random: RandomSource) => readonly OpSample<K>[],
+): readonly ConformanceCase[] {
+  const behaviour = ["broadcasting", "shapes", "values", "values-f32"].find((name) =>
+    behaviours.includes(name),
+  );
+  if (behaviour === undefined || !LAID_OUT.includes(dtype)) return [];
+  const takes = (layout: Layout): boolean =>
+    samplesOf(behaviour, STUB).some(({ inputs }) => inputs.some(({ shape }) => layout.applies(shape)));
+  return LAYOUTS.filter(takes).map((layout) =>
+    graphCase(`op/${op}-${dtype}/${layout.name}-operands`, ({ random }) =>
+      sampleGraph(op, samplesOf(behaviour, random), laidOut(layout)),
+    ),
+  );
+}
+
+/** One dtype of each kind that an engine lays out in its own way. */
+const LAID_OUT: readonly DType[] = ["f32", "f16", "i32", "bool"];
+
+export const opCases: readonly ConformanceCase[] = (Object.keys(opSamples) as Op[]).flatMap(casesOf);

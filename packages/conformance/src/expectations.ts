@@ -1,0 +1,56 @@
+/** Assertions of the cases: no test runner, messages that say what was got and what was wanted. */
+import { type ErrorCode, MpError } from "@mp/core";
+
+/** What a case throws when the backend is wrong; anything else that is thrown is the backend's own error. */
+export class ConformanceFailure extends Error {
+  override readonly name = "ConformanceFailure";
+}
+
+export function fail(message: string): never {
+  throw new ConformanceFailure(message);
+}
+
+export function expectThat(holds: boolean, message: string | (() => string)): asserts holds {
+  if (!holds) fail(typeof message === "string" ? message : message());
+}
+
+/** Equal by `Object.is`, or as JSON for arrays and plain objects. */
+export function expectEqual(got: unknown, want: unknown, what: string): void {
+  if (Object.is(got, want)) return;
+  const [a, b] = [show(got), show(want)];
+  if (typeof got === "object" && typeof want === "object" && a === b) return;
+  fail(`${what} is ${a}, want ${b}`);
+}
+
+/** JSON in which -0, NaN, infinities, bigints and typed arrays keep their identity. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part === "number" && (!Number.isFinite(part) || Object.is(part, -0))) {
+      return Object.is(part, -0) ? "-0" : String(part);
+    }
+    if (typeof part === "bigint") return `${part}n`;
+    if (ArrayBuffer.isView(part) && !(part instanceof DataView)) return Array.from(part as Float32Array);
+    return part;
+  });
+  return text ?? String(value);
+}
+
+/**
+ * The call must fail with one of these codes, by throwing or by rejecting. Gives the error, for its message.
+ */
+export async function expectCode(
+  codes: ErrorCode | readonly ErrorCode[],
+  what: string,
+  call: () => unknown,
+): Promise<MpError> {
+  const wanted = typeof codes === "string" ? [codes] : codes;
+  let result: unknown;
+  try {
+    result = await call();
+  } catch (error) {
+    if (MpError.is(error) && wanted.includes(error.code)) return error;
+    const got = MpError.is(error) ? `${error.code} (${error.message})` : String(error);
+    return fail(`${what} fails with ${got}, want ${wanted.join(" or ")}`);
+  }
+  return fail(`${what} succeeds (${typeof result}), want ${wanted.join(" or ")}`);
+}

@@ -1,0 +1,99 @@
+import {
+  type Backend,
+  type BackendManifest,
+  type CompileOptions,
+  type Graph,
+  type HostTensor,
+  isComputeFloat,
+} from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import type { Allowance } from "./compare/allowance.js";
+import { compareTensors } from "./compare/compare-tensors.js";
+import type { CaseContext, ConformanceCase } from "./conformance-case.js";
+import { expectCode, expectThat, fail } from "./expectations.js";
+import { flushed } from "./samples/host-data.js";
+import { unsupportedGraph } from "./support.js";
+
+export type Tensors = Readonly<Record<string, HostTensor>>;
+
+/** Compiles, runs once, disposes. */
+export async function runGraph(
+  backend: Backend,
+  graph: Graph,
+  inputs: Tensors,
+  options: CompileOptions = {},
+): Promise<Tensors> {
+  const executable = await backend.compile(graph, options);
+  try {
+    return await executable.run(inputs);
+  } finally {
+    await executable.dispose();
+  }
+}
+
+/** A graph with data for it, and how near each output must come to the oracle's. */
+export interface GraphCheck {
+  readonly graph: Graph;
+  readonly inputs: Tensors;
+  readonly allowance: (manifest: BackendManifest, output: string) => Allowance;
+  /** What an output is called in messages; its name when left out. */
+  readonly describe?: (output: string) => string;
+  /** In place of the oracle's results, where they follow from first principles. */
+  readonly want?: Tensors;
+}
+
+/** A graph must be refused whole, at compilation, with MP_UNSUPPORTED and a message that says what is missing. */
+export async function expectRefused(backend: Backend, graph: Graph): Promise<void> {
+  const error = await expectCode(
+    "MP_UNSUPPORTED",
+    "compile of a graph that the manifest calls unsupported",
+    () => backend.compile(graph),
+  );
+  const words = graph.nodes.flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
+  const named = [...words, ...graph.inputs.map(({ value }) => value.dtype)];
+  expectThat(
+    named.some((word) => error.message.includes(word)),
+    `the refusal names neither an op nor a dtype: ${error.message}`,
+  );
+}
+
+/** The case that a backend computes what the oracle computes. The check is built when the case runs. */
+export function graphCase(
+  id: string,
+  build: (context: Pick<CaseContext, "random">) => GraphCheck,
+): ConformanceCase {
+  // Which ops and dtypes a graph holds does not depend on the data.
+  let shape: Graph | undefined;
+  const graphOf = (): Graph => {
+    shape ??= build({ random: { next: () => 0.5, integer: (low) => low, between: (low) => low } }).graph;
+    return shape;
+  };
+  return {
+    id,
+    unsupported: (manifest) => unsupportedGraph(manifest, graphOf()),
+    refuses: (backend) => expectRefused(backend, graphOf()),
+    run: (backend, context) => checkGraph(backend, build(context), context),
+  };
+}
+
+export async function checkGraph(
+  backend: Backend,
+  { graph, inputs, allowance, describe, want }: GraphCheck,
+  { seed }: Pick<CaseContext, "seed">,
+): Promise<void> {
+  const fed = Object.fromEntries(
+    Object.entries(inputs).map(([name, tensor]) => {
+      const { dtype } = tensor;
+      const flushes = isComputeFloat(dtype) && backend.manifest.subnormals[dtype] === "flush";
+      return [name, flushes ? flushed(tensor) : tensor];
+    }),
+  );
+  const wanted = want ?? evaluate(graph, fed);
+  const got = await runGraph(backend, graph, fed);
+  const extra = Object.keys(got).find((name) => !(name in wanted));
+  if (extra !== undefined) fail(`run gives an output "${extra}" that the graph does not have`);
+  for (const [name, tensor] of Object.entries(wanted)) {
+    const mismatch = compareTensors(got[name], tensor, allowance(backend.manifest, name));
+    if (mismatch !== undefined) fail(`${describe?.(name) ?? name} ${mismatch}; seed ${seed}`);
+  }
+}

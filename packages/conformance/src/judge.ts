@@ -1,0 +1,125 @@
+import { type Backend, MpError } from "@mp/core";
+import type { CaseContext, ConformanceCase } from "./conformance-case.js";
+import { ConformanceFailure } from "./expectations.js";
+import type { KnownFailures } from "./known-failures.js";
+import { randomSource } from "./random-source.js";
+import type { Outcome } from "./report.js";
+
+export type Factory = () => Backend | Promise<Backend>;
+
+export interface JudgeOptions {
+  readonly factory: Factory;
+  readonly knownFailures: KnownFailures;
+  readonly seed: number;
+  /** A case that takes longer has failed. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Runs cases one by one on one backend, and on a fresh one after each failure, so that no fault is met twice. Around
+ * every case the backend must hold as much after as before.
+ */
+export class Judge {
+  readonly #options: JudgeOptions;
+  #backend: Backend | undefined;
+
+  constructor(options: JudgeOptions) {
+    this.#options = options;
+  }
+
+  /** The backend that the next case will meet. */
+  async backend(): Promise<Backend> {
+    this.#backend ??= await this.#options.factory();
+    return this.#backend;
+  }
+
+  async judge(subject: ConformanceCase): Promise<Outcome> {
+    const started = performance.now();
+    let reason: string | undefined;
+    let failure: unknown;
+    try {
+      const backend = await this.backend();
+      reason = await subject.unsupported(backend.manifest);
+      await this.#limited(subject.id, this.#run(subject, backend, reason));
+    } catch (error) {
+      failure = error ?? new Error("nothing was thrown");
+      await this.dispose();
+    }
+    return this.#outcome(subject.id, reason, failure, performance.now() - started);
+  }
+
+  /** Safe after a failure: what the backend says to being disposed is then no one's business. */
+  async dispose(): Promise<void> {
+    const backend = this.#backend;
+    this.#backend = undefined;
+    try {
+      await backend?.dispose();
+    } catch {
+      // It has failed a case already, which is what is reported.
+    }
+  }
+
+  async #run(subject: ConformanceCase, backend: Backend, reason: string | undefined): Promise<void> {
+    const { factory, seed } = this.#options;
+    const { id } = subject;
+    const created: Backend[] = [];
+    const create = async (): Promise<Backend> => {
+      const another = await factory();
+      created.push(another);
+      return another;
+    };
+    const context: CaseContext = { id, seed, create, random: randomSource(seed, id) };
+    const before = backend.stats();
+    try {
+      await (reason === undefined ? subject.run : subject.refuses)(backend, context);
+    } finally {
+      for (const another of created) await another.dispose();
+    }
+    const after = backend.stats();
+    if (after.live !== before.live || after.bytes !== before.bytes) {
+      throw new ConformanceFailure(
+        `leak: ${after.live} live things of ${after.bytes} bytes, there were ${before.live} of ${before.bytes}`,
+      );
+    }
+  }
+
+  async #limited(id: string, run: Promise<void>): Promise<void> {
+    const { timeoutMs } = this.#options;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      const late = new ConformanceFailure(`${id} is not done after ${timeoutMs} ms`);
+      timer = setTimeout(() => reject(late), timeoutMs);
+    });
+    try {
+      await Promise.race([run, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #outcome(id: string, reason: string | undefined, failure: unknown, milliseconds: number): Outcome {
+    const known = this.#options.knownFailures[id];
+    const message = failure === undefined ? undefined : messageOf(failure);
+    if (known === undefined) {
+      if (message !== undefined) return { id, status: "failed", detail: message, milliseconds };
+      if (reason !== undefined) return { id, status: "refused", detail: reason, milliseconds };
+      return { id, status: "passed", detail: "", milliseconds };
+    }
+    if (message === undefined) {
+      const what = reason === undefined ? "passes" : "refuses as its manifest says";
+      const detail = `is listed as a known failure (${known.reason}) but ${what}: take it off the list`;
+      return { id, status: "failed", detail, milliseconds };
+    }
+    if (!known.pattern.test(message)) {
+      const detail = `fails otherwise than the known failure says (${known.pattern}): ${message}`;
+      return { id, status: "failed", detail, milliseconds };
+    }
+    return { id, status: "known-failure", detail: known.reason, milliseconds };
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ConformanceFailure) return error.message;
+  if (MpError.is(error)) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,21 @@
+import type { ConformanceCase } from "./conformance-case.js";
+
+/** Why a case fails on a backend, which is no secret: the list lies in the backend's package. */
+export interface KnownFailure {
+  readonly reason: string;
+  /** What the failure's message must match, so that no other fault hides behind the entry. */
+  readonly pattern: RegExp;
+  /** The engine's issue, or ours. */
+  readonly link?: string;
+}
+
+/** By case id. An entry whose case passes, or that names no case, fails the run. */
+export type KnownFailures = Readonly<Record<string, KnownFailure>>;
+
+/** Entries that name no case. */
+export function strayEntries(known: KnownFailures, cases: readonly ConformanceCase[]): readonly string[] {
+  const ids = new Set(cases.map(({ id }) => id));
+  return Object.keys(known)
+    .filter((id) => !ids.has(id))
+    .map((id) => `known failures: there is no case ${id}`);
+}

@@ -1,0 +1,27 @@
+/** Pseudo-random numbers for test data: small, seeded, the same on every machine. */
+export interface RandomSource {
+  /** In [0, 1), to 2^-32. */
+  next(): number;
+  /** Whole numbers of low … high, both included. */
+  integer(low: number, high: number): number;
+  /** In [low, high). */
+  between(low: number, high: number): number;
+}
+
+/** mulberry32 over a hash of the label. */
+export function randomSource(seed: number, label: string): RandomSource {
+  let state = seed >>> 0;
+  for (let at = 0; at < label.length; at++)
+    state = (Math.imul(state ^ label.charCodeAt(at), 0x01000193) + 1) >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    next,
+    integer: (low, high) => low + Math.floor(next() * (high - low + 1)),
+    between: (low, high) => low + next() * (high - low),
+  };
+}

@@ -1,0 +1,51 @@
+import { allCases, checkIds } from "./all-cases.js";
+import type { ConformanceCase } from "./conformance-case.js";
+import { type Factory, Judge } from "./judge.js";
+import { type KnownFailures, strayEntries } from "./known-failures.js";
+import { failuresOf, type Outcome, type Report, type Status } from "./report.js";
+
+export interface ConformanceOptions {
+  /** Makes a backend; called more than once. */
+  readonly factory: Factory;
+  readonly knownFailures?: KnownFailures;
+  /** The suite, or more: one's own cases may be added. Default `allCases`. */
+  readonly cases?: readonly ConformanceCase[];
+  /** Of all random data; default 1. Messages print it. */
+  readonly seed?: number;
+  /** Default 60 000 for each case. */
+  readonly timeoutMs?: number;
+  /** Told of each case as it ends. */
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+/** Runs the suite against a backend and gives a report as plain data. Never throws for what the backend does. */
+export async function runConformance(options: ConformanceOptions): Promise<Report> {
+  const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;
+  checkIds(cases);
+  const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
+  const { name, manifest } = await judge.backend();
+  const outcomes: Outcome[] = [];
+  for (const subject of cases) {
+    const outcome = await judge.judge(subject);
+    outcomes.push(outcome);
+    onOutcome?.(outcome);
+  }
+  await judge.dispose();
+  const problems = strayEntries(knownFailures, cases);
+  const count = (status: Status): number => outcomes.filter((outcome) => outcome.status === status).length;
+  return {
+    backend: name,
+    engine: manifest.engine,
+    device: manifest.device,
+    seed,
+    ok: failuresOf({ outcomes, problems }).length === 0,
+    counts: {
+      passed: count("passed"),
+      refused: count("refused"),
+      "known-failure": count("known-failure"),
+      failed: count("failed"),
+    },
+    outcomes,
+    problems,
+  };
+}

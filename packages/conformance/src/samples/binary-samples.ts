@@ -1,0 +1,138 @@
+/** Elementwise ops of two operands, and Where. */
+import { type DType, isComputeFloat, type Op, type OpAttributes, type Shape } from "@mp/core";
+import { generated, hostData, randomData, specialValues } from "./host-data.js";
+import { counted, type OpRow, type OpRows } from "./op-sample.js";
+
+/** Operand shapes that broadcast, both ways round, with scalars and empty axes. */
+const BROADCASTS: readonly (readonly [Shape, Shape])[] = [
+  [[2, 3], [2, 3]],
+  [[], []],
+  [[4, 5], []],
+  [[], [4, 5]],
+  [[4, 5], [5]],
+  [[4, 1], [1, 5]],
+  [[2, 1, 3, 1], [4, 1, 5]],
+  [[3], [2, 1, 3]],
+  [[0], [1]],
+  [[2, 0, 3], [3]],
+  [[1031], [1031]],
+]; // biome-ignore format: one pair a line
+
+const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  i32: [-(2 ** 31) + 1, -7, -3, -1, 1, 2, 3, 7, 2 ** 31 - 1],
+  i64: [-(2 ** 52), -7, -3, -1, 1, 2, 3, 7, 2 ** 53 - 1],
+  u64: [1, 2, 3, 7, 2 ** 33, 2 ** 53 - 1],
+  u8: [1, 2, 3, 7, 128, 255],
+  bool: [0, 1],
+};
+
+/** Every value against every other. */
+function pairs(
+  values: readonly number[],
+  others: readonly number[] = values,
+): readonly (readonly number[])[] {
+  return [values.flatMap((a) => others.map(() => a)), values.flatMap(() => others)];
+}
+
+interface RowOptions {
+  readonly values?: readonly number[];
+  readonly others?: readonly number[];
+  readonly range?: readonly [number, number];
+  /** Zeros for integers too, where no one divides by them. */
+  readonly withZero?: boolean;
+}
+
+function row<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}): OpRow<K> {
+  const { range = [-8, 8], withZero = true } = options;
+  return {
+    samples: (dtype, random) => {
+      const float = isComputeFloat(dtype);
+      const integers = [...(withZero && dtype !== "bool" ? [0] : []), ...(INTEGER_PAIRS[dtype] ?? [])];
+      const values = float ? (options.values ?? specialValues(dtype)) : integers;
+      const [a = [], b = []] = pairs(values, float ? options.others : undefined);
+      const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
+        if (float) return randomData(random, dtype, shape, ...range);
+        // Between 1 and 5, never 0: integer division by it is an error.
+        return dtype === "bool"
+          ? counted(dtype, shape, offset)
+          : generated(dtype, shape, (place) => 1 + ((place + offset) % 5));
+      };
+      return {
+        values: [{ attributes, inputs: [hostData(dtype, a), hostData(dtype, b)] }],
+        broadcasting: BROADCASTS.map(([left, right]) => ({
+          attributes,
+          inputs: [operand(left, 0), operand(right, 2)],
+        })),
+      };
+    },
+  };
+}
+
+const plain = {};
+const INFINITE = Number.POSITIVE_INFINITY;
+
+const bases = [-INFINITE, -3, -1, -0.5, -0, 0, 0.5, 1, 1.5, 3, 10, INFINITE, Number.NaN];
+const powers = [-INFINITE, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, INFINITE, Number.NaN];
+const dividends = [-20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, INFINITE, Number.NaN];
+const divisors = [-INFINITE, -3, -0.5, 0, 0.5, 2.5, 3, 7, INFINITE, Number.NaN];
+
+type BinaryOp =
+  | "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less"
+  | "LessOrEqual" | "And" | "Or" | "Xor" | "Where"; // biome-ignore format: one list
+
+const byDividend = row<"Mod">({ fmod: true }, { values: dividends, others: divisors });
+const byDivisor = row<"Mod">({ fmod: false }, { withZero: false });
+
+export const binarySamples: OpRows<BinaryOp> = {
+  Add: row(plain),
+  Sub: row(plain),
+  Mul: row(plain),
+  Div: row(plain, { withZero: false }),
+  Pow: row(plain, { values: bases, others: powers, range: [0.25, 3] }),
+  Mod: {
+    samples: (dtype, random) => (isComputeFloat(dtype) ? byDividend : byDivisor).samples(dtype, random),
+  },
+  Min: row(plain),
+  Max: row(plain),
+  Equal: row(plain),
+  Greater: row(plain),
+  GreaterOrEqual: row(plain),
+  Less: row(plain),
+  LessOrEqual: row(plain),
+  And: row(plain),
+  Or: row(plain),
+  Xor: row(plain),
+  Where: {
+    dtypes: ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "bool", "i32", "i64", "u64", "u8"],
+    samples: (dtype) => {
+      const condition = (shape: Shape): ReturnType<typeof hostData> => counted("bool", shape);
+      const values = isComputeFloat(dtype)
+        ? [
+            {
+              attributes: {},
+              inputs: [
+                counted("bool", [specialValues(dtype).length]),
+                hostData(dtype, specialValues(dtype)),
+                hostData(dtype, [...specialValues(dtype)].reverse()),
+              ],
+            },
+          ]
+        : [{ attributes: {}, inputs: [condition([9]), counted(dtype, [9]), counted(dtype, [9], 4)] }];
+      const shapes: readonly (readonly [Shape, Shape, Shape])[] = [
+        [[2, 3], [2, 3], [2, 3]],
+        [[], [2, 3], [2, 3]],
+        [[3], [2, 1], []],
+        [[2, 1, 1], [4, 1], [1, 5]],
+        [[0, 3], [3], []],
+        [[], [], []],
+      ]; // biome-ignore format: one triple a line
+      return {
+        values,
+        broadcasting: shapes.map(([c, x, y]) => ({
+          attributes: {},
+          inputs: [condition(c), counted(dtype, x), counted(dtype, y, 5)],
+        })),
+      };
+    },
+  },
+};

@@ -1,0 +1,94 @@
+/** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
+import {
+  type ComputeDType,
+  type DType,
+  decode,
+  elementCount,
+  encode,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  hostArrayOf,
+  isFloat,
+  type Shape,
+  tensor,
+} from "@mp/core";
+import type { RandomSource } from "../random-source.js";
+
+/** A tensor of those numbers in that dtype: floats rounded once, integers as they are, any but 0 true. */
+export function hostData(
+  dtype: DType,
+  numbers: readonly number[],
+  shape: Shape = [numbers.length],
+): HostTensor {
+  if (dtype === "i64") return tensor(BigInt64Array.from(numbers, BigInt), shape, dtype);
+  if (dtype === "u64") return tensor(BigUint64Array.from(numbers, BigInt), shape, dtype);
+  const data = new hostArrayOf[dtype](numbers.length);
+  numbers.forEach((x, at) => {
+    data[at] = dtype === "f32" || !isFloat(dtype) ? x : encode(dtype, x);
+  });
+  return tensor(data as Float32Array, shape, dtype as "f32");
+}
+
+/** The numbers of a tensor; 64-bit integers as doubles. */
+export function numbersOf({ dtype, data }: HostTensor): readonly number[] {
+  if (isFloat(dtype) && dtype !== "f32")
+    return Array.from(data as Uint16Array, (bits) => decode(dtype, bits));
+  return Array.from(data as Float32Array, Number);
+}
+
+/** A tensor of elements `f(place)`. */
+export function generated(dtype: DType, shape: Shape, f: (place: number) => number): HostTensor {
+  return hostData(
+    dtype,
+    Array.from({ length: elementCount(shape, "test data") }, (_, at) => f(at)),
+    shape,
+  );
+}
+
+/** What arithmetic trips over, in that format. */
+export function specialValues(dtype: FloatDType): readonly number[] {
+  const { maxFinite, minNormal, minSubnormal, fractionBits } = floatFormats[dtype];
+  const step = 2 ** -fractionBits;
+  const positive = [
+    0,
+    minSubnormal,
+    minNormal - minSubnormal,
+    minNormal,
+    0.5,
+    1 - step / 2,
+    1,
+    1 + step,
+    1.5,
+    2.5,
+    3,
+    7.25,
+    maxFinite,
+    Number.POSITIVE_INFINITY,
+  ];
+  return [...positive, ...positive.map((x) => -x), Number.NaN];
+}
+
+/** For functions that are approximated: tame values and the ends of the line, nothing near an overflow. */
+export function tameValues(dtype: ComputeDType): readonly number[] {
+  const positive = [0, floatFormats[dtype].minNormal, 2 ** -10, 0.25, 0.5, 1, 1.5, 2, 3, 5, 8];
+  return [...positive, ...positive.map((x) => -x), Number.NaN];
+}
+
+export function randomData(random: RandomSource, dtype: DType, shape: Shape, low = -3, high = 3): HostTensor {
+  const draw = isFloat(dtype)
+    ? () => random.between(low, high)
+    : () => random.integer(Math.ceil(low), Math.floor(high));
+  return generated(dtype, shape, draw);
+}
+
+/** Subnormals as the zeros that a flushing engine reads. */
+export function flushed(given: HostTensor): HostTensor {
+  const { dtype, shape } = given;
+  if (!isFloat(dtype)) return given;
+  const { minNormal } = floatFormats[dtype];
+  const numbers = numbersOf(given).map((x) =>
+    Math.abs(x) < minNormal ? (x < 0 || Object.is(x, -0) ? -0 : 0) : x,
+  );
+  return hostData(dtype, numbers, shape);
+}

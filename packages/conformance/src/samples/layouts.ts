@@ -1,0 +1,77 @@
+/** Operands that are views of something else when they reach a node, for engines that do not copy. */
+import { type GraphBuilder, type HostTensor, hostArrayOf, type Shape, stridesOf, type Value } from "@mp/core";
+
+export interface Layout {
+  readonly name: string;
+  readonly applies: (shape: Shape) => boolean;
+  /** The tensor to feed, and the nodes that make the operand of it. */
+  readonly host: (tensor: HostTensor) => HostTensor;
+  readonly graph: (builder: GraphBuilder, fed: Value, shape: Shape) => Value;
+}
+
+const reversed = (shape: Shape): number[] => shape.map((_, axis) => shape.length - 1 - axis);
+
+const transposed: Layout = {
+  name: "transposed",
+  applies: (shape) => shape.length >= 2 && !shape.includes(0),
+  host: (tensor) => {
+    const strides = stridesOf(tensor.shape).reverse();
+    return rearranged(tensor, [...tensor.shape].reverse(), (index) =>
+      index.reduce((at, coordinate, axis) => at + coordinate * (strides[axis] as number), 0),
+    );
+  },
+  graph: (builder, fed, shape) => builder.emitOne("Transpose", [fed], { perm: reversed(shape) }),
+};
+
+/** Every axis begins one element late and takes every second: what lies between is not to be seen. */
+const sliced: Layout = {
+  name: "sliced",
+  applies: (shape) => shape.length >= 1 && !shape.includes(0),
+  host: (tensor) => {
+    const strides = stridesOf(tensor.shape);
+    const shape = tensor.shape.map((size) => 2 * size + 1);
+    return rearranged(tensor, shape, (index) =>
+      index.some((coordinate) => coordinate % 2 === 0)
+        ? undefined
+        : index.reduce((at, coordinate, axis) => at + ((coordinate - 1) / 2) * (strides[axis] as number), 0),
+    );
+  },
+  graph: (builder, fed, shape) =>
+    builder.emitOne("Slice", [fed], {
+      axes: shape.map((_, axis) => axis),
+      starts: shape.map(() => 1),
+      ends: shape.map((size) => 2 * size + 1),
+      steps: shape.map(() => 2),
+    }),
+};
+
+export const LAYOUTS: readonly Layout[] = [transposed, sliced];
+
+/** A feed for `sampleGraph` that goes through the layout where it applies. */
+export function laidOut(layout: Layout) {
+  return (builder: GraphBuilder, name: string, tensor: HostTensor): readonly [Value, HostTensor] => {
+    const derived = layout.applies(tensor.shape);
+    const fed = derived ? layout.host(tensor) : tensor;
+    const value = builder.input(name, { dtype: fed.dtype, shape: fed.shape }, "batch");
+    return [derived ? layout.graph(builder, value, tensor.shape) : value, fed];
+  };
+}
+
+/** A tensor whose element at each index is that of the given one at a place, or junk. */
+function rearranged(
+  tensor: HostTensor,
+  shape: Shape,
+  from: (index: readonly number[]) => number | undefined,
+): HostTensor {
+  const strides = stridesOf(shape);
+  const size = shape.reduce((product, dimension) => product * dimension, 1);
+  const data = new hostArrayOf[tensor.dtype](size) as Float32Array;
+  // All ones are NaN in every float and out of range for every index.
+  new Uint8Array(data.buffer).fill(tensor.dtype === "bool" ? 1 : 0xff);
+  for (let at = 0; at < size; at++) {
+    const index = strides.map((stride, axis) => Math.floor(at / stride) % (shape[axis] as number));
+    const source = from(index);
+    if (source !== undefined) data[at] = tensor.data[source] as number;
+  }
+  return { dtype: tensor.dtype, shape, data } as unknown as HostTensor;
+}

@@ -1,0 +1,49 @@
+import type { DType, HostTensor, Op, OpAttributes, Shape } from "@mp/core";
+import type { RandomSource } from "../random-source.js";
+import { generated, randomData } from "./host-data.js";
+
+/** One node with data for it. */
+export interface OpSample<K extends Op> {
+  readonly attributes: OpAttributes[K];
+  readonly inputs: readonly HostTensor[];
+  /** Every order of summation gives the same bits here, so no tolerance applies. */
+  readonly exact?: boolean;
+}
+
+/** Samples of one op in one dtype by what they show: each becomes a case. */
+export type Behaviours<K extends Op> = Readonly<Record<string, readonly OpSample<K>[]>>;
+
+export interface OpRow<K extends Op> {
+  /** Dtypes of the data, where they are not the op's deciding ones. */
+  readonly dtypes?: readonly DType[];
+  /** Shapes and dtypes must not depend on the random numbers. */
+  readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
+}
+
+export type OpRows<O extends Op> = { readonly [K in O]: OpRow<K> };
+
+/** Scalars, one element, no elements, odd lengths, ranks up to 5. */
+export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
+
+/** Data that tells elements apart, for ops that move it. */
+export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
+  const unsigned = dtype === "u8" || dtype === "u64";
+  return generated(dtype, shape, (place) => {
+    const x = ((place + offset) * 7) % 23;
+    if (dtype === "bool") return x % 2;
+    return unsigned ? x : x - 11;
+  });
+}
+
+/** Whole numbers of mixed sign, so small that every sum of products of them is exact in any order and in any float. */
+export function smallIntegers(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
+  return generated(dtype, shape, () => random.integer(low, 2));
+}
+
+/** Numbers of one sign and size, whose sums lose nothing to cancellation. */
+export function positives(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  return randomData(random, dtype, shape, 0.25, 1.25);
+}
+
+export const isHalf = (dtype: DType): boolean => dtype === "f16" || dtype === "bf16";

@@ -1,0 +1,22 @@
+import type { Op } from "@mp/core";
+import { binarySamples } from "./binary-samples.js";
+import { matrixSamples } from "./matrix-samples.js";
+import { movementSamples } from "./movement-samples.js";
+import { normalizationSamples } from "./normalization-samples.js";
+import type { OpRows } from "./op-sample.js";
+import { reduceSamples } from "./reduce-samples.js";
+import { scatterSamples } from "./scatter-samples.js";
+import { sourceSamples } from "./source-samples.js";
+import { unarySamples } from "./unary-samples.js";
+
+/** Total: a new op does not compile until it has samples. */
+export const opSamples: OpRows<Op> = {
+  ...unarySamples,
+  ...binarySamples,
+  ...matrixSamples,
+  ...reduceSamples,
+  ...normalizationSamples,
+  ...movementSamples,
+  ...scatterSamples,
+  ...sourceSamples,
+};

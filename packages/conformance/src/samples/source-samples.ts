@@ -1,0 +1,66 @@
+/** Ops without operands, random bits and the barrier. */
+import { type DType, isComputeFloat, type OpAttributes, tensor } from "@mp/core";
+import { hostData, specialValues } from "./host-data.js";
+import { counted, type OpRows, SHAPES } from "./op-sample.js";
+
+const counter = (value: bigint) => tensor(BigUint64Array.of(value), [], "u64");
+
+const draws = (key: bigint, shape: readonly number[], ...counters: readonly bigint[]) =>
+  counters.map((value) => ({ attributes: { key, shape }, inputs: [counter(value)] }));
+
+const KEY = 0x9c3e5a1fb7d24681n;
+
+export const sourceSamples: OpRows<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+  Constant: {
+    samples: (dtype) => ({
+      values: [
+        ...SHAPES.map((shape) => ({ attributes: { value: counted(dtype, shape) }, inputs: [] })),
+        ...(isComputeFloat(dtype)
+          ? [{ attributes: { value: hostData(dtype, specialValues(dtype)) }, inputs: [] }]
+          : []),
+      ],
+      // Beyond 4 KiB in every dtype: constants of that size may be bound like inputs.
+      large: [{ attributes: { value: counted(dtype, [5000]) }, inputs: [] }],
+    }),
+  },
+  Range: {
+    samples: (dtype: DType) => {
+      const one = (
+        start: number,
+        limit: number,
+        delta: number,
+      ): { attributes: OpAttributes["Range"]; inputs: [] } => ({
+        attributes: { start, limit, delta, dtype },
+        inputs: [],
+      });
+      if (dtype === "bool") return { values: [one(0, 2, 1)] };
+      const unsigned = dtype === "u8" || dtype === "u64";
+      return {
+        values: [
+          one(0, 5, 1),
+          one(1, 8, 3),
+          one(3, 3, 1),
+          ...(unsigned ? [one(5, 0, -2)] : [one(2, -6, -3)]),
+          ...(isComputeFloat(dtype) ? [one(0, 1, 0.125), one(-1, 1, 0.1)] : []),
+        ],
+      };
+    },
+  },
+  RandomBits: {
+    samples: () => ({
+      values: draws(KEY, [7], 0n, 1n, 2n ** 32n),
+      shapes: [[], [0], [2, 3], [1031]].flatMap((shape) => draws(KEY, shape, 3n)),
+      keys: [1n, 3n, 2n ** 63n + 1n, 2n ** 64n - 1n].flatMap((key) => draws(key, [5], 12345n)),
+      // Products wrap at 2^64, and so does the counter itself.
+      "counters-wrap": draws(KEY, [4], 2n ** 32n - 2n, 2n ** 63n - 1n, 2n ** 64n - 2n),
+    }),
+  },
+  Barrier: {
+    samples: (dtype) => ({
+      values: SHAPES.map((shape) => ({
+        attributes: {},
+        inputs: [counted(dtype, shape), counted(dtype, [2]), counted(dtype, shape, 1)],
+      })),
+    }),
+  },
+};

@@ -1,0 +1,159 @@
+/** Elementwise ops of one operand. */
+import {
+  type ComputeDType,
+  type DType,
+  floatFormats,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+} from "@mp/core";
+import { hostData, randomData, specialValues, tameValues } from "./host-data.js";
+import { counted, type OpRow, type OpRows, SHAPES } from "./op-sample.js";
+
+const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  i32: [0, 1, -1, 2, -7, 12345, -(2 ** 31) + 1, 2 ** 31 - 1],
+  i64: [0, 1, -1, 2, -7, 2 ** 40, -(2 ** 52), 2 ** 53 - 1],
+  u64: [0, 1, 2, 7, 2 ** 33, 2 ** 53 - 1],
+  u8: [0, 1, 2, 7, 128, 255],
+  bool: [0, 1, 1, 0],
+};
+
+type Values = (dtype: ComputeDType) => readonly number[];
+
+/** Attributes of `variants` over special values, random ones and shapes. `values` are what the function is tried at. */
+function row<K extends Op>(
+  variants: readonly OpAttributes[K][],
+  values: Values = specialValues,
+  range: readonly [low: number, high: number] = [-8, 8],
+): OpRow<K> {
+  return {
+    samples: (dtype, random) => {
+      const numbers = isComputeFloat(dtype) ? values(dtype) : (INTEGERS[dtype] ?? []);
+      const special = hostData(dtype, numbers);
+      const isNumber = isComputeFloat(dtype);
+      return {
+        values: variants.flatMap((attributes) => [
+          { attributes, inputs: [special] },
+          ...(isNumber ? [{ attributes, inputs: [randomData(random, dtype, [257], ...range)] }] : []),
+        ]),
+        shapes: SHAPES.map((shape) => ({
+          attributes: variants[0] as OpAttributes[K],
+          inputs: [isNumber ? randomData(random, dtype, shape, ...range) : counted(dtype, shape)],
+        })),
+      };
+    },
+  };
+}
+
+const plain = [{}] as const;
+const smooth = <K extends Op>(
+  variants: readonly OpAttributes[K][] = plain as readonly unknown[] as readonly OpAttributes[K][],
+): OpRow<K> =>
+  row<K>(variants, (dtype) => [...tameValues(dtype), Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+
+/** Up to where f16 can follow; beyond it, far enough for 0 and infinity in every format. */
+const exponents: Values = (dtype) => [
+  ...tameValues(dtype),
+  -200,
+  200,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+  ...(dtype === "f16" ? [-16, 11] : [-80, 80]),
+];
+
+const logarithms: Values = (dtype) => {
+  const { minNormal, minSubnormal, maxFinite } = floatFormats[dtype];
+  // f32's subnormals are for the engine to read as it can; those of a half are ordinary numbers in f32.
+  const small = dtype === "f16" ? [minSubnormal, minNormal - minSubnormal] : [];
+  return [
+    0,
+    -0,
+    ...small,
+    minNormal,
+    0.5,
+    1,
+    1.5,
+    2,
+    10,
+    1000,
+    maxFinite,
+    Number.POSITIVE_INFINITY,
+    -1,
+    Number.NaN,
+  ];
+};
+
+const roundings: Values = (dtype) => {
+  const halves = [-3.5, -2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 0.75, 1.5, 2.5, 3.5, 100.5];
+  return [...specialValues(dtype), ...halves];
+};
+
+/** -infinity is left out: x · Φ(x) is 0 · infinity there. */
+const gaussian: Values = (dtype) => [...tameValues(dtype), 20, -20, Number.POSITIVE_INFINITY];
+
+type UnaryOp =
+  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
+  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Not" | "IsNaN"
+  | "IsInf" | "Identity" | "Cast"; // biome-ignore format: one list
+
+export const unarySamples: OpRows<UnaryOp> = {
+  Abs: row(plain),
+  Neg: row(plain),
+  Sign: row(plain),
+  Floor: row(plain, roundings),
+  Ceil: row(plain, roundings),
+  Round: row(plain, roundings),
+  Reciprocal: row(plain),
+  Exp: row(plain, exponents),
+  Log: row(plain, logarithms, [0.01, 50]),
+  Sqrt: row(plain, specialValues, [0, 50]),
+  Erf: smooth(),
+  Tanh: smooth(),
+  Sigmoid: smooth(),
+  Relu: row(plain),
+  Softplus: smooth(),
+  Sin: smooth(),
+  Cos: smooth(),
+  LeakyRelu: row([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }], tameValues),
+  Elu: smooth<"Elu">([{ alpha: 1 }, { alpha: 0.3 }]),
+  Gelu: row([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
+  Clip: {
+    samples: (dtype, random) => {
+      const float = isComputeFloat(dtype);
+      const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: 3 }, {}, { min: 3, max: 3 }];
+      const numbers = float ? specialValues(dtype) : (INTEGERS[dtype] ?? []);
+      return {
+        values: limits.map((attributes) => ({ attributes, inputs: [hostData(dtype, numbers)] })),
+        shapes: SHAPES.map((shape) => ({
+          attributes: { min: 1, max: 6 },
+          inputs: [float ? randomData(random, dtype, shape, -8, 8) : counted(dtype, shape)],
+        })),
+        ...(float
+          ? {
+              // The limits are rounded to the dtype, as a number is that meets a tensor.
+              "limits-are-rounded": [
+                { attributes: { min: -0.1, max: 0.1 }, inputs: [randomData(random, dtype, [64], -1, 1)] },
+              ],
+            }
+          : {}),
+      };
+    },
+  },
+  Not: row(plain),
+  IsNaN: row(plain),
+  IsInf: row(plain),
+  Identity: {
+    samples: (dtype) => ({
+      values: SHAPES.map((shape) => ({ attributes: {}, inputs: [counted(dtype, shape)] })),
+    }),
+  },
+  /** Values are an axis of their own; here only the shapes, to a dtype that every dtype converts to. */
+  Cast: {
+    samples: (dtype) => ({
+      shapes: SHAPES.map((shape) => ({
+        attributes: { to: dtype === "f32" ? ("i32" as const) : ("f32" as const) },
+        inputs: [counted(dtype, shape)],
+      })),
+    }),
+  },
+};

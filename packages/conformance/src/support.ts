@@ -1,0 +1,34 @@
+import {
+  type BackendManifest,
+  type DType,
+  decidingDType,
+  formatType,
+  type Graph,
+  unsupportedReason,
+} from "@mp/core";
+
+/** The reason that a manifest gives for not storing a dtype. */
+export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {
+  const reason = unsupportedReason(manifest.dtypes[dtype]);
+  return reason === undefined ? undefined : `${dtype}: ${reason}`;
+}
+
+/** The first reason that a manifest gives for not running a graph: a dtype that it lacks, an op, an op in a dtype. */
+export function unsupportedGraph(manifest: BackendManifest, graph: Graph): string | undefined {
+  for (const { value } of graph.inputs) {
+    const reason = unsupportedDType(manifest, value.dtype);
+    if (reason !== undefined) return reason;
+  }
+  for (const node of graph.nodes) {
+    const support = manifest.ops[node.op];
+    const reason = unsupportedReason(support);
+    if (reason !== undefined) return `${node.op}: ${reason}`;
+    const dtype = decidingDType(node);
+    if (!(support as readonly DType[]).includes(dtype)) return `${node.op}: not in ${dtype}`;
+    for (const output of node.outputs) {
+      const missing = unsupportedDType(manifest, output.dtype);
+      if (missing !== undefined) return `${node.op} gives ${formatType(output)}, ${missing}`;
+    }
+  }
+  return undefined;
+}

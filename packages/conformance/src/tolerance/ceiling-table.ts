@@ -1,0 +1,128 @@
+/**
+ * The most that a backend may declare as its tolerance, per op and dtype: part of the specification, so that none
+ * passes by declaring a billion ulp. Making an entry stricter is a major version of this package.
+ */
+import type { ComputeDType, Op, Ulp } from "@mp/core";
+
+export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
+  /**
+   * An ulp is never smaller than that of this magnitude. 0: relative to the result throughout. 1: absolute, for
+   * functions that are built from terms of that size and cancel (1 + erf, a sigmoid's tail).
+   */
+  readonly floor: number;
+  /** The sign of a zero result is specified. */
+  readonly signedZero: boolean;
+}
+
+/** Moves values or chooses among them: every bit. */
+const exact: Ceiling = { f32: 0, f16: 0, bf16: 0, floor: 0, signedZero: true };
+/** Exact, but IEEE 754 and the engines leave the sign of zero open. */
+const exactUpToZero: Ceiling = { ...exact, signedZero: false };
+/** IEEE 754 has them correctly rounded; one ulp for engines that divide by multiplying. */
+const rounded: Ceiling = { f32: 1, f16: 1, bf16: 1, floor: 0, signedZero: true };
+
+/** A function of one element. Halves are computed in f32 and rounded once, so they are right or next to it. */
+const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor, signedZero: false });
+/** A sum of terms of one sign, in any order, in f32. */
+const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
+
+const ceilings: Readonly<Record<Op, Ceiling>> = {
+  Abs: exact,
+  Neg: exact,
+  Sign: exactUpToZero,
+  Floor: exact,
+  Ceil: exact,
+  Round: exact,
+  Reciprocal: rounded,
+  // The smallest normal: what an approximation makes of a subnormal result is no one's business.
+  Exp: smooth(4, 2 ** -120),
+  Log: smooth(4, 2 ** -4),
+  Sqrt: rounded,
+  Erf: smooth(8, 2 ** -4),
+  Tanh: smooth(8, 2 ** -4),
+  Sigmoid: smooth(4, 1),
+  Relu: exactUpToZero,
+  Softplus: smooth(4, 1),
+  Sin: smooth(4, 1),
+  Cos: smooth(4, 1),
+  LeakyRelu: rounded,
+  Elu: smooth(4, 2 ** -4),
+  Gelu: smooth(8, 1),
+  Clip: exactUpToZero,
+  Not: exact,
+  IsNaN: exact,
+  IsInf: exact,
+  Identity: exact,
+  Cast: exact,
+
+  Add: exact,
+  Sub: exact,
+  Mul: exact,
+  Div: rounded,
+  Pow: smooth(16, 2 ** -120),
+  Mod: exact,
+  Min: exactUpToZero,
+  Max: exactUpToZero,
+  Equal: exact,
+  Greater: exact,
+  GreaterOrEqual: exact,
+  Less: exact,
+  LessOrEqual: exact,
+  And: exact,
+  Or: exact,
+  Xor: exact,
+  Where: exact,
+
+  MatMul: sum(64),
+  Gemm: sum(64),
+
+  ReduceSum: sum(64),
+  ReduceMean: sum(64),
+  ReduceMax: exactUpToZero,
+  ReduceMin: exactUpToZero,
+  ReduceProd: sum(64),
+  ReduceL1: sum(64),
+  ReduceL2: sum(64),
+  ReduceLogSum: smooth(64, 1),
+  ReduceLogSumExp: smooth(64, 1),
+  ReduceSumSquare: sum(64),
+  ArgMax: exact,
+  ArgMin: exact,
+  TopK: exactUpToZero,
+  CumSum: sum(64),
+
+  Softmax: smooth(16, 2 ** -20),
+  LogSoftmax: smooth(16, 1),
+  SoftmaxCrossEntropyLoss: smooth(32, 1),
+  NegativeLogLikelihoodLoss: smooth(32, 1),
+  LayerNormalization: smooth(64, 1),
+  RMSNormalization: smooth(32, 2 ** -4),
+
+  Reshape: exact,
+  Transpose: exact,
+  Slice: exact,
+  Concat: exact,
+  Split: exact,
+  Gather: exact,
+  GatherElements: exact,
+  GatherND: exact,
+  // `none` moves bits; the sums of the other reductions are checked where every order gives the same.
+  ScatterElements: sum(2),
+  ScatterND: sum(2),
+  Expand: exact,
+  Squeeze: exact,
+  Unsqueeze: exact,
+  Pad: exact,
+  Tile: exact,
+  OneHot: exact,
+
+  Constant: exact,
+  Range: smooth(2, 1),
+
+  RandomBits: exact,
+  Barrier: exact,
+};
+
+export function ceilingOf(op: Op): Ceiling {
+  return ceilings[op];
+}

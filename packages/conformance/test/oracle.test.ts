@@ -1,0 +1,4 @@
+import { reference } from "@mp/core/reference";
+import { describeConformance } from "../src/vitest.js";
+
+describeConformance({ factory: () => reference() });
