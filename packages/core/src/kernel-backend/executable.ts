@@ -126,13 +126,14 @@ export class KernelExecutable<T> implements Executable {
       expectType(`run: input "${name}"`, held ?? expectHostTensor(`run: input "${name}"`, input), type);
       return { slot, type, held, tensor: input as HostTensor };
     });
-    for (const { slot, held } of given) {
+    const read = given.filter(({ slot }) => plan.isRead(slot));
+    for (const { slot, held } of read) {
       if (held === undefined) continue;
       engine.pool.share(held.data);
       slots[slot] = held;
     }
     const uploads = await Promise.allSettled(
-      given.map(async ({ slot, type, held, tensor }) => {
+      read.map(async ({ slot, type, held, tensor }) => {
         if (held === undefined) slots[slot] = { ...type, data: await engine.upload(tensor) };
       }),
     );

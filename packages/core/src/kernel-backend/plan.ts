@@ -17,6 +17,8 @@ export interface Plan {
   readonly constants: readonly PlanStep[];
   readonly inputs: ReadonlyMap<string, number>;
   readonly outputs: ReadonlyMap<string, number>;
+  /** Whether anything reads the slot; an input that nothing reads is checked, but not uploaded. */
+  isRead(slot: number): boolean;
 }
 
 /** Steps in graph order: the order is a schedule that frees early, and is not for a backend to change. */
@@ -50,5 +52,6 @@ export function planOf(graph: Graph): Plan {
       (slot) => lastStep.get(slot) === index && !kept.has(slot),
     ),
   }));
-  return { types, steps, constants, inputs, outputs };
+  const isRead = (slot: number): boolean => lastStep.has(slot) || kept.has(slot);
+  return { types, steps, constants, inputs, outputs, isRead };
 }

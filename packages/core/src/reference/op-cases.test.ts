@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type DType, type FloatDType, type HalfDType, hostArrayOf, isFloat } from "../dtype.js";
-import { roundTo } from "../float-format/round.js";
+import { roundArray, roundTo } from "../float-format/round.js";
 import { ulpDistance } from "../float-format/ulp.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import { GraphBuilder } from "../graph/builder.js";
@@ -156,6 +156,8 @@ describe("the reference against onnx.reference", () => {
         const result = got[`y${index}`] as RawTensor;
         // Inside is f32, a few of whose places are at most the next value of a half.
         const limit = result.dtype === half ? 1 : (ULPS_IN_F32[entry.op] ?? 1);
+        if (isFloat(result.dtype))
+          expect(roundArray(result.dtype, result.data.slice() as Float32Array)).toEqual(result.data);
         expectClose(result, rawOf(want), (a, b) => {
           const inResult = isFloat(result.dtype) ? roundTo(result.dtype, b) : b;
           return ulpDistance(result.dtype as FloatDType, a, inResult) <= limit || Math.abs(a - b) < 2 ** -22;
