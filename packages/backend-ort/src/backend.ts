@@ -21,8 +21,7 @@ import {
 } from "@mp/core/backend";
 import { OrtExecutable } from "./executable.js";
 import { lowerGraph } from "./lower.js";
-import type { NativeRuntime } from "./native/index.js";
-import type { NativeTensor } from "./native/tensor.js";
+import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { OrtState } from "./state.js";
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
@@ -48,7 +47,7 @@ export class OrtBackend implements Backend {
     expectGraphSupported(this.name, this.manifest, graph);
     const state = options.state === undefined ? undefined : this.#own(options.state);
     const bound = resolveBindings(graph, state?.types, options);
-    const lowered = lowerGraph(graph);
+    const lowered = lowerGraph(graph, this.manifest);
     const session = await this.#runtime.createSession(lowered.model);
     const executable = new OrtExecutable({
       runtime: this.#runtime,
@@ -112,7 +111,7 @@ export class OrtBackend implements Backend {
       for (const executable of [...this.#executables]) await executable.dispose();
       for (const state of [...this.#states]) await state.dispose();
       for (const native of this.#handles.values()) if (!native.isReleased) native.release();
-      this.#runtime.dispose();
+      await this.#runtime.dispose();
     })();
     return this.#disposal;
   }

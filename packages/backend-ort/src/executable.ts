@@ -10,12 +10,16 @@ import {
 } from "@mp/core";
 import { type Bound, expectHostTensor, expectType, WorkQueue } from "@mp/core/backend";
 import type { Lowered } from "./lower.js";
-import { arenaStats } from "./native/arena.js";
-import type { NativeBinding } from "./native/binding.js";
-import type { NativeRuntime } from "./native/index.js";
-import { profileRows, profileRun } from "./native/profile.js";
-import type { NativeSession } from "./native/session.js";
-import type { NativeTensor } from "./native/tensor.js";
+import {
+  arenaStats,
+  type NativeBinding,
+  type NativeRuntime,
+  type NativeSession,
+  type NativeTensor,
+  profileRows,
+  profileRun,
+  RunPacer,
+} from "./native/index.js";
 import type { OrtState } from "./state.js";
 
 export interface ExecutableParts {
@@ -30,9 +34,6 @@ export interface ExecutableParts {
   readonly onDispose: (executable: OrtExecutable) => void;
 }
 
-/** Below this a run on the calling thread costs the event loop less than handing it over would. */
-const SYNCHRONOUS_MILLISECONDS = 0.5;
-
 /**
  * A session with everything bound in advance: fed inputs and results in buffers of its own, state in the
  * state's ping-pong buffers, one prepared binding for each combination of sides.
@@ -46,7 +47,7 @@ export class OrtExecutable implements Executable {
   readonly #constants = new Map<string, NativeTensor>();
   readonly #bindings = new Map<string, NativeBinding>();
   readonly #slots: readonly string[];
-  #milliseconds = Number.POSITIVE_INFINITY;
+  readonly #pacer = new RunPacer();
   #disposal: Promise<void> | undefined;
 
   constructor(parts: ExecutableParts) {
@@ -65,12 +66,7 @@ export class OrtExecutable implements Executable {
   }
 
   async run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>> {
-    return this.#enqueue(inputs, async (binding) => {
-      const started = performance.now();
-      if (this.#milliseconds < SYNCHRONOUS_MILLISECONDS) binding.runSync();
-      else await binding.runAsync();
-      this.#milliseconds = performance.now() - started;
-    });
+    return this.#enqueue(inputs, (binding) => this.#pacer.run(binding));
   }
 
   async profile(inputs: Readonly<Record<string, RunInput>>): Promise<readonly ProfileRow[]> {

@@ -1,1 +1,20 @@
-export {};
+import type { Backend } from "@mp/core";
+import { OrtBackend } from "./backend.js";
+import { ortManifest } from "./manifest.js";
+import { openRuntime, type RuntimeOptions } from "./native/index.js";
+
+export type OrtOptions = RuntimeOptions;
+
+/**
+ * Opens ONNX Runtime: on the CPU with what `onnxruntime-node` brings, or on CUDA.
+ * @example
+ * ```ts
+ * const backend = await ort();
+ * ```
+ * @throws MP_BACKEND_UNAVAILABLE naming the package, library or driver that is missing and what installs it
+ */
+export async function ort(options: OrtOptions = {}): Promise<Backend> {
+  const runtime = await openRuntime(options);
+  const engine = { name: "onnxruntime", version: runtime.library.version };
+  return new OrtBackend(runtime, ortManifest(engine, runtime.device));
+}

@@ -1,7 +1,6 @@
 import { type HostTensor, MpError, type State, type ValueType } from "@mp/core";
 import { expectHostTensor, expectType, WorkQueue } from "@mp/core/backend";
-import type { NativeRuntime } from "./native/index.js";
-import type { NativeTensor } from "./native/tensor.js";
+import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 /** One slot: the committed buffer, and the one that the next step writes. */
 interface Slot {

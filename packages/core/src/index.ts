@@ -232,6 +232,7 @@ export { autocastGraph } from "./transform/autocast.js";
 export type { CastLint, CastLintRule } from "./transform/cast-lint.js";
 export { lintCasts } from "./transform/cast-lint.js";
 export type { CastOptions, CastRule } from "./transform/cast-plan.js";
+export { emulateHalves } from "./transform/emulate-halves.js";
 export type { CastDifference, CastExplanation, CastReport } from "./transform/explain-casts.js";
 export { diffCastReports, explainCasts, formatCastReport } from "./transform/explain-casts.js";
 export { prepareGraph } from "./transform/prepare.js";

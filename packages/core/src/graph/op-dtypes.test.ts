@@ -19,7 +19,7 @@ const cases = JSON.parse(
 
 /** A case's operands with the deciding dtype, wherever it occurs, exchanged. */
 function withDType({ inputs, op, attributes }: OpCase, dtype: DType): readonly ValueType[] {
-  const decides = decidingDType({ inputs, outputs: inferTypes(op, inputs, attributes) });
+  const decides = decidingDType({ op, inputs, outputs: inferTypes(op, inputs, attributes) });
   return inputs.map((input) => (input.dtype === decides ? { ...input, dtype } : input));
 }
 

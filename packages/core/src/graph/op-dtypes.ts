@@ -53,7 +53,7 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   And: BOOL,
   Or: BOOL,
   Xor: BOOL,
-  Where: ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "bool"],
+  Where: DTYPES,
   MatMul: FLOATS,
   Gemm: FLOATS,
   ReduceSum: NUMBERS,
@@ -98,15 +98,20 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Barrier: DTYPES,
 };
 
+/** Ops whose first operand says nothing about what they compute in. */
+const decidingOperand: Readonly<Partial<Record<Op, number>>> = { Where: 1 };
+
 /**
  * The dtype by which a manifest says whether a node is supported: of its first floating operand, else of its first
- * operand, else (a source) of its result.
+ * operand (of Where: what is chosen from), else (a source) of its result.
  */
 export function decidingDType(node: {
+  readonly op: Op;
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];
 }): DType {
-  const type = node.inputs.find(({ dtype }) => isFloat(dtype)) ?? node.inputs[0] ?? node.outputs[0];
+  const floating = node.inputs.find(({ dtype }) => isFloat(dtype));
+  const type = floating ?? node.inputs[decidingOperand[node.op] ?? 0] ?? node.outputs[0];
   if (type === undefined) throw new Error("internal: a node without operands and results");
   return type.dtype;
 }
