@@ -11,6 +11,7 @@ import {
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData, specialValues } from "./host-data.js";
 import {
+  type Behaviours,
   counted,
   isHalf,
   type OpRow,
@@ -70,11 +71,16 @@ const over = (
     exact,
   }));
 
-function row({ draw = positives, exactDraw, ofNothing = false, more }: Options): OpRow<ReduceOp> {
+function row<K extends ReduceOp>({
+  draw = positives,
+  exactDraw,
+  ofNothing = false,
+  more,
+}: Options): OpRow<K> {
   return {
     samples: (dtype, random) => {
       const isNumber = isFloat(dtype);
-      return {
+      const behaviours: Behaviours<ReduceOp> = {
         values: over(EXTENTS, (shape) => (isNumber ? draw(random, dtype, shape) : counted(dtype, shape))),
         ...(exactDraw !== undefined && isNumber
           ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(random, dtype, shape), true) }
@@ -82,6 +88,8 @@ function row({ draw = positives, exactDraw, ofNothing = false, more }: Options):
         ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(dtype, shape, () => 1)) } : {}),
         ...more?.(dtype),
       };
+      // One kind of attributes for all reductions.
+      return behaviours as unknown as Behaviours<K>;
     },
   };
 }
