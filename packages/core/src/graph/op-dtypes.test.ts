@@ -35,8 +35,8 @@ const accepts = (op: Op, inputs: readonly ValueType[], attributes: OpAttributes[
 
 describe("opDTypes", () => {
   const firstOfEach = [...new Map([...cases].reverse().map((entry) => [entry.op, entry])).values()].filter(
-    // In these the deciding dtype occurs in other roles, too, or the attributes fix it.
-    ({ op, inputs }) => inputs.length > 0 && !["Where", "Cast", "Mod"].includes(op),
+    // Cast's result and Mod's attribute take part in what is legal.
+    ({ op, inputs }) => inputs.length > 0 && !["Cast", "Mod"].includes(op),
   );
 
   it.each(firstOfEach.map((entry) => [entry.op, entry] as const))(
@@ -60,14 +60,17 @@ describe("opDTypes", () => {
     expect(taken(true).every(isFloat)).toBe(true);
   });
 
-  it("the first floating operand decides, else the first, else the result", () => {
-    const of = (inputs: readonly DType[], output: DType): DType =>
+  it("the first floating operand decides, else the first, else the result; of Where what is chosen from", () => {
+    const of = (op: Op, inputs: readonly DType[], output: DType): DType =>
       decidingDType({
+        op,
         inputs: inputs.map((dtype) => ({ dtype, shape: [] })),
         outputs: [{ dtype: output, shape: [] }],
       });
-    expect(of(["bool", "f16", "f16"], "f16")).toBe("f16");
-    expect(of(["bool", "i32", "i32"], "i32")).toBe("bool");
-    expect(of([], "u8")).toBe("u8");
+    expect(of("Where", ["bool", "f16", "f16"], "f16")).toBe("f16");
+    expect(of("Where", ["bool", "i32", "i32"], "i32")).toBe("i32");
+    expect(of("Gather", ["f32", "i32"], "f32")).toBe("f32");
+    expect(of("OneHot", ["i32"], "f16")).toBe("i32");
+    expect(of("Range", [], "u8")).toBe("u8");
   });
 });
