@@ -7,10 +7,11 @@ import {
   isNode,
   type Value,
 } from "@mp/core";
+import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
 import { emulatedHalves } from "./dtype.js";
 import { lowerNode } from "./lowerings.js";
-import { listForSchedule } from "./native/index.js";
+import { executionOrder, listForSchedule } from "./native/index.js";
 
 /** A graph as the session gets it. */
 export interface Lowered {
@@ -39,7 +40,7 @@ export function lowerGraph(graph: Graph, manifest: BackendManifest): Lowered {
   const outputs = namesBy(closed.outputs, model.graph.outputs);
   const sources = new Map(model.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
   return {
-    model: encodeModel(inRunningOrder(model)),
+    model: encodeModel(listed(model, ownOrderWillDo(closed))),
     constants: constants.map(({ name, value }) => ({ name: inputs.get(name) ?? name, value })),
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
@@ -54,15 +55,32 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** ORT takes its order from the list backwards; where that is not enough, an anchor node makes it start there. */
-function inRunningOrder(model: OnnxModel): OnnxModel {
+/** A little memory buys a session without anchors, each of which costs a microsecond or two a step. */
+const PEAK_ALLOWANCE = 1.02;
+
+/** Whether the order that ORT makes of the plain backwards list needs no more memory than the schedule. */
+function ownOrderWillDo(graph: Graph): boolean {
+  const backwards = graph.nodes.toReversed();
+  const name = ({ id }: Value): string => String(id);
+  const order = executionOrder(
+    backwards.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
+  );
+  const nodes = order.map((place) => backwards[place] as Graph["nodes"][number]);
+  const peak = (ordered: Graph): number => peakLiveBytes(ordered, { outputsHeld: true }).bytes;
+  return peak({ ...graph, nodes }) <= peak(graph) * PEAK_ALLOWANCE;
+}
+
+/** ORT takes its order from the list backwards; where that is not enough, anchor nodes make it start anew. */
+function listed(model: OnnxModel, plainly: boolean): OnnxModel {
   const { nodes } = model.graph;
-  const listed = listForSchedule(nodes).map((entry, index): OnnxNode => {
-    if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
-    const name = `anchor/${index}`;
-    return onnxNode("Shape", [entry.value], [name], { name });
-  });
-  return { ...model, graph: { ...model.graph, nodes: listed } };
+  const list = plainly
+    ? nodes.toReversed()
+    : listForSchedule(nodes).map((entry, index): OnnxNode => {
+        if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
+        const name = `anchor/${index}`;
+        return onnxNode("Shape", [entry.value], [name], { name });
+      });
+  return { ...model, graph: { ...model.graph, nodes: list } };
 }
 
 /** Constants above a few KiB become inputs; equal ones are one already. */

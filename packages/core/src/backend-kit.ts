@@ -20,3 +20,5 @@ export {
   expectGraphSupported,
 } from "./kernel-backend/manifest.js";
 export { WorkQueue } from "./kernel-backend/work-queue.js";
+export type { LivenessOptions, Peak } from "./transform/liveness.js";
+export { peakLiveBytes } from "./transform/liveness.js";

@@ -86,8 +86,6 @@ export const API_TABLE = {
   DisablePerSessionThreads: { index: 120, result: "status", parameters: ["handle"] },
   CreateThreadingOptions: { index: 121, result: "status", parameters: ["out"] },
   ReleaseThreadingOptions: { index: 122, result: "void", parameters: ["handle"] },
-  GetAvailableProviders: { index: 125, result: "status", parameters: ["out", "out"] },
-  ReleaseAvailableProviders: { index: 126, result: "status", parameters: ["handle", "int"] },
   AddSessionConfigEntry: { index: 130, result: "status", parameters: ["handle", "string", "string"] },
   CreateAllocator: { index: 131, result: "status", parameters: ["handle", "handle", "out"] },
   ReleaseAllocator: { index: 132, result: "void", parameters: ["handle"] },
@@ -101,7 +99,6 @@ export const API_TABLE = {
   SetGlobalSpinControl: { index: 149, result: "status", parameters: ["handle", "int"] },
   CreateArenaCfg: { index: 156, result: "status", parameters: ["size", "int", "int", "int", "out"] },
   ReleaseArenaCfg: { index: 157, result: "void", parameters: ["handle"] },
-  AddRunConfigEntry: { index: 165, result: "status", parameters: ["handle", "string", "string"] },
   AppendExecutionProviderCuda: { index: 204, result: "status", parameters: ["handle", "handle"] },
   CreateCudaProviderOptions: { index: 205, result: "status", parameters: ["out"] },
   UpdateCudaProviderOptions: {

@@ -1,12 +1,1 @@
-export { type ArenaStats, arenaStats } from "./arena.js";
-export type { NativeBinding } from "./binding.js";
-export type { CudaOptions } from "./cuda.js";
-export type { EnvironmentOptions } from "./environment.js";
-export { executionOrder, type ListedNode, listForSchedule, type OrderedNode } from "./execution-order.js";
-export { INSTALL_COMMAND, type LocateOptions } from "./locate.js";
-export { type RunMode, RunPacer } from "./pace.js";
-export { type NodeEvent, profileRows, profileRun } from "./profile.js";
-export type { LiveStats } from "./resource.js";
-export { NativeRuntime, openRuntime, type Place, type RuntimeOptions } from "./runtime.js";
-export type { NativeSession, OptimizationLevel, SessionOptions } from "./session.js";
-export type { NativeTensor } from "./tensor.js";
+export { NativeRuntime, openRuntime, type RuntimeOptions } from "./runtime.js";

@@ -29,8 +29,8 @@ export interface OrtLibrary {
 }
 
 /**
- * koffi runs native code on stacks of its own: 128 KiB for an asynchronous call, which a matrix kernel's
- * on-stack panels and a deep graph's recursion outgrow. The pages are reserved, not touched.
+ * koffi runs native code on stacks of its own, 128 KiB for an asynchronous call. A matrix product needs more
+ * than 64 (measured: a crash without a word), so the margin is thin. Pages of a stack cost nothing until touched.
  */
 const STACK_BYTES = 8 * 1024 * 1024;
 
