@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
+import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, cast, mul, relu, tanh } from "../trace/ops/elementwise.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
@@ -10,6 +11,8 @@ import { reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, traceInto } from "../trace/trace.js";
 import { eliminateDeadCode } from "./dead-code.js";
+import { gradientError, gradientSum, pointOf } from "./finite-differences.js";
+import { attention, lstm, modelShapes } from "./model-losses.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 type Input = readonly [
@@ -222,6 +225,27 @@ describe("gradients as graphs", () => {
         1,
       ),
     ).not.toThrow();
+  });
+});
+
+describe("whole models", () => {
+  const points = modelShapes.map((shape, index) => pointOf(shape, index));
+  it.each([
+    ["an LSTM", lstm],
+    ["attention with dropout", attention],
+    ["an LSTM, checkpointed", checkpoint(lstm)],
+    ["attention with dropout, checkpointed", checkpoint(attention)],
+  ] as const)("have the gradients of finite differences: %s", (_, loss) => {
+    expect(gradientError((...weights) => loss(weights), points)).toBeLessThan(1e-7);
+  });
+
+  it("have the second derivatives of finite differences", () => {
+    expect(
+      gradientError(
+        gradientSum((...weights) => attention(weights)),
+        points,
+      ),
+    ).toBeLessThan(1e-6);
   });
 });
 

@@ -1,6 +1,6 @@
 import { elementCount } from "../../shape.js";
 import { add, div, exp, mul, reciprocal, sqrt, sub } from "../../trace/ops/elementwise.js";
-import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
+import { reduceMean, reduceSum, reduceSumSquare } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, unbroadcast, wide } from "./rule.js";
 
@@ -52,14 +52,16 @@ function layerNormalizationGradient(
 function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): readonly (Tensor | undefined)[] {
   const { attributes, gradient, input, inputTypes, needs } = site;
   const axes = normalizedAxes(inputTypes[0]?.shape ?? [], attributes.axis);
-  const mean = (value: Tensor): Tensor => reduceMean(value, { axes, keepdims: true });
+  const count = elementCount((inputTypes[0]?.shape ?? []).slice(attributes.axis), "RMSNormalization");
   const g = wide(gradient(0));
   const x = wide(input(0));
-  const r = reciprocal(sqrt(add(mean(mul(x, x)), attributes.epsilon)));
+  const meanSquare = mul(reduceSumSquare(x, { axes, keepdims: true }), 1 / count);
+  const r = reciprocal(sqrt(add(meanSquare, attributes.epsilon)));
   const normalized = mul(x, r);
   const forX = (): Tensor => {
     const h = mul(g, wide(input(1)));
-    return mul(sub(h, mul(normalized, mean(mul(h, normalized)))), r);
+    const slope = reduceMean(mul(h, normalized), { axes, keepdims: true });
+    return mul(sub(h, mul(normalized, slope)), r);
   };
   return [
     needs(0) ? back(site, 0, forX()) : undefined,
