@@ -1,8 +1,9 @@
+import { castCases } from "./cases/cast.js";
 import { opCases } from "./cases/op-cases.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
 /** The whole suite. Its size and its ids are part of this package's version. */
-export const allCases: readonly ConformanceCase[] = [...opCases];
+export const allCases: readonly ConformanceCase[] = [...castCases, ...opCases];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
 

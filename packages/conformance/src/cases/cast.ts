@@ -1,0 +1,177 @@
+/** Conversions, bit by bit. */
+import {
+  DTYPES,
+  type DType,
+  type FloatDType,
+  formatType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  tensor,
+} from "@mp/core";
+import { EXACT } from "../compare/allowance.js";
+import { compareTensors } from "../compare/compare-tensors.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { fail } from "../expectations.js";
+import { expectRefused, graphCase, runGraph } from "../graph-case.js";
+import type { RandomSource } from "../random-source.js";
+import { flushed, hostData, specialValues } from "../samples/host-data.js";
+import { allPatterns, conversionAllowance, converted, tiesOf } from "../samples/rounding.js";
+import { unsupportedGraph } from "../support.js";
+
+function castGraph(from: DType, to: DType, shape: readonly number[]): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: from, shape }, "batch");
+  return builder.finish({ y: builder.emitOne("Cast", [x], { to }) });
+}
+
+/** Between floats: what the manifest's rounding makes of each number. */
+function floatCast(
+  id: string,
+  from: FloatDType,
+  to: FloatDType,
+  data: (random: RandomSource) => HostTensor,
+): ConformanceCase {
+  const probe = castGraph(from, to, [1]);
+  return {
+    id,
+    unsupported: (manifest) => unsupportedGraph(manifest, probe),
+    refuses: (backend) => expectRefused(backend, probe),
+    run: async (backend, { random, seed }) => {
+      const { manifest } = backend;
+      const given = data(random);
+      const flushes =
+        (from === "f32" || from === "f16" || from === "bf16") && manifest.subnormals[from] === "flush";
+      const x = flushes ? flushed(given) : given;
+      const { y } = await runGraph(backend, castGraph(from, to, x.shape), { x });
+      const mismatch = compareTensors(y, converted(manifest, x, to), conversionAllowance(manifest, to));
+      if (mismatch === undefined) return;
+      const at = Number(/^at \[(\d+)\]/.exec(mismatch)?.[1]);
+      const source = Number.isNaN(at) ? formatType(x) : `${from} ${hex(x, at)}`;
+      fail(`Cast of ${source} to ${to} ${mismatch}; seed ${seed}`);
+    },
+  };
+}
+
+/** The bits of an element. */
+function hex({ dtype, data }: HostTensor, at: number): string {
+  const raw = dtype === "f32" ? new Uint32Array(data.buffer, data.byteOffset)[at] : data[at];
+  return `0x${(raw ?? 0).toString(16)}`;
+}
+
+const NARROW = ["f16", "bf16", "f8e4m3", "f8e5m2"] as const;
+const FLOATS = ["f32", ...NARROW] as const;
+
+const everyPattern: readonly ConformanceCase[] = NARROW.flatMap((from) =>
+  FLOATS.map((to) => floatCast(`cast/${from}-to-${to}/every-bit-pattern`, from, to, () => allPatterns(from))),
+);
+
+const everyTie: readonly ConformanceCase[] = NARROW.flatMap((to) => [
+  floatCast(`cast/f32-to-${to}/every-value-and-tie`, "f32", to, () => tiesOf(to)),
+  floatCast(`cast/f32-to-${to}/random-bits`, "f32", to, (random) => {
+    const bits = Uint32Array.from({ length: 50_000 }, () => random.integer(0, 2 ** 32 - 1));
+    return tensor(new Float32Array(bits.buffer));
+  }),
+]);
+
+const f32 =
+  (...numbers: readonly number[]): (() => HostTensor) =>
+  () =>
+    tensor(Float32Array.from(numbers));
+
+/** Single claims, so that a backend that breaks one is told which. */
+const named: readonly ConformanceCase[] = [
+  // 65519 is the last number that still rounds to 65504; loss scales meet this edge first.
+  floatCast("cast/f32-to-f16/overflows-from-65520", "f32", "f16", f32(65504, 65519, 65519.99, 65520, 65536, 1e30, -65520)),
+  floatCast("cast/f32-to-bf16/overflows-from-the-tie", "f32", "bf16", f32(3.3895313892515355e38, 3.394e38, 3.396e38, 3.4e38, -3.4e38)),
+  floatCast("cast/f32-to-f16/subnormals-survive", "f32", "f16", f32(2 ** -15, 2 ** -20, 2 ** -24, 3 * 2 ** -24, -(2 ** -24), 1.5 * 2 ** -24)),
+  floatCast("cast/f32-to-f16/underflows-from-the-tie", "f32", "f16", f32(2 ** -25, -(2 ** -25), 2 ** -25 * (1 + 2 ** -20), 1e-8)),
+  floatCast("cast/f32-to-f16/ties-go-to-even", "f32", "f16", f32(1 + 2 ** -11, 1 + 3 * 2 ** -11, 2049, 2051, -2049)),
+  floatCast("cast/f32-to-bf16/ties-go-to-even", "f32", "bf16", f32(1 + 2 ** -8, 1 + 3 * 2 ** -8, 257, 259, -257)),
+  floatCast("cast/f32-to-f16/keeps-the-sign-of-zero", "f32", "f16", f32(-0, 0)),
+  floatCast("cast/f32-to-f16/keeps-nan-and-infinity", "f32", "f16", f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)),
+  floatCast("cast/f32-to-bf16/keeps-nan-and-infinity", "f32", "bf16", f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)),
+  floatCast("cast/f32-to-f8e4m3/does-not-saturate", "f32", "f8e4m3", f32(448, 464, 465, 480, -1e9, Number.POSITIVE_INFINITY)),
+  floatCast("cast/f32-to-f8e5m2/does-not-saturate", "f32", "f8e5m2", f32(57344, 61439, 61440, -1e9, Number.POSITIVE_INFINITY)),
+  ...(["f16", "bf16"] as const).map((half) =>
+    graphCase(`cast/f32-to-${half}/is-not-optimised-away`, () => {
+      const builder = new GraphBuilder();
+      const x = builder.input("x", { dtype: "f32", shape: [3] }, "batch");
+      const narrow = builder.emitOne("Cast", [x], { to: half });
+      const y = builder.emitOne("Cast", [narrow], { to: "f32" });
+      return {
+        graph: builder.finish({ y }),
+        inputs: { x: tensor(Float32Array.of(1 / 3, 1e-3, 1 + 2 ** -12)) },
+        allowance: () => EXACT,
+        describe: () => "a pair of casts to a half and back",
+      };
+    }),
+  ),
+]; // biome-ignore format: one case a line
+
+/** Of those an integer format can hold, the numbers of a list. */
+function held(to: DType, numbers: readonly number[]): readonly number[] {
+  const range: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
+    i32: [-(2 ** 31), 2 ** 31 - 1],
+    i64: [-(2 ** 53), 2 ** 53],
+    u64: [0, 2 ** 53],
+    u8: [0, 255],
+  };
+  const [low, high] = range[to] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  return numbers.filter(
+    (x) => !(x < low) && !(x > high) && (isFloat(to) || to === "bool" || Number.isFinite(x)),
+  );
+}
+
+const WHOLE = [
+  0,
+  1,
+  2,
+  7,
+  100,
+  127,
+  128,
+  255,
+  256,
+  300,
+  2049,
+  65535,
+  2 ** 24 + 1,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32 + 5,
+  2 ** 40 + 1,
+];
+const INTEGER_VALUES: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  i32: [...WHOLE.filter((x) => x < 2 ** 31), -1, -2, -128, -129, -2049, -(2 ** 31)],
+  i64: [...WHOLE, -1, -2, -129, -(2 ** 31) - 1, -(2 ** 40), 2 ** 53 - 1],
+  u64: [...WHOLE, 2 ** 53 - 1],
+  u8: [0, 1, 2, 127, 128, 255],
+  bool: [0, 1],
+};
+
+/** What float-to-integer casts truncate. */
+const FRACTIONS = [-0, 0, 0.5, -0.5, 0.99, -0.99, 1, 1.5, -1.5, 2.5, -7.9, 100.25, 200];
+
+function sourceValues(from: DType, to: DType): readonly number[] {
+  if (!isFloat(from)) return INTEGER_VALUES[from] ?? [];
+  if (to === "bool") return specialValues(from);
+  return held(to, FRACTIONS);
+}
+
+/** Every other pair of dtypes that Cast takes. */
+const others: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
+  DTYPES.filter((to) => !(isFloat(from) && isFloat(to)) && !isEighth(from) && !isEighth(to)).map((to) =>
+    graphCase(`cast/${from}-to-${to}/values`, () => {
+      const x = hostData(from, sourceValues(from, to));
+      return { graph: castGraph(from, to, x.shape), inputs: { x }, allowance: () => EXACT };
+    }),
+  ),
+);
+
+function isEighth(dtype: DType): boolean {
+  return dtype === "f8e4m3" || dtype === "f8e5m2";
+}
+
+export const castCases: readonly ConformanceCase[] = [...everyPattern, ...everyTie, ...named, ...others];

@@ -1,0 +1,83 @@
+/** What a conversion to a float format must give, from the manifest's words and first principles. */
+import {
+  type BackendManifest,
+  decode,
+  encode,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isComputeFloat,
+  tensor,
+} from "@mp/core";
+import { type Allowance, EXACT } from "../compare/allowance.js";
+import { hostData, numbersOf } from "./host-data.js";
+
+/** The nearest value of the format toward zero. */
+function truncated(dtype: FloatDType, x: number): number {
+  const near = decode(dtype, encode(dtype, x));
+  if (!(Math.abs(near) > Math.abs(x))) return near;
+  if (Math.abs(near) === Number.POSITIVE_INFINITY) return Math.sign(x) * floatFormats[dtype].maxFinite;
+  // One step toward zero: bits of one sign are in the order of their values.
+  return decode(dtype, encode(dtype, near) - 1);
+}
+
+/** The tensor's numbers in another float format, rounded and overflowing as the manifest says. */
+export function converted(manifest: BackendManifest, given: HostTensor, to: FloatDType): HostTensor {
+  const rules = isComputeFloat(to)
+    ? {
+        rounding: manifest.rounding[to],
+        overflow: manifest.overflow[to],
+        subnormals: manifest.subnormals[to],
+      }
+    : { rounding: "nearest-even", overflow: "infinity", subnormals: "preserve" };
+  const { maxFinite, minNormal } = floatFormats[to];
+  const numbers = numbersOf(given).map((x) => {
+    const rounded = rules.rounding === "toward-zero" ? truncated(to, x) : decode(to, encode(to, x));
+    if (rules.subnormals === "flush" && Math.abs(rounded) < minNormal) return rounded * 0;
+    const saturates = rules.overflow === "saturate" && Number.isFinite(x) && !Number.isFinite(rounded);
+    return saturates ? Math.sign(x) * maxFinite : rounded;
+  });
+  return hostData(to, numbers, given.shape);
+}
+
+/** Bit by bit, unless the manifest leaves rounding open: then either neighbour will do. */
+export function conversionAllowance(manifest: BackendManifest, to: FloatDType): Allowance {
+  const open = isComputeFloat(to) && manifest.rounding[to] === "unspecified";
+  return open ? { ...EXACT, ulp: 1, flushes: true } : EXACT;
+}
+
+/** Every bit pattern of a narrow format. */
+export function allPatterns(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
+  const { bits } = floatFormats[dtype];
+  const data = bits === 16 ? new Uint16Array(2 ** bits) : new Uint8Array(2 ** bits);
+  for (let pattern = 0; pattern < data.length; pattern++) data[pattern] = pattern;
+  return tensor(data as Uint8Array, [data.length], dtype as "f8e4m3");
+}
+
+/** f32: each value of a narrow format, each tie between neighbours, and the f32 numbers on both sides of the tie. */
+export function tiesOf(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
+  const { maxFinite, maxExponent, fractionBits } = floatFormats[dtype];
+  const beyond = maxFinite + 2 ** (maxExponent - fractionBits);
+  const data: number[] = [];
+  for (let pattern = 0; ; pattern++) {
+    const low = decode(dtype, pattern);
+    if (!(low <= maxFinite)) break;
+    const next = decode(dtype, pattern + 1);
+    const tie = (low + (next <= maxFinite ? next : beyond)) / 2;
+    for (const x of [low, below(tie), tie, above(tie)]) data.push(x, -x);
+  }
+  return tensor(Float32Array.from(data));
+}
+
+const float = new Float32Array(1);
+const bits = new Int32Array(float.buffer);
+
+function stepped(x: number, by: number): number {
+  float[0] = x;
+  bits[0] = (bits[0] as number) + by;
+  return float[0] as number;
+}
+
+/** The f32 neighbours of a positive f32 number. */
+const below = (x: number): number => stepped(x, -1);
+const above = (x: number): number => stepped(x, 1);
