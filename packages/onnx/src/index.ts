@@ -30,11 +30,13 @@ export {
 } from "./model.js";
 export type { OnnxProblem } from "./problem.js";
 export { ONNX_PROBLEMS } from "./problem.js";
+// Graphs as models, and back
+export type { ReadModel, ReadOptions } from "./read.js";
+export { fromOnnx } from "./read.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
-// Graphs as models
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
 export { standardLowerings } from "./write/lowerings.js";
 export type { WriteOptions } from "./write.js";

@@ -14,7 +14,7 @@ export function literals(
     if (data instanceof Float32Array) data[index] = value;
     else if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[index] = BigInt(value);
     else data[index] = isFloat(dtype) ? encode(dtype, value) : value;
-    if (!isFloat(dtype) && Number(data[index]) !== value) {
+    if (!isFloat(dtype) && (Number(data[index]) !== value || (dtype === "bool" && value > 1))) {
       throw new MpError("MP_OUT_OF_RANGE", `onnx: ${value} is no ${dtype}`, { details: { value, dtype } });
     }
   });

@@ -18,7 +18,7 @@ import {
   originToMetadata,
   ROLE_KEY,
 } from "./write/metadata-keys.js";
-import { OWN_DOMAIN } from "./write/source.js";
+import { OWN_DOMAIN, OWN_VERSION } from "./write/source.js";
 
 export interface WriteOptions {
   /** The graph's name in the file; "graph" unless given. */
@@ -92,7 +92,7 @@ export function toOnnx(graph: Graph, options: WriteOptions = {}): OnnxModel {
       initializers: writer.initializers,
       valueInfos: [...declared.values()],
     }),
-    { opsets: { "": OPSET_VERSION, ...(usesOwn ? { [OWN_DOMAIN]: 1 } : {}) } },
+    { opsets: { "": OPSET_VERSION, ...(usesOwn ? { [OWN_DOMAIN]: OWN_VERSION } : {}) } },
   );
 }
 

@@ -117,13 +117,12 @@ export const movementLowerings: LoweringTable<MovementOp | "OneHot" | "Where"> =
   Where: throughF16(plain()),
   OneHot: (node, operands, writer) => {
     const { axis, depth, dtype } = node.attributes;
-    // Opset 23 has no bf16 here.
-    const computed = dtype === "bf16" ? "f32" : dtype;
+    // Opset 23 has no bf16 here and engines have little but f32; 0 and 1 are exact in all.
     const result = writer.one(
       "OneHot",
-      [operandAt(operands, 0), writer.scalar(depth, "i64"), writer.list([0, 1], computed)],
+      [operandAt(operands, 0), writer.scalar(depth, "i64"), writer.list([0, 1], "f32")],
       { axis: int(axis) },
     );
-    return [dtype === "bf16" ? writer.cast(result, "bf16") : result];
+    return [dtype === "f32" ? result : writer.cast(result, dtype)];
   },
 };

@@ -6,6 +6,7 @@ import { decomposeRandomBits } from "./random-bits.js";
 
 /** The domain of the ops that ONNX lacks. */
 export const OWN_DOMAIN = "mp";
+export const OWN_VERSION = 1;
 
 /** Integers that every engine counts alike; a sum of fractions depends on how it is done. */
 function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {

@@ -1,0 +1,21 @@
+import { type DType, decode, type HostTensor, isFloat, roundTo } from "@mp/core";
+
+/** The elements as numbers; 64-bit integers beyond 2^53 are rounded. */
+export function numbersOf({ dtype, data }: HostTensor): number[] {
+  if (!isFloat(dtype) || data instanceof Float32Array)
+    return Array.from(data as ArrayLike<number | bigint>, Number);
+  return Array.from(data as ArrayLike<number>, (bits) => decode(dtype, bits));
+}
+
+/**
+ * The number with the fewest digits that rounds to `value` in that dtype: 0.1 for the f32 next to 0.1. What was
+ * written from a number comes back as that number, unless it had more digits than the dtype tells apart.
+ */
+export function shortest(value: number, dtype: DType): number {
+  if (!isFloat(dtype) || !Number.isFinite(value)) return value;
+  for (let digits = 1; digits < 17; digits++) {
+    const candidate = Number(value.toPrecision(digits));
+    if (Object.is(roundTo(dtype, candidate), value)) return candidate;
+  }
+  return value;
+}

@@ -1,0 +1,59 @@
+// Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so whatever depends on
+// nothing but small constants is evaluated while reading, by the oracle.
+import { elementCount, GraphBuilder, type HostTensor, MpError, type Value } from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import { literals } from "../literals.js";
+import type { OnnxNode } from "../model.js";
+import { numbersOf } from "../numbers.js";
+import type { ReadNode } from "./node-reader.js";
+import { NodeReading } from "./reading.js";
+import { ValueTable } from "./value-table.js";
+
+const MAX_ELEMENTS = 1024;
+
+const isSmall = ({ shape }: { readonly shape: readonly number[] }): boolean =>
+  elementCount(shape, "fold") <= MAX_ELEMENTS;
+
+/** The outputs of a node whose operands are all known and small; undefined for every other node. */
+export function foldNode(
+  node: OnnxNode,
+  version: number,
+  read: ReadNode,
+  values: ValueTable,
+): readonly HostTensor[] | undefined {
+  const given = new Set(node.inputs.filter((name) => name !== ""));
+  if (given.size === 0) return undefined;
+  const builder = new GraphBuilder();
+  const table = new ValueTable(builder);
+  for (const name of given) {
+    if (!values.has(name) || values.isParameter(name)) return undefined;
+    const tensor = values.constantOf(name);
+    if (tensor === undefined || !isSmall(tensor)) return undefined;
+    table.defineConstant(name, tensor, false);
+  }
+  const results = new NodeReading(node, version, table, builder, false).run(read);
+  const graphValues = results.map((result) => ("narrow" in result ? result.narrow : result));
+  const known = graphValues.filter((result): result is Value => !("constant" in result));
+  if (!known.every(isSmall)) return undefined;
+  const graph = builder.finish(Object.fromEntries(known.map((value) => [`v${value.id}`, value])));
+  const evaluated = evaluateOrNot(graph);
+  return (
+    evaluated &&
+    results.map((result): HostTensor => {
+      if ("constant" in result) return result.constant;
+      if (!("narrow" in result)) return evaluated[`v${result.id}`] as HostTensor;
+      const tensor = evaluated[`v${result.narrow.id}`] as HostTensor;
+      return literals(numbersOf(tensor), "i64", tensor.shape);
+    })
+  );
+}
+
+/** An index out of range is left to the engine that runs the graph. */
+function evaluateOrNot(graph: Parameters<typeof evaluate>[0]): ReturnType<typeof evaluate> | undefined {
+  try {
+    return evaluate(graph, {});
+  } catch (error) {
+    if (MpError.is(error)) return undefined;
+    throw error;
+  }
+}

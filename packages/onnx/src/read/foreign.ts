@@ -1,0 +1,54 @@
+// ONNX ops that the vocabulary says in other words. Only what exporters write around the ops that it has; the rest
+// of ONNX is refused.
+import { elementCount, type HostTensor } from "@mp/core";
+import { literals } from "../literals.js";
+import { castTo, foldOperands } from "./elementwise.js";
+import type { ReadNode } from "./node-reader.js";
+import { axisOf } from "./reduce.js";
+
+const integersTensor = (values: readonly number[]): HostTensor => literals(values, "i64");
+
+export const foreignReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
+  [
+    "Shape",
+    (reader) => {
+      const { shape } = reader.typeOf(0);
+      const start = reader.int("start", 0);
+      const end = reader.int("end", shape.length);
+      return [{ constant: integersTensor(shape.slice(start, end)) }];
+    },
+  ],
+  ["Size", (reader) => [{ constant: literals([elementCount(reader.typeOf(0).shape, "Size")], "i64", []) }]],
+  [
+    "Flatten",
+    (reader) => {
+      const x = reader.operand(0);
+      const axis = reader.int("axis", 1);
+      const at = axis === x.shape.length ? axis : axisOf(reader, axis, x.shape.length);
+      const shape = [x.shape.slice(0, at), x.shape.slice(at)].map((part) => elementCount(part, "Flatten"));
+      return [reader.emitOne("Reshape", [x], { shape })];
+    },
+  ],
+  ["Sum", (reader) => [foldOperands(reader, "Add")]],
+  [
+    "Dropout",
+    (reader) => {
+      // With a seed, without a ratio: only training uses them.
+      if (reader.hasAttribute("seed")) reader.int("seed");
+      if (reader.isGiven(1)) reader.constant(1);
+      if (reader.isGiven(2) && reader.constant(2)?.data[0] !== 0)
+        return reader.unsupported("is in training mode");
+      return [reader.emitOne("Identity", [reader.operand(0)], {})];
+    },
+  ],
+  [
+    "ConstantOfShape",
+    (reader) => {
+      const shape = reader.integers(0) ?? reader.unsupported("has no shape");
+      const tensor = reader.tensor("value") ?? literals([0], "f32");
+      const value = reader.emitOne("Constant", [], { value: { ...tensor, shape: [] } as HostTensor });
+      return [shape.length === 0 ? value : reader.emitOne("Expand", [value], { shape })];
+    },
+  ],
+  ["CastLike", (reader) => castTo(reader, reader.typeOf(1).dtype)],
+]);

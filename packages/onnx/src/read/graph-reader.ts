@@ -1,0 +1,170 @@
+import {
+  type Graph,
+  GraphBuilder,
+  type GraphOutput,
+  type HostTensor,
+  type InputRole,
+  MpError,
+  type Origin,
+  sameShape,
+} from "@mp/core";
+import { isDType } from "../element-type.js";
+import { literals } from "../literals.js";
+import type { OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
+import { numbersOf } from "../numbers.js";
+import { quote, refuse, unsupported } from "../problem.js";
+import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
+import { foldNode } from "./fold.js";
+import type { NodeResult } from "./node-reader.js";
+import { readerOf } from "./readers.js";
+import { NodeReading } from "./reading.js";
+import { ValueTable } from "./value-table.js";
+
+const ROLES: readonly InputRole[] = ["parameter", "state", "batch", "capture"];
+
+/** Reads one model's graph; used once. */
+export class GraphReader {
+  readonly #model: OnnxModel;
+  readonly #sizes: Readonly<Record<string, number>>;
+  readonly #builder = new GraphBuilder();
+  readonly #values: ValueTable = new ValueTable(this.#builder);
+  /** New name of each node of ours, by the name it was written with. */
+  readonly #names = new Map<string, string>();
+
+  constructor(model: OnnxModel, sizes: Readonly<Record<string, number>>) {
+    this.#model = model;
+    this.#sizes = sizes;
+  }
+
+  get parameters(): ReadonlyMap<string, HostTensor> {
+    return this.#values.parameters;
+  }
+
+  read(isParameter: (name: string, tensor: HostTensor) => boolean): Graph {
+    const { graph } = this.#model;
+    for (const { name, tensor } of graph.initializers) {
+      this.#values.defineConstant(name, tensor, isParameter(name, tensor));
+    }
+    // Before IR version 4 initialisers had to be inputs as well.
+    for (const input of graph.inputs) if (!this.#values.has(input.name)) this.#input(input);
+    for (const node of graph.nodes) this.#node(node);
+    const outputs = graph.outputs.map((output) => this.#output(output));
+    // Not through `finish`, whose record would sort outputs named by numbers.
+    return Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
+  }
+
+  #input({ name, type, metadata }: OnnxValueInfo): void {
+    const what = `input ${quote(name)}`;
+    const { elementType, shape: sizes } = type ?? {};
+    if (elementType === undefined || sizes === undefined) {
+      unsupported(`${what} has no declared shape`);
+    }
+    if (!isDType(elementType)) {
+      unsupported(`${what} is ${elementType}, which has no counterpart here`);
+    }
+    const shape = sizes.map((size, axis) => this.#size(size, `${name}[${axis}]`, what));
+    const role = ROLES.find((known) => known === metadata[ROLE_KEY]) ?? "batch";
+    const value = this.#builder.input(metadata[NAME_KEY] ?? name, { dtype: elementType, shape }, role);
+    this.#values.defineValue(name, value);
+  }
+
+  #size(size: number | string, key: string, what: string): number {
+    if (typeof size === "number") return size;
+    const given = this.#sizes[size === "" ? key : size] ?? this.#sizes[key];
+    if (given !== undefined) return given;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `onnx: ${what} leaves a size open, pass sizes: { ${quote(size === "" ? key : size)}: … }`,
+      { details: { size: size === "" ? key : size } },
+    );
+  }
+
+  #output({ name, type, metadata }: OnnxValueInfo): GraphOutput {
+    const value = this.#values.exact(name);
+    const declared = type?.shape?.map((size, axis) =>
+      typeof size === "number" ? size : (this.#sizes[size] ?? (value.shape[axis] as number)),
+    );
+    if (
+      type !== undefined &&
+      (type.elementType !== value.dtype || !sameShape(declared ?? value.shape, value.shape))
+    ) {
+      refuse(
+        "invalid-field",
+        `output ${quote(name)} is declared ${type.elementType}[${type.shape}] and is ${value.dtype}[${value.shape}]`,
+        { value: name },
+      );
+    }
+    return { name: metadata[NAME_KEY] ?? name, value };
+  }
+
+  #node(node: OnnxNode): void {
+    const origin = originFromMetadata(node.metadata);
+    const isHelper = node.metadata[HELPER_KEY] !== undefined;
+    if (isHelper && origin === undefined && node.opType === "Identity") {
+      this.#values.defineAlias(node.outputs[0] ?? "", node.inputs[0] ?? "");
+      return;
+    }
+    const version = this.#versionOf(node);
+    const read = readerOf(node.domain, node.opType);
+    const isVerbatim = origin !== undefined && !isHelper;
+    this.#builder.origin = this.#originOf(node, origin);
+    const reading: NodeReading = new NodeReading(node, version, this.#values, this.#builder, isVerbatim);
+    if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
+    const folded = origin === undefined ? foldNode(node, version, read, this.#values) : undefined;
+    const before = this.#builder.nodes.length;
+    const results = folded?.map((constant) => ({ constant })) ?? reading.run(read);
+    node.outputs.forEach((name, index) => {
+      if (name !== "") this.#define(name, results[index] as NodeResult, node, isVerbatim);
+    });
+    const emitted = this.#builder.nodes.at(-1);
+    if (isVerbatim && emitted !== undefined && this.#builder.nodes.length > before) {
+      this.#names.set(node.name, emitted.name);
+    }
+  }
+
+  #define(name: string, result: NodeResult, node: OnnxNode, isVerbatim: boolean): void {
+    if ("narrow" in result) this.#values.defineNarrow(name, result.narrow);
+    else if (!("constant" in result)) this.#values.defineValue(name, result);
+    else if (!isVerbatim) this.#values.defineConstant(name, result.constant, false);
+    else {
+      const literal = literalOf(node, result.constant);
+      const attributes = { value: result.constant, ...(literal === undefined ? {} : { literal }) };
+      this.#values.defineValue(name, this.#builder.emitOne("Constant", [], attributes));
+    }
+  }
+
+  #versionOf({ domain, opType }: OnnxNode): number {
+    const version = this.#model.opsets[domain];
+    if (version !== undefined) return version;
+    return refuse(
+      "missing-field",
+      `${opType} is of domain ${quote(domain)}, which opset_import does not have`,
+    );
+  }
+
+  #originOf({ name }: OnnxNode, written: Origin | undefined): Origin {
+    if (written === undefined) return { scope: scopeOf(name), phase: "forward" };
+    const { forward } = written;
+    return forward === undefined ? written : { ...written, forward: this.#names.get(forward) ?? forward };
+  }
+}
+
+/** Exporters name nodes by module path: `/encoder/layer.0/MatMul`. */
+function scopeOf(name: string): string {
+  const path = name.split("/").filter((part) => part !== "");
+  return path.slice(0, -1).join("/");
+}
+
+/** The number before rounding, if the tensor is that number rounded. */
+function literalOf({ metadata }: OnnxNode, tensor: HostTensor): number | undefined {
+  const text = metadata[LITERAL_KEY];
+  if (text === undefined || tensor.shape.length > 0) return undefined;
+  const literal = Number(text);
+  try {
+    const [rounded] = numbersOf(literals([literal], tensor.dtype, []));
+    return Object.is(rounded, numbersOf(tensor)[0]) ? literal : undefined;
+  } catch (error) {
+    if (MpError.is(error, "MP_OUT_OF_RANGE")) return undefined;
+    throw error;
+  }
+}

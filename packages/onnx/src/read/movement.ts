@@ -1,0 +1,190 @@
+import { broadcastShapes, elementCount, type ScatterReduction, type Shape } from "@mp/core";
+import { numbersOf, shortest } from "../numbers.js";
+import type { NodeReader, ReaderTable } from "./node-reader.js";
+import { axisOf } from "./reduce.js";
+
+const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
+
+function scatterReduction(reader: NodeReader): ScatterReduction {
+  const name = reader.string("reduction", "none");
+  return SCATTER_REDUCTIONS.find((known) => known === name) ?? reader.unsupported(`reduces by ${name}`);
+}
+
+/** An operand of integers that must be there. */
+function integers(reader: NodeReader, index: number, what: string): readonly number[] {
+  return reader.integers(index) ?? reader.unsupported(`has no ${what}`);
+}
+
+/** The shape that a Reshape's numbers mean: 0 copies (unless `allowzero`), one -1 is what remains. */
+function resolveShape(reader: NodeReader, from: Shape, wanted: readonly number[]): Shape {
+  const copies = reader.int("allowzero", 0) === 0;
+  const shape = wanted.map((size, axis) => (size === 0 && copies ? (from[axis] ?? -2) : size));
+  const open = shape.indexOf(-1);
+  if (open >= 0) {
+    const known = elementCount(shape.toSpliced(open, 1), "Reshape");
+    shape[open] = known === 0 ? 0 : elementCount(from, "Reshape") / known;
+  }
+  return shape;
+}
+
+/** ONNX clamps and counts from the end; the graph has both done. */
+function clampSlice(size: number, start: number, end: number, step: number): readonly [number, number] {
+  const fromEnd = (at: number): number => (at < 0 ? at + size : at);
+  const clamp = (at: number, low: number, high: number): number => Math.min(Math.max(at, low), high);
+  return step > 0
+    ? [clamp(fromEnd(start), 0, size), clamp(fromEnd(end), 0, size)]
+    : [clamp(fromEnd(start), 0, size - 1), clamp(fromEnd(end), -1, size - 1)];
+}
+
+/** Sizes of a Split that says only how many parts there are: all equal, the last one smaller where it must be. */
+function equalParts(reader: NodeReader, size: number): readonly number[] {
+  const count = reader.int("num_outputs", reader.node.outputs.length);
+  const part = Math.ceil(size / count);
+  return Array.from({ length: count }, (_, index) => Math.max(0, Math.min(part, size - index * part)));
+}
+
+function padsOfAllAxes(reader: NodeReader, rank: number): readonly number[] {
+  const given = integers(reader, 1, "pads");
+  const axes =
+    reader.integers(3)?.map((axis) => axisOf(reader, axis, rank)) ??
+    Array.from({ length: rank }, (_, axis) => axis);
+  if (given.length !== 2 * axes.length)
+    return reader.unsupported(`has ${given.length} pads for ${axes.length} axes`);
+  const pads = new Array<number>(2 * rank).fill(0);
+  axes.forEach((axis, index) => {
+    pads[axis] = given[index] ?? 0;
+    pads[rank + axis] = given[axes.length + index] ?? 0;
+  });
+  return pads;
+}
+
+export const movementReaders: ReaderTable<
+  | "Reshape"
+  | "Transpose"
+  | "Slice"
+  | "Concat"
+  | "Split"
+  | "Gather"
+  | "GatherElements"
+  | "GatherND"
+  | "ScatterElements"
+  | "ScatterND"
+  | "Expand"
+  | "Squeeze"
+  | "Unsqueeze"
+  | "Pad"
+  | "Tile"
+  | "OneHot" // biome-ignore format: one list
+> = {
+  Reshape: (reader) => {
+    const x = reader.operand(0);
+    const shape = resolveShape(reader, x.shape, integers(reader, 1, "shape"));
+    return [reader.emitOne("Reshape", [x], { shape })];
+  },
+  Transpose: (reader) => {
+    const x = reader.operand(0);
+    const perm = reader.ints("perm") ?? x.shape.map((_, axis) => x.shape.length - 1 - axis);
+    return [reader.emitOne("Transpose", [x], { perm })];
+  },
+  Slice: (reader) => {
+    const x = reader.operand(0);
+    const [first, last] = [integers(reader, 1, "starts"), integers(reader, 2, "ends")];
+    const axes = (reader.integers(3) ?? first.map((_, axis) => axis)).map((axis) =>
+      axisOf(reader, axis, x.shape.length),
+    );
+    const steps = reader.integers(4) ?? first.map(() => 1);
+    if (last.length !== first.length || axes.length !== first.length || steps.length !== first.length) {
+      return reader.unsupported("has starts, ends, axes and steps of different lengths");
+    }
+    const ranges = axes.map((axis, index) =>
+      clampSlice(
+        x.shape[axis] as number,
+        first[index] as number,
+        last[index] as number,
+        steps[index] as number,
+      ),
+    );
+    const starts = ranges.map(([start]) => start);
+    const ends = ranges.map(([, end]) => end);
+    return [reader.emitOne("Slice", [x], { starts, ends, axes, steps })];
+  },
+  Concat: (reader) => {
+    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
+    const axis = axisOf(reader, reader.int("axis"), operands[0]?.shape.length ?? 0);
+    return [reader.emitOne("Concat", operands, { axis })];
+  },
+  Split: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    const split = reader.integers(1) ?? equalParts(reader, x.shape[axis] as number);
+    return reader.emit("Split", [x], { axis, split });
+  },
+  Gather: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    return [reader.emitOne("Gather", [x, reader.indices(1)], { axis })];
+  },
+  GatherElements: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    return [reader.emitOne("GatherElements", [x, reader.indices(1)], { axis })];
+  },
+  GatherND: (reader) => {
+    const batchDims = reader.int("batch_dims", 0);
+    return [reader.emitOne("GatherND", [reader.operand(0), reader.indices(1)], { batchDims })];
+  },
+  ScatterElements: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    const operands = [x, reader.indices(1), reader.operand(2)];
+    return [reader.emitOne("ScatterElements", operands, { axis, reduction: scatterReduction(reader) })];
+  },
+  ScatterND: (reader) => {
+    const operands = [reader.operand(0), reader.indices(1), reader.operand(2)];
+    return [reader.emitOne("ScatterND", operands, { reduction: scatterReduction(reader) })];
+  },
+  Expand: (reader) => {
+    const x = reader.operand(0);
+    const shape = broadcastShapes(x.shape, integers(reader, 1, "shape"), "Expand");
+    return [reader.emitOne("Expand", [x], { shape })];
+  },
+  Squeeze: (reader) => {
+    const x = reader.operand(0);
+    const axes =
+      reader.integers(1)?.map((axis) => axisOf(reader, axis, x.shape.length)) ??
+      x.shape.flatMap((size, axis) => (size === 1 ? [axis] : []));
+    return [reader.emitOne("Squeeze", [x], { axes })];
+  },
+  Unsqueeze: (reader) => {
+    const x = reader.operand(0);
+    const given = integers(reader, 1, "axes");
+    const axes = given.map((axis) => axisOf(reader, axis, x.shape.length + given.length));
+    return [reader.emitOne("Unsqueeze", [x], { axes })];
+  },
+  Pad: (reader) => {
+    const x = reader.operand(0);
+    const pads = padsOfAllAxes(reader, x.shape.length);
+    const mode = reader.string("mode", "constant");
+    if (mode !== "constant" && mode !== "reflect" && mode !== "edge")
+      return reader.unsupported(`pads by ${mode}`);
+    const fill = reader.constant(2);
+    const value = fill === undefined ? 0 : shortest(numbersOf(fill)[0] ?? 0, fill.dtype);
+    return [reader.emitOne("Pad", [x], { pads, mode, value })];
+  },
+  Tile: (reader) => [
+    reader.emitOne("Tile", [reader.operand(0)], { repeats: integers(reader, 1, "repeats") }),
+  ],
+  OneHot: (reader) => {
+    const [depth] = integers(reader, 1, "depth");
+    const values = reader.constant(2);
+    if (depth === undefined || values === undefined) return reader.unsupported("has no depth or no values");
+    const { dtype } = values;
+    const [off, on] = numbersOf(values);
+    if (off !== 0 || on !== 1 || (dtype !== "f32" && dtype !== "f16" && dtype !== "i32")) {
+      return reader.unsupported(`makes ${dtype} of ${off} and ${on}, here it is 0 and 1 in f32, f16 or i32`);
+    }
+    const indices = reader.indices(0);
+    const axis = axisOf(reader, reader.int("axis", -1), indices.shape.length + 1);
+    return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
+  },
+};

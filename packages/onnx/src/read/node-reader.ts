@@ -1,0 +1,49 @@
+/** What the reading of one ONNX node may ask for, and what it gives. */
+import type { HostTensor, Op, OpAttributes, Value, ValueType } from "@mp/core";
+import type { OnnxNode } from "../model.js";
+
+/**
+ * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; or a
+ * tensor that is known now.
+ */
+export type NodeResult = Value | { readonly narrow: Value } | { readonly constant: HostTensor };
+
+export interface NodeReader {
+  readonly node: OnnxNode;
+  /** Version of the operator set that the node is of. */
+  readonly version: number;
+  /** Whether the node is one of ours that was written as it was, and so comes back as it was. */
+  readonly isVerbatim: boolean;
+  /** @throws MP_PARSE when it is not given */
+  operand(index: number): Value;
+  optional(index: number): Value | undefined;
+  /** The operand as the i32 that the graph has, where the model has i64; undefined where it has none. */
+  narrow(index: number): Value | undefined;
+  /** The operand as i32, cast where it is i64. */
+  indices(index: number): Value;
+  /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED when its numbers are not known */
+  constant(index: number): HostTensor | undefined;
+  /** `constant` as integers; undefined when it is not given. */
+  integers(index: number): readonly number[] | undefined;
+  /** Of the list in the file, left-out ones among it included. */
+  readonly operandCount: number;
+  isGiven(index: number): boolean;
+  /** The type that the model gives the operand, which does not bring it into the graph. */
+  typeOf(index: number): ValueType;
+  hasAttribute(name: string): boolean;
+  int(name: string, otherwise?: number): number;
+  bigint(name: string): bigint;
+  ints(name: string): readonly number[] | undefined;
+  float(name: string, otherwise?: number): number;
+  string(name: string, otherwise: string): string;
+  tensor(name: string): HostTensor | undefined;
+  emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
+  emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
+  /** Refuses the node: `reason` follows its op, version and name. */
+  unsupported(reason: string): never;
+}
+
+/** @returns the outputs in order; trailing ones that the node does not name may be more than it asks for */
+export type ReadNode = (reader: NodeReader) => readonly NodeResult[];
+
+export type ReaderTable<O extends Op = Op> = { readonly [K in O]: ReadNode };

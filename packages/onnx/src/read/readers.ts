@@ -1,0 +1,28 @@
+import type { Op } from "@mp/core";
+import { OWN_DOMAIN } from "../write/source.js";
+import { elementwiseReaders } from "./elementwise.js";
+import { foreignReaders } from "./foreign.js";
+import { movementReaders } from "./movement.js";
+import type { ReaderTable, ReadNode } from "./node-reader.js";
+import { normalizationReaders } from "./normalization.js";
+import { reduceReaders } from "./reduce.js";
+import { sourceReaders } from "./source.js";
+
+const ownReaders: ReaderTable = {
+  ...elementwiseReaders,
+  ...reduceReaders,
+  ...normalizationReaders,
+  ...movementReaders,
+  ...sourceReaders,
+};
+
+/** Ops of the vocabulary that ONNX does not have. */
+const OWN_OPS: ReadonlySet<string> = new Set<Op>(["RandomBits", "Barrier"]);
+
+const standard = new Map<string, ReadNode>([...Object.entries(ownReaders), ...foreignReaders]);
+
+/** How to read an op of that domain; undefined for what the vocabulary cannot say. */
+export function readerOf(domain: string, opType: string): ReadNode | undefined {
+  const isOwn = OWN_OPS.has(opType);
+  return (domain === "" && !isOwn) || (domain === OWN_DOMAIN && isOwn) ? standard.get(opType) : undefined;
+}

@@ -1,0 +1,195 @@
+import {
+  type GraphBuilder,
+  type HostTensor,
+  MpError,
+  type Op,
+  type OpAttributes,
+  type Value,
+  type ValueType,
+} from "@mp/core";
+import type { OnnxAttribute, OnnxNode } from "../model.js";
+import { numbersOf, shortest } from "../numbers.js";
+import { quote, refuse } from "../problem.js";
+import type { NodeReader, NodeResult, ReadNode } from "./node-reader.js";
+import type { ValueTable } from "./value-table.js";
+
+type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
+
+/**
+ * Reads one node, and refuses it when it says more than its reader asked for: an attribute or an operand that
+ * nobody looked at would otherwise be lost silently.
+ */
+export class NodeReading implements NodeReader {
+  readonly node: OnnxNode;
+  readonly version: number;
+  readonly isVerbatim: boolean;
+  readonly #values: ValueTable;
+  readonly #builder: GraphBuilder;
+  readonly #attributesRead = new Set<string>();
+  readonly #operandsRead = new Set<number>();
+
+  constructor(
+    node: OnnxNode,
+    version: number,
+    values: ValueTable,
+    builder: GraphBuilder,
+    isVerbatim: boolean,
+  ) {
+    this.node = node;
+    this.version = version;
+    this.isVerbatim = isVerbatim;
+    this.#values = values;
+    this.#builder = builder;
+  }
+
+  /** @throws MP_PARSE, MP_UNSUPPORTED naming op, version and node */
+  run(read: ReadNode): readonly NodeResult[] {
+    const results = this.#explained(() => read(this));
+    for (const name of Object.keys(this.node.attributes)) {
+      if (!this.#attributesRead.has(name)) this.unsupported(`has the attribute ${quote(name)}`);
+    }
+    this.node.inputs.forEach((name, index) => {
+      if (name !== "" && !this.#operandsRead.has(index))
+        this.unsupported(`has operand ${index}, ${quote(name)}`);
+    });
+    this.node.outputs.forEach((name, index) => {
+      if (name !== "" && results[index] === undefined)
+        this.unsupported(`has output ${index}, ${quote(name)}`);
+    });
+    return results;
+  }
+
+  get operandCount(): number {
+    return this.node.inputs.length;
+  }
+
+  isGiven(index: number): boolean {
+    return (this.node.inputs[index] ?? "") !== "";
+  }
+
+  operand(index: number): Value {
+    return this.#values.exact(this.#nameOf(index));
+  }
+
+  optional(index: number): Value | undefined {
+    return this.isGiven(index) ? this.operand(index) : undefined;
+  }
+
+  narrow(index: number): Value | undefined {
+    return this.#values.narrowOf(this.#nameOf(index));
+  }
+
+  indices(index: number): Value {
+    return this.#values.indices(this.#nameOf(index));
+  }
+
+  typeOf(index: number): ValueType {
+    return this.#values.typeOf(this.#nameOf(index));
+  }
+
+  constant(index: number): HostTensor | undefined {
+    if (!this.isGiven(index)) return undefined;
+    const name = this.#nameOf(index);
+    return (
+      this.#values.constantOf(name) ??
+      this.unsupported(`computes operand ${index}, ${quote(name)}, here it has to be known beforehand`)
+    );
+  }
+
+  integers(index: number): readonly number[] | undefined {
+    const tensor = this.constant(index);
+    return tensor === undefined ? undefined : numbersOf(tensor);
+  }
+
+  hasAttribute(name: string): boolean {
+    return this.node.attributes[name] !== undefined;
+  }
+
+  int(name: string, otherwise?: number): number {
+    const value = this.#attribute(name, "int");
+    return value === undefined ? this.#default(name, otherwise) : Number(value);
+  }
+
+  bigint(name: string): bigint {
+    return this.#attribute(name, "int") ?? this.#default<bigint>(name, undefined);
+  }
+
+  ints(name: string): readonly number[] | undefined {
+    return this.#attribute(name, "ints")?.map(Number);
+  }
+
+  float(name: string, otherwise?: number): number {
+    const value = this.#attribute(name, "float");
+    return value === undefined ? this.#default(name, otherwise) : shortest(value, "f32");
+  }
+
+  string(name: string, otherwise: string): string {
+    return this.#attribute(name, "string") ?? otherwise;
+  }
+
+  tensor(name: string): HostTensor | undefined {
+    return this.#attribute(name, "tensor");
+  }
+
+  emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[] {
+    return this.#builder.emit(op, inputs, attributes);
+  }
+
+  emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value {
+    return this.#builder.emitOne(op, inputs, attributes);
+  }
+
+  unsupported(reason: string): never {
+    throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()} ${reason}`, { details: this.#details() });
+  }
+
+  #nameOf(index: number): string {
+    this.#operandsRead.add(index);
+    const name = this.node.inputs[index] ?? "";
+    if (name === "") refuse("missing-field", `${this.#subject()} lacks operand ${index}`, this.#details());
+    return name;
+  }
+
+  #attribute<K extends keyof AttributeValues>(name: string, kind: K): AttributeValues[K] | undefined {
+    this.#attributesRead.add(name);
+    const attribute = this.node.attributes[name];
+    if (attribute === undefined) return undefined;
+    if (attribute.kind !== kind) {
+      refuse(
+        "invalid-field",
+        `${this.#subject()} has ${name} as ${attribute.kind}, not ${kind}`,
+        this.#details(),
+      );
+    }
+    return attribute.value as AttributeValues[K];
+  }
+
+  #default<T>(name: string, otherwise: T | undefined): T {
+    return otherwise ?? refuse("missing-field", `${this.#subject()} lacks ${name}`, this.#details());
+  }
+
+  /** What type inference does not take is sound ONNX, perhaps, but not in the vocabulary. */
+  #explained<T>(body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      if (!MpError.is(error) || MpError.is(error, "MP_UNSUPPORTED") || MpError.is(error, "MP_PARSE"))
+        throw error;
+      throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()}: ${error.message}`, {
+        details: this.#details(),
+        cause: error,
+      });
+    }
+  }
+
+  #subject(): string {
+    const { opType, name, domain, outputs } = this.node;
+    const label = name === "" ? `the node that makes ${quote(outputs[0] ?? "")}` : `node ${quote(name)}`;
+    return `${domain === "" ? "" : `${domain}.`}${opType} of opset ${this.version}, ${label},`;
+  }
+
+  #details(): Readonly<Record<string, unknown>> {
+    const { opType, domain, name } = this.node;
+    return { op: opType, domain, version: this.version, node: name };
+  }
+}

@@ -1,0 +1,77 @@
+import { normalizeAxis, type OpAttributes } from "@mp/core";
+import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+
+type ReduceOp =
+  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
+  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
+
+/** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
+function reduce(op: ReduceOp): ReadNode {
+  return (reader) => {
+    const x = reader.operand(0);
+    const given = reader.ints("axes") ?? reader.integers(1) ?? [];
+    const keepdims = reader.int("keepdims", 1) !== 0;
+    if (reader.int("noop_with_empty_axes", 0) !== 0 && given.length === 0) {
+      return [reader.emitOne("Identity", [x], {})];
+    }
+    const axes =
+      given.length === 0
+        ? x.shape.map((_, axis) => axis)
+        : given.map((axis) => axisOf(reader, axis, x.shape.length));
+    const attributes: OpAttributes[ReduceOp] = { axes: [...new Set(axes)].sort((a, b) => a - b), keepdims };
+    return [reader.emitOne(op, [x], attributes)];
+  };
+}
+
+/** @throws MP_INVALID_ARGUMENT outside -rank … rank - 1 */
+export function axisOf(reader: NodeReader, axis: number, rank: number): number {
+  return normalizeAxis(axis, rank, reader.node.opType);
+}
+
+function argReduce(op: "ArgMax" | "ArgMin"): ReadNode {
+  return (reader) => {
+    if (reader.int("select_last_index", 0) !== 0) return reader.unsupported("takes the last of equals");
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    return [{ narrow: reader.emitOne(op, [x], { axis, keepdims: reader.int("keepdims", 1) !== 0 }) }];
+  };
+}
+
+export const reduceReaders: ReaderTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+  ReduceSum: reduce("ReduceSum"),
+  ReduceMean: reduce("ReduceMean"),
+  ReduceMax: reduce("ReduceMax"),
+  ReduceMin: reduce("ReduceMin"),
+  ReduceProd: reduce("ReduceProd"),
+  ReduceL1: reduce("ReduceL1"),
+  ReduceL2: reduce("ReduceL2"),
+  ReduceLogSum: reduce("ReduceLogSum"),
+  ReduceLogSumExp: reduce("ReduceLogSumExp"),
+  ReduceSumSquare: reduce("ReduceSumSquare"),
+  ArgMax: argReduce("ArgMax"),
+  ArgMin: argReduce("ArgMin"),
+  TopK: (reader) => {
+    const x = reader.operand(0);
+    const [k] = reader.integers(1) ?? [];
+    if (k === undefined) return reader.unsupported("has no k");
+    // Unsorted leaves the order open, so sorted will do.
+    reader.int("sorted", 1);
+    const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
+    const largest = reader.int("largest", 1) !== 0;
+    const [values, indices] = reader.emit("TopK", [x], { axis, k, largest });
+    if (values === undefined || indices === undefined) throw new Error("internal: TopK has two outputs");
+    return [values, { narrow: indices }];
+  },
+  CumSum: (reader) => {
+    const x = reader.operand(0);
+    const [axis] = reader.integers(1) ?? [];
+    if (axis === undefined) return reader.unsupported("has no axis");
+    return [
+      reader.emitOne("CumSum", [x], {
+        axis: axisOf(reader, axis, x.shape.length),
+        exclusive: reader.int("exclusive", 0) !== 0,
+        reverse: reader.int("reverse", 0) !== 0,
+      }),
+    ];
+  },
+};

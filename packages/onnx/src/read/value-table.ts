@@ -1,0 +1,118 @@
+// What the names of a model stand for while it is read. An initialiser or a constant is only brought into the graph
+// when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
+import { type GraphBuilder, type HostTensor, MpError, type Value, type ValueType } from "@mp/core";
+import { literals } from "../literals.js";
+import { numbersOf } from "../numbers.js";
+import { quote, refuse } from "../problem.js";
+
+interface Entry {
+  /** In the dtype that the model says. */
+  exact?: Value;
+  /** As i32, of what the model has as i64. */
+  narrow?: Value;
+  readonly constant?: HostTensor;
+  readonly isParameter: boolean;
+}
+
+export class ValueTable {
+  readonly #builder: GraphBuilder;
+  readonly #entries = new Map<string, Entry>();
+  readonly #parameters = new Map<string, HostTensor>();
+
+  constructor(builder: GraphBuilder) {
+    this.#builder = builder;
+  }
+
+  /** Parameters that a node has read, in that order. */
+  get parameters(): ReadonlyMap<string, HostTensor> {
+    return this.#parameters;
+  }
+
+  /** @throws MP_PARSE for a name that is taken */
+  #define(name: string, entry: Entry): void {
+    if (this.#entries.has(name))
+      refuse("duplicate-name", `value ${quote(name)} is made twice`, { value: name });
+    this.#entries.set(name, entry);
+  }
+
+  defineValue(name: string, exact: Value): void {
+    this.#define(name, { exact, isParameter: false });
+  }
+
+  defineNarrow(name: string, narrow: Value): void {
+    this.#define(name, { narrow, isParameter: false });
+  }
+
+  /** A parameter becomes an input of the graph when it is read; any other constant a Constant. */
+  defineConstant(name: string, constant: HostTensor, isParameter: boolean): void {
+    this.#define(name, { constant, isParameter });
+  }
+
+  /** Both names mean the same. */
+  defineAlias(name: string, of: string): void {
+    this.#define(name, this.#entry(of));
+  }
+
+  #entry(name: string): Entry {
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) return entry;
+    return refuse("undefined-value", `value ${quote(name)} is read before it is made`, { value: name });
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  typeOf(name: string): ValueType {
+    const { exact, narrow, constant } = this.#entry(name);
+    const { dtype, shape } = exact ?? constant ?? { ...(narrow as Value), dtype: "i64" };
+    return { dtype, shape };
+  }
+
+  constantOf(name: string): HostTensor | undefined {
+    return this.#entry(name).constant;
+  }
+
+  isParameter(name: string): boolean {
+    return this.#entry(name).isParameter;
+  }
+
+  /** Whether the graph has it as i32 while the model has i64. */
+  narrowOf(name: string): Value | undefined {
+    return this.#entry(name).narrow;
+  }
+
+  /** The value in the model's own dtype. */
+  exact(name: string): Value {
+    const entry = this.#entry(name);
+    entry.exact ??= this.#bringIn(name, entry);
+    return entry.exact;
+  }
+
+  #bringIn(name: string, { constant, narrow, isParameter }: Entry): Value {
+    if (constant === undefined) return this.#builder.emitOne("Cast", [narrow as Value], { to: "i64" });
+    if (!isParameter) return this.#builder.constant(constant);
+    this.#parameters.set(name, constant);
+    return this.#builder.input(name, constant, "parameter");
+  }
+
+  /** The value as i32, which indices are. @throws MP_UNSUPPORTED for a constant beyond i32 */
+  indices(name: string): Value {
+    const entry = this.#entry(name);
+    const { dtype } = this.typeOf(name);
+    if (dtype !== "i64") return this.exact(name);
+    entry.narrow ??=
+      entry.constant === undefined
+        ? this.#builder.emitOne("Cast", [this.exact(name)], { to: "i32" })
+        : this.#builder.constant(narrowed(name, entry.constant));
+    return entry.narrow;
+  }
+}
+
+function narrowed(name: string, { shape, ...tensor }: HostTensor): HostTensor {
+  try {
+    return literals(numbersOf({ shape, ...tensor } as HostTensor), "i32", shape);
+  } catch (cause) {
+    throw new MpError("MP_UNSUPPORTED", `onnx: indices ${quote(name)} exceed i32`, { cause });
+  }
+}
