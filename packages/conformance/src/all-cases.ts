@@ -1,9 +1,18 @@
+import { accumulationCases } from "./cases/accumulation.js";
 import { castCases } from "./cases/cast.js";
+import { finiteCheckCases } from "./cases/finite-check.js";
+import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
 /** The whole suite. Its size and its ids are part of this package's version. */
-export const allCases: readonly ConformanceCase[] = [...castCases, ...opCases];
+export const allCases: readonly ConformanceCase[] = [
+  ...castCases,
+  ...opCases,
+  ...nanCases,
+  ...finiteCheckCases,
+  ...accumulationCases,
+];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
 

@@ -1,0 +1,112 @@
+/** NaN at every position of everything that folds many elements into one: some engines' maxima lose it. */
+import {
+  type ComputeDType,
+  GraphBuilder,
+  type HostTensor,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  opDTypes,
+  type Value,
+} from "@mp/core";
+import { allowanceOf } from "../compare/allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { graphCase } from "../graph-case.js";
+import { generated } from "../samples/host-data.js";
+
+/** Beyond four vectors of 16, with a rest. */
+const LENGTH = 67;
+
+/** Row k is spoilt at place k, the last row nowhere. Columns of the transposed matrix likewise. */
+function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
+  const [rows, columns] = transposed ? [LENGTH, LENGTH + 1] : [LENGTH + 1, LENGTH];
+  return generated(dtype, [rows, columns], (at) => {
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    return row === column ? Number.NaN : 0.5 + ((row + 3 * column) % 8) / 8;
+  });
+}
+
+type Fold<K extends Op> = (axis: number) => OpAttributes[K];
+
+/** Along the last axis, along the first, and as a vector of its own for each position. */
+function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): ConformanceCase {
+  return graphCase(`reduce/${op}-${dtype}/nan-at-every-position`, () => {
+    const builder = new GraphBuilder();
+    const inputs: Record<string, HostTensor> = {};
+    const outputs: Record<string, Value> = {};
+    const apply = (name: string, tensor: HostTensor, axis: number): void => {
+      const x = builder.input(name, { dtype, shape: tensor.shape }, "batch");
+      inputs[name] = tensor;
+      builder.emit(op, [x], fold(axis)).forEach((value, index) => {
+        outputs[`${name} result${index}`] = value;
+      });
+    };
+    apply("rows", diagonal(dtype, false), 1);
+    apply("columns", diagonal(dtype, true), 0);
+    for (let position = 0; position <= LENGTH; position += position < 4 || position > 60 ? 1 : 7) {
+      const spoilt = (at: number): number => (at === position ? Number.NaN : 1 + (at % 4) / 4);
+      apply(`vector spoilt at ${position}`, generated(dtype, [LENGTH], spoilt), 0);
+    }
+    const graph = builder.finish(outputs);
+    const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
+    return {
+      graph,
+      inputs,
+      allowance: (manifest, output) => allowanceOf(manifest, op, dtypes.get(output) ?? dtype),
+      describe: (output) => `${op} of ${output}`,
+    };
+  });
+}
+
+const reduce = (axis: number) => ({ axes: [axis], keepdims: false });
+const search = (axis: number) => ({ axis, keepdims: false });
+
+const folds: { readonly [K in Op]?: Fold<K> } = {
+  ReduceSum: reduce,
+  ReduceMean: reduce,
+  ReduceMax: reduce,
+  ReduceMin: reduce,
+  ReduceProd: reduce,
+  ReduceL1: reduce,
+  ReduceL2: reduce,
+  ReduceLogSum: reduce,
+  ReduceLogSumExp: reduce,
+  ReduceSumSquare: reduce,
+  // NaN counts as larger than every number in the one, and as what is sought in the other.
+  ArgMax: search,
+  ArgMin: search,
+  TopK: (axis) => ({ axis, k: 3, largest: true }),
+  CumSum: (axis) => ({ axis, exclusive: false, reverse: false }),
+  Softmax: (axis) => ({ axis }),
+  LogSoftmax: (axis) => ({ axis }),
+};
+
+function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
+  const fold = folds[op];
+  if (fold === undefined) return [];
+  return opDTypes[op].filter(isComputeFloat).map((dtype) => foldCase(op, dtype, fold));
+}
+
+/** A term that is not a number spoils its sum wherever it stands in it. */
+const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).map((dtype) =>
+  graphCase(`reduce/MatMul-${dtype}/nan-at-every-position`, () => {
+    const builder = new GraphBuilder();
+    const [rows, columns] = [diagonal(dtype, false), diagonal(dtype, true)];
+    const ones = generated(dtype, [LENGTH, 3], () => 1);
+    const inputs = { rows, columns, ones, left: generated(dtype, [2, LENGTH], () => 1) };
+    const value = (name: keyof typeof inputs): Value =>
+      builder.input(name, { dtype, shape: inputs[name].shape }, "batch");
+    const y = builder.emitOne("MatMul", [value("rows"), value("ones")], {});
+    const z = builder.emitOne("MatMul", [value("left"), value("columns")], {});
+    return {
+      graph: builder.finish({ y, z }),
+      inputs,
+      allowance: (manifest) => allowanceOf(manifest, "MatMul", dtype),
+    };
+  }),
+);
+
+export const nanCases: readonly ConformanceCase[] = [
+  ...(Object.keys(folds) as Op[]).flatMap((op) => foldCases(op)),
+  ...products,
+];

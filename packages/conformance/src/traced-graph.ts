@@ -1,0 +1,14 @@
+import { type Graph, prepareGraph, type Tensor, type TensorTree, traceInto, type ValueType } from "@mp/core";
+
+/** The graph of a traced function over named inputs, cleaned up as core does before a backend sees it. */
+export function tracedGraph(
+  types: Readonly<Record<string, ValueType>>,
+  body: (inputs: Readonly<Record<string, Tensor>>) => TensorTree,
+): Graph {
+  const names = Object.keys(types);
+  const inputs = names.map((name) => ({ name, role: "batch" as const, type: types[name] as ValueType }));
+  const { graph } = traceInto(inputs, (tensors) =>
+    body(Object.fromEntries(names.map((name, index) => [name, tensors[index] as Tensor]))),
+  );
+  return prepareGraph(graph);
+}
