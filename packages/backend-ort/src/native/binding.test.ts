@@ -157,6 +157,27 @@ describe("NativeBinding", () => {
     expect([...sum.read().data]).toEqual([11, 22]);
   });
 
+  it("says that memory ran out in a run, whichever arena it ran out of", async () => {
+    const scalar: ValueType = { dtype: "f32", shape: [] };
+    const model = modelBytes({
+      nodes: [
+        { op: "Expand", inputs: ["x", "shape"], outputs: ["huge"] },
+        { op: "ReduceSum", inputs: ["huge"], outputs: ["y"], attributes: { keepdims: 0 } },
+      ],
+      inputs: { x: scalar },
+      outputs: { y: scalar },
+      initializers: { shape: tensor(BigInt64Array.of(1_000_000n, 100_000_000n)) },
+    });
+    for (const arena of ["shared", "own", "none"] as const) {
+      const binding = runtime.bind(await runtime.createSession(model, { arena }));
+      binding.bindInput("x", runtime.upload(zeros([])));
+      binding.bindOutput("y", runtime.allocate(scalar));
+      const outOfMemory = expect.objectContaining({ code: "MP_OUT_OF_MEMORY" });
+      expect(() => binding.runSync()).toThrow(outOfMemory);
+      await expect(binding.runAsync()).rejects.toThrow(outOfMemory);
+    }
+  });
+
   it("does not run with a released tensor, whichever side it is on", async () => {
     const { binding, x } = await bound();
     x.release();
