@@ -55,7 +55,7 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** A little memory buys a session without anchors, each of which costs a microsecond or two a step. */
+/** A little memory buys a session without anchors, each of which costs a quarter of a microsecond a step. */
 const PEAK_ALLOWANCE = 1.02;
 
 /** Whether the order that ORT makes of the plain backwards list needs no more memory than the schedule. */
@@ -70,6 +70,12 @@ function ownOrderWillDo(graph: Graph): boolean {
   return peak({ ...graph, nodes }) <= peak(graph) * PEAK_ALLOWANCE;
 }
 
+/** An anchor's result is empty: a run allocates nothing for it. */
+const NO_DIMENSIONS: OnnxNode["attributes"] = {
+  start: { kind: "int", value: 0n },
+  end: { kind: "int", value: 0n },
+};
+
 /** ORT takes its order from the list backwards; where that is not enough, anchor nodes make it start anew. */
 function listed(model: OnnxModel, plainly: boolean): OnnxModel {
   const { nodes } = model.graph;
@@ -78,7 +84,7 @@ function listed(model: OnnxModel, plainly: boolean): OnnxModel {
     : listForSchedule(nodes).map((entry, index): OnnxNode => {
         if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
         const name = `anchor/${index}`;
-        return onnxNode("Shape", [entry.value], [name], { name });
+        return onnxNode("Shape", [entry.value], [name], { name, attributes: NO_DIMENSIONS });
       });
   return { ...model, graph: { ...model.graph, nodes: list } };
 }
