@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { tensor, type ValueType } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
@@ -56,10 +55,8 @@ describe("the environment", () => {
   });
 
   it("works beside onnxruntime-node's own API, which makes an environment without our threads", async () => {
-    const ort = createRequire(import.meta.url)("onnxruntime-node") as {
-      InferenceSession: { create(model: Uint8Array): Promise<{ release(): Promise<void> }> };
-    };
-    const session = await ort.InferenceSession.create(NEGATE);
+    const { InferenceSession } = await import("onnxruntime-node");
+    const session = await InferenceSession.create(NEGATE);
     const environment = acquireEnvironment(loadLibrary());
     expect(environment.hasThreads).toBe(false);
     environment.release();
