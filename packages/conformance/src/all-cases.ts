@@ -1,12 +1,22 @@
 import { accumulationCases } from "./cases/accumulation.js";
 import { castCases } from "./cases/cast.js";
+import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
+import { lifecycleCases } from "./cases/lifecycle.js";
+import { manifestCases } from "./cases/manifest.js";
 import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
+import { stateCases } from "./cases/state.js";
+import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
 /** The whole suite. Its size and its ids are part of this package's version. */
 export const allCases: readonly ConformanceCase[] = [
+  ...manifestCases,
+  ...factoryCases,
+  ...transferCases,
+  ...lifecycleCases,
+  ...stateCases,
   ...castCases,
   ...opCases,
   ...nanCases,

@@ -33,7 +33,8 @@ export class HandleTable<T> {
    * What is behind a handle; undefined for what is none of this backend's, such as host data.
    * @throws MP_DISPOSED; MP_INVALID_ARGUMENT for another backend's handle
    */
-  find(value: object): KernelTensor<T> | undefined {
+  find(value: unknown): KernelTensor<T> | undefined {
+    if (typeof value !== "object" || value === null) return undefined;
     const known = this.#live.get(value);
     if (known !== undefined) return known;
     if (this.#freed.has(value)) throw this.#engine.disposed("the handle");

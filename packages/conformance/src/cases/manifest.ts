@@ -1,0 +1,252 @@
+/** The declaration itself: whole, honest where it can be checked without knowing the engine, within the ceilings. */
+import {
+  type Backend,
+  type BackendManifest,
+  type ComputeDType,
+  DTYPES,
+  type DType,
+  type Graph,
+  type Op,
+  opDTypes,
+  unsupportedReason,
+} from "@mp/core";
+import { type ConformanceCase, universalCase } from "../conformance-case.js";
+import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
+import { generated } from "../samples/host-data.js";
+import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
+import { ceilingOf } from "../tolerance/ceiling-table.js";
+import { scriptedCase, withExecutable } from "./scripted-case.js";
+
+const OPS = Object.keys(opDTypes) as readonly Op[];
+const HALVES_AND_F32: readonly ComputeDType[] = ["f32", "f16", "bf16"];
+
+function aboutManifest(behaviour: string, check: (manifest: BackendManifest) => void): ConformanceCase {
+  return universalCase(`manifest/${behaviour}`, ({ manifest }) => check(manifest));
+}
+
+function oneOf(what: string, value: unknown, allowed: readonly unknown[]): void {
+  expectThat(
+    allowed.includes(value),
+    `${what} is ${show(value)}, want one of ${allowed.map(show).join(", ")}`,
+  );
+}
+
+const supports = (manifest: BackendManifest, dtype: DType): boolean =>
+  unsupportedReason(manifest.dtypes[dtype]) === undefined;
+
+const declared: readonly ConformanceCase[] = [
+  aboutManifest("declaration/is-plain-data", (manifest) => {
+    expectEqual(JSON.parse(JSON.stringify(manifest)), manifest, "the manifest after a turn through JSON");
+  }),
+  universalCase("manifest/declaration/has-one-version", ({ specVersion, manifest, name }) => {
+    expectEqual(specVersion, "v1", "backend.specVersion");
+    expectEqual(manifest.specVersion, "v1", "manifest.specVersion");
+    expectThat(typeof name === "string" && name !== "", "the backend has no name");
+    const { engine, device } = manifest;
+    expectThat(engine.name !== "" && engine.version !== "", "the manifest does not say which engine it speaks of");
+    oneOf("manifest.device", device, ["cpu", "cuda", "other"]);
+  }),
+  aboutManifest("declaration/answers-for-every-dtype-and-op", (manifest) => {
+    expectEqual(Object.keys(manifest.dtypes).sort(), [...DTYPES].sort(), "the manifest's dtypes");
+    expectEqual(Object.keys(manifest.ops).sort(), [...OPS].sort(), "the manifest's ops");
+    for (const key of ["accumulate", "rounding", "subnormals", "overflow"] as const) {
+      expectEqual(Object.keys(manifest[key]).sort(), [...HALVES_AND_F32].sort(), `the dtypes of manifest.${key}`);
+    }
+  }),
+  aboutManifest("declaration/gives-reasons", (manifest) => {
+    const entries = [
+      ...Object.entries(manifest.dtypes),
+      ...Object.entries(manifest.ops),
+      ...(["determinism", "profile", "memory"] as const).map((key) => [key, manifest[key]] as const),
+    ];
+    for (const [name, support] of entries) {
+      const reason = unsupportedReason(support);
+      expectThat(reason === undefined || reason.trim().length > 3, `${name} is unsupported for no reason: "${reason}"`);
+    }
+  }),
+  aboutManifest("declaration/uses-the-words-there-are", (manifest) => {
+    for (const dtype of HALVES_AND_F32) {
+      oneOf(`accumulate.${dtype}`, manifest.accumulate[dtype], HALVES_AND_F32);
+      oneOf(`rounding.${dtype}`, manifest.rounding[dtype], ["nearest-even", "toward-zero", "unspecified"]);
+      oneOf(`subnormals.${dtype}`, manifest.subnormals[dtype], ["preserve", "flush"]);
+      oneOf(`overflow.${dtype}`, manifest.overflow[dtype], ["infinity", "saturate"]);
+    }
+    oneOf("eventLoop", manifest.eventLoop, ["free", "blocked-during-step"]);
+    expectEqual(manifest.accumulate.f32, "f32", "what f32 accumulates in");
+  }),
+  aboutManifest("dtypes/are-stored-in-dtypes", (manifest) => {
+    for (const dtype of DTYPES) {
+      const support = manifest.dtypes[dtype];
+      if (!("storage" in support)) continue;
+      oneOf(`the storage of ${dtype}`, support.storage, DTYPES);
+      oneOf(`the compute of ${dtype}`, support.compute, ["native", "emulated"]);
+      // What is stored as something else is computed as something else.
+      const honest = support.compute === "emulated" || support.storage === dtype;
+      expectThat(honest, `${dtype} is called native but stored as ${support.storage}`);
+    }
+    expectThat(supports(manifest, "f32"), "f32 is unsupported, and nothing can be trained without it");
+  }),
+  aboutManifest("ops/list-dtypes-that-exist", (manifest) => {
+    for (const op of OPS) {
+      const support = manifest.ops[op];
+      if (unsupportedReason(support) !== undefined) continue;
+      const dtypes = support as readonly DType[];
+      expectThat(Array.isArray(dtypes) && dtypes.length > 0, `${op} is supported in no dtype, which needs a reason`);
+      for (const dtype of dtypes) {
+        expectThat(opDTypes[op].includes(dtype), `${op} does not exist in ${dtype}`);
+        expectThat(supports(manifest, dtype), `${op} is supported in ${dtype}, which is unsupported`);
+      }
+    }
+  }),
+  aboutManifest("tolerance/stays-under-the-ceilings", (manifest) => {
+    for (const op of OPS) {
+      const { f32: a, f16: b, bf16: c } = manifest.tolerance[op] ?? manifest.tolerance.default;
+      for (const [dtype, ulp] of [["f32", a], ["f16", b], ["bf16", c]] as const) {
+        expectThat(Number.isFinite(ulp) && ulp >= 0, `the tolerance of ${op} in ${dtype} is ${ulp}`);
+        // The default may be wider than an exact op needs; what is said of an op by name may not.
+        const named = manifest.tolerance[op] !== undefined;
+        const ceiling = named ? ceilingOf(op)[dtype] : widest[dtype];
+        expectThat(ulp <= ceiling, `${op} in ${dtype} is given ${ulp} ulp, the ceiling is ${ceiling}`);
+      }
+    }
+    const stray = Object.keys(manifest.tolerance).find((key) => key !== "default" && !(key in opDTypes));
+    expectThat(stray === undefined, `there is a tolerance for ${stray}, which is no op`);
+  }),
+  universalCase("manifest/declaration/stays-what-it-is", async (backend, { create }) => {
+    const before = JSON.stringify(backend.manifest);
+    const another = await create();
+    expectEqual(JSON.stringify(another.manifest), before, "the manifest of a second backend");
+    expectEqual(JSON.stringify(backend.manifest), before, "the manifest a moment later");
+  }),
+]; // biome-ignore format: pairs in line
+
+/** For ops that a manifest does not name: one default serves all, and each op is still held to its own ceiling. */
+const widest: Readonly<Record<ComputeDType, number>> = Object.fromEntries(
+  HALVES_AND_F32.map((dtype) => [dtype, Math.max(...OPS.map((op) => ceilingOf(op)[dtype]))]),
+) as Record<ComputeDType, number>;
+
+const unsupportedTransfers: readonly ConformanceCase[] = DTYPES.map((dtype) =>
+  universalCase(`manifest/${dtype}/is-refused-when-unsupported`, async (backend) => {
+    if (supports(backend.manifest, dtype)) return;
+    const data = generated(dtype, [2], (index) => index);
+    await expectCode("MP_UNSUPPORTED", `upload of ${dtype}`, () => backend.upload(data));
+    await expectCode("MP_UNSUPPORTED", `createState with ${dtype}`, () => backend.createState({ a: data }));
+  }),
+);
+
+/** y = x + x in that dtype. */
+const doublingIn = (dtype: ComputeDType): Graph =>
+  graphOf({
+    inputs: { x: typed(dtype, 3) },
+    outputs: (builder, inputs) => ({ y: builder.emitOne("Add", [at(inputs, "x"), at(inputs, "x")], {}) }),
+  });
+
+const warnings: readonly ConformanceCase[] = HALVES_AND_F32.map((dtype) => {
+  const graph = doublingIn(dtype);
+  return scriptedCase(`manifest/${dtype}/emulation-is-a-warning`, graph, async (backend) => {
+    const support = backend.manifest.dtypes[dtype];
+    await withExecutable(backend, graph, async ({ warnings: given }) => {
+      const emulated = given.filter(({ type, message }) => type === "emulated" && message.includes(dtype));
+      const says = "compute" in support ? support.compute : "native";
+      if (says === "emulated") {
+        expectThat(emulated.length > 0, `${dtype} is emulated, and no warning of type "emulated" names it`);
+      } else {
+        expectEqual(emulated, [], `warnings that ${dtype}, called native, is emulated`);
+      }
+      expectEqual(
+        new Set(given.map(({ message }) => message)).size,
+        given.length,
+        "the count of different warnings",
+      );
+    });
+  });
+});
+
+const optionalVerbs: readonly ConformanceCase[] = [
+  scriptedCase("manifest/profile/is-there-as-declared", doubling, async (backend) => {
+    await withExecutable(backend, doubling, async (executable) => {
+      const reason = unsupportedReason(backend.manifest.profile);
+      expectEqual(
+        executable.profile !== undefined,
+        reason === undefined,
+        "whether executable.profile is there",
+      );
+      const rows = await executable.profile?.({ x: f32(1, 2, 3) });
+      if (rows === undefined) return;
+      expectThat(
+        rows.some(({ op }) => op === "Add"),
+        `the profile of an Add has no row of it: ${show(rows)}`,
+      );
+      for (const { microseconds, calls } of rows) {
+        expectThat(microseconds >= 0 && calls >= 1, `a profile row has ${calls} calls in ${microseconds} µs`);
+      }
+    });
+  }),
+  scriptedCase("manifest/memory/is-there-as-declared", doubling, async (backend) => {
+    await withExecutable(backend, doubling, async (executable) => {
+      const reason = unsupportedReason(backend.manifest.memory);
+      expectEqual(
+        executable.memory !== undefined,
+        reason === undefined,
+        "whether executable.memory is there",
+      );
+      await executable.run({ x: f32(1, 2, 3) });
+      const report = executable.memory?.();
+      if (report !== undefined) expectThat(report.peakBytes > 0, `a peak of ${report.peakBytes} bytes`);
+    });
+  }),
+];
+
+/** A chain of products that takes an engine about 2·depth·size³ operations. */
+function work(depth: number, size: number): Graph {
+  return graphOf({
+    inputs: { x: typed("f32", size, size) },
+    outputs: (builder, inputs) => {
+      let y = at(inputs, "x");
+      for (let step = 0; step < depth; step++) y = builder.emitOne("MatMul", [y, at(inputs, "x")], {});
+      return { y };
+    },
+  });
+}
+
+const SIZE = 128;
+const LONG_ENOUGH_MS = 60;
+
+/** Timers must go on during a step that takes many of their turns. */
+async function expectFree(backend: Backend): Promise<void> {
+  const x = generated("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
+  for (let depth = 8; ; depth *= 2) {
+    const graph = work(depth, SIZE);
+    const [ticks, elapsed] = await withExecutable(backend, graph, async (executable) => {
+      let count = 0;
+      const started = performance.now();
+      const timer = setInterval(() => {
+        count++;
+      }, 2);
+      try {
+        await executable.run({ x });
+      } finally {
+        clearInterval(timer);
+      }
+      return [count, performance.now() - started] as const;
+    });
+    if (elapsed < LONG_ENOUGH_MS) continue;
+    if (ticks < 3)
+      fail(
+        `the event loop is called free, and in ${elapsed.toFixed(0)} ms a 2 ms timer fired ${ticks} times`,
+      );
+    return;
+  }
+}
+
+const eventLoop = scriptedCase("manifest/event-loop/is-as-free-as-declared", work(1, 2), async (backend) => {
+  if (backend.manifest.eventLoop === "free") await expectFree(backend);
+});
+
+export const manifestCases: readonly ConformanceCase[] = [
+  ...declared,
+  ...unsupportedTransfers,
+  ...warnings,
+  ...optionalVerbs,
+  eventLoop,
+];
