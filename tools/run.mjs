@@ -3,6 +3,7 @@
  * what the lockfile says where that is not done yet, builds what is stale, then runs.
  *
  *   node tools/run.mjs app <name> [flags]    run an app
+ *   node tools/run.mjs bench [what] [flags]  time training steps, see bench/README.md
  *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
  */
@@ -20,6 +21,13 @@ switch (command) {
     runApp(app, rest.slice(1));
     break;
   }
+  case "bench": {
+    const { runApp } = await import("./commands/app.mjs");
+    const { bench } = await import("./workspace/packages.mjs");
+    install();
+    runApp(bench(), rest);
+    break;
+  }
   case "test": {
     install();
     const { runTests } = await import("./commands/test.mjs");
@@ -35,7 +43,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, test or check`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, test or check`,
     );
     process.exitCode = 2;
 }

@@ -58,10 +58,16 @@ export const libraries = () => packagesUnder("packages");
 export const publicLibraries = () => libraries().filter(({ manifest }) => manifest.private !== true);
 export const apps = () => packagesUnder("apps");
 
+/** @returns {WorkspacePackage} */
+export const bench = () => ({
+  path: "bench",
+  folder: "bench",
+  name: manifestAt("bench").name,
+  manifest: manifestAt("bench"),
+});
+
 /** Every member of the workspace but the root: the globs of pnpm-workspace.yaml. */
 export function members() {
-  const bench = existsSync(join(root, "bench", "package.json"))
-    ? [{ path: "bench", folder: "bench", name: manifestAt("bench").name, manifest: manifestAt("bench") }]
-    : [];
-  return [...libraries(), ...apps(), ...bench, ...packagesUnder("tools")];
+  const own = existsSync(join(root, "bench", "package.json")) ? [bench()] : [];
+  return [...libraries(), ...apps(), ...own, ...packagesUnder("tools")];
 }

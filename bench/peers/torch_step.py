@@ -1,0 +1,282 @@
+"""A training step of each workload in PyTorch on the CPU, timed: the peer that ours are run beside.
+
+Takes one JSON job {workload, precision, sizes, threads, warmup, steps, seconds} as its argument and prints one
+JSON report as its last line, in the form that the TypeScript side prints too. float32, or autocast to bfloat16
+with float32 weights. Data and initial weights come from the same integer hash as on the other side.
+"""
+
+import json
+import math
+import os
+import resource
+import sys
+import time
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+except ImportError as error:
+    message = f"{sys.executable} has no torch ({error}); install it there: {sys.executable} -m pip install torch, "
+    message += "or name an interpreter that has it with --python or PEER_PYTHON"
+    print(json.dumps({"error": message}))
+    sys.exit(1)
+
+MASK_32 = 0xFFFFFFFF
+
+
+def hash_32(seed, count):
+    """murmur3's finaliser over index · golden ratio + seed · k, in int64 with the upper half masked away."""
+    value = torch.arange(count, dtype=torch.int64) * 0x9E3779B1
+    value = (value + (seed * 0x85EBCA77 & MASK_32)) & MASK_32
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        value = value ^ (value >> shift)
+        # The product of two 32-bit numbers overflows int64; its lower half is right all the same.
+        value = (value * factor) & MASK_32
+    return value ^ (value >> 16)
+
+
+def uniform(seed, shape, limit):
+    unit = (hash_32(seed, math.prod(shape)) >> 8).double() * 2.0**-24
+    return ((2 * unit - 1) * limit).float().reshape(shape)
+
+
+def tokens(seed, shape, vocabulary):
+    return (hash_32(seed, math.prod(shape)) % vocabulary).reshape(shape)
+
+
+class InitialValues:
+    """Parameters one after the other; each takes the next seed, constants too."""
+
+    def __init__(self):
+        self.seed = 100
+
+    def uniform(self, shape, limit):
+        value = uniform(self.seed, shape, limit)
+        self.seed += 1
+        return value
+
+    def skip(self, count=1):
+        self.seed += count
+
+    def linear(self, inputs, outputs, limit):
+        """A layer whose bias starts at 0; kernels are drawn as [inputs, outputs]."""
+        layer = nn.Linear(inputs, outputs)
+        layer.weight.data = self.uniform((inputs, outputs), limit).T.contiguous()
+        nn.init.zeros_(layer.bias)
+        self.skip()
+        return layer
+
+
+def mlp(sizes):
+    batch, size, layers = sizes["batch"], sizes["size"], sizes["layers"]
+    draw = InitialValues()
+    parts = []
+    for index in range(layers):
+        parts += [draw.linear(size, size, math.sqrt(6 / size)), nn.ReLU()]
+    model = nn.Sequential(*parts[:-1])
+    x, y = (uniform(seed, (batch, size), math.sqrt(3)) for seed in (1, 2))
+    optimizer = torch.optim.SGD(model.parameters(), 1.0)
+    return model, optimizer, x, lambda output: F.mse_loss(output.float(), y), {}
+
+
+class WordModel(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        vocabulary, cells, layers = sizes["vocabulary"], sizes["cells"], sizes["layers"]
+        draw = InitialValues()
+        self.embedding = nn.Embedding(vocabulary, cells)
+        self.embedding.weight.data = draw.uniform((vocabulary, cells), 0.05)
+        self.lstm = nn.LSTM(cells, cells, layers, batch_first=True)
+        for layer in range(layers):
+            for name in ("ih", "hh"):
+                kernel = draw.uniform((cells, 4 * cells), 0.05).T
+                getattr(self.lstm, f"weight_{name}_l{layer}").data.copy_(kernel)
+                nn.init.zeros_(getattr(self.lstm, f"bias_{name}_l{layer}"))
+            draw.skip()
+            # This module always has two biases; one held at 0 makes the model everyone else's.
+            getattr(self.lstm, f"bias_hh_l{layer}").requires_grad_(False)
+        self.output = draw.linear(cells, vocabulary, 0.05)
+
+    def forward(self, words):
+        return self.output(self.lstm(self.embedding(words))[0])
+
+
+def word_model(sizes):
+    shape, vocabulary = (sizes["batch"], sizes["time"]), sizes["vocabulary"]
+    model = WordModel(sizes)
+    inputs, targets = (tokens(seed, shape, vocabulary) for seed in (1, 2))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, 0.9)
+
+    def loss_of(output):
+        return F.cross_entropy(output.flatten(0, 1).float(), targets.flatten()) * sizes["time"]
+
+    return model, optimizer, inputs, loss_of, {"clip": 5.0, "divisor": sizes["time"]}
+
+
+class ResidualNet(nn.Module):
+    """ResNet-20 for small images; strided blocks have a convolution of one by one beside them."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.draw = InitialValues()
+        widths = sizes["widths"]
+        self.stem = self.unit(3, 3, widths[0])
+        self.blocks = nn.ModuleList()
+        before = widths[0]
+        for stage, width in enumerate(widths):
+            for index in range(sizes["blocks"]):
+                stride = 2 if stage > 0 and index == 0 else 1
+                parts = {"first": self.unit(3, before, width, stride), "second": self.unit(3, width, width)}
+                if before != width:
+                    parts["beside"] = self.unit(1, before, width, stride)
+                self.blocks.append(nn.ModuleDict(parts))
+                before = width
+        self.output = self.draw.linear(before, sizes["classes"], math.sqrt(6 / (before + sizes["classes"])))
+
+    def unit(self, kernel, inputs, outputs, stride=1):
+        convolution = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
+        values = self.draw.uniform((kernel, kernel, inputs, outputs), math.sqrt(6 / (kernel * kernel * inputs)))
+        convolution.weight.data = values.permute(3, 2, 0, 1).contiguous()
+        self.draw.skip(2)
+        return nn.Sequential(convolution, nn.BatchNorm2d(outputs, 1e-5, 0.1))
+
+    def forward(self, x):
+        x = F.relu(self.stem(x))
+        for block in self.blocks:
+            inner = block["second"](F.relu(block["first"](x)))
+            x = F.relu(inner + (block["beside"](x) if "beside" in block else x))
+        return self.output(x.mean((2, 3)))
+
+
+def residual_net(sizes):
+    batch, size, classes = sizes["batch"], sizes["size"], sizes["classes"]
+    model = ResidualNet(sizes)
+    images = uniform(1, (batch, size, size, 3), math.sqrt(3)).permute(0, 3, 1, 2).contiguous()
+    labels = tokens(2, (batch,), classes)
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, 0.9)
+    return model, optimizer, images, lambda output: F.cross_entropy(output.float(), labels), {}
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, sizes, draw, limit):
+        super().__init__()
+        size, hidden = sizes["size"], sizes["hidden"]
+        self.heads = sizes["heads"]
+        parts = [draw.linear(size, size, limit) for _ in range(3)]
+        # One product for the three projections, as one would write it here.
+        self.projections = nn.Linear(size, 3 * size)
+        self.projections.weight.data = torch.cat([part.weight.data for part in parts])
+        nn.init.zeros_(self.projections.bias)
+        self.output = draw.linear(size, size, limit)
+        self.attention_norm = nn.LayerNorm(size, 1e-5)
+        draw.skip(2)
+        self.expand = draw.linear(size, hidden, limit)
+        self.contract = draw.linear(hidden, size, limit)
+        self.norm = nn.LayerNorm(size, 1e-5)
+        draw.skip(2)
+
+    def forward(self, x):
+        batch, time_steps, size = x.shape
+        parts = self.projections(x).view(batch, time_steps, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(*parts).transpose(1, 2).reshape(batch, time_steps, size)
+        x = self.attention_norm(x + self.output(mixed))
+        return self.norm(x + self.contract(F.gelu(self.expand(x), approximate="tanh")))
+
+
+class Encoder(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        limit = 0.02 * math.sqrt(3)
+        draw = InitialValues()
+        self.words = nn.Embedding(sizes["vocabulary"], sizes["size"])
+        self.words.weight.data = draw.uniform((sizes["vocabulary"], sizes["size"]), limit)
+        self.places = nn.Parameter(draw.uniform((sizes["time"], sizes["size"]), limit))
+        self.norm = nn.LayerNorm(sizes["size"], 1e-5)
+        draw.skip(2)
+        self.layers = nn.Sequential(*(EncoderLayer(sizes, draw, limit) for _ in range(sizes["layers"])))
+        self.output = draw.linear(sizes["size"], sizes["vocabulary"], limit)
+
+    def forward(self, words):
+        return self.output(self.layers(self.norm(self.words(words) + self.places)))
+
+
+def encoder(sizes):
+    mask_word, mask_every, ignored = 1, 7, -100
+    model = Encoder(sizes)
+    words = tokens(1, (sizes["batch"], sizes["time"]), sizes["vocabulary"])
+    is_hidden = (torch.arange(words.numel()) % mask_every == 0).reshape(words.shape)
+    inputs = torch.where(is_hidden, mask_word, words)
+    targets = torch.where(is_hidden, words, ignored).flatten()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, weight_decay=0.01)
+
+    def loss_of(output):
+        return F.cross_entropy(output.flatten(0, 1).float(), targets, ignore_index=ignored)
+
+    return model, optimizer, inputs, loss_of, {}
+
+
+WORKLOADS = {"w1": mlp, "w2": word_model, "w3": residual_net, "w4": encoder}
+
+
+def build(job):
+    """The step as a function without arguments that gives the loss."""
+    model, optimizer, inputs, loss_of, options = WORKLOADS[job["workload"]](job["sizes"])
+    model.train()
+    is_low = job["precision"] == "mixed_bfloat16"
+    clip, divisor = options.get("clip"), options.get("divisor", 1)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_low):
+            output = model(inputs)
+        loss = loss_of(output)
+        loss.backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return loss.item() / divisor
+
+    return step
+
+
+def busy_seconds():
+    """Of all processors since boot, less this process's own; None where the system does not tell."""
+    try:
+        with open("/proc/stat", encoding="ascii") as stat:
+            fields = [int(field) for field in stat.readline().split()[1:9]]
+    except OSError:
+        return None
+    own = os.times()
+    return (sum(fields) - fields[3] - fields[4]) / 100 - own.user - own.system
+
+
+def main():
+    job = json.loads(sys.argv[1])
+    if job["precision"] not in ("float32", "mixed_bfloat16"):
+        return {"error": f"torch: float32 and mixed_bfloat16 are run, not {job['precision']}"}
+    torch.set_num_threads(job["threads"])
+    began = time.perf_counter()
+    step = build(job)
+    losses = [step() for _ in range(job["warmup"])]
+    start_seconds = time.perf_counter() - began
+    milliseconds = []
+    busy, began = busy_seconds(), time.perf_counter()
+    while len(milliseconds) < job["steps"] and (
+        len(milliseconds) < 3 or time.perf_counter() - began < job["seconds"]
+    ):
+        before = time.perf_counter()
+        losses.append(step())
+        milliseconds.append(round((time.perf_counter() - before) * 1000, 3))
+    elapsed, after = time.perf_counter() - began, busy_seconds()
+    return {
+        "milliseconds": milliseconds,
+        "losses": [round(loss, 6) for loss in losses],
+        "startSeconds": round(start_seconds, 2),
+        "peakResidentBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "otherCores": None if busy is None else round(max(0.0, after - busy) / elapsed, 2),
+        "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
+    }
+
+
+print(json.dumps(main()))

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { parseCommandLine, UsageError } from "./command-line.js";
+
+const defaults = { python: "python3", results: "results" };
+const parse = (line: string) => parseCommandLine(line.split(" ").filter(Boolean), defaults);
+
+describe("parseCommandLine", () => {
+  it("tells workloads from scenarios", () => {
+    expect(parse("w1 memory w2 --against torch --precision mixed_bfloat16 --rounds 5")).toMatchObject({
+      workloads: ["w1", "w2"],
+      scenarios: ["memory"],
+      against: "torch",
+      precision: "mixed_bfloat16",
+      rounds: 5,
+      python: "python3",
+    });
+  });
+
+  it("runs everything that can be run when nothing is named", () => {
+    expect(parse("")).toMatchObject({ workloads: ["w1", "w2"], rounds: 3, against: undefined });
+    expect(parse("")?.scenarios).toContain("soak");
+  });
+
+  it("gives help", () => {
+    expect(parse("w1 --help")).toBeUndefined();
+  });
+
+  it.each([
+    ["w9", /w9: expected w1, w2/],
+    ["--fast", /--fast/],
+    ["w1 --rounds 0", /--rounds 0: expected an integer/],
+    ["w1 --seconds x", /--seconds x: expected a number/],
+    ["w1 --against keras", /--against keras: torch/],
+    ["w1 --precision f16", /--precision f16: expected float32/],
+    ["w1 --against torch --precision mixed_float16", /bfloat16 only/],
+  ])("refuses %s", (line, message) => {
+    expect(() => parse(line)).toThrow(UsageError);
+    expect(() => parse(line)).toThrow(message);
+  });
+});

@@ -1,0 +1,136 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { PRECISIONS, type PrecisionName, WORKLOADS, type WorkloadName } from "./job.js";
+import { SCENARIOS } from "./scenarios/scenarios.js";
+
+export interface BenchOptions {
+  readonly workloads: readonly WorkloadName[];
+  readonly scenarios: readonly string[];
+  /** The peer to run beside ours. */
+  readonly against: "torch" | undefined;
+  readonly precision: PrecisionName;
+  readonly device: string;
+  readonly threads: number;
+  /** Fresh processes of each side. */
+  readonly rounds: number;
+  readonly warmup: number;
+  readonly steps: number;
+  readonly seconds: number;
+  /** The interpreter that has the peer's packages. */
+  readonly python: string;
+  /** How long to wait for an idle machine before each process. */
+  readonly idleSeconds: number;
+  readonly results: string;
+  readonly quick: boolean;
+}
+
+/** The command line was wrong; the message says what would do. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const HELP: string = `npm run bench -- [WHAT …] [flags]
+
+WHAT is any of
+  ${WORKLOADS.join(" ")}          training steps, ours and with --against a peer's, in alternating fresh processes
+  ${Object.keys(SCENARIOS).join(" ")}
+                       what the parts of our own step cost
+and all of them but w3 and w4 when nothing is named.
+
+  --against torch      run PyTorch beside ours
+  --precision NAME     ${PRECISIONS.join(", ")}; default float32
+  --device cpu|cuda    of ours; default cpu
+  --threads N          of both sides; default all processors
+  --rounds N           fresh processes of each side; default 3
+  --warmup N           steps before the timed ones; default 3
+  --steps N            timed steps of a process, at most; default 40
+  --seconds X          time limit of a process's timed steps; default 20
+  --python PATH        interpreter that has torch; default PEER_PYTHON, else python3
+  --idle-seconds X     wait this long for an idle machine; default 120
+  --results DIR        where the JSON goes; default bench/results
+  --quick              a few steps once, to see that everything runs; its figures mean nothing
+`;
+
+const flags = {
+  against: { type: "string" },
+  precision: { type: "string", default: "float32" },
+  device: { type: "string", default: "cpu" },
+  threads: { type: "string", default: String(availableParallelism()) },
+  rounds: { type: "string" },
+  warmup: { type: "string" },
+  steps: { type: "string" },
+  seconds: { type: "string" },
+  python: { type: "string" },
+  "idle-seconds": { type: "string", default: "120" },
+  results: { type: "string" },
+  quick: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+const EVERYTHING: readonly string[] = ["w1", "w2", ...Object.keys(SCENARIOS)];
+
+/** Undefined when help is asked for. @throws UsageError */
+export function parseCommandLine(
+  argv: readonly string[],
+  defaults: { readonly python: string; readonly results: string },
+): BenchOptions | undefined {
+  const { values, positionals } = parse(argv);
+  if (values.help) return undefined;
+  const words = positionals.length === 0 ? EVERYTHING : positionals;
+  const isWorkload = (word: string): word is WorkloadName => WORKLOADS.some((name) => name === word);
+  const unknown = words.find((word) => !isWorkload(word) && !Object.hasOwn(SCENARIOS, word));
+  if (unknown !== undefined) {
+    throw new UsageError(`${unknown}: expected ${[...WORKLOADS, ...Object.keys(SCENARIOS)].join(", ")}`);
+  }
+  const { against, quick } = values;
+  if (against !== undefined && against !== "torch") {
+    throw new UsageError(`--against ${against}: torch is the one peer there is`);
+  }
+  const precision = PRECISIONS.find((name) => name === values.precision);
+  if (precision === undefined) {
+    throw new UsageError(`--precision ${values.precision}: expected ${PRECISIONS.join(", ")}`);
+  }
+  if (against === "torch" && precision === "mixed_float16") {
+    throw new UsageError("--precision mixed_float16: PyTorch's CPU autocast is run in bfloat16 only");
+  }
+  return {
+    workloads: words.filter(isWorkload),
+    scenarios: words.filter((word) => !isWorkload(word)),
+    against,
+    precision,
+    device: values.device,
+    threads: count("threads", values.threads),
+    rounds: count("rounds", values.rounds ?? (quick ? "1" : "3")),
+    warmup: count("warmup", values.warmup ?? (quick ? "1" : "3")),
+    steps: count("steps", values.steps ?? (quick ? "3" : "40")),
+    seconds: amount("seconds", values.seconds ?? "20"),
+    python: values.python ?? defaults.python,
+    idleSeconds: amount("idle-seconds", quick ? "0" : values["idle-seconds"]),
+    results: values.results ?? defaults.results,
+    quick,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: flags, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function count(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isInteger(value) || value < 1) {
+    throw new UsageError(`--${name} ${text}: expected an integer of 1 or more`);
+  }
+  return value;
+}
+
+function amount(name: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0) {
+    throw new UsageError(`--${name} ${text}: expected a number of 0 or more`);
+  }
+  return value;
+}

@@ -1,0 +1,142 @@
+/** Ours beside a peer: fresh processes in turn, medians, and the ratio of the medians. */
+import { fileURLToPath } from "node:url";
+import type { BenchOptions } from "./command-line.js";
+import { askProcess } from "./fresh-process.js";
+import type { ChildJob, StepJob, StepReport, WorkloadName } from "./job.js";
+import { BUSY_CORES, idleMachine } from "./processor-load.js";
+import { median, rounded } from "./statistics.js";
+import { textTable } from "./text-table.js";
+import { WORKLOAD_SIZES, workloadOf } from "./workloads/workloads.js";
+
+export interface SideRun extends StepReport {
+  readonly side: string;
+  readonly round: number;
+  readonly medianMilliseconds: number;
+  /** Other processes were busy meanwhile: the figure is for orientation. */
+  readonly isDisturbed: boolean;
+}
+
+export interface WorkloadResult {
+  readonly workload: WorkloadName;
+  readonly title: string;
+  readonly precision: string;
+  readonly threads: number;
+  readonly runs: readonly SideRun[];
+  /** Median over processes of each one's median, by side. */
+  readonly medianMilliseconds: Readonly<Record<string, number>>;
+  /** Ours over the peer's: at most 1.05 is called no slower. */
+  readonly ratioOfMedians: number | null;
+  readonly matrixGigaflops: number;
+}
+
+const OURS = "mp";
+const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
+const TORCH = fileURLToPath(new URL("../peers/torch_step.py", import.meta.url));
+const ATTEMPTS = 2;
+
+function ask(side: string, job: StepJob, options: BenchOptions): Promise<StepReport> {
+  if (side === OURS) {
+    const child: ChildJob = { kind: "steps", job, device: options.device };
+    return askProcess(process.execPath, [CHILD, JSON.stringify(child)]);
+  }
+  const peer = { ...job, sizes: WORKLOAD_SIZES[job.workload] };
+  return askProcess(options.python, [TORCH, JSON.stringify(peer)]);
+}
+
+async function runOnce(side: string, round: number, job: StepJob, options: BenchOptions): Promise<SideRun> {
+  for (let attempt = 1; ; attempt++) {
+    const isIdle = await idleMachine(options.idleSeconds);
+    const report = await ask(side, job, options);
+    const isDisturbed = !isIdle || (report.otherCores ?? 0) > BUSY_CORES;
+    if (isDisturbed && attempt < ATTEMPTS && !options.quick) continue;
+    return {
+      side,
+      round,
+      medianMilliseconds: rounded(median(report.milliseconds), 3),
+      isDisturbed,
+      ...report,
+    };
+  }
+}
+
+/** Runs every round of a workload; `onRun` hears of each process as it ends. */
+export async function compareWorkload(
+  workload: WorkloadName,
+  options: BenchOptions,
+  onRun: (run: SideRun) => void,
+): Promise<WorkloadResult> {
+  const { title, matrixFlops } = workloadOf(workload);
+  const { precision, threads, warmup, steps, seconds } = options;
+  const job: StepJob = { workload, precision, threads, warmup, steps, seconds };
+  const sides = options.against === undefined ? [OURS] : [OURS, options.against];
+  const runs: SideRun[] = [];
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const side of round % 2 === 1 ? sides : [...sides].reverse()) {
+      const run = await runOnce(side, round, job, options);
+      runs.push(run);
+      onRun(run);
+    }
+  }
+  const medians = Object.fromEntries(
+    sides.map((side) => [
+      side,
+      median(runs.filter((run) => run.side === side).map((run) => run.medianMilliseconds)),
+    ]),
+  );
+  const [ours, peer] = sides.map((side) => medians[side]);
+  return {
+    workload,
+    title,
+    precision,
+    threads,
+    runs,
+    medianMilliseconds: medians,
+    ratioOfMedians: ours === undefined || peer === undefined ? null : rounded(ours / peer, 4),
+    matrixGigaflops: matrixFlops / 1e9,
+  };
+}
+
+export function formatRun(run: SideRun): string {
+  const others = run.otherCores === null ? "" : `, others used ${run.otherCores} cores`;
+  return `${run.side} ${run.round}: ${run.medianMilliseconds.toFixed(1)} ms${others}${run.isDisturbed ? " (disturbed)" : ""}`;
+}
+
+export function formatWorkload(result: WorkloadResult): string {
+  const { workload, title, precision, threads, runs, matrixGigaflops } = result;
+  const rows = runs.map((run) => [
+    run.side,
+    String(run.round),
+    `${run.medianMilliseconds.toFixed(1)}${run.isDisturbed ? "*" : ""}`,
+    Math.min(...run.milliseconds).toFixed(1),
+    ((matrixGigaflops / run.medianMilliseconds) * 1000).toFixed(0),
+    String(run.milliseconds.length),
+    lossText(run.losses[0]),
+    lossText(run.losses[5]),
+    (run.peakResidentBytes / 2 ** 20).toFixed(0),
+    run.otherCores === null ? "" : run.otherCores.toFixed(2),
+  ]);
+  const header = [
+    "side",
+    "round",
+    "median ms",
+    "min ms",
+    "GFLOP/s",
+    "steps",
+    "loss 1",
+    "loss 6",
+    "peak MB",
+    "others",
+  ];
+  const lines = [
+    `${workload}: ${title}; ${precision}, ${threads} threads`,
+    textTable(header, rows),
+    Object.entries(result.medianMilliseconds)
+      .map(([side, time]) => `${side} ${time.toFixed(1)} ms`)
+      .join(", ") +
+      (result.ratioOfMedians === null ? "" : `: ratio of medians ${result.ratioOfMedians.toFixed(3)}`),
+  ];
+  if (runs.some(({ isDisturbed }) => isDisturbed)) lines.push("* other processes used processors meanwhile");
+  return lines.join("\n");
+}
+
+const lossText = (loss: number | undefined): string => (loss === undefined ? "" : loss.toFixed(5));

@@ -1,0 +1,57 @@
+/** What the parent asks of a fresh process and what comes back, as JSON: the one contract of all sides. */
+
+export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as const;
+export type PrecisionName = (typeof PRECISIONS)[number];
+export const WORKLOADS = ["w1", "w2", "w3", "w4"] as const;
+export type WorkloadName = (typeof WORKLOADS)[number];
+
+/** Time steps of one workload. */
+export interface StepJob {
+  readonly workload: WorkloadName;
+  readonly precision: PrecisionName;
+  readonly threads: number;
+  /** Steps before the timed ones. */
+  readonly warmup: number;
+  /** Timed steps, at most. */
+  readonly steps: number;
+  /** Timing ends after this long, once three steps have been timed. */
+  readonly seconds: number;
+}
+
+export interface StepReport {
+  readonly milliseconds: readonly number[];
+  /** Of every step, the warm-up's included. */
+  readonly losses: readonly number[];
+  /** From the process's own start of building to the end of the warm-up. */
+  readonly startSeconds: number;
+  readonly peakResidentBytes: number;
+  /** Cores that other processes used while steps were timed; null where the system does not tell. */
+  readonly otherCores: number | null;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Figures of one scenario's part, by name. */
+export interface ScenarioReport {
+  readonly figures: Readonly<Record<string, number>>;
+  /** Lines to print beside them. */
+  readonly text?: string;
+  readonly otherCores: number | null;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export type ChildJob =
+  | { readonly kind: "steps"; readonly job: StepJob; readonly device: string }
+  | {
+      readonly kind: "scenario";
+      readonly scenario: string;
+      readonly part: string;
+      readonly threads: number;
+      readonly device: string;
+      /** A hundredth of the work, to see that it runs. */
+      readonly quick: boolean;
+    };
+
+/** The process answered that it could not do it. */
+export interface Refusal {
+  readonly error: string;
+}

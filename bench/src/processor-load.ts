@@ -1,0 +1,55 @@
+/** What other processes do to the processors meanwhile: a timing taken beside them says nothing. */
+import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** Cores of others above which a figure is marked and measured again. */
+export const BUSY_CORES = 0.15;
+
+/** Linux counts in hundredths of a second whatever the kernel's own clock. */
+const TICKS_PER_SECOND = 100;
+const SAMPLE_MS = 500;
+
+/** Busy seconds of all processors since boot, from the text of /proc/stat. */
+export function busySeconds(stat: string): number {
+  const [user = 0, nice = 0, system = 0, , , interrupt = 0, softInterrupt = 0, steal = 0] = (
+    stat.split("\n")[0] ?? ""
+  )
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + interrupt + softInterrupt + steal) / TICKS_PER_SECOND;
+}
+
+function readBusySeconds(): number | undefined {
+  try {
+    return busySeconds(readFileSync("/proc/stat", "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts watching; the returned function gives the cores that others used since, null where the system does not tell. */
+export function watchOthers(): () => number | null {
+  const startedAt = performance.now();
+  const busy = readBusySeconds();
+  const own = process.cpuUsage();
+  return () => {
+    const now = readBusySeconds();
+    if (busy === undefined || now === undefined) return null;
+    const used = process.cpuUsage(own);
+    const others = now - busy - (used.user + used.system) / 1e6;
+    return Math.max(0, others) / ((performance.now() - startedAt) / 1000);
+  };
+}
+
+/** Resolves once the machine is idle, to true, or after the limit, to false. */
+export async function idleMachine(limitSeconds: number): Promise<boolean> {
+  const end = performance.now() + limitSeconds * 1000;
+  for (;;) {
+    const others = watchOthers();
+    await wait(SAMPLE_MS);
+    const cores = others();
+    if (cores === null || cores < BUSY_CORES) return true;
+    if (performance.now() > end) return false;
+  }
+}

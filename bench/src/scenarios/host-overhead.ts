@@ -1,0 +1,52 @@
+import { float32 } from "@mp/core";
+import { hollowBackend, timedBackend } from "../backend-wrappers.js";
+import { median } from "../statistics.js";
+import { ALONE, type Scenario } from "./scenario.js";
+import { tinyModel } from "./tiny-model.js";
+
+const MICROSECONDS = 1000;
+
+/**
+ * What a step costs around the engine's own work. `hollow` is the same step whose graph does nothing but pass
+ * state on, so it counts the host and the engine's fixed cost of a call: more than the host alone.
+ */
+export const hostOverhead: Scenario = {
+  title: "host overhead of a step of a tiny model",
+  parts: [ALONE],
+  run: async ({ backend, quick }) => {
+    const counts = quick ? { warmup: 20, steps: 20 } : { warmup: 2000, steps: 10_000 };
+    const workload = tinyModel();
+    const timed = timedBackend(backend);
+    const real = await workload.train(timed.backend, float32());
+    const hollow = await workload.train(hollowBackend(backend), float32());
+    const time = async (training: typeof real): Promise<number> => {
+      const times: number[] = [];
+      for (let step = 0; step < counts.warmup + counts.steps; step++) {
+        const startedAt = performance.now();
+        await training.step();
+        if (step >= counts.warmup) times.push(performance.now() - startedAt);
+      }
+      return median(times) * MICROSECONDS;
+    };
+    const step = await time(real);
+    const run = median(timed.timings.runMilliseconds.slice(-counts.steps)) * MICROSECONDS;
+    const around = await time(hollow);
+    const rows = (await timed.timings.executable?.profile?.(timed.timings.inputs)) ?? [];
+    const kernels = rows.reduce((sum, row) => sum + row.microseconds, 0);
+    const nodes = real.graph().nodes.length;
+    await Promise.all([real.dispose(), hollow.dispose()]);
+    return { figures: { step, run, around, kernels, nodes } };
+  },
+  report: (measured) => {
+    const step = measured(ALONE, "step");
+    const around = measured(ALONE, "around");
+    return [
+      { name: "whole step", value: step, unit: "µs" },
+      { name: "in it, the executable's run", value: measured(ALONE, "run"), unit: "µs" },
+      { name: "in that, kernels by the engine's profile", value: measured(ALONE, "kernels"), unit: "µs" },
+      { name: "engine: whole step less the hollow one", value: step - around, unit: "µs" },
+      { name: "host: a step whose graph is hollow", value: around, unit: "µs", bar: 150 },
+      { name: "nodes of the graph", value: measured(ALONE, "nodes"), unit: "" },
+    ];
+  },
+};

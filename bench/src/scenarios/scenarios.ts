@@ -1,0 +1,28 @@
+import { compilation } from "./compilation.js";
+import { emulation } from "./emulation.js";
+import { hostOverhead } from "./host-overhead.js";
+import { memory } from "./memory.js";
+import { operators } from "./operators.js";
+import type { Scenario } from "./scenario.js";
+import { soak } from "./soak.js";
+import { updateCost } from "./update-cost.js";
+
+/** By the word that stands for each on the command line. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  update: updateCost,
+  emulation,
+  host: hostOverhead,
+  compile: compilation,
+  memory,
+  soak,
+  operators,
+};
+
+/** @throws RangeError for a word that stands for none */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
+  if (scenario === undefined) {
+    throw new RangeError(`${name}: no such scenario; there are ${Object.keys(SCENARIOS).join(", ")}`);
+  }
+  return scenario;
+}

@@ -1,0 +1,35 @@
+import type { StepJob, StepReport } from "./job.js";
+import { watchOthers } from "./processor-load.js";
+import { rounded } from "./statistics.js";
+
+const FEWEST_STEPS = 3;
+
+/** Warms up, times steps one by one and gives everything but the versions. `step` resolves to the loss. */
+export async function timedSteps(
+  step: () => Promise<number>,
+  job: Pick<StepJob, "warmup" | "steps" | "seconds">,
+  startedAt: number,
+): Promise<Omit<StepReport, "versions">> {
+  const losses: number[] = [];
+  for (let done = 0; done < job.warmup; done++) losses.push(await step());
+  const startSeconds = (performance.now() - startedAt) / 1000;
+  const others = watchOthers();
+  const milliseconds: number[] = [];
+  const begun = performance.now();
+  while (
+    milliseconds.length < job.steps &&
+    (milliseconds.length < FEWEST_STEPS || performance.now() - begun < job.seconds * 1000)
+  ) {
+    const before = performance.now();
+    losses.push(await step());
+    milliseconds.push(performance.now() - before);
+  }
+  const otherCores = others();
+  return {
+    milliseconds: milliseconds.map((time) => rounded(time, 3)),
+    losses: losses.map((loss) => rounded(loss, 6)),
+    startSeconds: rounded(startSeconds, 2),
+    peakResidentBytes: process.resourceUsage().maxRSS * 1024,
+    otherCores: otherCores === null ? null : rounded(otherCores, 2),
+  };
+}

@@ -1,0 +1,61 @@
+import { constant, momentum, mul, type Tensor, tensor, transpose } from "@mp/core";
+import { dense, embedding, lstm, lstmState, softmaxCrossEntropy } from "@mp/nn";
+import { tokenValues } from "./hash-values.js";
+import { initialValues } from "./initial-values.js";
+import { defineWorkload, type Workload } from "./workload.js";
+
+export interface WordModelSizes {
+  readonly batch: number;
+  readonly time: number;
+  readonly vocabulary: number;
+  readonly cells: number;
+  readonly layers: number;
+}
+
+export const WORD_MODEL_SIZES: WordModelSizes = {
+  batch: 32,
+  time: 35,
+  vocabulary: 10_000,
+  cells: 512,
+  layers: 2,
+};
+
+/**
+ * W2: embedding, LSTM layers from zero state, softmax over the vocabulary; the loss is the sum over time
+ * divided by the batch, gradients are clipped to norm 5, SGD with momentum 0.9 at rate 0.1.
+ */
+export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES): Workload {
+  const { batch, time, vocabulary, cells, layers } = sizes;
+  const draw = initialValues();
+  const limit = 0.05;
+  const params = {
+    embedding: { table: draw.uniform([vocabulary, cells], limit) },
+    layers: Array.from({ length: layers }, () => ({
+      input: draw.uniform([cells, 4 * cells], limit),
+      recurrent: draw.uniform([cells, 4 * cells], limit),
+      bias: draw.zeros([4 * cells]),
+    })),
+    softmax: { kernel: draw.uniform([cells, vocabulary], limit), bias: draw.zeros([vocabulary]) },
+  };
+  const embed = embedding(vocabulary, cells);
+  const recurrent = lstm(cells, cells);
+  const project = dense(cells, vocabulary);
+  const words = (seed: number) => tensor(tokenValues(seed, batch * time, vocabulary), [batch, time]);
+  const start = lstmState(batch, cells);
+  return defineWorkload({
+    title: `word model, vocabulary ${vocabulary}, ${layers} LSTM layers of ${cells}, sequence ${time}, batch ${batch}`,
+    params,
+    batch: { inputs: words(1), targets: words(2) },
+    loss: (weights, { inputs, targets }) => {
+      const state = { hidden: constant(start.hidden), cell: constant(start.cell) };
+      // Time first, so that each step of the recurrence is contiguous.
+      const embedded: Tensor = embed.apply(weights.embedding, transpose(inputs));
+      const x = weights.layers.reduce((input, own) => recurrent.apply(own, { x: input, state }).y, embedded);
+      return mul(softmaxCrossEntropy(project.apply(weights.softmax, x), transpose(targets)), time);
+    },
+    optimizer: momentum({ learningRate: 0.1, momentum: 0.9 }),
+    clipNorm: 5,
+    lossDivisor: time,
+    matrixFlops: 3 * 2 * batch * time * (layers * 8 * cells * cells + cells * vocabulary),
+  });
+}

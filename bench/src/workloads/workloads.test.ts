@@ -1,0 +1,79 @@
+import { type Backend, float32 } from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import { encoder } from "./encoder.js";
+import { tokenValues, uniformValues } from "./hash-values.js";
+import { initialValues } from "./initial-values.js";
+import { mlp } from "./mlp.js";
+import { wordModel } from "./word-model.js";
+import type { Workload } from "./workload.js";
+import { workloadOf } from "./workloads.js";
+
+const at = (values: ArrayLike<number>, ...places: readonly number[]): readonly (number | undefined)[] =>
+  places.map((place) => values[place]);
+
+describe("hashed values", () => {
+  it("are the same numbers as in every other language", () => {
+    expect([...uniformValues(1, 4, Math.sqrt(3))]).toEqual([
+      0.3748195469379425, 0.1734888255596161, -1.2722684144973755, -1.7061840295791626,
+    ]);
+    expect([...tokenValues(1, 8, 10_000)]).toEqual([3797, 3817, 1382, 931, 9769, 3350, 8227, 3208]);
+    expect([...tokenValues(2, 8, 8192)]).toEqual([7717, 3310, 5956, 2649, 2268, 7086, 3756, 6537]);
+  });
+
+  it("give each parameter a seed of its own, constants counted", () => {
+    const draw = initialValues();
+    const table = draw.uniform([10_000, 512], 0.05);
+    expect(at(table.data, 0, 1, table.data.length - 1)).toEqual([
+      0.021501177921891212, -0.04207215458154678, -0.031290601938962936,
+    ]);
+    const first = draw.uniform([512, 2048], 0.05);
+    expect(at(first.data, 0, 1)).toEqual([0.019222676753997803, -0.01648932695388794]);
+    for (let skipped = 0; skipped < 5; skipped++) draw.zeros([1]);
+    const softmax = draw.uniform([512, 10_000], 0.05);
+    expect(at(softmax.data, 0, softmax.data.length - 1)).toEqual([
+      -0.01201940793544054, -0.00829420704394579,
+    ]);
+  });
+});
+
+/** Losses of a workload at a tiny size, on the oracle, as reported. */
+async function losses(workload: Workload, backend: Backend, steps: number): Promise<readonly number[]> {
+  const training = await workload.train(backend, float32());
+  const found: number[] = [];
+  for (let step = 0; step < steps; step++) found.push((await training.step()).loss / workload.lossDivisor);
+  await training.dispose();
+  return found;
+}
+
+const tiny: Readonly<Record<string, () => Workload>> = {
+  mlp: () => mlp({ batch: 4, size: 8, layers: 3 }),
+  "word model": () => wordModel({ batch: 2, time: 5, vocabulary: 11, cells: 4, layers: 2 }),
+  encoder: () => encoder({ batch: 2, time: 7, vocabulary: 13, size: 8, heads: 2, hidden: 12, layers: 2 }),
+};
+
+describe("workloads", () => {
+  it.each(Object.entries(tiny))("%s: learns its batch", async (_name, make) => {
+    const found = await losses(make(), await reference(), 4);
+    expect(found.at(-1)).toBeLessThan(found[0] ?? 0);
+  });
+
+  it("start at the loss that uniform guessing has", async () => {
+    const [word] = await losses(tiny["word model"]?.() as Workload, await reference(), 1);
+    expect(word).toBeCloseTo(Math.log(11), 2);
+    const [hidden] = await losses(tiny["encoder"]?.() as Workload, await reference(), 1);
+    expect(hidden).toBeCloseTo(Math.log(13), 1);
+  });
+
+  it.each(Object.entries(tiny))("%s: the plain step learns the same", async (_name, make) => {
+    const workload = make();
+    const safe = await losses(workload, await reference(), 4);
+    const plain = await workload.trainPlain(await reference());
+    for (const loss of safe) expect((await plain.step()) / workload.lossDivisor).toBeCloseTo(loss, 5);
+    await plain.dispose();
+  });
+
+  it("say what is missing where one cannot be expressed yet", () => {
+    expect(() => workloadOf("w3")).toThrow(/w3: takes convolution/);
+  });
+});
