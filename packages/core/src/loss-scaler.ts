@@ -25,6 +25,8 @@ import type { Tensor } from "./trace/tensor.js";
 export interface LossScaler<S extends TensorTree = TensorTree> {
   /** How it prints: `dynamic(65536)`. */
   readonly name: string;
+  /** What the user should know of these options; the trainer passes it on. */
+  readonly warnings?: readonly string[];
   init(): S;
   /** The scale for the coming step, f32 scalar. */
   scale(state: S): Tensor;
@@ -45,11 +47,22 @@ function checkScale(what: string, scale: number): void {
   }
 }
 
-/** One scale throughout, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly. */
+/** Scaling by anything else rounds every gradient twice, once on the way in and once on the way out. */
+function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(factors)
+    .filter(([, factor]) => !Number.isInteger(Math.log2(factor)))
+    .map(([name, factor]) => {
+      const near = 2 ** Math.round(Math.log2(factor));
+      return `${what}: ${name} ${factor} is not a power of two, so scaling rounds the gradients; ${near} would not`;
+    });
+}
+
+/** One scale throughout, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
 export function staticLossScale(scale: number): LossScaler<NoState> {
   checkScale("staticLossScale", scale);
   return {
     name: `static(${scale})`,
+    warnings: unlessPowersOfTwo("staticLossScale", { scale }),
     init: () => ({}),
     scale: () => literal(scale),
     update: (state) => state,
@@ -107,7 +120,7 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
     refuse(`initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`);
   }
-  if (!(growthFactor >= 1 && Number.isFinite(growthFactor)))
+  if (!(growthFactor >= 1 && Number.isFinite(Math.fround(growthFactor))))
     refuse(`growthFactor is 1 or more, got ${growthFactor}`);
   if (!(backoffFactor > 0 && backoffFactor < 1))
     refuse(`backoffFactor is between 0 and 1, got ${backoffFactor}`);
@@ -118,6 +131,13 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
 
   return {
     name: `dynamic(${initialScale})`,
+    warnings: unlessPowersOfTwo("dynamicLossScale", {
+      initialScale,
+      minScale,
+      maxScale,
+      growthFactor,
+      backoffFactor,
+    }),
     init: () => ({
       scale: literal(initialScale),
       goodSteps: literal(0, "i32"),
@@ -130,7 +150,8 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
       const left = sub(tolerance, 1);
       const backsOff = and(not(finite), less(left, 1));
       const grown = minimum(mul(scale, growthFactor), maxScale);
-      const backedOff = maximum(mul(scale, backoffFactor), minScale);
+      // The cap is for a state that comes from elsewhere: an infinite scale would stay infinite for ever.
+      const backedOff = minimum(maximum(mul(scale, backoffFactor), minScale), maxScale);
       const refills = refill === "on-good-step" ? finite : grows;
       // Exhausted tolerance stays exhausted until it is refilled: each further overflow backs off at once.
       const spent = where(finite, tolerance, maximum(left, 1));

@@ -1,9 +1,17 @@
 /** Optimizers with a rate per weight. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, cast, div, literal, mul, pow, sqrt, sub } from "../trace/ops/elementwise.js";
+import { add, cast, div, literal, mul, sqrt, tanh } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
 import type { Tensor } from "../trace/tensor.js";
-import { descend, type LearningRate, type Optimizer, type UpdateContext, zerosLike } from "./optimizer.js";
+import { checkHyperparameter } from "./hyperparameter.js";
+import {
+  checkRate,
+  descend,
+  type LearningRate,
+  type Optimizer,
+  type UpdateContext,
+  zerosLike,
+} from "./optimizer.js";
 
 const square = (x: Tensor): Tensor => mul(x, x);
 
@@ -22,6 +30,9 @@ export interface AdagradOptions {
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
 export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
   const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
+  checkRate("adagrad", learningRate);
+  checkHyperparameter("adagrad: epsilon", epsilon, { from: 0, open: true });
+  checkHyperparameter("adagrad: initialAccumulator", initialAccumulator, { from: 0 });
   return {
     name: "adagrad",
     init: (parameters) => ({
@@ -46,6 +57,9 @@ export interface RmsPropOptions {
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
 export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
   const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
+  checkRate("rmsProp", learningRate);
+  checkHyperparameter("rmsProp: decay", decay, { from: 0, below: 1 });
+  checkHyperparameter("rmsProp: epsilon", epsilon, { from: 0, open: true });
   return {
     name: "rmsProp",
     init: (parameters) => ({ square: zerosLike(parameters) }),
@@ -72,6 +86,7 @@ export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree
 /** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments of the applied steps. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
   const { learningRate } = options;
+  checkAdam("adam", options);
   return {
     name: "adam",
     init: adamState,
@@ -90,6 +105,8 @@ export interface AdamWOptions extends AdamOptions {
 /** Loshchilov & Hutter, arXiv 1711.05101: Adam with w ← w - η·λ·w beside it. */
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
   const { learningRate, weightDecay = 0.01 } = options;
+  checkAdam("adamW", options);
+  checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
   return {
     name: "adamW",
     init: adamState,
@@ -99,6 +116,24 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
       return { updates: descend(decayed, learningRate, context), state: next };
     },
   };
+}
+
+function checkAdam(what: string, options: AdamOptions): void {
+  const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
+  checkRate(what, learningRate);
+  checkHyperparameter(`${what}: beta1`, beta1, { from: 0, below: 1 });
+  checkHyperparameter(`${what}: beta2`, beta2, { from: 0, below: 1 });
+  checkHyperparameter(`${what}: epsilon`, epsilon, { from: 0, open: true });
+}
+
+/**
+ * 1 - β^t. In f32 that difference keeps five digits at t = 1 and β = 0.999, and the moments are not rounded so;
+ * with u = tanh(-t·ln(β)/2) it is 2u / (1 + u), to the last place.
+ */
+function biasCorrection(beta: number, t: Tensor): Tensor {
+  if (beta === 0) return literal(1);
+  const u = tanh(mul(t, -Math.log(beta) / 2));
+  return div(mul(u, 2), add(u, 1));
 }
 
 const adamState = (parameters: TensorTree): AdamState => ({
@@ -115,8 +150,7 @@ function adamDirection(
   const mean = average(state.mean, gradients, beta1);
   const squares = average(state.square, mapTensors(square, gradients), beta2);
   const t = add(cast(context.step, "f32"), 1);
-  const correction = (beta: number): Tensor => sub(literal(1), pow(literal(beta), t));
-  const [c1, c2] = [correction(beta1), sqrt(correction(beta2))];
+  const [c1, c2] = [biasCorrection(beta1, t), sqrt(biasCorrection(beta2, t))];
   // m/c1 / (√v/√c2 + ε) with the scalars drawn together: m · (√c2/c1) / (√v + ε·√c2).
   const factor = div(c2, c1);
   const floor = mul(c2, epsilon);

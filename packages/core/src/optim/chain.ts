@@ -1,8 +1,8 @@
-import { MpError } from "../errors.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../trace/map-tensors.js";
 import { add, clip, div, literal, maximum, mul, sqrt } from "../trace/ops/elementwise.js";
 import { reduceSumSquare } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
 import type { Optimizer } from "./optimizer.js";
 
 /** Runs transformations in order, each on what the one before gave; the last should be an optimizer. */
@@ -33,9 +33,8 @@ function stateless(
   };
 }
 
-function checkLimit(what: string, limit: number): void {
-  if (!(limit > 0)) throw new MpError("MP_INVALID_ARGUMENT", `${what}: the limit is above 0, got ${limit}`);
-}
+const checkLimit = (what: string, limit: number): void =>
+  checkHyperparameter(`${what}: the limit`, limit, { from: 0, open: true });
 
 /** √Σg² over all leaves, f32 scalar. */
 export function globalNorm(tree: TensorTree): Tensor {
@@ -73,6 +72,7 @@ export function clipByValue(limit: number): Optimizer {
 
 /** Adds λ·w to the gradients (L2 regularisation, on the masters); for decoupled decay use `adamW`. */
 export function weightDecay(lambda: number): Optimizer {
+  checkHyperparameter("weightDecay: the decay", lambda, { from: 0 });
   return stateless(`weightDecay(${lambda})`, (gradients, parameters) =>
     mapTensors((g, w) => add(g, mul(w, lambda)), gradients, parameters),
   );

@@ -3,6 +3,7 @@ import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { literal, mul, neg } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
 import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
 
 /** What an update may depend on besides gradients and state. */
 export interface UpdateContext {
@@ -35,6 +36,12 @@ export type LearningRate = number | Schedule;
 /** f32 zeros of every leaf's shape. */
 export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
+}
+
+/** @throws MP_INVALID_ARGUMENT for a constant that is no learning rate; a schedule is the user's word */
+export function checkRate(what: string, learningRate: LearningRate): void {
+  if (typeof learningRate !== "function")
+    checkHyperparameter(`${what}: learningRate`, learningRate, { from: 0 });
 }
 
 /** The learning rate for this step: a number, or an f32 scalar of the graph. */

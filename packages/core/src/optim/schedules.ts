@@ -75,6 +75,13 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
       `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
     );
   }
+  boundaries.forEach((boundary, index) => {
+    if (Number.isSafeInteger(boundary) && boundary > (boundaries[index - 1] ?? -1)) return;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `piecewiseConstant: boundaries are steps in ascending order, got ${boundaries.join(", ")}`,
+    );
+  });
   return (step) =>
     boundaries.reduceRight<Tensor>(
       (later, boundary, index) => where(less(step, boundary), literal(values[index] as number), later),

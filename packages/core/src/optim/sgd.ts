@@ -1,6 +1,7 @@
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/elementwise.js";
-import { descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
+import { checkHyperparameter } from "./hyperparameter.js";
+import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
 
 export interface SgdOptions {
   readonly learningRate: LearningRate;
@@ -8,6 +9,7 @@ export interface SgdOptions {
 
 /** w ← w - η·g. */
 export function sgd({ learningRate }: SgdOptions): Optimizer {
+  checkRate("sgd", learningRate);
   return {
     name: "sgd",
     init: () => ({}),
@@ -28,6 +30,8 @@ export interface MomentumOptions extends SgdOptions {
 /** v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, the rate outside the velocity. */
 export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
   const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
+  checkRate("momentum", learningRate);
+  checkHyperparameter("momentum: momentum", factor, { from: 0, below: 1 });
   return {
     name: nesterov ? "nesterov" : "momentum",
     init: (parameters) => ({ velocity: zerosLike(parameters) }),

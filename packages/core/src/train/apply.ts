@@ -2,6 +2,7 @@ import { clipFactor, sumOfSquares } from "../optim/chain.js";
 import { poisonOf } from "../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../trace/map-tensors.js";
 import {
+  abs,
   add,
   and,
   cast,
@@ -16,6 +17,7 @@ import {
   sqrt,
   where,
 } from "../trace/ops/elementwise.js";
+import { reduceSum } from "../trace/ops/reduce.js";
 import { fold } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { withoutLines, withPhase } from "../trace/trace.js";
@@ -71,7 +73,12 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
     add(window.poison, poisonOf({ loss: window.loss, gradients: window.gradients, model: window.model })),
     0,
   );
-  const finiteGradients = and(clean, or(lessOrEqual(inverse, 1), isFiniteScalar(gradNorm)));
+  const normIsFinite = isFiniteScalar(gradNorm);
+  // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
+  const finiteGradients = and(
+    clean,
+    clipNorm === undefined ? or(lessOrEqual(abs(inverse), 1), normIsFinite) : normIsFinite,
+  );
   const factor = clipNorm === undefined ? inverse : mul(inverse, clipFactor(gradNorm, clipNorm));
   const gradients = mapTensors((gradient) => mul(gradient, factor), window.gradients);
 
@@ -84,14 +91,16 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
     ? and(finiteGradients, equal(poisonOf({ master, optimizerState }), 0))
     : finiteGradients;
 
-  const counters = count(definition, state, finite);
+  const scaler = lossScaler.update(state.scaler, finite);
+  const counters = count(definition, state, scaler, finite);
   return {
     state: {
       master,
       optimizer: optimizerState,
       model: window.model,
       applied: add(state.applied, 1),
-      scaler: lossScaler.update(state.scaler, finite),
+      frozen: state.frozen,
+      scaler,
       ...counters.next,
     },
     outputs: {
@@ -107,18 +116,21 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
 
 type Counters = Pick<TrainingState, "iteration" | "skipped" | "consecutiveSkips" | "retries">;
 
-/** An overflow is retried while the scaler can react and the budget lasts; otherwise the iteration is skipped. */
+/**
+ * An overflow is retried while the scaler reacts and the budget lasts; otherwise the iteration is skipped. A scaler
+ * that has come to rest, at its floor or because it has no state, would only see the same overflow again.
+ */
 function count(
   definition: StepDefinition,
   state: TrainingState,
+  scaler: TensorTree,
   finite: Tensor,
 ): { readonly next: Counters; readonly again: Tensor } {
   const overflow = not(finite);
-  const canReact = tensorsOf(state.scaler).length > 0;
   const retries = add(state.retries, 1);
   const again =
-    definition.onOverflow === "retry" && canReact
-      ? and(overflow, not(greater(retries, definition.maxRetries)))
+    definition.onOverflow === "retry" && tensorsOf(state.scaler).length > 0
+      ? and(and(overflow, differs(state.scaler, scaler)), not(greater(retries, definition.maxRetries)))
       : and(overflow, finite);
   const advances = where(again, literal(0, "i32"), 1);
   const skips = where(and(overflow, not(again)), literal(1, "i32"), 0);
@@ -131,4 +143,17 @@ function count(
       retries: where(again, retries, 0),
     },
   };
+}
+
+/** bool scalar: some element of two trees of one structure is not the same. */
+function differs(before: TensorTree, after: TensorTree): Tensor {
+  const [a, b] = [tensorsOf(before), tensorsOf(after)];
+  const changes = a.map((leaf, index) => {
+    const changed = cast(not(equal(leaf, b[index] as Tensor)), "f32");
+    return leaf.shape.length === 0 ? changed : reduceSum(changed);
+  });
+  return greater(
+    changes.reduce((sum, change) => add(sum, change)),
+    0,
+  );
 }

@@ -2,22 +2,25 @@ import type { State } from "../backend.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/builder.js";
 import type { HostTensor } from "../host-tensor.js";
+import { checkJson, type Json } from "./json.js";
+import { emptyWindow, isWindowSlot } from "./window.js";
 
 /** Bumped when a file of the older kind could be misread. */
 const FORMAT = "mp.training/1";
-
-/** JSON values: a data cursor must survive a checkpoint. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
   readonly key: string;
   readonly precision: string;
+  readonly masterWeights: string;
   readonly optimizer: string;
 }
 
-/** Slots of the run itself; a half-gathered window is never saved. */
-export const isSavedSlot = (slot: string): boolean => !slot.startsWith("window/");
+export interface Loaded {
+  readonly cursor: Json;
+  /** Settings that the file was made under and this run does not have, though the state fits. */
+  readonly differences: readonly string[];
+}
 
 /** Writes state, counters and cursor as one safetensors file, atomically. @throws MP_IO; the old file then still stands */
 export async function saveCheckpoint(
@@ -26,17 +29,22 @@ export async function saveCheckpoint(
   info: CheckpointInfo,
   cursor: Json,
 ): Promise<void> {
+  checkJson(cursor, "save: cursor");
   const { saveTensors } = await import("../checkpoint/index.js");
-  const tensors = await state.read(Object.keys(state.types).filter(isSavedSlot));
-  await saveTensors(path, tensors, { format: FORMAT, ...info, cursor: JSON.stringify(cursor) });
+  // A half-gathered window is never saved: between calls there is none.
+  const slots = Object.keys(state.types).filter((slot) => !isWindowSlot(slot));
+  await saveTensors(path, await state.read(slots), {
+    format: FORMAT,
+    ...info,
+    cursor: JSON.stringify(cursor),
+  });
 }
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state.
- * @returns the cursor that was saved with it
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
-export async function loadCheckpoint(path: string, state: State, info: CheckpointInfo): Promise<Json> {
+export async function loadCheckpoint(path: string, state: State, info: CheckpointInfo): Promise<Loaded> {
   const { loadTensors } = await import("../checkpoint/index.js");
   const { tensors, metadata } = await loadTensors(path);
   const refuse = (message: string): never => {
@@ -49,33 +57,46 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
       `is no training checkpoint of this version, its format is ${metadata["format"] ?? "not given"} instead of ${FORMAT}`,
     );
   }
-  if (metadata["key"] !== info.key) refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
-  const differences = compare(state, tensors);
-  if (differences.length > 0) {
-    const shown = differences.slice(0, 5).join("; ");
-    const made = `made with ${metadata["precision"]} and ${metadata["optimizer"]}, this run has ${info.precision} and ${info.optimizer}`;
-    refuse(
-      `does not fit (${made}): ${shown}${differences.length > 5 ? `; and ${differences.length - 5} more` : ""}`,
-    );
+  if (metadata["key"] !== info.key) {
+    refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
+  }
+  const made = `made with ${describe(metadata)}, this run has ${describe({ ...info })}`;
+  const misfits = compare(state, tensors);
+  if (misfits.length > 0) {
+    const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
+    refuse(`does not fit (${made}): ${misfits.slice(0, 5).join("; ")}${more}`);
   }
   const cursor = parseCursor(metadata["cursor"], refuse);
-  await state.write(tensors);
-  return cursor;
+  await state.write({ ...tensors, ...emptyWindow(state, tensors) });
+  const settings = ["precision", "masterWeights", "optimizer"] as const;
+  return {
+    cursor,
+    differences: settings
+      .filter((name) => metadata[name] !== info[name])
+      .map((name) => `${name} ${info[name]} instead of ${metadata[name]}`),
+  };
+}
+
+function describe(of: Readonly<Record<string, string>>): string {
+  return `${of["precision"]}, master weights ${of["masterWeights"]} and ${of["optimizer"]}`;
 }
 
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {
-  const differences: string[] = [];
-  for (const [slot, type] of Object.entries(state.types).filter(([name]) => isSavedSlot(name))) {
+  const misfits: string[] = [];
+  for (const [slot, type] of Object.entries(state.types)) {
+    if (isWindowSlot(slot)) continue;
     const tensor = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
-    if (tensor === undefined) differences.push(`${slot} is missing`);
+    if (tensor === undefined) misfits.push(`${slot} is missing`);
     else if (formatType(tensor) !== formatType(type)) {
-      differences.push(`${slot} is ${formatType(tensor)} instead of ${formatType(type)}`);
+      misfits.push(`${slot} is ${formatType(tensor)} instead of ${formatType(type)}`);
     }
   }
   for (const slot of Object.keys(tensors)) {
-    if (!Object.hasOwn(state.types, slot)) differences.push(`${slot} is unknown here`);
+    if (!Object.hasOwn(state.types, slot)) misfits.push(`${slot} is unknown here`);
+    // A window in a file would be one that was cut off: its gradients must not leak into the next step.
+    else if (isWindowSlot(slot)) misfits.push(`${slot} is no part of a checkpoint`);
   }
-  return differences;
+  return misfits;
 }
 
 function parseCursor(text: string | undefined, refuse: (message: string) => never): Json {

@@ -20,6 +20,8 @@ export interface StepDefinition {
   readonly precision: Precision;
   readonly manifest: BackendManifest;
   readonly key: Key;
+  /** Paths of parameters that are not trained. */
+  readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
   readonly accumulate: number;
   readonly onOverflow: "skip" | "retry";

@@ -1,6 +1,7 @@
-import type { Backend, BackendWarning, Executable, State } from "../backend.js";
+import type { Backend, Executable, State } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Program } from "./program.js";
+import type { TrainingWarning } from "./warning.js";
 
 /** Compilations kept per trainer; the least recently used is disposed beyond this. */
 const KEPT = 8;
@@ -15,38 +16,42 @@ export interface Compiled {
 export class Engine {
   readonly backend: Backend;
   readonly state: State;
-  readonly #compiled = new Map<string, Promise<Compiled>>();
+  readonly #compiled = new Map<string, Compiled>();
   readonly #signatures = new Map<string, Set<string>>();
-  readonly #warn: (warning: BackendWarning) => void;
+  readonly #warn: (warning: TrainingWarning) => void;
 
-  constructor(backend: Backend, state: State, warn: (warning: BackendWarning) => void) {
+  constructor(backend: Backend, state: State, warn: (warning: TrainingWarning) => void) {
     this.backend = backend;
     this.state = state;
     this.#warn = warn;
   }
 
-  /** The program of that kind for that batch signature, traced and compiled at its first use. */
-  async compiled(kind: string, signature: string, build: () => Program): Promise<Compiled> {
+  /** The program of that kind for that batch signature, or undefined before its first use. */
+  known(kind: string, signature: string): Compiled | undefined {
     const id = `${kind} ${signature}`;
     const known = this.#compiled.get(id);
     if (known !== undefined) {
       this.#compiled.delete(id);
       this.#compiled.set(id, known);
-      return known;
     }
-    this.#countShapes(kind, signature);
-    const compiled = Promise.resolve().then(() => this.#compile(build()));
-    this.#compiled.set(id, compiled);
-    compiled.catch(() => this.#compiled.delete(id));
-    for (const warning of (await compiled).executable.warnings) this.#warn(warning);
-    await this.#evict();
-    return compiled;
+    return known;
   }
 
-  async #compile({ graph, bindings, outputs }: Program): Promise<Compiled> {
+  /** The program of that kind for that batch signature, traced and compiled at its first use. One call at a time. */
+  async compiled(kind: string, signature: string, build: () => Program): Promise<Compiled> {
+    return this.known(kind, signature) ?? (await this.#compile(kind, signature, build()));
+  }
+
+  async #compile(kind: string, signature: string, program: Program): Promise<Compiled> {
+    const { graph, bindings, outputs } = program;
     const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
     const executable = await this.backend.compile(graph, { state: this.state, bindings, ...applied });
-    return { executable, outputs };
+    const compiled = { executable, outputs };
+    this.#compiled.set(`${kind} ${signature}`, compiled);
+    this.#countShapes(kind, signature);
+    for (const warning of executable.warnings) this.#warn(warning);
+    await this.#evict();
+    return compiled;
   }
 
   #countShapes(kind: string, signature: string): void {
@@ -55,25 +60,25 @@ export class Engine {
     if (seen.size !== MANY_SHAPES) return;
     this.#warn({
       type: "performance",
-      message: `${kind}: the ${MANY_SHAPES}rd distinct batch shape is being compiled (${signature}); pad or drop partial batches so that shapes repeat`,
+      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${KEPT} programs are kept`,
     });
   }
 
   async #evict(): Promise<void> {
-    while (this.#compiled.size > KEPT) {
-      const [oldest] = this.#compiled.keys();
-      if (oldest === undefined) return;
-      const compiled = await this.#compiled.get(oldest);
-      this.#compiled.delete(oldest);
-      await compiled?.executable.dispose();
+    for (const [id, { executable }] of this.#compiled) {
+      if (this.#compiled.size <= KEPT) return;
+      this.#compiled.delete(id);
+      await executable.dispose();
     }
   }
 
+  /** Frees all of it, also when some of it fails; the first failure is reported. */
   async dispose(): Promise<void> {
-    const all = [...this.#compiled.values()];
+    const executables = [...this.#compiled.values()].map(({ executable }) => executable.dispose());
     this.#compiled.clear();
-    for (const compiled of all) await (await compiled).executable.dispose();
+    const settled = await Promise.allSettled(executables);
     await this.state.dispose();
+    for (const result of settled) if (result.status === "rejected") throw result.reason;
   }
 }
 

@@ -6,8 +6,10 @@ import { cast } from "../trace/ops/elementwise.js";
 import { fold } from "../trace/random.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { withPhase } from "../trace/trace.js";
+import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import type { StepDefinition } from "./definition.js";
+import { mergeFrozen } from "./frozen.js";
 import type { LossContext, LossParts } from "./loss.js";
 import type { TrainingState } from "./state.js";
 
@@ -17,6 +19,12 @@ export interface ForwardBackward {
   readonly metrics: Readonly<Record<string, Tensor>>;
   readonly model: TensorTree;
   readonly gradients: TensorTree;
+}
+
+/** All parameters as the loss gets them, trained or not, in the dtypes in which they are kept. */
+export function parametersOf({ precision, frozen }: StepDefinition, state: TrainingState): TensorTree {
+  const trained = precision.masterWeights.parameters(state.master);
+  return frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
 }
 
 /** The user's loss with its loose result made strict: scalar f32 loss and metrics, model state of unchanged types. */
@@ -33,17 +41,35 @@ export function strictLoss(
       modelState: model,
       step: state.applied,
     };
-    const result = definition.loss(parameters, batch, context);
-    const parts: LossParts = isTensor(result) ? { loss: result } : result;
-    if (!isTensor(parts?.loss)) {
-      throw new MpError("MP_INVALID_ARGUMENT", "loss: returns a Tensor or { loss, metrics?, modelState? }");
-    }
+    const parts = partsOf(definition.loss(parameters, batch, context));
     const metrics = Object.fromEntries(
       Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
     );
     const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
     return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
   };
+}
+
+function partsOf(result: unknown): LossParts {
+  if (isTensor(result)) return { loss: result };
+  if (result instanceof Promise) {
+    result.catch(() => undefined);
+    throw wrongLoss("it is async; a loss is traced once and is synchronous");
+  }
+  if (typeof result !== "object" || result === null) throw wrongLoss(`got ${String(result)}`);
+  const { loss, metrics = {} } = result as { readonly loss?: unknown; readonly metrics?: unknown };
+  if (!isTensor(loss)) throw wrongLoss(`got an object with ${Object.keys(result).join(", ") || "nothing"}`);
+  if (typeof metrics !== "object" || metrics === null || isTensor(metrics)) {
+    throw wrongLoss("metrics are scalars by name");
+  }
+  return result as LossParts;
+}
+
+function wrongLoss(problem: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    `loss: returns a Tensor or { loss, metrics?, modelState? }, ${problem}`,
+  );
 }
 
 function scalar(what: string, tensor: Tensor): Tensor {
@@ -71,22 +97,30 @@ function sameTypes(before: TensorTree, after: TensorTree): TensorTree {
   return mapTensors((old, next) => cast(next, old.dtype), before, after);
 }
 
+/** What goes into a pass over one microbatch. */
+export interface Pass {
+  readonly model: TensorTree;
+  readonly batch: TensorTree;
+  readonly scale: Tensor;
+  readonly report?: ((report: CastReport) => void) | undefined;
+}
+
 /** Loss and gradients of one microbatch under the casting policy. */
 export function forwardBackward(
   definition: StepDefinition,
   state: TrainingState,
-  model: TensorTree,
-  batch: TensorTree,
-  scale: Tensor,
+  { model, batch, scale, report }: Pass,
 ): ForwardBackward {
   const { precision, manifest } = definition;
-  const lossOf = autocast(strictLoss(definition, state, model, true), precision.policy, { manifest });
-  const parameters = precision.masterWeights.parameters(state.master);
-  const differentiated = valueAndGrad((weights: TensorTree) => lossOf(weights, batch), {
+  const options = { manifest, ...(report === undefined ? {} : { report }) };
+  const lossOf = autocast(strictLoss(definition, state, model, true), precision.policy, options);
+  const weightsWith = (trained: TensorTree): TensorTree =>
+    definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
+  const differentiated = valueAndGrad((trained: TensorTree) => lossOf(weightsWith(trained), batch), {
     hasAux: true,
     seed: scale,
   });
-  const { value, gradients, aux } = differentiated(parameters);
+  const { value, gradients, aux } = differentiated(precision.masterWeights.parameters(state.master));
   return {
     loss: value,
     metrics: aux.metrics ?? {},

@@ -9,7 +9,9 @@ import type { MapLeaves } from "../tree.js";
 export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;
 
 /** The data of a traced tree: what is passed in at run time where the function says `Tensor`. */
-export type Fed<T> = MapLeaves<T, Tensor, HostTensor | Handle>;
+export type Fed<T> = string extends keyof T
+  ? { readonly [name: string]: HostTensor | Handle }
+  : MapLeaves<T, Tensor, HostTensor | Handle>;
 
 /** What a traced function may depend on besides parameters and batch. */
 export interface LossContext<M = TensorTree> {
@@ -23,24 +25,32 @@ export interface LossContext<M = TensorTree> {
   readonly step: Tensor;
 }
 
-export interface LossParts<M = TensorTree> {
+export interface LossParts<M = TensorTree, K extends string = string> {
   /** Scalar. */
   readonly loss: Tensor;
   /** Scalars, reported with the step and averaged over microbatches. */
-  readonly metrics?: Readonly<Record<string, Tensor>>;
+  readonly metrics?: Readonly<Record<K, Tensor>>;
   /** Of the shapes and dtypes of `context.modelState`; commits with the step or not at all. */
   readonly modelState?: M;
 }
 
-/** A batch whose loss does not say its type: named tensors. */
-export type AnyBatch = { readonly [name: string]: Tensor };
+/**
+ * A batch whose loss does not say its type: any named tensors may be fed. `x` and `y` can be taken out under every
+ * compiler option; with `noUncheckedIndexedAccess` other names may be undefined to the compiler, which an annotation
+ * settles.
+ */
+export interface AnyBatch {
+  readonly x: Tensor;
+  readonly y: Tensor;
+  readonly [name: string]: Tensor;
+}
 
 /**
  * The user's function: plain TypeScript over traced tensors, run once per batch shape. Annotate the batch,
- * `{ x, y }: { x: Tensor; y: Tensor }`, and `step` asks for data of that structure.
+ * `{ ids }: { ids: Tensor }`, and `step` asks for data of that structure.
  */
-export type LossFunction<P, B, M> = (
+export type LossFunction<P, B, M, K extends string = string> = (
   parameters: Traced<P>,
   batch: B,
   context: LossContext<Traced<M>>,
-) => Tensor | LossParts<Traced<M>>;
+) => Tensor | LossParts<Traced<M>, K>;

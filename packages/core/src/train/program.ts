@@ -1,4 +1,6 @@
 import type { StateBinding } from "../backend.js";
+import { MpError } from "../errors.js";
+import { formatType } from "../graph/builder.js";
 import type { Graph, InputRole, ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
@@ -31,7 +33,7 @@ export interface ProgramResult {
   readonly outputs: Readonly<Record<string, TensorTree>>;
 }
 
-const roleOfSlot = (slot: string): InputRole => (slot.startsWith("master") ? "parameter" : "state");
+const roleOfSlot = (slot: string): InputRole => (/^(master|frozen)(\/|$)/.test(slot) ? "parameter" : "state");
 const join = (head: string, path: string): string => (path === "" ? head : `${head}/${path}`);
 
 /** Name of the graph input that carries that leaf of a fed tree. */
@@ -68,6 +70,7 @@ export function traceProgram(
     }
     const { state: nextState, outputs } = body(state, fed);
     const nextLeaves = new Map(leavesOf(nextState ?? {}, isTensor, "next state"));
+    checkNextState(new Map(stateLeaves), nextLeaves, new Set(Object.keys(nextState ?? {})));
     const next: Record<string, Tensor> = {};
     stateLeaves.forEach(([slot], index) => {
       const input = join("state", slot);
@@ -85,6 +88,30 @@ export function traceProgram(
   });
   const { next: _next, ...outputs } = traced.result;
   return { graph: prepareGraph(traced.graph), bindings, outputs: typesOf(outputs) };
+}
+
+/** A part of the state is replaced whole, by values of the same types, or it is left out. */
+function checkNextState(
+  before: ReadonlyMap<string, ValueType>,
+  after: ReadonlyMap<string, Tensor>,
+  parts: ReadonlySet<string>,
+): void {
+  const wanted = "a state's update returns the structure, shapes and dtypes of its init";
+  for (const [slot, type] of before) {
+    const leaf = after.get(slot);
+    if (leaf === undefined && parts.has(slot.split("/")[0] ?? "")) {
+      throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is missing; ${wanted}`);
+    }
+    if (leaf === undefined || formatType(leaf) === formatType(type)) continue;
+    throw new MpError(
+      leaf.dtype === type.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
+      `next state: ${slot} is ${formatType(leaf)} instead of ${formatType(type)}; ${wanted}`,
+    );
+  }
+  for (const slot of after.keys()) {
+    if (before.has(slot)) continue;
+    throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is new; ${wanted}`);
+  }
 }
 
 function typesOf(outputs: unknown): Readonly<Record<string, TypeTree>> {

@@ -1,38 +1,34 @@
-import type { Backend, BackendWarning } from "../backend.js";
+import type { Backend, State } from "../backend.js";
 import { MpError } from "../errors.js";
-import type { Graph, ValueType } from "../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
-import { leavesOf, mapTree } from "../tree.js";
+import type { Graph } from "../graph/graph.js";
+import type { CastReport } from "../transform/explain-casts.js";
+import { leavesOf } from "../tree.js";
 import { type FedBatch, feedBatch } from "./batch.js";
-import { type CheckpointInfo, type Json, loadCheckpoint, saveCheckpoint } from "./checkpoint.js";
+import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoint.js";
+import type { TrainingData } from "./data-source.js";
 import type { StepDefinition } from "./definition.js";
-import { diagnose, formatAttribution } from "./diagnose.js";
-import { Engine, runOnce } from "./engine.js";
+import type { Attribution } from "./diagnose.js";
+import { Engine } from "./engine.js";
+import { breather } from "./event-loop.js";
+import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./fit.js";
+import { initialState } from "./initial-state.js";
+import type { Json } from "./json.js";
+import { type LazyStep, lazySteps } from "./lazy-step.js";
 import type { Precision } from "./precision.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program.js";
 import { isValueType } from "./state.js";
 import {
-  accumulateProgram,
-  applyProgram,
   evaluateProgram,
-  initProgram,
   type PredictFunction,
   parametersProgram,
   predictProgram,
   scaleProgram,
-  trainProgram,
 } from "./step.js";
-import type { Counters, StepResult } from "./trainer.js";
-
-type Outputs = Readonly<Record<string, HostTensor>>;
-
-/**
- * Combines a window with those of other processes: gets every gradient (f32, of loss · scale) under its slot
- * `window/gradients/…`, `window/loss` and `window/poison`, and gives back tensors of the same names and shapes.
- * Means keep the step's size; whatever is used must let infinities and NaN through, so that all processes skip
- * the same steps.
- */
-export type AllReduce = (window: Outputs) => Promise<Outputs>;
+import { metricsIn, numberIn } from "./step-outputs.js";
+import type { Counters, StepResult } from "./step-result.js";
+import { isWindowed, Stepper } from "./stepper.js";
+import type { TrainingWarning } from "./warning.js";
+import type { AllReduce } from "./window.js";
 
 export interface RunOptions {
   readonly backend: Backend;
@@ -41,190 +37,181 @@ export interface RunOptions {
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
   readonly maxConsecutiveSkips: number;
-  readonly onWarning: (warning: BackendWarning) => void;
+  readonly onWarning: (warning: TrainingWarning) => void;
 }
 
 /** A training under way: the resident state, the programs compiled for it, and one queue of calls. */
 export class TrainingRun {
   readonly precision: Precision;
-  readonly warnings: BackendWarning[] = [];
-  readonly #options: RunOptions;
-  readonly #windowed: boolean;
-  #engine: Engine | undefined;
-  #stateTypes: TypeTree = {};
+  readonly warnings: TrainingWarning[] = [];
+  readonly #definition: StepDefinition;
+  readonly #onWarning: (warning: TrainingWarning) => void;
+  readonly #stateTypes: TypeTree;
+  readonly #engine: Engine;
+  readonly #stepper: Stepper;
+  readonly #predictors = new WeakMap<object, number>();
+  #predictorCount = 0;
   /** Calls run one after another: each reads the state that the one before committed. */
   #queue: Promise<unknown> = Promise.resolve();
-  /** What the window's slots hold when it is empty; written back after a call that failed half-way. */
-  #emptyWindow: Outputs = {};
-  readonly #predictors = new Map<unknown, number>();
+  #disposal: Promise<void> | undefined;
+  /** The place in the data that the state stands at, where `fit` or `steps` took it there. */
+  #cursor: Json = null;
+  #isFeeding = false;
 
-  private constructor(options: RunOptions) {
-    this.#options = options;
-    this.precision = options.definition.precision;
-    this.#windowed = options.definition.accumulate > 1 || options.allReduce !== undefined;
+  private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
+    const { backend, definition, allReduce, maxConsecutiveSkips } = options;
+    const warn = (warning: TrainingWarning): void => this.#warn(warning);
+    this.precision = definition.precision;
+    this.#definition = definition;
+    this.#onWarning = options.onWarning;
+    this.#stateTypes = stateTypes;
+    this.#engine = new Engine(backend, state, warn);
+    const breathe = breather(backend.manifest);
+    this.#stepper = new Stepper(this.#engine, {
+      definition,
+      stateTypes,
+      allReduce,
+      maxConsecutiveSkips,
+      warn,
+      breathe,
+    });
   }
 
   static async start(options: RunOptions): Promise<TrainingRun> {
-    const run = new TrainingRun(options);
-    for (const warning of run.precision.warnings ?? []) run.#warn(warning);
-    await run.#initialise();
+    const { backend, definition, allReduce } = options;
+    const { types, slots } = await initialState(
+      backend,
+      definition,
+      options,
+      isWindowed(definition, allReduce),
+    );
+    const run = new TrainingRun(options, types, await backend.createState(slots));
+    const { warnings = [], lossScaler } = definition.precision;
+    for (const warning of warnings) run.#warn(warning);
+    for (const message of lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
     return run;
   }
 
-  async #initialise(): Promise<void> {
-    const { backend, definition, parameters, modelState } = this.#options;
-    for (const [path, leaf] of leavesOf(parameters, isHostTensor, "params")) {
-      if (leaf.dtype === "f32") continue;
+  async step(...batches: readonly unknown[]): Promise<StepResult> {
+    const { accumulate } = this.#definition;
+    if (batches.length !== accumulate) {
       throw new MpError(
-        "MP_DTYPE_MISMATCH",
-        `params at ${path}: initial parameters are f32, got ${leaf.dtype}`,
+        "MP_INVALID_ARGUMENT",
+        `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
       );
     }
-    const program = initProgram(
-      definition,
-      typesOf(parameters, "params"),
-      typesOf(modelState, "modelState"),
-      this.#windowed,
+    // Whoever steps by hand knows the place in the data, and we do not.
+    return this.#step(
+      batches.map((batch) => feedBatch(batch)),
+      null,
     );
-    const values = await runOnce(backend, program, {
-      ...fed("parameters", parameters),
-      ...fed("model", modelState),
-    });
-    this.#stateTypes = program.outputs["state"] ?? {};
-    const slots = Object.fromEntries(
-      leavesOf(this.#stateTypes, isValueType, "state").map(([slot]) => [
-        slot,
-        values[fedName("state", slot)] as HostTensor,
-      ]),
-    );
-    this.#emptyWindow = Object.fromEntries(
-      Object.entries(slots).filter(([slot]) => slot.startsWith("window/")),
-    );
-    this.#engine = new Engine(backend, await backend.createState(slots), (warning) => this.#warn(warning));
   }
 
-  step(...batches: readonly unknown[]): Promise<StepResult> {
-    return this.#enqueue(async () => {
-      const { accumulate } = this.#options.definition;
-      if (batches.length !== accumulate) {
-        throw new MpError(
-          "MP_INVALID_ARGUMENT",
-          `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
-        );
-      }
-      const feeds = batches.map((batch) => feedBatch(batch));
-      for (let retries = 0; ; retries++) {
-        const outputs = this.#windowed
-          ? await this.#runWindow(feeds)
-          : await this.#runWhole(feeds[0] as FedBatch);
-        if (flag(outputs, "again")) continue;
-        if (!flag(outputs, "applied")) await this.#checkSkips(outputs, feeds);
-        return {
-          loss: number(outputs, "loss"),
-          applied: flag(outputs, "applied"),
-          scale: number(outputs, "scale"),
-          gradNorm: number(outputs, "gradNorm"),
-          metrics: metricsOf(outputs),
-          retries,
-        };
-      }
-    });
+  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult> {
+    return this.#enqueue(() =>
+      this.#stepper.step(feeds, () => {
+        this.#cursor = cursor;
+      }),
+    );
   }
 
-  async #runWhole(feed: FedBatch): Promise<Outputs> {
-    const { executable } = await this.#live.compiled("step", feed.signature, () => this.#trainProgram(feed));
-    return executable.run(feed.inputs);
-  }
-
-  async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
-    const engine = this.#live;
-    const { definition, allReduce } = this.#options;
+  async fit<T>(data: TrainingData<T>, options: FitOptions = {}): Promise<FitResult> {
+    this.#startFeeding("fit");
     try {
-      const metrics: Outputs[] = [];
-      for (const feed of feeds) {
-        const build = (): Program => accumulateProgram(definition, this.#stateTypes, feed.types);
-        const { executable } = await engine.compiled("accumulate", feed.signature, build);
-        metrics.push(await executable.run(feed.inputs));
-      }
-      if (allReduce !== undefined) await this.#reduce(allReduce);
-      const apply = await engine.compiled("apply", "", () => applyProgram(definition, this.#stateTypes));
-      return { ...meanOf(metrics), ...(await apply.executable.run({})) };
-    } catch (error) {
-      await engine.state.write(this.#emptyWindow);
-      throw error;
+      return await fit(this.#feeding, data, options);
+    } finally {
+      this.#isFeeding = false;
     }
   }
 
-  async #reduce(allReduce: AllReduce): Promise<void> {
-    const { state } = this.#live;
-    const shared = (slot: string): boolean =>
-      slot.startsWith("window/gradients") || slot === "window/loss" || slot === "window/poison";
-    await state.write(await allReduce(await state.read(Object.keys(state.types).filter(shared))));
+  async *steps<T>(data: TrainingData<T>, options: FeedingOptions = {}): AsyncGenerator<LazyStep, undefined> {
+    this.#startFeeding("steps");
+    try {
+      yield* lazySteps(this.#feeding, data, options);
+    } finally {
+      this.#isFeeding = false;
+    }
   }
 
-  async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
-    const skips = number(outputs, "consecutiveSkips");
-    if (skips <= this.#options.maxConsecutiveSkips) return;
-    const feed = feeds.at(-1) as FedBatch;
-    const { backend, definition } = this.#options;
-    const program = trainProgram({ ...definition, accumulate: 1 }, this.#stateTypes, feed.types);
-    const found = await diagnose(backend, this.#live.state, program, feed.inputs);
-    const culprit =
-      found === undefined ? "the last batch is finite by itself" : `first in ${formatAttribution(found)}`;
-    throw new MpError(
-      "MP_NON_FINITE",
-      `step: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
-      {
-        details: { skips, scale: number(outputs, "scale"), attribution: found },
+  #startFeeding(what: string): void {
+    this.#expectAlive();
+    if (this.#isFeeding) {
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
+      );
+    }
+    this.#isFeeding = true;
+  }
+
+  get #feeding(): FeedingRun {
+    return {
+      accumulate: this.#definition.accumulate,
+      iteration: () => this.#enqueue(() => this.#iteration()),
+      cursor: () => this.#cursor,
+      moveTo: (cursor) => {
+        this.#cursor = cursor;
       },
-    );
+      step: (feeds, cursor) => this.#step(feeds, cursor),
+      save: (path) => this.save(path),
+      warn: (warning) => this.#warn(warning),
+    };
   }
 
-  /** @throws as `step`; undefined when the batch's step is finite. Reads the state and changes nothing. */
-  diagnose(batch: unknown): ReturnType<typeof diagnose> {
-    return this.#enqueue(() => {
-      const feed = feedBatch(batch);
-      return diagnose(this.#options.backend, this.#live.state, this.#trainProgram(feed), feed.inputs);
-    });
+  /** The first value that is not finite when this batch is stepped on from here; changes nothing. */
+  async diagnose(batch: unknown): Promise<Attribution | undefined> {
+    const feed = feedBatch(batch);
+    return this.#enqueue(() => this.#stepper.diagnose(feed));
   }
 
-  #trainProgram(feed: FedBatch): Program {
-    return trainProgram({ ...this.#options.definition, accumulate: 1 }, this.#stateTypes, feed.types);
-  }
-
-  evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
+  async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
+    const feed = feedBatch(batch);
+    const model = options.modelState === undefined ? undefined : feedBatch(options.modelState, "model");
     return this.#enqueue(async () => {
-      const feed = feedBatch(batch);
-      const model = options.modelState === undefined ? undefined : feedBatch(options.modelState, "model");
-      const trees = { batch: feed.types, ...(model === undefined ? {} : { model: model.types }) };
-      const build = (): Program => evaluateProgram(this.#options.definition, this.#stateTypes, trees);
+      const build = (): Program =>
+        evaluateProgram(this.#definition, this.#stateTypes, {
+          batch: feed.types(),
+          ...(model === undefined ? {} : { model: model.types() }),
+        });
       const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-      const program = await this.#live.compiled("evaluate", signature, build);
-      const outputs = await program.executable.run({ ...feed.inputs, ...model?.inputs });
+      const { executable, outputs } = await this.#engine.compiled("evaluate", signature, build);
+      const values = await executable.run({ ...feed.inputs, ...model?.inputs });
       return {
-        loss: number(outputs, "loss"),
-        metrics: metricsOf(outputs),
-        modelState: outputTree(program.outputs["model"], "model", outputs),
+        loss: numberIn(values, "loss"),
+        metrics: metricsIn(values),
+        modelState: outputTree(outputs["model"], "model", values),
       };
     });
   }
 
-  predict(predict: PredictFunction, data: unknown): Promise<unknown> {
+  async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
+    const feed = feedBatch(data, "data");
     return this.#enqueue(async () => {
-      const feed = feedBatch(data, "data");
-      const id = this.#predictors.get(predict) ?? this.#predictors.size;
-      this.#predictors.set(predict, id);
-      const build = (): Program =>
-        predictProgram(this.#options.definition, this.#stateTypes, feed.types, predict);
-      const { executable, outputs } = await this.#live.compiled(`predict ${id}`, feed.signature, build);
+      const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
+      const kind = `predict ${this.#predictorId(predict)}`;
+      const { executable, outputs } = await this.#engine.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
   }
 
+  /** Programs are kept by function, so a closure written into a loop is compiled at every turn. */
+  #predictorId(predict: PredictFunction): number {
+    const known = this.#predictors.get(predict);
+    if (known !== undefined) return known;
+    this.#predictors.set(predict, this.#predictorCount);
+    if (this.#predictorCount === 2) {
+      this.#warn({
+        type: "performance",
+        message: "predict: a third function is being compiled; pass the same function object each time",
+      });
+    }
+    return this.#predictorCount++;
+  }
+
   parameters(): Promise<unknown> {
     return this.#enqueue(async () => {
-      const build = (): Program => parametersProgram(this.#options.definition, this.#stateTypes);
-      const { executable, outputs } = await this.#live.compiled("parameters", "", build);
+      const build = (): Program => parametersProgram(this.#definition, this.#stateTypes);
+      const { executable, outputs } = await this.#engine.compiled("parameters", "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     });
   }
@@ -233,110 +220,96 @@ export class TrainingRun {
     return this.#enqueue(async () => {
       const types = (this.#stateTypes as { readonly model: TypeTree }).model;
       const slots = leavesOf(types, isValueType, "model").map(([path]) => fedName("model", path));
-      return outputTree(types, "model", await this.#live.state.read(slots));
+      return outputTree(types, "model", await this.#engine.state.read(slots));
     });
   }
 
   counters(): Promise<Counters> {
     return this.#enqueue(async () => {
-      const values = await this.#live.state.read(["applied", "iteration", "skipped"]);
-      const build = (): Program => scaleProgram(this.#options.definition, this.#stateTypes);
-      const { executable } = await this.#live.compiled("scale", "", build);
+      const values = await this.#engine.state.read(["applied", "iteration", "skipped"]);
+      const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
+      const { executable } = await this.#engine.compiled("scale", "", build);
       return {
-        applied: number(values, "applied"),
-        iteration: number(values, "iteration"),
-        skipped: number(values, "skipped"),
-        scale: number(await executable.run({}), "scale"),
+        applied: numberIn(values, "applied"),
+        iteration: numberIn(values, "iteration"),
+        skipped: numberIn(values, "skipped"),
+        scale: numberIn(await executable.run({}), "scale"),
       };
     });
   }
 
+  async #iteration(): Promise<number> {
+    return numberIn(await this.#engine.state.read(["iteration"]), "iteration");
+  }
+
   save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
-    return this.#enqueue(() => saveCheckpoint(path, this.#live.state, this.#info, options.cursor ?? null));
+    return this.#enqueue(() => {
+      const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
+      return saveCheckpoint(path, this.#engine.state, this.#info, cursor);
+    });
   }
 
   load(path: string): Promise<Json> {
-    return this.#enqueue(() => loadCheckpoint(path, this.#live.state, this.#info));
+    return this.#enqueue(async () => {
+      if (this.#isFeeding) {
+        throw new MpError("MP_INVALID_ARGUMENT", "load: a fit or steps is under way; load before it starts");
+      }
+      const { cursor, differences } = await loadCheckpoint(path, this.#engine.state, this.#info);
+      this.#cursor = cursor;
+      if (differences.length > 0) {
+        const message = `${path}: goes on under other settings, ${differences.join("; ")}`;
+        this.#warn({ type: "checkpoint", message });
+      }
+      return cursor;
+    });
   }
 
   graph(batch: unknown): Graph {
-    const { definition } = this.#options;
-    const { types } = feedBatch(batch);
-    return this.#windowed
-      ? accumulateProgram(definition, this.#stateTypes, types).graph
-      : trainProgram(definition, this.#stateTypes, types).graph;
+    this.#expectAlive();
+    return this.#stepper.program(feedBatch(batch)).graph;
+  }
+
+  explain(batch: unknown): CastReport {
+    this.#expectAlive();
+    let found: CastReport | undefined;
+    this.#stepper.program(feedBatch(batch), (report) => {
+      found ??= report;
+    });
+    if (found === undefined) throw new Error("internal: a step was traced without its casting policy");
+    return found;
   }
 
   /** Waits for the calls under way, then frees everything; idempotent. */
-  async dispose(): Promise<void> {
-    await this.#queue;
-    const engine = this.#engine;
-    this.#engine = undefined;
-    await engine?.dispose();
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#queue.then(() => this.#engine.dispose());
+    return this.#disposal;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose();
   }
 
-  get #live(): Engine {
-    if (this.#engine === undefined)
+  #expectAlive(): void {
+    if (this.#disposal !== undefined)
       throw new MpError("MP_DISPOSED", "the trainer was disposed; build a new one with trainer(...)");
-    return this.#engine;
   }
 
   get #info(): CheckpointInfo {
-    const { definition } = this.#options;
-    return { key: definition.key.path, precision: this.precision.name, optimizer: definition.optimizer.name };
+    const { key, optimizer } = this.#definition;
+    const { name, masterWeights } = this.precision;
+    return { key: key.path, precision: name, masterWeights: masterWeights.name, optimizer: optimizer.name };
   }
 
-  #enqueue<T>(call: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(call: () => Promise<T>): Promise<T> {
+    this.#expectAlive();
     const result = this.#queue.then(call);
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
-  #warn(warning: BackendWarning): void {
+  #warn(warning: TrainingWarning): void {
     if (this.warnings.some((known) => known.message === warning.message)) return;
     this.warnings.push(warning);
-    this.#options.onWarning(warning);
+    this.#onWarning(warning);
   }
-}
-
-const typesOf = (tree: unknown, what: string): TypeTree =>
-  mapTree(
-    tree,
-    isHostTensor,
-    ({ dtype, shape }): ValueType => ({ dtype, shape }),
-    what,
-  ) as unknown as TypeTree;
-
-const fed = (name: string, tree: unknown): Outputs =>
-  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [fedName(name, path), leaf]));
-
-function number(outputs: Outputs, name: string): number {
-  const value = outputs[name]?.data[0];
-  if (value === undefined) throw new Error(`internal: the step has no output ${name}`);
-  return Number(value);
-}
-
-const flag = (outputs: Outputs, name: string): boolean => number(outputs, name) !== 0;
-
-function metricsOf(outputs: Outputs): Readonly<Record<string, number>> {
-  const metrics: Record<string, number> = {};
-  for (const name of Object.keys(outputs)) {
-    if (name.startsWith("metrics/")) metrics[name.slice("metrics/".length)] = number(outputs, name);
-  }
-  return metrics;
-}
-
-/** Mean of scalar outputs over microbatches. */
-function meanOf(outputs: readonly Outputs[]): Outputs {
-  const names = Object.keys(outputs[0] ?? {});
-  return Object.fromEntries(
-    names.map((name) => {
-      const sum = outputs.reduce((total, output) => total + number(output, name), 0);
-      return [name, { dtype: "f32", shape: [], data: Float32Array.of(sum / outputs.length) } as const];
-    }),
-  );
 }

@@ -14,6 +14,9 @@ export type TrainingState = {
   /** i32: applied steps. */
   readonly applied: Tensor;
 
+  /** Parameters that are not trained; no step writes them. */
+  readonly frozen: TensorTree;
+
   readonly scaler: TensorTree;
   /** i64: iterations, applied or skipped; the clock of all randomness. A retry is the same iteration. */
   readonly iteration: Tensor;
@@ -30,6 +33,7 @@ export const commitOf: Readonly<Record<keyof TrainingState, NonNullable<StateBin
   optimizer: "when-applied",
   model: "when-applied",
   applied: "when-applied",
+  frozen: "when-applied",
   scaler: "always",
   iteration: "always",
   skipped: "always",

@@ -8,9 +8,11 @@ import { add, cast, literal, mul, where } from "../trace/ops/elementwise.js";
 import { fold, setRandomCounter } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { withPhase } from "../trace/trace.js";
+import type { CastReport } from "../transform/explain-casts.js";
 import { applyGradients } from "./apply.js";
 import type { StepDefinition } from "./definition.js";
-import { forwardBackward, strictLoss } from "./forward.js";
+import { forwardBackward, parametersOf, strictLoss } from "./forward.js";
+import { splitFrozen } from "./frozen.js";
 import type { LossContext } from "./loss.js";
 import { type Program, type TypeTree, traceProgram } from "./program.js";
 import type { TrainingState } from "./state.js";
@@ -34,13 +36,15 @@ export function initProgram(
 ): Program {
   return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
     const { masterWeights, lossScaler } = definition.precision;
-    const master = masterWeights.init(fed["parameters"] as TensorTree);
+    const { trained, frozen } = splitFrozen(fed["parameters"] as TensorTree, definition.frozen);
+    const master = masterWeights.init(trained);
     const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
     const state: TrainingState = {
       master,
       optimizer: definition.optimizer.init(weights),
       model: fed["model"] as TensorTree,
       applied: literal(0, "i32"),
+      frozen: definition.frozen.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
       scaler: lossScaler.init(),
       iteration: literal(0, "i64"),
       skipped: literal(0, "i32"),
@@ -53,12 +57,22 @@ export function initProgram(
 }
 
 /** The whole step as one graph: one batch, no hook. */
-export function trainProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+export function trainProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  report?: (report: CastReport) => void,
+): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const current = tree as TrainingState;
     setRandomCounter(counterOf(current, 1, undefined));
     const scale = definition.precision.lossScaler.scale(current.scaler);
-    const pass = forwardBackward(definition, current, current.model, fed["batch"] as TensorTree, scale);
+    const pass = forwardBackward(definition, current, {
+      model: current.model,
+      batch: fed["batch"] as TensorTree,
+      scale,
+      report,
+    });
     const { state: next, outputs } = applyGradients(definition, current, { ...pass, poison: literal(0) });
     return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
   });
@@ -88,12 +102,22 @@ function emptyWindow(definition: StepDefinition, master: TensorTree, model: Tens
 }
 
 /** Adds one microbatch to the window; state slots `window/…` beside the training state's. */
-export function accumulateProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+export function accumulateProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  report?: (report: CastReport) => void,
+): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = tree as WindowedState;
     setRandomCounter(counterOf(rest, definition.accumulate, window.micro));
     const scale = definition.precision.lossScaler.scale(rest.scaler);
-    const pass = forwardBackward(definition, rest, window.model, fed["batch"] as TensorTree, scale);
+    const pass = forwardBackward(definition, rest, {
+      model: window.model,
+      batch: fed["batch"] as TensorTree,
+      scale,
+      report,
+    });
     const next: WindowState = withPhase("update", () => ({
       gradients: mapTensors(add, window.gradients, pass.gradients),
       loss: add(window.loss, pass.loss),
@@ -131,11 +155,10 @@ export function evaluateProgram(
   return traceProgram({ state, fed }, (tree, trees) => {
     const current = tree as TrainingState;
     const model = trees["model"] ?? current.model;
-    const { policy, masterWeights } = definition.precision;
-    const lossOf = autocast(strictLoss(definition, current, model, false), policy, {
+    const lossOf = autocast(strictLoss(definition, current, model, false), definition.precision.policy, {
       manifest: definition.manifest,
     });
-    const [loss, parts] = lossOf(masterWeights.parameters(current.master), trees["batch"] as TensorTree);
+    const [loss, parts] = lossOf(parametersOf(definition, current), trees["batch"] as TensorTree);
     return { outputs: { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} } };
   });
 }
@@ -155,7 +178,6 @@ export function predictProgram(
 ): Program {
   return traceProgram({ state, fed: { data } }, (tree, trees) => {
     const current = tree as TrainingState;
-    const { policy, masterWeights } = definition.precision;
     const context: LossContext<TensorTree> = {
       training: false,
       key: fold(definition.key, "predict"),
@@ -164,21 +186,17 @@ export function predictProgram(
     };
     const run = autocast(
       (weights: TensorTree, inputs: TensorTree) => predict(weights, inputs, context),
-      policy,
-      {
-        manifest: definition.manifest,
-      },
+      definition.precision.policy,
+      { manifest: definition.manifest },
     );
-    return {
-      outputs: { result: run(masterWeights.parameters(current.master), trees["data"] as TensorTree) },
-    };
+    return { outputs: { result: run(parametersOf(definition, current), trees["data"] as TensorTree) } };
   });
 }
 
 /** The parameters in f32, whatever they are kept in. */
 export function parametersProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state }, (tree) => {
-    const weights = definition.precision.masterWeights.parameters((tree as TrainingState).master);
+    const weights = parametersOf(definition, tree as TrainingState);
     return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
   });
 }

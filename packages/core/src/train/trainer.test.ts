@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { BackendWarning } from "../backend.js";
 import { tensor } from "../host-tensor.js";
 import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
 import { adamW } from "../optim/adaptive.js";
@@ -13,6 +12,7 @@ import type { Tensor } from "../trace/tensor.js";
 import type { LossContext } from "./loss.js";
 import { float32, mixedFloat16, type PrecisionChoice } from "./precision.js";
 import { trainer } from "./trainer.js";
+import type { TrainingWarning } from "./warning.js";
 
 const wave = (size: number, step: number): Float32Array =>
   Float32Array.from({ length: size }, (_, i) => Math.sin(step * (i + 1)));
@@ -38,7 +38,7 @@ const batch = (step: number) => {
     ),
   };
 };
-const silent = (_warning: BackendWarning): void => undefined;
+const silent = (_warning: TrainingWarning): void => undefined;
 
 async function start(precision: PrecisionChoice, options: Record<string, unknown> = {}) {
   return trainer({
@@ -114,7 +114,9 @@ describe("trainer", () => {
     expect(two.loss).toBeCloseTo(one.loss, 6);
     expect(two.gradNorm).toBeCloseTo(one.gradNorm, 5);
     const [a, b] = [await whole.parameters(), await parts.parameters()];
-    a.hidden.w.data.forEach((value, index) => expect(b.hidden.w.data[index]).toBeCloseTo(value, 6));
+    for (const [index, value] of a.hidden.w.data.entries()) {
+      expect(b.hidden.w.data[index]).toBeCloseTo(value, 6);
+    }
     await whole.dispose();
     await parts.dispose();
   });

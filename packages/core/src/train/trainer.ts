@@ -1,28 +1,40 @@
-import type { Backend, BackendWarning } from "../backend.js";
+import type { Backend } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
+import { checkHyperparameter } from "../optim/hyperparameter.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
+import type { CastReport } from "../transform/explain-casts.js";
 import type { MapLeaves } from "../tree.js";
-import type { Json } from "./checkpoint.js";
+import type { TrainingData } from "./data-source.js";
 import type { AnyLoss, StepDefinition } from "./definition.js";
+import type { Attribution } from "./diagnose.js";
+import type { FeedingOptions, FitOptions, FitResult } from "./fit.js";
+import { type FrozenMask, frozenPaths } from "./frozen.js";
+import type { Json } from "./json.js";
+import type { LazyStep } from "./lazy-step.js";
 import type { AnyBatch, Fed, LossContext, LossFunction, Traced } from "./loss.js";
 import { mixed, type Precision, type PrecisionChoice } from "./precision.js";
-import { type AllReduce, TrainingRun } from "./run.js";
+import { TrainingRun } from "./run.js";
+import type { Counters, Evaluation, StepResult } from "./step-result.js";
+import type { TrainingWarning } from "./warning.js";
+import type { AllReduce } from "./window.js";
 
-export interface TrainerOptions<P, B, M> {
+export interface TrainerOptions<P, B, M, K extends string = string> {
   readonly backend: Backend;
   /** Initial parameters: a tree of f32 host tensors. */
   readonly params: P;
-  readonly loss: LossFunction<P, B, M>;
+  readonly loss: LossFunction<P, B, M, K>;
   readonly optimizer: Optimizer;
   /** Default `mixed()`: what the backend computes natively. */
   readonly precision?: PrecisionChoice;
   /** Initial `context.modelState`. */
   readonly modelState?: M;
+  /** Parameters that stay as they are, `true` at a leaf or a subtree; they take no gradient and no optimizer state. */
+  readonly frozen?: FrozenMask<P>;
   /** Names all randomness of the run; default 0. */
   readonly seed?: number;
   /** Scales gradients down to this global norm; drawn together with unscaling into one multiplication. */
@@ -31,7 +43,10 @@ export interface TrainerOptions<P, B, M> {
   readonly accumulate?: number;
   /** Combines a window's gradients with those of other processes. */
   readonly allReduce?: AllReduce;
-  /** `retry` runs the same batch with the same randomness again at the lower scale. Default `skip`. */
+  /**
+   * `retry` runs the same batch with the same randomness again at the lower scale, until the scaler comes to rest
+   * or `maxRetries` are spent. Default `skip`.
+   */
   readonly onOverflow?: "skip" | "retry";
   /** Retries of one batch before it is skipped; default 100. */
   readonly maxRetries?: number;
@@ -40,51 +55,36 @@ export interface TrainerOptions<P, B, M> {
   /** Also refuse steps whose new parameters or optimizer state would not be finite. */
   readonly checkNewParameters?: boolean;
   /** Told of each soft degradation once; default prints it to stderr. */
-  readonly onWarning?: (warning: BackendWarning) => void;
+  readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-export interface StepResult {
-  /** Mean over the microbatches; not finite when the forward pass was not. */
-  readonly loss: number;
-  /** False: parameters, optimizer and model state are what they were. */
-  readonly applied: boolean;
-  /** The loss scale of this step. */
-  readonly scale: number;
-  /** Norm of all unscaled gradients, before clipping. */
-  readonly gradNorm: number;
-  readonly metrics: Readonly<Record<string, number>>;
-  /** How often this batch overflowed and was run again. */
-  readonly retries: number;
-}
-
-export interface Evaluation {
-  readonly loss: number;
-  readonly metrics: Readonly<Record<string, number>>;
-}
-
-export interface Counters {
-  /** Applied steps: what schedules and Adam count. */
-  readonly applied: number;
-  readonly iteration: number;
-  readonly skipped: number;
-  readonly scale: number;
-}
-
-export interface Trainer<P, B, M> {
+export interface Trainer<P, B, M, K extends string = string> {
   readonly precision: Precision;
-  readonly warnings: readonly BackendWarning[];
+  readonly warnings: readonly TrainingWarning[];
   /**
-   * One step on one batch, or on as many as `accumulate` says.
+   * One step on one batch, or on as many as `accumulate` says. The data must not change until it resolves; calls
+   * that are not awaited run one after the other.
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the input or the loss's line;
    * MP_NON_FINITE after too many skips in a row; MP_DISPOSED
    */
-  step(...batches: readonly Fed<B>[]): Promise<StepResult>;
+  step(...batches: readonly Fed<B>[]): Promise<StepResult<K>>;
+  /**
+   * Steps through the data, and knows the place in it: what `save` writes meanwhile or afterwards lets a run that
+   * loads it go on with the next batch.
+   * @throws as `step`; what `onStep` or the data throws
+   */
+  fit(data: TrainingData<Fed<B>>, options?: FitOptions<K>): Promise<FitResult>;
+  /**
+   * The pass under way, or the next one, step by step: each is handed out as it starts, and its numbers can be asked
+   * for while it is one of the last nine. Keeps the place in the data as `fit` does.
+   */
+  steps(data: TrainingData<Fed<B>>, options?: FeedingOptions): AsyncGenerator<LazyStep<K>, undefined>;
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes nothing. */
   evaluate(
     batch: Fed<B>,
     options?: { readonly modelState?: M },
-  ): Promise<Evaluation & { readonly modelState: M }>;
-  /** Any function of parameters and data under the same casting policy. */
+  ): Promise<Evaluation<K> & { readonly modelState: M }>;
+  /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
     data: Fed<D>,
@@ -93,12 +93,23 @@ export interface Trainer<P, B, M> {
   parameters(): Promise<P>;
   modelState(): Promise<M>;
   counters(): Promise<Counters>;
-  /** One safetensors file: masters, optimizer, model and scaler state, counters and the data cursor. */
+  /**
+   * One safetensors file: masters, optimizer, model and scaler state, counters and the place in the data. After `step`
+   * that place is the caller's to give. @throws MP_IO; the old file then still stands
+   */
   save(path: string, options?: { readonly cursor?: Json }): Promise<void>;
-  /** Resumes bit for bit; gives the cursor back. Nothing is loaded from a file that does not fit. */
+  /**
+   * Resumes bit for bit; gives the place in the data back, from which `fit` and `steps` go on by themselves.
+   * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
+   */
   load(path: string): Promise<Json>;
-  /** The step as the engine gets it for such batches. */
-  graph(...batches: readonly Fed<B>[]): Graph;
+  /** The step as the engine gets it for such a batch; with `accumulate`, what one microbatch adds. */
+  graph(batch: Fed<B>): Graph;
+  /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
+  explain(batch: Fed<B>): CastReport;
+  /** The first value that is not finite in a step on this batch from here, or undefined; changes nothing. */
+  diagnose(batch: Fed<B>): Promise<Attribution | undefined>;
+  /** Waits for the calls under way, then frees everything. Idempotent; any other call after it is MP_DISPOSED. */
   dispose(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -113,37 +124,39 @@ export interface Trainer<P, B, M> {
  * ```
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32
  */
-export async function trainer<P, B = AnyBatch, M = Readonly<Record<never, never>>>(
-  options: TrainerOptions<P, B, M>,
-): Promise<Trainer<P, B, M>> {
-  const { backend } = options;
-  const choice = options.precision ?? mixed();
-  const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
-  const definition: StepDefinition = {
-    loss: options.loss as unknown as AnyLoss,
-    optimizer: options.optimizer,
-    precision,
-    manifest: backend.manifest,
-    key: key(options.seed ?? 0),
-    clipNorm: options.clipNorm,
-    accumulate: options.accumulate ?? 1,
-    onOverflow: options.onOverflow ?? "skip",
-    maxRetries: options.maxRetries ?? 100,
-    checkNewParameters: options.checkNewParameters ?? false,
-  };
-  const maxConsecutiveSkips = options.maxConsecutiveSkips ?? 50;
-  const counts = {
-    accumulate: definition.accumulate,
-    maxRetries: definition.maxRetries,
-    maxConsecutiveSkips,
-  };
-  for (const [name, count] of Object.entries(counts)) {
+export async function trainer<
+  P,
+  B = AnyBatch,
+  M = Readonly<Record<never, never>>,
+  const K extends string = never,
+>(options: TrainerOptions<P, B, M, K>): Promise<Trainer<P, B, M, K>> {
+  const { backend, clipNorm, accumulate = 1, maxRetries = 100, maxConsecutiveSkips = 50 } = options;
+  for (const [name, count] of Object.entries({ accumulate, maxRetries, maxConsecutiveSkips })) {
     if (Number.isInteger(count) && count >= 1 && count < 2 ** 31) continue;
     throw new MpError("MP_INVALID_ARGUMENT", `trainer: ${name} is an integer of 1 or more, got ${count}`);
   }
-  if (definition.clipNorm !== undefined && !(definition.clipNorm > 0)) {
-    throw new MpError("MP_INVALID_ARGUMENT", `trainer: clipNorm is above 0, got ${definition.clipNorm}`);
+  if (clipNorm !== undefined) checkHyperparameter("trainer: clipNorm", clipNorm, { from: 0, open: true });
+  const { onOverflow = "skip" } = options;
+  if (onOverflow !== "skip" && onOverflow !== "retry") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `trainer: onOverflow is skip or retry, got ${String(onOverflow)}`,
+    );
   }
+  const choice = options.precision ?? mixed();
+  const definition: StepDefinition = {
+    loss: options.loss as unknown as AnyLoss,
+    optimizer: options.optimizer,
+    precision: typeof choice === "function" ? choice(backend.manifest) : choice,
+    manifest: backend.manifest,
+    key: key(options.seed ?? 0),
+    frozen: frozenPaths(options.params, options.frozen),
+    clipNorm,
+    accumulate,
+    onOverflow,
+    maxRetries,
+    checkNewParameters: options.checkNewParameters ?? false,
+  };
   const run = await TrainingRun.start({
     backend,
     definition,
@@ -153,9 +166,9 @@ export async function trainer<P, B = AnyBatch, M = Readonly<Record<never, never>
     maxConsecutiveSkips,
     onWarning: options.onWarning ?? printWarning,
   });
-  return run as unknown as Trainer<P, B, M>;
+  return run as unknown as Trainer<P, B, M, K>;
 }
 
-function printWarning(warning: BackendWarning): void {
+function printWarning(warning: TrainingWarning): void {
   console.warn(`[mp] ${warning.message}`);
 }

@@ -1,0 +1,94 @@
+import { MpError } from "../errors.js";
+import type { Json } from "./json.js";
+
+/** Batches that know where they are: a `Dataset` of @mp/data is one. */
+export interface DataSource<T> {
+  /** From the beginning, or from where a cursor of this source stands. */
+  iterate(cursor?: Json): AsyncIterator<T> & { readonly cursor: Json };
+}
+
+/**
+ * Where `fit` and `steps` take batches from. Any iterable will do; one that can be gone through only once, as a
+ * generator, makes one pass. A place in an iterable without cursor is a count of batches, which a resumed run
+ * goes through again to get there.
+ */
+export type TrainingData<T> = DataSource<T> | AsyncIterable<T> | Iterable<T>;
+
+/** A pass over the data under way: one batch after another, and the place after the last. */
+export interface Pass<T> {
+  next(): Promise<T | undefined>;
+  /** To start the next pass from, instead of the beginning. */
+  readonly place: Json;
+  close(): Promise<void>;
+}
+
+/** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a place that does not lie in it */
+export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<Pass<T>> {
+  if (isDataSource(data)) {
+    const iterator = data.iterate(place ?? undefined);
+    return passOf(iterator, () => iterator.cursor);
+  }
+  const iterator = iteratorOf(data);
+  let taken = 0;
+  const pass = passOf(
+    iterator,
+    () => taken,
+    () => taken++,
+  );
+  if (place === null) return pass;
+  if (typeof place !== "number") {
+    throw invalid(
+      `the cursor ${JSON.stringify(place)} is that of a dataset, and these batches have no cursors`,
+    );
+  }
+  while (taken < place) {
+    if ((await pass.next()) !== undefined) continue;
+    throw invalid(`the cursor stands behind batch ${place}, and there are ${taken}`);
+  }
+  return pass;
+}
+
+function passOf<T>(
+  iterator: AsyncIterator<T> | Iterator<T>,
+  place: () => Json,
+  onTaken?: () => void,
+): Pass<T> {
+  let isOver = false;
+  return {
+    next: async () => {
+      const { done, value } = await iterator.next();
+      if (done === true) {
+        isOver = true;
+        return undefined;
+      }
+      onTaken?.();
+      return value;
+    },
+    get place() {
+      return place();
+    },
+    close: async () => {
+      if (!isOver) await iterator.return?.();
+    },
+  };
+}
+
+function isDataSource<T>(data: TrainingData<T>): data is DataSource<T> {
+  return typeof (data as { iterate?: unknown } | undefined)?.iterate === "function";
+}
+
+function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> {
+  const { [Symbol.asyncIterator]: openAsync, [Symbol.iterator]: open } = (data ?? {}) as Partial<
+    AsyncIterable<T> & Iterable<T>
+  >;
+  if (typeof data === "string" || (openAsync ?? open) === undefined) {
+    throw invalid("data is an iterable of batches or has iterate(cursor)");
+  }
+  return openAsync === undefined
+    ? (data as Iterable<T>)[Symbol.iterator]()
+    : openAsync.call(data as AsyncIterable<T>);
+}
+
+function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `fit: ${message}`);
+}

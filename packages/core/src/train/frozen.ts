@@ -1,0 +1,77 @@
+import { MpError } from "../errors.js";
+import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import { isTensor } from "../trace/tensor.js";
+import { leavesOf } from "../tree.js";
+
+/** Which parameters stay as they are: `true` for a leaf or for all of a subtree; what is left out is trained. */
+export type FrozenMask<P> = P extends HostTensor
+  ? boolean
+  : P extends object
+    ? boolean | { readonly [K in keyof P]?: FrozenMask<P[K]> }
+    : boolean;
+
+/**
+ * Paths of the frozen leaves.
+ * @throws MP_INVALID_ARGUMENT for a mask that does not lie over the tree, or that leaves nothing to train
+ */
+export function frozenPaths(parameters: unknown, mask: unknown): ReadonlySet<string> {
+  const frozen = new Set<string>();
+  collect(parameters, mask, "", frozen);
+  if (frozen.size > 0 && frozen.size === leavesOf(parameters, isHostTensor, "params").length) {
+    throw new MpError("MP_INVALID_ARGUMENT", "frozen: every parameter is frozen, there is nothing to train");
+  }
+  return frozen;
+}
+
+function collect(tree: unknown, mask: unknown, path: string, into: Set<string>): void {
+  const place = path === "" ? "frozen" : `frozen at ${path}`;
+  const below = (key: string): string => (path === "" ? key : `${path}/${key}`);
+  if (mask === undefined || mask === false) return;
+  if (mask === true) {
+    for (const [leaf] of leavesOf(tree, isHostTensor, "params")) into.add(leaf === "" ? path : below(leaf));
+    return;
+  }
+  if (typeof mask !== "object" || mask === null) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${place}: a mask holds true and false, got ${String(mask)}`);
+  }
+  for (const [key, part] of Object.entries(mask)) {
+    if (typeof tree !== "object" || tree === null || isHostTensor(tree) || !Object.hasOwn(tree, key)) {
+      throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}`);
+    }
+    collect((tree as Readonly<Record<string, unknown>>)[key], part, below(key), into);
+  }
+}
+
+/** The parameters that are trained and those that are not: both in the tree's own structure, with `{}` where a leaf is the other's. */
+export function splitFrozen(
+  tree: TensorTree,
+  frozen: ReadonlySet<string>,
+): { readonly trained: TensorTree; readonly frozen: TensorTree } {
+  if (frozen.size === 0) return { trained: tree, frozen: {} };
+  const part = (isFrozen: boolean): TensorTree => {
+    const visit = (node: TensorTree, path: string): TensorTree => {
+      if (isTensor(node)) return frozen.has(path) === isFrozen ? node : {};
+      const below = (key: string | number): string => (path === "" ? `${key}` : `${path}/${key}`);
+      if (Array.isArray(node)) return node.map((child: TensorTree, index) => visit(child, below(index)));
+      const entries = Object.entries(node as { readonly [key: string]: TensorTree });
+      return Object.fromEntries(entries.map(([key, child]) => [key, visit(child, below(key))]));
+    };
+    return visit(tree, "");
+  };
+  return { trained: part(false), frozen: part(true) };
+}
+
+/** The inverse of `splitFrozen`. */
+export function mergeFrozen(trained: TensorTree, frozen: TensorTree): TensorTree {
+  if (isTensor(trained)) return trained;
+  if (isTensor(frozen)) return frozen;
+  if (Array.isArray(trained)) {
+    const others = frozen as readonly TensorTree[];
+    return trained.map((child: TensorTree, index) => mergeFrozen(child, others[index] ?? {}));
+  }
+  const others = frozen as { readonly [key: string]: TensorTree };
+  return Object.fromEntries(
+    Object.entries(trained).map(([key, child]) => [key, mergeFrozen(child, others[key] ?? {})]),
+  );
+}

@@ -1,0 +1,30 @@
+/** What a step tells: a few numbers, copied out with the flag that says whether it was applied. */
+export interface StepResult<K extends string = string> {
+  /** Mean over the microbatches; not finite when the forward pass was not. */
+  readonly loss: number;
+  /** False: parameters, optimizer and model state are what they were. */
+  readonly applied: boolean;
+  /** The loss scale of this step. */
+  readonly scale: number;
+  /** Norm of all unscaled gradients, before clipping. */
+  readonly gradNorm: number;
+  /** What the loss returned as `metrics`, means over the microbatches. */
+  readonly metrics: Readonly<Record<K, number>>;
+  /** How often this batch overflowed and was run again. */
+  readonly retries: number;
+}
+
+export interface Evaluation<K extends string = string> {
+  readonly loss: number;
+  readonly metrics: Readonly<Record<K, number>>;
+}
+
+export interface Counters {
+  /** Applied steps: what schedules and Adam count. */
+  readonly applied: number;
+  /** Applied and skipped ones. */
+  readonly iteration: number;
+  readonly skipped: number;
+  /** Of the next step. */
+  readonly scale: number;
+}

@@ -1,0 +1,158 @@
+import { MpError } from "../errors.js";
+import type { CastReport } from "../transform/explain-casts.js";
+import { batchDifferences, type FedBatch } from "./batch.js";
+import type { StepDefinition } from "./definition.js";
+import { type Attribution, diagnose, formatAttribution } from "./diagnose.js";
+import type { Compiled, Engine } from "./engine.js";
+import type { Program, TypeTree } from "./program.js";
+import { accumulateProgram, applyProgram, trainProgram } from "./step.js";
+import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./step-outputs.js";
+import type { StepResult } from "./step-result.js";
+import type { TrainingWarning } from "./warning.js";
+import { type AllReduce, reduceWindow, resetWindow } from "./window.js";
+
+export interface StepperOptions {
+  readonly definition: StepDefinition;
+  readonly stateTypes: TypeTree;
+  readonly allReduce: AllReduce | undefined;
+  readonly maxConsecutiveSkips: number;
+  readonly warn: (warning: TrainingWarning) => void;
+  /** Gives the event loop a turn when one is due. */
+  readonly breathe: () => Promise<void> | undefined;
+}
+
+/** Whether a step is two programs: a window that gathers, and what applies it. */
+export function isWindowed({ accumulate }: StepDefinition, allReduce: AllReduce | undefined): boolean {
+  return accumulate > 1 || allReduce !== undefined;
+}
+
+/** Makes steps on an engine: one program or a window of them, again where an overflow is retried. One at a time. */
+export class Stepper {
+  readonly #engine: Engine;
+  readonly #options: StepperOptions;
+  readonly #windowed: boolean;
+  /** Inputs of the last batch that could be compiled: what one that cannot is compared with. */
+  #accepted: FedBatch["inputs"] | undefined;
+
+  constructor(engine: Engine, options: StepperOptions) {
+    this.#engine = engine;
+    this.#options = options;
+    this.#windowed = isWindowed(options.definition, options.allReduce);
+  }
+
+  /** `onCommitted` is called once the state stands behind these batches, applied or skipped. */
+  async step(feeds: readonly FedBatch[], onCommitted: () => void): Promise<StepResult> {
+    const [first] = feeds;
+    if (first === undefined) throw new Error("internal: a step without batches");
+    for (let retries = 0; ; retries++) {
+      const outputs = this.#windowed ? await this.#runWindow(feeds) : await this.#runWhole(first);
+      const due = this.#options.breathe();
+      if (due !== undefined) await due;
+      if (flagIn(outputs, "again")) continue;
+      onCommitted();
+      const applied = flagIn(outputs, "applied");
+      if (!applied) await this.#checkSkips(outputs, feeds);
+      return {
+        loss: numberIn(outputs, "loss"),
+        applied,
+        scale: numberIn(outputs, "scale"),
+        gradNorm: numberIn(outputs, "gradNorm"),
+        metrics: metricsIn(outputs),
+        retries,
+      };
+    }
+  }
+
+  /** Reads the state and changes nothing. */
+  diagnose(feed: FedBatch): Promise<Attribution | undefined> {
+    const { definition, stateTypes } = this.#options;
+    const program = trainProgram({ ...definition, accumulate: 1 }, stateTypes, feed.types());
+    return diagnose(this.#engine.backend, this.#engine.state, program, feed.inputs);
+  }
+
+  /** The program that takes a batch in. */
+  program(feed: FedBatch, report?: (report: CastReport) => void): Program {
+    const { definition, stateTypes } = this.#options;
+    const build = this.#windowed ? accumulateProgram : trainProgram;
+    return build(definition, stateTypes, feed.types(), report);
+  }
+
+  async #runWhole(feed: FedBatch): Promise<Outputs> {
+    const known = this.#engine.known("step", feed.signature) ?? (await this.#compile("step", feed));
+    return known.executable.run(feed.inputs);
+  }
+
+  async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
+    const { definition, stateTypes, allReduce } = this.#options;
+    const engine = this.#engine;
+    try {
+      const metrics: Outputs[] = [];
+      for (const feed of feeds) {
+        const known = engine.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
+        metrics.push(await known.executable.run(feed.inputs));
+      }
+      if (allReduce !== undefined) await reduceWindow(engine.state, allReduce);
+      const apply = await engine.compiled("apply", "", () => applyProgram(definition, stateTypes));
+      return { ...meanOf(metrics), ...(await apply.executable.run({})) };
+    } catch (error) {
+      await resetWindow(engine.state).catch((cause: unknown) => {
+        throw new AggregateError(
+          [error, cause],
+          "step: a window failed, and so did throwing away what it had gathered",
+        );
+      });
+      throw error;
+    }
+  }
+
+  async #compile(kind: string, feed: FedBatch): Promise<Compiled> {
+    const lints =
+      this.#accepted === undefined
+        ? ({ lints }: CastReport): void => {
+            for (const { message, remedy } of lints) {
+              this.#options.warn({ type: "numerics", message: `${message}; ${remedy}` });
+            }
+          }
+        : undefined;
+    try {
+      const compiled = await this.#engine.compiled(kind, feed.signature, () => this.program(feed, lints));
+      this.#accepted = feed.inputs;
+      return compiled;
+    } catch (error) {
+      throw this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+    }
+  }
+
+  async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+    const skips = numberIn(outputs, "consecutiveSkips");
+    if (skips <= this.#options.maxConsecutiveSkips) return;
+    let found: Attribution | undefined;
+    for (const feed of feeds) found ??= await this.diagnose(feed);
+    const culprit =
+      found === undefined
+        ? "the last batch is finite by itself at the scale that follows"
+        : `first in ${formatAttribution(found)}`;
+    throw new MpError(
+      "MP_NON_FINITE",
+      `step: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
+      { details: { skips, scale: numberIn(outputs, "scale"), attribution: found } },
+    );
+  }
+}
+
+/** The failure of a batch that is unlike the ones before, with what sets it apart. */
+function comparedWith(before: FedBatch["inputs"], feed: FedBatch, error: unknown): unknown {
+  const differences = batchDifferences(before, feed.inputs);
+  if (differences.length === 0) return error;
+  const unlike = `unlike the batches before, ${differences.join("; ")}`;
+  if (MpError.is(error)) {
+    const details = { ...error.details, differences };
+    return new MpError(error.code, `${error.message}; ${unlike}`, { details, cause: error });
+  }
+  // A loss that reads what is not there fails in JavaScript's own words.
+  if (!(error instanceof TypeError)) return error;
+  return new MpError("MP_INVALID_ARGUMENT", `loss: ${error.message}; ${unlike}`, {
+    details: { differences },
+    cause: error,
+  });
+}

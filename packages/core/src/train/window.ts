@@ -1,0 +1,71 @@
+import type { State } from "../backend.js";
+import { MpError } from "../errors.js";
+import { formatType } from "../graph/builder.js";
+import { type HostTensor, isHostTensor, zeros } from "../host-tensor.js";
+import type { Outputs } from "./step-outputs.js";
+
+/**
+ * Combines a window with those of other processes: gets every gradient (f32, of loss · scale) under its slot
+ * `window/gradients/…`, `window/loss` and `window/poison`, and gives back tensors of the same names and shapes.
+ * Means keep the step's size; whatever is used must let infinities and NaN through, so that all processes skip
+ * the same steps.
+ */
+export type AllReduce = (window: Outputs) => Promise<Outputs>;
+
+const WINDOW = "window/";
+
+/** Slots of a window live beside the training state and are never in a checkpoint. */
+export const isWindowSlot = (slot: string): boolean => slot.startsWith(WINDOW);
+
+/** What an empty window holds: zeros, and the model state of the run, from `model/…`. */
+export function emptyWindow(state: State, model: Outputs): Outputs {
+  const slots = Object.keys(state.types).filter(isWindowSlot);
+  return Object.fromEntries(
+    slots.map((slot) => {
+      const { dtype, shape } = state.types[slot] as HostTensor;
+      return [slot, model[slot.slice(WINDOW.length)] ?? zeros(shape, dtype)];
+    }),
+  );
+}
+
+/** Throws away what a window has gathered, after a microbatch or a hook that failed half-way. */
+export async function resetWindow(state: State): Promise<void> {
+  const model = Object.keys(state.types).filter((slot) => Object.hasOwn(state.types, WINDOW + slot));
+  await state.write(emptyWindow(state, await state.read(model)));
+}
+
+/**
+ * Passes the window's sums through the hook.
+ * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
+ */
+export async function reduceWindow(state: State, allReduce: AllReduce): Promise<void> {
+  const shared = Object.keys(state.types).filter((slot) =>
+    /^window\/(gradients|loss|poison)(\/|$)/.test(slot),
+  );
+  const sums = await state.read(shared);
+  const reduced: unknown = await allReduce(sums);
+  checkReduced(sums, reduced);
+  await state.write(reduced);
+}
+
+function checkReduced(sums: Outputs, reduced: unknown): asserts reduced is Outputs {
+  const refuse = (message: string): never => {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `allReduce: ${message}; it gives back every tensor it was given`,
+    );
+  };
+  if (typeof reduced !== "object" || reduced === null) return refuse(`returned ${String(reduced)}`);
+  for (const name of Object.keys(reduced))
+    if (!Object.hasOwn(sums, name)) refuse(`${name} is not of the window`);
+  for (const [name, sum] of Object.entries(sums)) {
+    const given = (reduced as Readonly<Record<string, unknown>>)[name];
+    if (given === undefined) refuse(`${name} is missing`);
+    if (!isHostTensor(given)) return refuse(`${name} is no tensor`);
+    if (formatType(given) === formatType(sum)) continue;
+    throw new MpError(
+      given.dtype === sum.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
+      `allReduce: ${name} is ${formatType(given)} instead of ${formatType(sum)}`,
+    );
+  }
+}
