@@ -4,6 +4,7 @@ import { MpError } from "@mp/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";
+import { mutate, randomOf } from "../test/mutations.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import { ModelProtoSchema } from "./proto/onnx_pb.js";
@@ -29,47 +30,6 @@ function examine(bytes: Uint8Array): boolean {
   });
   if (scanned === "refused") expect(decoded).toBe("refused");
   return decoded === "accepted";
-}
-
-/** mulberry32, so that a failure names the seed that repeats it. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
-const interesting = [0x00, 0x01, 0x02, 0x03, 0x04, 0x07, 0x08, 0x0a, 0x7f, 0x80, 0xff];
-
-function mutate(bytes: Uint8Array, random: (below: number) => number): Uint8Array {
-  let out = [...bytes];
-  for (let count = 1 + random(4); count > 0; count--) {
-    const at = random(out.length + 1);
-    const length = 1 + random(8);
-    switch (random(6)) {
-      case 0:
-        out[at] = random(256);
-        break;
-      case 1:
-        out[at] = interesting[random(interesting.length)] as number;
-        break;
-      case 2:
-        out[at] = (out[at] ?? 0) ^ (1 << random(8));
-        break;
-      case 3:
-        out.splice(at, length);
-        break;
-      case 4:
-        out.splice(at, 0, ...out.slice(random(out.length + 1)).slice(0, length));
-        break;
-      default:
-        out = out.slice(0, at);
-    }
-  }
-  return Uint8Array.from(out, (byte) => byte ?? 0);
 }
 
 describe("fuzzing decodeModel", () => {

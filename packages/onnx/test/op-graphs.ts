@@ -117,7 +117,7 @@ function graphOf({ op, attributes, inputs }: OpCase): Graph | undefined {
 }
 
 function inDType({ inputs, op, attributes, name }: OpCase, dtype: DType): OpCase {
-  const decides = decidingDType({ inputs, outputs: inferTypes(op, inputs, attributes) });
+  const decides = decidingDType({ op, inputs, outputs: inferTypes(op, inputs, attributes) });
   const changed = inputs.map((input) => (input.dtype === decides ? { ...input, dtype } : input));
   return { op, attributes, name, inputs: changed };
 }

@@ -38,7 +38,7 @@ export const foreignReaders: ReadonlyMap<string, ReadNode> = new Map<string, Rea
       if (reader.isGiven(1)) reader.constant(1);
       if (reader.isGiven(2) && reader.constant(2)?.data[0] !== 0)
         return reader.unsupported("is in training mode");
-      return [reader.emitOne("Identity", [reader.operand(0)], {})];
+      return [reader.operand(0)];
     },
   ],
   [

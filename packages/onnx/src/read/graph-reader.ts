@@ -1,4 +1,5 @@
 import {
+  formatType,
   type Graph,
   GraphBuilder,
   type GraphOutput,
@@ -90,7 +91,7 @@ export class GraphReader {
     ) {
       refuse(
         "invalid-field",
-        `output ${quote(name)} is declared ${type.elementType}[${type.shape}] and is ${value.dtype}[${value.shape}]`,
+        `output ${quote(name)} is declared ${type.elementType}[${declared ?? ""}] and is ${formatType(value)}`,
         { value: name },
       );
     }

@@ -184,8 +184,8 @@ export class NodeReading implements NodeReader {
 
   #subject(): string {
     const { opType, name, domain, outputs } = this.node;
-    const label = name === "" ? `the node that makes ${quote(outputs[0] ?? "")}` : `node ${quote(name)}`;
-    return `${domain === "" ? "" : `${domain}.`}${opType} of opset ${this.version}, ${label},`;
+    const label = name === "" ? `makes ${quote(outputs[0] ?? "")}` : `node ${quote(name)}`;
+    return `${domain === "" ? "" : `${domain}.`}${opType} of opset ${this.version} (${label})`;
   }
 
   #details(): Readonly<Record<string, unknown>> {

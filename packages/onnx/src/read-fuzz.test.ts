@@ -1,0 +1,57 @@
+// Whatever a model says, reading it as a graph ends in a graph or in an MpError.
+import { float32, MpError } from "@mp/core";
+import { describe, expect, it } from "vitest";
+import { fixture } from "../test/fixtures.js";
+import { mutate, randomOf } from "../test/mutations.js";
+import { opGraphs } from "../test/op-graphs.js";
+import { trainingGraphs } from "../test/training-graphs.js";
+import { decodeModel } from "./decode.js";
+import { encodeModel } from "./encode.js";
+import { fromOnnx } from "./read.js";
+import { toOnnx } from "./write.js";
+
+/** @returns whether it became a graph */
+function examine(bytes: Uint8Array): boolean {
+  try {
+    fromOnnx(decodeModel(bytes), { sizes: { batch: 2, length: 3 } });
+    return true;
+  } catch (error) {
+    if (MpError.is(error)) return false;
+    throw error;
+  }
+}
+
+function survives(originals: readonly Uint8Array[], runs: number): void {
+  let accepted = 0;
+  for (let seed = 0; seed < runs; seed++) {
+    const original = originals[seed % originals.length] as Uint8Array;
+    try {
+      if (examine(mutate(original, randomOf(seed)))) accepted++;
+    } catch (error) {
+      throw new Error(`seed ${seed}`, { cause: error });
+    }
+  }
+  expect(accepted).toBeGreaterThan(runs / 100);
+  expect(accepted).toBeLessThan(runs);
+}
+
+describe("fuzzing fromOnnx", () => {
+  it("survives mutations of models of one op", () => {
+    survives(
+      opGraphs().map(({ graph }) => encodeModel(toOnnx(graph))),
+      6000,
+    );
+  });
+
+  it("survives mutations of what others wrote", () => {
+    survives(["mlp", "shapes", "indices", "torch"].map(fixture), 2000);
+  });
+
+  it("survives mutations of a training step", async () => {
+    const graphs = await trainingGraphs(float32());
+    survives(
+      graphs.map((graph) => encodeModel(toOnnx(graph, { ownOps: "keep" }))),
+      400,
+    );
+  });
+});

@@ -1,0 +1,307 @@
+import { readFileSync } from "node:fs";
+import { type HostTensor, MpError, printGraph, tensor } from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import { fixture } from "../test/fixtures.js";
+import { decodeModel } from "./decode.js";
+import {
+  float,
+  int,
+  ints,
+  type OnnxAttributes,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  onnxGraph,
+  onnxModel,
+  onnxNode,
+  string,
+} from "./model.js";
+import { fromOnnx, type ReadModel, type ReadOptions } from "./read.js";
+
+interface JsonTensor {
+  readonly dtype: "float32" | "int64" | "int32";
+  readonly shape: readonly number[];
+  readonly data: readonly number[];
+}
+interface Expectation {
+  readonly inputs: Readonly<Record<string, JsonTensor>>;
+  readonly outputs: Readonly<Record<string, JsonTensor>>;
+}
+
+function hostTensor({ dtype, shape, data }: JsonTensor): HostTensor {
+  if (dtype === "int64") return tensor(BigInt64Array.from(data, BigInt), shape, "i64");
+  if (dtype === "int32") return tensor(Int32Array.from(data), shape);
+  return tensor(Float32Array.from(data), shape);
+}
+
+function expectations(file: string): Readonly<Record<string, Expectation>> {
+  return JSON.parse(readFileSync(new URL(`../test/fixtures/${file}.json`, import.meta.url), "utf8"));
+}
+
+const expected = { ...expectations("expected"), ...expectations("torch") };
+const sizes = { batch: 2, length: 3 };
+
+describe("fromOnnx on models of others", () => {
+  it.each(Object.keys(expected))("%s computes what its maker says", (name) => {
+    const { inputs, outputs } = expected[name] as Expectation;
+    const { graph, parameters } = fromOnnx(decodeModel(fixture(name)), { sizes });
+    const given = Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, hostTensor(value)]));
+    const results = evaluate(graph, { ...given, ...parameters });
+    expect(Object.keys(results)).toEqual(Object.keys(outputs));
+    for (const [key, value] of Object.entries(outputs)) {
+      const want = hostTensor(value);
+      const got = results[key] as HostTensor;
+      expect([key, got.dtype, got.shape]).toEqual([key, want.dtype, want.shape]);
+      for (let index = 0; index < want.data.length; index++) {
+        if (want.dtype === "f32") expect(got.data[index]).toBeCloseTo(Number(want.data[index]), 5);
+        else expect(got.data[index]).toBe(want.data[index]);
+      }
+    }
+  });
+
+  it("leaves nothing of the arithmetic on shapes, and keeps indices as i32", () => {
+    const shapes = printGraph(fromOnnx(decodeModel(fixture("shapes")), { sizes }).graph);
+    expect(shapes).not.toMatch(/i64\[\d/);
+    expect(shapes).toContain("Reshape(%0) {shape=[2,12]}  # head");
+    expect(shapes).toContain("Slice(%9) {starts=[5] ends=[-1] axes=[1] steps=[-2]}");
+    const indices = printGraph(fromOnnx(decodeModel(fixture("indices"))).graph);
+    expect(indices).toContain("Gather(%1, %2) {axis=0}");
+    // Tokens once to i32; best and top to i64 only for the sum and the output.
+    expect(indices.match(/Cast\(/g)?.length).toBe(3);
+  });
+
+  it("makes floats with dimensions parameters, in scopes named after the exporter's modules", () => {
+    const { graph, parameters } = fromOnnx(decodeModel(fixture("torch")), { sizes });
+    expect(Object.keys(parameters)).toContain("embedding.weight");
+    expect(graph.inputs.filter(({ role }) => role === "parameter").map(({ name }) => name)).toEqual(
+      Object.keys(parameters),
+    );
+    expect(new Set(graph.nodes.map(({ origin }) => origin.scope))).toContain("head");
+    const frozen = fromOnnx(decodeModel(fixture("torch")), { sizes, isParameter: () => false });
+    expect(frozen.parameters).toEqual({});
+    expect(frozen.graph.inputs.map(({ name }) => name)).toEqual(["tokens"]);
+  });
+});
+
+const f32 = (name: string, ...shape: (number | string)[]): OnnxGraph["inputs"][number] => ({
+  name,
+  type: { elementType: "f32", shape },
+  metadata: {},
+});
+const reading = (graph: Partial<OnnxGraph>, rest?: Partial<OnnxModel>, options?: ReadOptions): ReadModel =>
+  fromOnnx(onnxModel(onnxGraph("g", { inputs: [f32("x", 2, 3)], ...graph }), rest), options);
+const of = (
+  opType: string,
+  attributes: OnnxAttributes = {},
+  inputs: readonly string[] = ["x"],
+  outputs: readonly string[] = ["y"],
+): OnnxNode => onnxNode(opType, inputs, outputs, { name: "n", attributes });
+const text = (...nodes: readonly OnnxNode[]): string => printGraph(reading({ nodes }).graph);
+
+function refusal(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    if (MpError.is(error)) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  return "accepted";
+}
+
+describe("fromOnnx", () => {
+  it("takes the defaults that ONNX gives", () => {
+    expect(text(of("Softmax"))).toContain("Softmax(%0) {axis=1}");
+    expect(text(of("LeakyRelu"))).toContain("{alpha=0.01}");
+    expect(text(of("LeakyRelu", { alpha: float(Math.fround(0.2)) }))).toContain("{alpha=0.2}");
+    expect(text(of("ReduceSum"))).toContain("{axes=[0,1] keepdims=true}");
+    expect(text(of("ReduceSum", { noop_with_empty_axes: int(1) }))).toContain("Identity(%0)");
+    expect(text(of("Transpose"))).toContain("{perm=[1,0]}");
+    expect(text(of("Split", { axis: int(1), num_outputs: int(2) }, ["x"], ["y", "z"]))).toContain(
+      "{axis=1 split=[2,1]}",
+    );
+    expect(text(of("Min", {}, ["x", "x", "x"])).match(/Min\(/g)?.length).toBe(2);
+  });
+
+  it("takes an output that is not asked for as not there", () => {
+    const weights = { name: "w", tensor: tensor(Float32Array.of(1, 1, 1)) };
+    const { graph } = reading({
+      nodes: [of("LayerNormalization", {}, ["x", "w"], ["y"])],
+      initializers: [weights],
+      outputs: [f32("y", 2, 3)],
+    });
+    expect(graph.outputs[0]?.value.shape).toEqual([2, 3]);
+  });
+
+  it("keeps outputs in the model's order, also where their names are numbers", () => {
+    const nodes = [of("Abs", {}, ["x"], ["20"]), of("Neg", {}, ["x"], ["3"])];
+    const { graph } = reading({ nodes, outputs: [f32("20", 2, 3), f32("3", 2, 3)] });
+    expect(graph.outputs.map(({ name }) => name)).toEqual(["20", "3"]);
+  });
+
+  it("reads an input that an initialiser gives a value as the initialiser", () => {
+    const w = tensor(new Float32Array(6), [2, 3]);
+    const { graph, parameters } = reading({
+      inputs: [f32("x", 2, 3), f32("w", 2, 3)],
+      initializers: [{ name: "w", tensor: w }],
+      nodes: [of("Add", {}, ["x", "w"])],
+    });
+    expect(graph.inputs.map(({ name, role }) => `${role} ${name}`)).toEqual(["batch x", "parameter w"]);
+    expect(parameters["w"]).toBe(w);
+  });
+
+  const shape = { name: "s", tensor: tensor(BigInt64Array.of(-1n, 2n)) };
+  it.each<[string, () => unknown, string]>([
+    [
+      "an op that the vocabulary lacks",
+      () => reading({ nodes: [of("Det")] }),
+      'MP_UNSUPPORTED: onnx: Det of opset 23 (node "n") has no counterpart in the vocabulary',
+    ],
+    [
+      "a domain that the vocabulary lacks",
+      () =>
+        reading(
+          { nodes: [{ ...of("Relu"), domain: "com.microsoft" }] },
+          { opsets: { "": 23, "com.microsoft": 1 } },
+        ),
+      "MP_UNSUPPORTED: onnx: com.microsoft.Relu of opset 1",
+    ],
+    [
+      "an attribute that nobody knows",
+      () => reading({ nodes: [of("Relu", { slope: float(1) })] }),
+      'MP_UNSUPPORTED: onnx: Relu of opset 23 (node "n") has the attribute "slope"',
+    ],
+    ["an operand too many", () => reading({ nodes: [of("Relu", {}, ["x", "x"])] }), 'has operand 1, "x"'],
+    [
+      "an output too many",
+      () => reading({ nodes: [of("Relu", {}, ["x"], ["y", "z"])] }),
+      'has output 1, "z"',
+    ],
+    ["an operand too few", () => reading({ nodes: [of("Add")] }), "MP_PARSE: onnx: Add of opset 23"],
+    [
+      "a meaning that the vocabulary lacks",
+      () => reading({ nodes: [of("ArgMax", { select_last_index: int(1) })] }),
+      "takes the last of equals",
+    ],
+    [
+      "a saturating cast",
+      () => reading({ nodes: [of("Cast", { to: int(17) })] }),
+      "MP_UNSUPPORTED: onnx: Cast of opset 23",
+    ],
+    [
+      "an attribute of the wrong kind",
+      () => reading({ nodes: [of("Softmax", { axis: string("1") })] }),
+      'MP_PARSE: onnx: Softmax of opset 23 (node "n") has axis as string, not int',
+    ],
+    [
+      "what type inference refuses",
+      () => reading({ nodes: [of("MatMul", {}, ["x", "x"])] }),
+      'MP_UNSUPPORTED: onnx: MatMul of opset 23 (node "n"): MatMul: inner sizes differ, [2, 3] by [2, 3]',
+    ],
+    [
+      "a shape that is computed from data",
+      () => reading({ nodes: [of("Cast", { to: int(7) }, ["x"], ["s"]), of("Reshape", {}, ["x", "s"])] }),
+      'computes operand 1, "s", here it has to be known beforehand',
+    ],
+    [
+      "a Reshape that does not divide",
+      () => reading({ inputs: [f32("x", 3)], nodes: [of("Reshape", {}, ["x", "s"])], initializers: [shape] }),
+      "MP_UNSUPPORTED",
+    ],
+    [
+      "a value that nobody made",
+      () => reading({ nodes: [of("Relu", {}, ["z"])] }),
+      'MP_PARSE: onnx: value "z" is read before',
+    ],
+    [
+      "a value made twice",
+      () => reading({ nodes: [of("Relu"), of("Abs")] }),
+      'MP_PARSE: onnx: value "y" is made twice',
+    ],
+    ["an output that nobody made", () => reading({ outputs: [f32("z", 1)] }), 'MP_PARSE: onnx: value "z"'],
+    [
+      "an output of another type than declared",
+      () => reading({ nodes: [of("Relu")], outputs: [f32("y", 3, 2)] }),
+      'MP_PARSE: onnx: output "y" is declared f32[3,2] and is f32[2, 3]',
+    ],
+    [
+      "opset 12",
+      () => reading({}, { opsets: { "": 12 } }),
+      "the model is of opset 12, convert it to one of 13 … 23",
+    ],
+    ["opset 24", () => reading({}, { opsets: { "": 24 } }), "the model is of opset 24"],
+    [
+      "a node of a domain without version",
+      () => reading({ nodes: [of("Relu")] }, { opsets: {} }),
+      "MP_PARSE",
+    ],
+    [
+      "mp ops of another version",
+      () => reading({}, { opsets: { "": 23, mp: 2 } }),
+      "MP_UNSUPPORTED: onnx: mp 2",
+    ],
+    [
+      "an input of a foreign type",
+      () => reading({ inputs: [{ name: "x", type: { elementType: "DOUBLE", shape: [1] }, metadata: {} }] }),
+      'MP_UNSUPPORTED: onnx: input "x" is DOUBLE',
+    ],
+    [
+      "a size that nobody gave",
+      () => reading({ inputs: [f32("x", "batch", 3)] }),
+      'MP_INVALID_ARGUMENT: onnx: input "x" leaves a size open, pass sizes: { "batch": … }',
+    ],
+    ["a size without name", () => reading({ inputs: [f32("x", 2, "")] }), 'pass sizes: { "x[1]": … }'],
+    [
+      "indices beyond i32",
+      () =>
+        reading({
+          nodes: [of("Gather", {}, ["x", "i"])],
+          initializers: [{ name: "i", tensor: tensor(BigInt64Array.of(2n ** 31n)) }],
+        }),
+      'MP_UNSUPPORTED: onnx: indices "i" exceed i32',
+    ],
+    [
+      "pads below zero",
+      () =>
+        reading({
+          nodes: [of("Pad", {}, ["x", "p"])],
+          initializers: [{ name: "p", tensor: tensor(BigInt64Array.of(-1n, 0n, 0n, 0n)) }],
+        }),
+      "MP_UNSUPPORTED",
+    ],
+  ])("refuses %s", (_, read, message) => {
+    expect(refusal(read)).toContain(message);
+  });
+
+  it("does not evaluate what is large, however small its description", () => {
+    const ends = { name: "n", tensor: tensor(BigInt64Array.of(2n ** 30n), []) };
+    const zero = { name: "zero", tensor: tensor(BigInt64Array.of(0n), []) };
+    const one = { name: "one", tensor: tensor(BigInt64Array.of(1n), []) };
+    const { graph } = reading({
+      nodes: [of("Range", {}, ["zero", "n", "one"], ["y"]), of("Cast", { to: int(1) }, ["y"], ["z"])],
+      initializers: [ends, zero, one],
+      outputs: [f32("z", 2 ** 30)],
+    });
+    expect(graph.nodes.map(({ op }) => op)).toEqual(["Range", "Cast"]);
+  });
+
+  it("finds unnamed sizes by place", () => {
+    const { graph } = reading(
+      { inputs: [f32("x", "", 3)], nodes: [of("Relu")] },
+      {},
+      { sizes: { "x[0]": 7 } },
+    );
+    expect(graph.inputs[0]?.value.shape).toEqual([7, 3]);
+  });
+
+  it("reads Constants given as numbers", () => {
+    const nodes = [
+      of("Constant", { value_ints: ints([3, 2]) }, [], ["s"]),
+      of("Reshape", {}, ["x", "s"], ["r"]),
+      of("Constant", { value_float: float(0.5) }, [], ["h"]),
+      of("Mul", {}, ["r", "h"]),
+    ];
+    expect(text(...nodes)).toContain("Reshape(%0) {shape=[3,2]}");
+    expect(text(...nodes)).toContain("value=f32[](0.5)");
+  });
+});
