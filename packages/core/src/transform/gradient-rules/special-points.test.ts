@@ -54,6 +54,7 @@ describe("at kinks, gradients are those of PyTorch", () => {
     ["x⁰ at 0", unary((x) => e.pow(x, 0))(0, 3), [0, 0]],
     ["x¹ at 0", unary((x) => e.pow(x, 1))(0, 3), [1, 1]],
     ["x³ below 0", unary((x) => e.pow(x, 3))(-2, 0), [12, 0]],
+    ["the sum of magnitudes at 0", unary((x) => r.reduceL1(x))(-2, 0, 3), [-1, 0, 1]],
     ["the norm of zeros", unary((x) => r.reduceL2(x))(0, 0), [0, 0]],
     ["the norm", unary((x) => r.reduceL2(x))(3, 4), [Math.fround(0.6), Math.fround(0.8)]],
     ["equal maxima share", unary((x) => r.reduceMax(x))(3, 1, 3), [0.5, 0, 0.5]],
