@@ -1,7 +1,7 @@
 import { fold, scope, type Tensor } from "@mp/core";
 import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
 
-type Part = Layer<never> | ((x: Tensor) => Tensor);
+type Part = Layer<unknown> | ((x: Tensor) => Tensor);
 type ParametersOfPart<T> = T extends { init(key: never): infer P } ? P : Nothing;
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
@@ -19,7 +19,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Layer<
       parts.reduce<Tensor>((input, part, index) => {
         if (typeof part === "function") return part(input);
         return scope(String(index), () =>
-          part.apply((parameters as readonly never[])[index] as never, input, context),
+          part.apply((parameters as readonly unknown[])[index], input, context),
         );
       }, x),
   };

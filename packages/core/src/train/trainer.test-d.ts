@@ -1,0 +1,121 @@
+import { describe, expectTypeOf, it } from "vitest";
+import type { Backend } from "../backend.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
+import { sgd } from "../optim/sgd.js";
+import { add, mul } from "../trace/ops/elementwise.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { reduceMean } from "../trace/ops/reduce.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { StepResult } from "./step-result.js";
+import { trainer } from "./trainer.js";
+
+declare const backend: Backend;
+const params = { layers: [{ w: tensor(Float32Array.of(1)) }, {}] as const, b: tensor(Float32Array.of(1)) };
+const common = { backend, params, optimizer: sgd({ learningRate: 1 }) };
+const x = tensor(Float32Array.of(1));
+
+describe("the trainer's types", () => {
+  it("x and y need no annotation, and any named data may be fed then", async () => {
+    const training = await trainer({
+      ...common,
+      loss: (weights, { x, y }, context) => {
+        expectTypeOf(weights.layers[0].w).toEqualTypeOf<Tensor>();
+        expectTypeOf(x).toEqualTypeOf<Tensor>();
+        expectTypeOf(context.step).toEqualTypeOf<Tensor>();
+        return reduceMean(add(matMul(x, weights.b), y));
+      },
+    });
+    const result = await training.step({ x, y: x });
+    expectTypeOf(result).toEqualTypeOf<StepResult<never>>();
+    await training.step({ x });
+    await training.step({ ids: x });
+    // @ts-expect-error numbers are no tensors
+    await training.step({ x: [1] });
+    // @ts-expect-error a batch is named tensors
+    await training.step(x);
+  });
+
+  it("an annotated batch is asked for as it is", async () => {
+    const training = await trainer({
+      ...common,
+      loss: (_weights, { ids, more: [mask] }: { ids: Tensor; more: readonly [Tensor] }) =>
+        reduceMean(mul(ids, mask)),
+    });
+    await training.step({ ids: x, more: [x] });
+    // @ts-expect-error more is missing
+    await training.step({ ids: x });
+    // @ts-expect-error not an array
+    await training.evaluate({ ids: x, more: x });
+    await training.fit([{ ids: x, more: [x] }]);
+    // @ts-expect-error data of another structure
+    await training.fit([{ x }]);
+    for await (const step of training.steps([{ ids: x, more: [x] }])) {
+      expectTypeOf(await step.result()).toEqualTypeOf<StepResult<never>>();
+    }
+  });
+
+  it("parameters come back in the structure they went in", async () => {
+    const training = await trainer({ ...common, loss: ({ b }) => reduceMean(b) });
+    const now = await training.parameters();
+    expectTypeOf(now.layers[0].w).toEqualTypeOf<HostTensor<"f32">>();
+    expectTypeOf(now).toEqualTypeOf<typeof params>();
+    const { y } = await training.predict(
+      ({ b }, { x }: { x: Tensor }) => ({ y: add(b, x) }),
+      { x },
+    );
+    expectTypeOf(y).toEqualTypeOf<HostTensor>();
+  });
+
+  it("the model state given is the one that the loss gets and returns", async () => {
+    const training = await trainer({
+      ...common,
+      modelState: { mean: tensor(Float32Array.of(0)) },
+      loss: ({ b }, { x }, { modelState: { mean } }) => {
+        expectTypeOf(mean).toEqualTypeOf<Tensor>();
+        return { loss: reduceMean(mul(b, x)), modelState: { mean: add(mean, 1) } };
+      },
+    });
+    expectTypeOf((await training.modelState()).mean).toEqualTypeOf<HostTensor<"f32">>();
+    await training.evaluate({ x }, { modelState: { mean: x } });
+    // @ts-expect-error no such state
+    await training.evaluate({ x }, { modelState: { variance: x } });
+    await trainer({
+      ...common,
+      modelState: { mean: x },
+      // @ts-expect-error another model state
+      loss: ({ b }) => ({ loss: reduceMean(b), modelState: { other: b } }),
+    });
+  });
+
+  it("metrics are known by name", async () => {
+    const training = await trainer({
+      ...common,
+      loss: ({ b }, { x }) => ({ loss: reduceMean(b), metrics: { error: reduceMean(x), norm: b } }),
+    });
+    const { metrics } = await training.step({ x });
+    expectTypeOf(metrics).toEqualTypeOf<Readonly<Record<"error" | "norm", number>>>();
+    expectTypeOf(metrics.error).toEqualTypeOf<number>();
+    await training.fit([{ x }], {
+      onStep: ({ metrics, step }) => {
+        expectTypeOf(metrics.norm + step).toEqualTypeOf<number>();
+      },
+    });
+  });
+
+  it("a mask of frozen parameters lies over them", async () => {
+    const loss = ({ b }: { b: Tensor }) => reduceMean(b);
+    await trainer({ ...common, loss, frozen: { layers: true } });
+    await trainer({ ...common, loss, frozen: { layers: [{ w: true }] } });
+    // @ts-expect-error no such parameter
+    await trainer({ ...common, loss, frozen: { bias: true } });
+  });
+
+  it("what a loss may not be", async () => {
+    // @ts-expect-error a number
+    await trainer({ ...common, loss: () => 1 });
+    // @ts-expect-error async
+    await trainer({ ...common, loss: async ({ b }) => reduceMean(b) });
+    // @ts-expect-error no such parameter
+    await trainer({ ...common, loss: ({ c }) => reduceMean(c) });
+  });
+});
