@@ -2,10 +2,12 @@ import { accumulationCases } from "./cases/accumulation.js";
 import { castCases } from "./cases/cast.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
+import { gradientCases } from "./cases/gradient.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
 import { manifestCases } from "./cases/manifest.js";
 import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
+import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
 import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
@@ -22,6 +24,8 @@ export const allCases: readonly ConformanceCase[] = [
   ...nanCases,
   ...finiteCheckCases,
   ...accumulationCases,
+  ...randomCases,
+  ...gradientCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;

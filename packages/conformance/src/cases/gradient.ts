@@ -1,0 +1,85 @@
+/** Compiled gradient graphs of every differentiable op, in every floating dtype, against the oracle. */
+import {
+  type ComputeDType,
+  cast,
+  constant,
+  elementCount,
+  type Graph,
+  grad,
+  mul,
+  type Op,
+  reduceSum,
+  type Tensor,
+  tensor,
+} from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { fail } from "../expectations.js";
+import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
+import type { GradientSample } from "../samples/gradient-sample.js";
+import { gradientSamples } from "../samples/gradient-sample-table.js";
+import { hostData, numbersOf } from "../samples/host-data.js";
+import { unsupportedGraph } from "../support.js";
+import { tracedGraph } from "../traced-graph.js";
+
+/** Unequal weights, so that each element's gradient shows. */
+function weightedSum(x: Tensor): Tensor {
+  const size = elementCount(x.shape, "weights");
+  const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
+  return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));
+}
+
+/** The gradients of Σ weights · fn(inputs) for all inputs. */
+export function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
+  const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
+  return tracedGraph(types, (inputs) => {
+    const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
+    const gradients = grad(loss)(Object.values(inputs));
+    return Object.fromEntries(gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient]));
+  });
+}
+
+export async function checkGradients(
+  backend: Parameters<ConformanceCase["run"]>[0],
+  graph: Graph,
+  inputs: Tensors,
+): Promise<void> {
+  const want = evaluate(graph, inputs);
+  const got = await runGraph(backend, graph, inputs);
+  const budget = graphBudget(backend.manifest, graph);
+  for (const [name, tensorWanted] of Object.entries(want)) {
+    if (!numbersOf(tensorWanted).every(Number.isFinite)) fail(`${name} is not finite, on the oracle itself`);
+    const mismatch = compareAtScale(got[name], tensorWanted, budget);
+    if (mismatch !== undefined) fail(`${name} ${mismatch}`);
+  }
+}
+
+function gradientCase(op: Op, dtype: ComputeDType, sample: GradientSample): ConformanceCase {
+  let traced: Graph | undefined;
+  const graph = (): Graph => {
+    traced ??= gradientGraph(sample, dtype);
+    return traced;
+  };
+  return {
+    id: `gradient/${op}-${dtype}/${sample.behaviour}`,
+    unsupported: (manifest) => unsupportedGraph(manifest, graph()),
+    refuses: (backend) => expectRefused(backend, graph()),
+    run: (backend) => {
+      const inputs = sample.points.map(
+        ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
+      );
+      return checkGradients(backend, graph(), Object.fromEntries(inputs));
+    },
+  };
+}
+
+export const gradientCases: readonly ConformanceCase[] = (Object.keys(gradientSamples) as Op[]).flatMap(
+  (op) => {
+    const row = gradientSamples[op];
+    if ("none" in row) return [];
+    return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
+      row.map((sample) => gradientCase(op, dtype, sample)),
+    );
+  },
+);

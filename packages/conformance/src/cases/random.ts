@@ -1,0 +1,77 @@
+/** Counter-based randomness: the same bits on every engine, from the paper's own definition. */
+import { key, randomBernoulli, randomUniform, setRandomCounter, squares32, tensor } from "@mp/core";
+import { EXACT } from "../compare/allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { graphCase } from "../graph-case.js";
+import { graphOf } from "../small-graphs.js";
+import { tracedGraph } from "../traced-graph.js";
+
+/** Squares32 itself, not the oracle's way of computing it. */
+function bitsCase(
+  behaviour: string,
+  drawKey: bigint,
+  counters: readonly bigint[],
+  length: number,
+): ConformanceCase {
+  return graphCase(`random/bits/${behaviour}`, () => {
+    const graph = graphOf({
+      inputs: Object.fromEntries(counters.map((_, index) => [`c${index}`, { dtype: "u64", shape: [] }])),
+      outputs: (builder, inputs) =>
+        Object.fromEntries(
+          Object.entries(inputs).map(([name, counter]) => [
+            `bits of ${name}`,
+            builder.emitOne("RandomBits", [counter], { key: drawKey, shape: [length] }),
+          ]),
+        ),
+    });
+    const draw = (counter: bigint): bigint[] =>
+      Array.from({ length }, (_, at) => BigInt(squares32(BigInt.asUintN(64, counter + BigInt(at)), drawKey)));
+    const want = counters.map(
+      (counter, index) =>
+        [`bits of c${index}`, tensor(BigUint64Array.from(draw(counter)), [length], "u64")] as const,
+    );
+    return {
+      graph,
+      inputs: Object.fromEntries(
+        counters.map((counter, index) => [`c${index}`, tensor(BigUint64Array.of(counter), [], "u64")]),
+      ),
+      want: Object.fromEntries(want),
+      allowance: () => EXACT,
+    };
+  });
+}
+
+const KEY = 0xd1342543de82ef95n;
+
+export const randomCases: readonly ConformanceCase[] = [
+  bitsCase("are-squares32", KEY, [0n, 1n, 12_345n], 200),
+  bitsCase("of-a-training-steps-counters", KEY, [2n ** 32n, 7n * 2n ** 32n, 1_000_000n * 2n ** 32n], 50),
+  bitsCase("wrap-at-2-to-the-64", KEY, [2n ** 64n - 3n, 2n ** 63n - 2n], 6),
+  bitsCase("of-odd-keys", 2n ** 64n - 1n, [0n, 2n ** 33n + 1n], 20),
+  graphCase("random/uniform/24-bits-below-1", () => ({
+    graph: tracedGraph({ counter: { dtype: "u64", shape: [] } }, ({ counter }) => {
+      if (counter !== undefined) setRandomCounter(counter);
+      const stream = key(7);
+      // Two calls on one key are two streams.
+      return {
+        first: randomUniform(stream, [40, 5]),
+        second: randomUniform(stream, [40, 5]),
+        one: randomUniform(stream, []),
+      };
+    }),
+    inputs: { counter: tensor(BigUint64Array.of(3n * 2n ** 32n), [], "u64") },
+    allowance: () => EXACT,
+  })),
+  graphCase("random/bernoulli/masks-agree", () => ({
+    graph: tracedGraph({ counter: { dtype: "u64", shape: [] } }, ({ counter }) => {
+      if (counter !== undefined) setRandomCounter(counter);
+      return {
+        mask: randomBernoulli(key(1), 0.3, [1000]),
+        none: randomBernoulli(key(2), 0, [50]),
+        all: randomBernoulli(key(3), 1, [50]),
+      };
+    }),
+    inputs: { counter: tensor(BigUint64Array.of(5n), [], "u64") },
+    allowance: () => EXACT,
+  })),
+];

@@ -1,0 +1,54 @@
+import {
+  type BackendManifest,
+  floatFormats,
+  type Graph,
+  type HostTensor,
+  isComputeFloat,
+  sameShape,
+} from "@mp/core";
+import { numbersOf } from "../samples/host-data.js";
+import { allowanceOf } from "./allowance.js";
+import { compareTensors, type Mismatch } from "./compare-tensors.js";
+
+/** Errors of the parts do not add up to more than this many times their sum where the data is tame. */
+const SAFETY = 4;
+
+/**
+ * What the tolerances of a graph's nodes add up to, relative to the size of a result. 0 for a backend that declares
+ * none: it must give the oracle's bits. Otherwise every half that is rounded may come out one unit off.
+ */
+export function graphBudget(manifest: BackendManifest, graph: Graph): number {
+  let budget = 0;
+  let roundings = 0;
+  for (const node of graph.nodes) {
+    for (const { dtype } of node.outputs) {
+      if (!isComputeFloat(dtype)) continue;
+      const unit = 2 ** -floatFormats[dtype].fractionBits;
+      budget += allowanceOf(manifest, node.op, dtype).ulp * unit;
+      if (dtype !== "f32") roundings += unit;
+    }
+  }
+  return budget === 0 ? 0 : SAFETY * (budget + roundings);
+}
+
+/** Compares with errors measured against the largest element of the tensor; integers and non-finite values exactly. */
+export function compareAtScale(
+  got: HostTensor | undefined,
+  want: HostTensor,
+  relative: number,
+): Mismatch | undefined {
+  const exact = { ulp: 0, floor: 0, signedZero: false, flushes: false };
+  const strict = compareTensors(got, want, exact);
+  if (strict === undefined || got === undefined || relative === 0 || !isComputeFloat(want.dtype))
+    return strict;
+  if (got.dtype !== want.dtype || !sameShape(got.shape, want.shape)) return strict;
+  const [a, b] = [numbersOf(got), numbersOf(want)];
+  const scale = b.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
+  const off = b.findIndex((x, at) => {
+    const y = a[at] as number;
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return !Object.is(x, y);
+    return !(Math.abs(x - y) <= relative * scale);
+  });
+  if (off < 0) return undefined;
+  return `at ${off} is ${a[off]}, want ${b[off]} within ${relative * scale} (${relative} of the largest)`;
+}
