@@ -152,7 +152,7 @@ export const gradientSamples: GradientRows<Op> = {
   Erf: unary(erf),
   Tanh: unary(tanh),
   Sigmoid: unary(sigmoid),
-  Relu: [...unary(relu), sample("kink", of1(relu), numbers(-1, -0, 0, 1e-7, 2))],
+  Relu: [...unary(relu), sample("kink", of1(relu), numbers(-1, -0, 0, 2 ** -10, 2)), sample("an-infinite-gradient-stays-behind-the-mask", of1((x) => sqrt(relu(x))), numbers(-1, 0.5, 2, -3))],
   Softplus: unary(softplus),
   Sin: unary(sin),
   Cos: unary(cos),
@@ -190,8 +190,7 @@ export const gradientSamples: GradientRows<Op> = {
   Xor: PREDICATE,
   Where: [
     sample("both-sides", of2((a, b) => where(greater(a, b), a, mul(b, 2))), spread([3, 4]), spread([4], 1)),
-    // The side not taken is infinite, and its gradient NaN: none of it may come through.
-    sample("the-other-side-stays-out", of1((x) => where(greater(x, 0), log(x), 0)), numbers(-1, 0, 0.5, 2)),
+    sample("an-infinite-gradient-stays-behind-the-mask", of1((x) => sqrt(where(greater(x, 0), x, 0))), numbers(-1, 0.5, 2, -3)),
   ],
 
   MatMul: [
