@@ -50,7 +50,7 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
     case "Barrier":
       return true;
     case "OneHot":
-      return node.attributes.dtype !== "f32";
+      return node.attributes.dtype === "bf16" || node.attributes.dtype === "i32";
     case "Range":
       return (
         !["f32", "i32", "i64"].includes(node.attributes.dtype) || !Number.isInteger(node.attributes.delta)

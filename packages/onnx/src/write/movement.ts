@@ -117,12 +117,13 @@ export const movementLowerings: LoweringTable<MovementOp | "OneHot" | "Where"> =
   Where: throughF16(plain()),
   OneHot: (node, operands, writer) => {
     const { axis, depth, dtype } = node.attributes;
-    // Opset 23 has no bf16 here and engines have little but f32; 0 and 1 are exact in all.
+    // Opset 23 has no bf16 here, and ONNX Runtime no i32 (and a depth of i64 only with indices of i64).
+    const computed = dtype === "f16" ? "f16" : "f32";
     const result = writer.one(
       "OneHot",
-      [operandAt(operands, 0), writer.scalar(depth, "i64"), writer.list([0, 1], "f32")],
+      [operandAt(operands, 0), writer.scalar(depth, "i32"), writer.list([0, 1], computed)],
       { axis: int(axis) },
     );
-    return [dtype === "f32" ? result : writer.cast(result, dtype)];
+    return [dtype === computed ? result : writer.cast(result, dtype)];
   },
 };
