@@ -146,6 +146,11 @@ describe("decodeModel on ill-formed models", () => {
       initializer(int(2, 2), int(1, 2 ** 40), int(1, 2 ** 40)),
       "of [1099511627776, 1099511627776] is too large",
     ],
+    [
+      "256 dimensions",
+      initializer(int(2, 2), ...new Array<readonly number[]>(256).fill(int(1, 1)), data(9, [1])),
+      "has 256 dimensions",
+    ],
     ["a negative dimension", initializer(int(2, 2), [8, ...new Array(9).fill(0xff), 1]), "a dimension of -1"],
     [
       "data twice",

@@ -27,7 +27,7 @@ import {
 } from "./proto/onnx_pb.js";
 import { scanModel } from "./scan.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
-import { dimension, tensorFromProto } from "./tensor-proto.js";
+import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
 
 /**
  * The model in the bytes of an `.onnx` file, from anywhere: they are scanned against the limits first.
@@ -154,6 +154,7 @@ function typeOf({ value }: TypeProto, what: string): { readonly type?: OnnxTenso
   if (elementType === undefined) {
     return refuse("invalid-field", `${what} has element type ${value.value.elemType}, which does not exist`);
   }
+  expectRank(value.value.shape?.dim.length ?? 0, what);
   const shape = value.value.shape?.dim.map(({ value: size }) =>
     size.case === "dimValue" ? dimension(size.value, what) : (size.value ?? ""),
   );

@@ -285,6 +285,13 @@ describe("fromOnnx", () => {
     expect(graph.nodes.map(({ op }) => op)).toEqual(["Range", "Cast"]);
   });
 
+  it("stops evaluating when it has evaluated enough", () => {
+    const values = { name: "c0", tensor: tensor(new BigInt64Array(256)) };
+    const nodes = Array.from({ length: 4200 }, (_, index) => of("Neg", {}, [`c${index}`], [`c${index + 1}`]));
+    const { graph } = reading({ nodes, initializers: [values] });
+    expect(graph.nodes.filter(({ op }) => op === "Neg").length).toBe(4200 - 2 ** 20 / 256);
+  });
+
   it("finds unnamed sizes by place", () => {
     const { graph } = reading(
       { inputs: [f32("x", "", 3)], nodes: [of("Relu")] },

@@ -52,13 +52,27 @@ export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
   if (!isDType(type)) {
     return unsupported(`${what} is ${type}, which has no counterpart here`, { tensor: what, type });
   }
-  const shape = proto.dims.map((size) => dimension(size, what));
+  const shape = shapeOf(proto.dims, what);
   const count = shape.reduce((product, size) => product * size, 1);
   if (!Number.isSafeInteger(count)) {
     refuse("invalid-field", `${what} of [${shape.join(", ")}] is too large`, { tensor: what });
   }
   const data = dataOf(proto, type, count, what);
   return tensor(data, shape, type) as HostTensor;
+}
+
+/** More than any library has; a longer one would only flood messages. */
+const MAX_RANK = 255;
+
+/** @throws MP_PARSE for more than 255 dimensions */
+export function expectRank(rank: number, what: string): void {
+  if (rank > MAX_RANK)
+    refuse("invalid-field", `${what} has ${rank} dimensions, at most ${MAX_RANK} are read`);
+}
+
+function shapeOf(dims: readonly bigint[], what: string): number[] {
+  expectRank(dims.length, what);
+  return dims.map((size) => dimension(size, what));
 }
 
 /** @throws MP_PARSE for a negative size or one beyond 2^53 - 1 */

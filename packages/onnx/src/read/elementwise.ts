@@ -1,6 +1,7 @@
 import { type DType, isFloat } from "@mp/core";
 import { elementTypeOfCode, isDType } from "../element-type.js";
 import { numbersOf, shortest } from "../numbers.js";
+import { quote } from "../problem.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
 
 type Unattributed =
@@ -48,7 +49,7 @@ function bound(reader: NodeReader, index: number): number | undefined {
 }
 
 /** The dtype that an attribute names by ONNX's number. */
-export function dtypeOfCode(reader: NodeReader, code: number): DType {
+function dtypeOfCode(reader: NodeReader, code: number): DType {
   const type = elementTypeOfCode(code);
   if (type === undefined || !isDType(type))
     return reader.unsupported(`makes ${type ?? `element type ${code}`}`);
@@ -122,7 +123,7 @@ export const elementwiseReaders: ReaderTable<
   Gelu: (reader) => {
     const approximate = reader.string("approximate", "none");
     if (approximate !== "none" && approximate !== "tanh")
-      return reader.unsupported(`approximates by ${approximate}`);
+      return reader.unsupported(`approximates by ${quote(approximate)}`);
     return [reader.emitOne("Gelu", [reader.operand(0)], { approximate })];
   },
   Clip: (reader) => {

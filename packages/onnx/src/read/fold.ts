@@ -9,7 +9,10 @@ import type { ReadNode } from "./node-reader.js";
 import { NodeReading } from "./reading.js";
 import { ValueTable } from "./value-table.js";
 
-const MAX_ELEMENTS = 1024;
+const MAX_ELEMENTS = 256;
+
+/** How many elements may be evaluated for one model, so that a short file cannot ask for much. */
+export const FOLD_BUDGET: number = 2 ** 20;
 
 const isSmall = ({ shape }: { readonly shape: readonly number[] }): boolean =>
   elementCount(shape, "fold") <= MAX_ELEMENTS;

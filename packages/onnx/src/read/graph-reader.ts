@@ -15,8 +15,8 @@ import type { OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
-import { foldNode } from "./fold.js";
-import type { NodeResult } from "./node-reader.js";
+import { FOLD_BUDGET, foldNode } from "./fold.js";
+import type { NodeResult, ReadNode } from "./node-reader.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";
 import { ValueTable } from "./value-table.js";
@@ -31,6 +31,7 @@ export class GraphReader {
   readonly #values: ValueTable = new ValueTable(this.#builder);
   /** New name of each node of ours, by the name it was written with. */
   readonly #names = new Map<string, string>();
+  #foldBudget = FOLD_BUDGET;
 
   constructor(model: OnnxModel, sizes: Readonly<Record<string, number>>) {
     this.#model = model;
@@ -111,7 +112,7 @@ export class GraphReader {
     this.#builder.origin = this.#originOf(node, origin);
     const reading: NodeReading = new NodeReading(node, version, this.#values, this.#builder, isVerbatim);
     if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
-    const folded = origin === undefined ? foldNode(node, version, read, this.#values) : undefined;
+    const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
     const before = this.#builder.nodes.length;
     const results = folded?.map((constant) => ({ constant })) ?? reading.run(read);
     node.outputs.forEach((name, index) => {
@@ -121,6 +122,13 @@ export class GraphReader {
     if (isVerbatim && emitted !== undefined && this.#builder.nodes.length > before) {
       this.#names.set(node.name, emitted.name);
     }
+  }
+
+  #fold(node: OnnxNode, version: number, read: ReadNode): readonly HostTensor[] | undefined {
+    if (this.#foldBudget <= 0) return undefined;
+    const folded = foldNode(node, version, read, this.#values);
+    for (const { data } of folded ?? []) this.#foldBudget -= data.length;
+    return folded;
   }
 
   #define(name: string, result: NodeResult, node: OnnxNode, isVerbatim: boolean): void {

@@ -1,5 +1,6 @@
 import { broadcastShapes, elementCount, type ScatterReduction, type Shape } from "@mp/core";
 import { numbersOf, shortest } from "../numbers.js";
+import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 
@@ -7,7 +8,9 @@ const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "
 
 function scatterReduction(reader: NodeReader): ScatterReduction {
   const name = reader.string("reduction", "none");
-  return SCATTER_REDUCTIONS.find((known) => known === name) ?? reader.unsupported(`reduces by ${name}`);
+  return (
+    SCATTER_REDUCTIONS.find((known) => known === name) ?? reader.unsupported(`reduces by ${quote(name)}`)
+  );
 }
 
 /** An operand of integers that must be there. */
@@ -166,7 +169,7 @@ export const movementReaders: ReaderTable<
     const pads = padsOfAllAxes(reader, x.shape.length);
     const mode = reader.string("mode", "constant");
     if (mode !== "constant" && mode !== "reflect" && mode !== "edge")
-      return reader.unsupported(`pads by ${mode}`);
+      return reader.unsupported(`pads by ${quote(mode)}`);
     const fill = reader.constant(2);
     const value = fill === undefined ? 0 : shortest(numbersOf(fill)[0] ?? 0, fill.dtype);
     return [reader.emitOne("Pad", [x], { pads, mode, value })];

@@ -1,4 +1,5 @@
 import type { LossReduction, Value } from "@mp/core";
+import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 
@@ -15,7 +16,7 @@ function likelihood(op: "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss")
   return (reader) => {
     const name = reader.string("reduction", "mean");
     const reduction = REDUCTIONS.find((known) => known === name);
-    if (reduction === undefined) return reader.unsupported(`reduces by ${name}`);
+    if (reduction === undefined) return reader.unsupported(`reduces by ${quote(name)}`);
     const weights = reader.optional(2);
     return reader.emit(
       op,

@@ -185,7 +185,8 @@ export class NodeReading implements NodeReader {
   #subject(): string {
     const { opType, name, domain, outputs } = this.node;
     const label = name === "" ? `makes ${quote(outputs[0] ?? "")}` : `node ${quote(name)}`;
-    return `${domain === "" ? "" : `${domain}.`}${opType} of opset ${this.version} (${label})`;
+    const op = domain === "" ? opType : `${domain}.${opType}`;
+    return `${op.length > 80 ? quote(op) : op} of opset ${this.version} (${label})`;
   }
 
   #details(): Readonly<Record<string, unknown>> {
