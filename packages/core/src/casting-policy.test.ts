@@ -66,6 +66,18 @@ describe("policy.with", () => {
     expect(decided("Add", "net/head/last")).toBe("deny");
     expect(decided("Mul", "net/head/last/inner")).toBe("f32");
     expect(decided("Mul", "net")).toBeUndefined();
+    for (const both of [
+      policy.with({ scopes: { net: "f32" } }),
+      policy.with({ scopes: { "net/head": { Add: "low" } } }),
+    ]) {
+      const scope = both.overrides.some(({ scope, op }) => scope === "net" && op === undefined)
+        ? "net"
+        : "net/head";
+      expect([overrideFor(both, "Add", scope)?.category, overrideFor(both, "Mul", scope)?.category]).toEqual([
+        "low",
+        "f32",
+      ]);
+    }
   });
 
   it.each([

@@ -21,7 +21,7 @@ import { matMul } from "./ops/matrix.js";
 import { softmaxCrossEntropyLoss } from "./ops/normalization.js";
 import { reduceMean } from "./ops/reduce.js";
 import type { Tensor } from "./tensor.js";
-import { scope, withSegment } from "./trace.js";
+import { scope, withoutLines, withSegment } from "./trace.js";
 
 const dtypes = (graph: Graph): string[] =>
   graph.nodes
@@ -144,6 +144,19 @@ describe("a region inside a region", () => {
     expect(dtypes(nested(manualPolicy))).toEqual(["MatMul f16", "Relu f16", "MatMul f32", "MatMul f16"]);
   });
 
+  it("is not held against the user by the policy around it", () => {
+    const reports: CastReport[] = [];
+    graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) =>
+      autocast(
+        (input: Tensor) => matMul(autocast((y: Tensor) => matMul(y, w), mixedBfloat16Policy)(input), w),
+        mixedFloat16Policy,
+        { report: (report) => reports.push(report) },
+      )(x),
+    );
+    expect(reports[0]?.lints).toEqual([]);
+    expect(reports[0]?.nodes.find(({ op }) => op === "MatMul")?.rule).toBe("inner policy");
+  });
+
   it("costs nothing where its result is read in the half that it was made in", () => {
     expect(printGraph(nested(mixedFloat16Policy))).toMatchInlineSnapshot(`
       "%0 = parameter "w" : f32[4, 4]
@@ -178,6 +191,13 @@ describe("cast to a tensor's own dtype", () => {
       autocast((y: Tensor) => tanh(cast(y, "f32")), mixedFloat16Policy)(x),
     );
     expect(idle.nodes.map(({ op }) => op)).toEqual(["Tanh"]);
+  });
+
+  it("is nothing in the SDK's own code, which casts to be sure", () => {
+    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) =>
+      autocast((y: Tensor) => tanh(withoutLines(() => cast(matMul(y, w), "f32"))), mixedFloat16Policy)(x),
+    );
+    expect(dtypes(graph)).toEqual(["MatMul f16", "Tanh f16"]);
   });
 
   it("is nothing elsewhere, and where() makes none of its own", () => {
@@ -220,6 +240,15 @@ describe("parameters that are kept in a half", () => {
 
   it("are left to the user in manual mode", () => {
     expect(() => net(manualPolicy)).toThrow(expect.objectContaining({ code: "MP_DTYPE_MISMATCH" }));
+  });
+});
+
+describe("data in a half", () => {
+  it("is what the user made it", () => {
+    const graph = graphOf({}, { x: { dtype: "f16", shape: [4] } }, ({ x }) =>
+      autocast((y: Tensor) => relu(y), mixedBfloat16Policy)(x),
+    );
+    expect(dtypes(graph)).toEqual(["Relu f16"]);
   });
 });
 

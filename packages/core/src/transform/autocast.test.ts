@@ -11,6 +11,8 @@ import {
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
+import { emit } from "../trace/emit.js";
+import { grad } from "../trace/grad.js";
 import {
   add,
   cast,
@@ -29,8 +31,11 @@ import { matMul } from "../trace/ops/matrix.js";
 import { concat, constant, expand, pad, reshape, transpose } from "../trace/ops/movement.js";
 import { softmax, softmaxCrossEntropyLoss } from "../trace/ops/normalization.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import type { Tensor } from "../trace/tensor.js";
 import { scope, withSegment } from "../trace/trace.js";
 import { autocastGraph } from "./autocast.js";
+
+const ones = tensor(new Float32Array(8).fill(1), [8, 1]);
 
 /** What each node makes, one line a node, without inputs and sources. */
 function dtypes(graph: Graph): string[] {
@@ -275,6 +280,19 @@ describe("weak operands", () => {
     ]);
   });
 
+  it("are scalars, not tables: a table of constants is data in f32", () => {
+    const graph = graphOf({ w: [4, 4] }, { x: [3, 4] }, ({ w, x }) => [
+      add(matMul(x, w), constant(tensor(Float32Array.of(1, 2, 3, 4)))),
+      add(matMul(x, w), constant(tensor(Float32Array.of(1)))),
+    ]);
+    expect(dtypes(autocastGraph(graph, mixedFloat16Policy))).toEqual([
+      "MatMul f16",
+      "Add f32",
+      "MatMul f16",
+      "Add f16",
+    ]);
+  });
+
   it("end where data comes in: an embedding is data", () => {
     const graph = attention();
     expect(dtypes(autocastGraph(graph, mixedFloat16Policy)).at(-1)).toBe("Add f32");
@@ -302,6 +320,82 @@ describe("several operands", () => {
       });
     expect(dtypes(autocastGraph(joined(false), mixedFloat16Policy))).toContain("Concat f16");
     expect(dtypes(autocastGraph(joined(true), mixedFloat16Policy))).toContain("Concat f32");
+  });
+});
+
+describe("what follows a deny node", () => {
+  it("is f32 on the way to an infer node, and free to be low on the way to a product", () => {
+    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => {
+      const y = exp(matMul(x, w));
+      return [matMul(reshape(y, [4, 4]), w), gelu(matMul(gelu(reshape(y, [2, 8])), constant(ones)))];
+    });
+    expect(dtypes(autocastGraph(graph, mixedFloat16Policy))).toEqual([
+      "MatMul f16",
+      "Exp f32",
+      "Reshape f16",
+      "MatMul f16",
+      "Reshape f32",
+      "Gelu f32",
+      "MatMul f16",
+      "Gelu f16",
+    ]);
+  });
+});
+
+describe("what sums in f32 inside", () => {
+  it("is low between products, also with something between it and them, and f32 where f32 reads it", () => {
+    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => {
+      const scores = matMul(x, w);
+      return [matMul(mul(softmax(scores), 2), w), softmax(scores)];
+    });
+    expect(dtypes(autocastGraph(graph, mixedBfloat16Policy))).toEqual([
+      "MatMul bf16",
+      "Softmax bf16",
+      "Mul bf16",
+      "MatMul bf16",
+      "Softmax f32",
+    ]);
+  });
+});
+
+describe("nodes that only order or that nobody reads", () => {
+  it("cause no casts", () => {
+    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => {
+      reshape(x, [16]);
+      return emit("Barrier", [matMul(x, w), x, w], {});
+    });
+    expect(half(graph)).toMatchInlineSnapshot(`
+      "%0 = parameter "w" : f32[4, 4]
+      %1 = batch "x" : f32[4, 4]
+      %2:f32[16] = Reshape(%1) {shape=[16]}
+      %3:f16[4, 4] = Cast(%1) {to=f16}
+      %4:f16[4, 4] = Cast(%0) {to=f16}
+      %5:f16[4, 4] = MatMul(%3, %4)
+      %6:f16[4, 4] = Barrier(%5, %1, %0)
+      %7:f32[4, 4] = Cast(%6) {to=f32}
+      return "result" %7
+      "
+    `);
+  });
+});
+
+describe("a graph that has been differentiated already", () => {
+  it("keeps what its backward nodes say of its forward nodes", () => {
+    const graph = graphOf({ w: [4, 4] }, {}, ({ w }) =>
+      grad((weights: Tensor) => {
+        const low = cast(mul(weights, 2), "f16");
+        return reduceSum(cast(matMul(low, low), "f32"));
+      })(w),
+    );
+    const named = (net: Graph): string[] =>
+      net.nodes.flatMap(({ op, origin: { forward } }) => {
+        const of = net.nodes.find((node) => node.name === forward);
+        return of === undefined ? [] : [`${op} of ${of.op} at ${of.origin.line}`];
+      });
+    expect(named(graph).length).toBeGreaterThan(3);
+    const result = autocastGraph(graph, mixedBfloat16Policy);
+    const own = new Set(named(graph));
+    expect(new Set(named(result).filter((row) => own.has(row)))).toEqual(own);
   });
 });
 

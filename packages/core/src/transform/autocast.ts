@@ -162,8 +162,7 @@ class Rewriter {
   #remember(source: Value, cast: Value, origin: Origin): void {
     const casts = this.#casts.get(source) ?? new Map<string, Value>();
     this.#casts.set(source, casts);
-    const key = castKey(cast.dtype, origin);
-    if (!casts.has(key)) casts.set(key, cast);
+    casts.set(castKey(cast.dtype, origin), cast);
     if (cast.dtype === "f32" && isComputeFloat(source.dtype)) this.#narrow.set(cast, source);
   }
 }

@@ -62,7 +62,7 @@ describe("lintCasts", () => {
       clip(matMul(x, w), { min: 1e-9, max: 1 }),
     );
     const table = graphOf({}, { x: [1, 2] }, ({ x }) =>
-      matMul(x, constant(tensor(Float32Array.of(1, 1e-9), [2, 1]))),
+      matMul(x, constant(tensor(Float32Array.of(1e-9, 1), [2, 1]))),
     );
     expect(rules(clipped)).toEqual(["constant-vanishes Clip"]);
     expect(rules(table)).toEqual([]);
@@ -94,7 +94,8 @@ describe("lintCasts", () => {
     ]);
     const kept = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => {
       const low = cast(matMul(x, w), "f16");
-      return { both: [exp(low), mul(low, 2)], result: cast(x, "bf16"), unused: x };
+      const returned = cast(x, "bf16");
+      return { both: [exp(low), mul(low, 2)], returned, undone: exp(returned), unused: cast(x, "f16") };
     });
     expect(lintCasts(undone, mixedFloat16Policy)).toEqual([
       {
@@ -111,6 +112,12 @@ describe("lintCasts", () => {
     ]);
     expect(rules(kept)).toEqual([]);
     expect(rules(undone, manualPolicy)).toEqual([]);
+  });
+
+  it("takes no cast of a parameter that is kept in a half for the user's", () => {
+    const f16 = { dtype: "f16", shape: [4, 4] } as const;
+    const graph = graphOf({ w: f16 }, { x: [4, 4] }, ({ w, x }) => matMul(x, cast(w, "f32")));
+    expect(rules(graph)).toEqual([]);
   });
 
   it("warns of a loss in f16", () => {

@@ -1,7 +1,7 @@
 /**
  * TensorFlow grappler's auto_mixed_precision passes on a typed SSA graph:
  *   1 allow-list nodes are low, f32-list nodes are f32;
- *   2 deny nodes are f32, and so is all that lies on a path from one to an infer, between or deny node;
+ *   2 deny nodes are f32, and so is what follows them as far as the next low or f32 node;
  *   3 infer, between, clear and widest nodes between low nodes are low;
  *   4 infer nodes behind a low node are low, clear and widest nodes follow their operands;
  *   5 clear nodes whose every reader is low are low.
@@ -44,16 +44,10 @@ class Painter {
   }
 
   paintDenied(): void {
-    const leadsOn = new Set<CastSite>();
-    for (const site of this.#view.sites.toReversed()) {
-      const ends = site.category === "deny" || infers(site);
-      const passes = follows(site) && this.#readersOf(site).some((reader) => leadsOn.has(reader));
-      if (ends || passes) leadsOn.add(site);
-    }
     const roots = new Map<CastSite, CastSite>();
     for (const site of this.#view.sites) {
       if (site.category === "deny") roots.set(site, site);
-      if (this.#isPainted(site) || !leadsOn.has(site)) continue;
+      if (this.#isPainted(site)) continue;
       const root = site.floats
         .map((value) => this.#producerOf(value))
         .find((from) => from && roots.has(from));
@@ -93,10 +87,10 @@ class Painter {
   paintFollowers(): void {
     for (const site of this.#view.sites) {
       if (this.#isPainted(site)) continue;
-      if (!infers(site)) this.#paintWidest(site);
-      else if (site.category === "infer" && this.#meetsLow(site)) {
-        this.#paint(site, this.#low, { rule: "behind a low node" });
-      } else this.#paint(site, "f32");
+      if (site.category === "between") this.#paint(site, "f32");
+      else if (site.category !== "infer") this.#paintWidest(site);
+      else if (!this.#meetsLow(site)) this.#paint(site, "f32");
+      else this.#paint(site, this.#low, { rule: "behind a low node" });
     }
   }
 
@@ -124,7 +118,6 @@ class Painter {
     for (const site of this.#view.sites.toReversed()) {
       const decision = this.decisions.get(site.node);
       if (site.category !== "clear" || decision?.dtype === this.#low) continue;
-      if (decision?.rule === "reached from a deny node") continue;
       const wanted = [...site.carried].flatMap((value) => [
         ...(this.#view.readers.get(value) ?? []).flatMap((reader) => this.#wants(reader, value) ?? []),
         ...(this.#view.outputs.has(value) ? [this.#view.outputs.get(value)] : []),
@@ -179,12 +172,4 @@ class Painter {
   #nameOf(value: Value): string {
     return this.#producerOf(value)?.node.name ?? this.#view.inputNames.get(value) ?? "an input";
   }
-}
-
-function infers({ category }: CastSite): boolean {
-  return category === "infer" || category === "between";
-}
-
-function follows({ category }: CastSite): boolean {
-  return category === "clear" || category === "widest";
 }

@@ -1,5 +1,5 @@
 /** Elementwise operators, broadcasting as ONNX (NumPy) does. Each is its ONNX operator in lower camel form. */
-import { type DType, isFloat } from "../../dtype.js";
+import type { DType } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import { commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
 import { isTensor, Tensor } from "../tensor.js";
@@ -101,7 +101,7 @@ export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
  * where it is kept: it says that the tensor has that dtype whatever the policy would make of it.
  */
 export function cast(x: Tensor, to: DType): Tensor {
-  return x.dtype === to && !(isFloat(to) && keepsCasts()) ? x : emit("Cast", [x], { to });
+  return x.dtype === to && !keepsCasts() ? x : emit("Cast", [x], { to });
 }
 
 /** A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE */
