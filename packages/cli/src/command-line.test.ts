@@ -41,7 +41,6 @@ describe("parseCommandLine", () => {
       save: undefined,
       resume: undefined,
       json: undefined,
-      report: undefined,
       layers: 2,
       learningRate: 1,
       dropout: undefined,

@@ -30,7 +30,7 @@ function train(stream: ProgressStream, during?: (step: number, shown: Progress) 
   shown.end();
 }
 
-const ESCAPES = /\u001B\[[0-9;?]*[A-Za-z]/g;
+const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, "g");
 
 describe("progress on a pipe", () => {
   it("writes the first state, one every five seconds and the last, without escape codes", () => {

@@ -88,7 +88,6 @@ describe("an app", () => {
                                         the end
         --resume <FILE>                 go on from a saved state
         --json <FILE>                   write the result there as JSON
-        --report <FILE.html>            write a report there that opens in a browser
         -h, --help                      show this
       "
     `);
