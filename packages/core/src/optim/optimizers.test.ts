@@ -1,0 +1,213 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { runTraced, runTrees } from "../../test/run-traced.js";
+import type { HostTensor } from "../host-tensor.js";
+import { tensor } from "../host-tensor.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { Tree } from "../tree.js";
+import { adagrad, adam, adamW, rmsProp } from "./adaptive.js";
+import { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./chain.js";
+import type { Optimizer } from "./optimizer.js";
+import { exponentialDecay } from "./schedules.js";
+import { momentum, sgd } from "./sgd.js";
+
+interface Fixture {
+  readonly start: readonly number[];
+  readonly gradients: readonly (readonly number[])[];
+  /** After each step, by case. */
+  readonly weights: Readonly<Record<string, readonly (readonly number[])[]>>;
+  readonly clipByGlobalNorm: {
+    readonly limit: number;
+    readonly norms: readonly number[];
+    readonly weights: readonly (readonly number[])[];
+  };
+}
+const fixture = JSON.parse(
+  readFileSync(new URL("../../test/fixtures/optimizers.json", import.meta.url), "utf8"),
+) as Fixture;
+
+const vector = (numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
+const numbers = (leaf: HostTensor | undefined): number[] => Array.from(leaf?.data ?? [], Number);
+
+type HostTree = Tree<HostTensor>;
+type Trees = { readonly [name in "gradient" | "state" | "weights"]: TensorTree } & { readonly step: Tensor };
+
+/** The updates an optimizer makes of those gradients, from weights that are the other implementation's at each step. */
+function updatesOf(
+  optimizer: Optimizer,
+  gradients: readonly HostTree[],
+  weights: readonly HostTree[],
+): readonly HostTree[] {
+  let state = runTrees(weights[0] ?? {}, (start) => optimizer.init(start));
+  return gradients.map((gradient, step) => {
+    const data = { gradient, state, weights: weights[step] ?? {}, step: tensor(Int32Array.of(step), []) };
+    const next = runTrees(data, (inputs) => {
+      const { gradient, state, weights, step } = inputs as Trees;
+      return optimizer.update(gradient, state, weights, { step });
+    }) as { readonly updates: HostTree; readonly state: HostTree };
+    state = next.state;
+    return next.updates;
+  });
+}
+
+const cases: Readonly<Record<string, Optimizer>> = {
+  sgd: sgd({ learningRate: 0.1 }),
+  momentum: momentum({ learningRate: 0.1 }),
+  nesterov: momentum({ learningRate: 0.1, momentum: 0.8, nesterov: true }),
+  weightDecay: chain(weightDecay(0.05), momentum({ learningRate: 0.1 })),
+  adagrad: adagrad({ learningRate: 0.1 }),
+  adagradStarted: adagrad({ learningRate: 0.1, initialAccumulator: 0.1, epsilon: 1e-7 }),
+  rmsProp: rmsProp({ learningRate: 0.01 }),
+  rmsPropFast: rmsProp({ learningRate: 0.01, decay: 0.9, epsilon: 1e-6 }),
+  adam: adam({ learningRate: 0.01 }),
+  adamFast: adam({ learningRate: 0.1, beta1: 0.5, beta2: 0.9, epsilon: 1e-3 }),
+  adamNoMomentum: adam({ learningRate: 0.01, beta1: 0, beta2: 0.99 }),
+  adamW: adamW({ learningRate: 0.01 }),
+  adamWStrong: adamW({ learningRate: 0.1, weightDecay: 0.2 }),
+};
+
+/** f32 against doubles: a few roundings, and none of the cancellation that 1 - 0.999^t would bring. */
+const RELATIVE = 1e-6;
+
+describe("optimizers make the updates that PyTorch makes in double precision", () => {
+  it("of every case in the fixture", () => {
+    expect(Object.keys(fixture.weights)).toEqual(Object.keys(cases));
+  });
+
+  it.each(Object.entries(cases))("%s", (name, optimizer) => {
+    const after = fixture.weights[name] ?? [];
+    const before = [fixture.start, ...after.slice(0, -1)];
+    const updates = updatesOf(optimizer, fixture.gradients.map(vector), before.map(vector));
+    for (const [step, row] of after.entries()) {
+      const got = numbers(updates[step] as HostTensor);
+      for (const [index, weight] of row.entries()) {
+        const want = weight - (before[step]?.[index] ?? Number.NaN);
+        // The difference of two doubles near 3 is itself good to 1e-15 only.
+        const place = `step ${step}, weight ${index}: ${got[index]} for ${want}`;
+        expect(Math.abs((got[index] ?? Number.NaN) - want), place).toBeLessThanOrEqual(
+          RELATIVE * Math.abs(want) + 1e-14,
+        );
+      }
+    }
+  });
+
+  it("clipping by the global norm over several parameters", () => {
+    const { limit, norms, weights } = fixture.clipByGlobalNorm;
+    const split = (row: readonly number[]): HostTree => ({
+      a: vector(row.slice(0, 4)),
+      b: vector(row.slice(4)),
+    });
+    const before = [fixture.start, ...weights.slice(0, -1)];
+    const gradients = fixture.gradients.map(split);
+    const optimizer = chain(clipByGlobalNorm(limit), sgd({ learningRate: 0.1 }));
+    const updates = updatesOf(optimizer, gradients, before.map(split)) as { a: HostTensor; b: HostTensor }[];
+    for (const [step, row] of weights.entries()) {
+      const got = [...numbers(updates[step]?.a), ...numbers(updates[step]?.b)];
+      for (const [index, weight] of row.entries()) {
+        const want = weight - (before[step]?.[index] ?? Number.NaN);
+        // torch divides by the norm + 1e-6.
+        expect(got[index]).toBeCloseTo(want, 6);
+      }
+      const norm = runTrees(gradients[step] ?? {}, globalNorm) as HostTensor;
+      expect(numbers(norm)[0]).toBeCloseTo(norms[step] ?? Number.NaN, 5);
+    }
+  });
+});
+
+describe("transformations", () => {
+  it("clip by value, and leave alone what is inside", () => {
+    const [updates] = updatesOf(clipByValue(2), [vector([-3, -1, 0, 2, 5])], [vector([0, 0, 0, 0, 0])]);
+    expect(numbers(updates as HostTensor)).toEqual([-2, -1, 0, 2, 2]);
+  });
+
+  it("leave gradients within the norm bit for bit", () => {
+    const gradient = vector([0.1, -0.2, 0.3]);
+    const [updates] = updatesOf(clipByGlobalNorm(1), [gradient], [gradient]);
+    expect(updates).toEqual(gradient);
+  });
+
+  it("run in the order given, each with a state of its own", () => {
+    const optimizer = chain(
+      momentum({ learningRate: 1, momentum: 0.5 }),
+      clipByValue(1),
+      sgd({ learningRate: 2 }),
+    );
+    expect(optimizer.name).toBe("momentum · clipByValue(1) · sgd");
+    const gradients = [vector([0.75]), vector([0.75])];
+    expect(updatesOf(optimizer, gradients, gradients).map((row) => numbers(row as HostTensor))).toEqual([
+      [1.5],
+      [2],
+    ]);
+  });
+
+  it("the norm of nothing is 0, of infinities infinite", () => {
+    expect(numbers(runTraced({}, () => globalNorm({})))).toEqual([0]);
+    const tree = { a: vector([1, Number.POSITIVE_INFINITY]) };
+    expect(numbers(runTraced(tree, (inputs) => globalNorm(inputs)))).toEqual([Number.POSITIVE_INFINITY]);
+  });
+});
+
+describe("Adam", () => {
+  it("has the first update of size η whatever the gradient's, down to ε", () => {
+    const gradients = [vector([1e-3, -1e4, 1, 1e-20])];
+    const [updates] = updatesOf(adam({ learningRate: 0.5 }), gradients, gradients);
+    const [small, large, one, none] = numbers(updates as HostTensor);
+    expect(small).toBeCloseTo(-0.5, 4);
+    expect(large).toBeCloseTo(0.5, 6);
+    expect(one).toBeCloseTo(-0.5, 6);
+    // 1e-20 squared is 0 in f32: ε alone stands below, and does not round to 0.
+    expect(none).toBeCloseTo(-0.5 * 1e-12, 14);
+  });
+
+  it("corrects its bias to the last places after 1 and after 100 000 steps", () => {
+    for (const [step, want] of [
+      [0, 1],
+      [99_999, 0.1 / 1 / Math.sqrt(0.001 / -Math.expm1(100_000 * Math.log(0.999)))],
+    ] as const) {
+      const zero = vector([0]);
+      const data = { moment: zero, gradient: vector([2]), step: tensor(Int32Array.of(step), []) };
+      const updates = runTraced(data, ({ moment, gradient, step }) => {
+        const state = { mean: moment, square: moment };
+        return adam({ learningRate: 1 }).update(gradient, state, gradient, { step }).updates as Tensor;
+      });
+      expect(Math.abs(numbers(updates)[0] ?? 0) / want).toBeCloseTo(1, 6);
+    }
+  });
+});
+
+describe("hyperparameters", () => {
+  it.each([
+    [() => sgd({ learningRate: Number.NaN }), "sgd: learningRate is at least 0 in f32, got NaN"],
+    [() => sgd({ learningRate: -1 }), "sgd: learningRate is at least 0 in f32, got -1"],
+    [
+      () => momentum({ learningRate: 1, momentum: 1 }),
+      "momentum: momentum is at least 0 and below 1 in f32, got 1",
+    ],
+    [() => adam({ learningRate: 1e39 }), "adam: learningRate is at least 0 in f32, got 1e+39"],
+    [() => adam({ learningRate: 1, beta2: 0.99999999999 }), /adam: beta2 .* below 1 in f32/],
+    [() => adam({ learningRate: 1, beta1: -0.1 }), /beta1/],
+    [() => adam({ learningRate: 1, epsilon: 1e-50 }), "adam: epsilon is above 0 in f32, got 1e-50"],
+    [() => adamW({ learningRate: 1, weightDecay: -1 }), /weightDecay/],
+    [() => adagrad({ learningRate: 1, epsilon: 0 }), /epsilon/],
+    [() => adagrad({ learningRate: 1, initialAccumulator: -1 }), /initialAccumulator/],
+    [() => rmsProp({ learningRate: 1, decay: 1 }), /decay/],
+    [() => clipByGlobalNorm(0), "clipByGlobalNorm: the limit is above 0 in f32, got 0"],
+    [() => clipByValue(Number.NaN), /clipByValue/],
+    [() => weightDecay(Number.POSITIVE_INFINITY), /weightDecay/],
+  ])("are refused: %s", (make, message) => {
+    expect(make).toThrow(message);
+    expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
+  });
+});
+
+it("a schedule reads the count of applied steps that it is given", () => {
+  const optimizer = sgd({ learningRate: exponentialDecay(1, { decay: 0.5, every: 1 }) });
+  const gradients = Array.from({ length: 4 }, () => vector([1]));
+  expect(updatesOf(optimizer, gradients, gradients).map((row) => numbers(row as HostTensor))).toEqual([
+    [-1],
+    [-0.5],
+    [-0.25],
+    [-0.125],
+  ]);
+});
