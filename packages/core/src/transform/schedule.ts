@@ -15,6 +15,9 @@ import { peakLiveBytes, Storages } from "./liveness.js";
 /** Their operands are in the caches where they stand, and they are what a profile is read by. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>(["MatMul", "Gemm"]);
 
+/** Bytes that do not decide anything: scalars, counters, rates. */
+const NEGLIGIBLE = 4096;
+
 /** The same nodes in an order of low peak memory; the graph itself when its order is no worse. */
 export function scheduleGraph(graph: Graph): Graph {
   const nodes = new Scheduling(graph).run();
@@ -67,7 +70,8 @@ class Scheduling {
     const afterGradient = new Set<AnyNode>();
     const movable: AnyNode[] = [];
     for (const node of this.#graph.nodes) {
-      const isBackward = node.origin.phase === "backward";
+      // A literal that the backward pass made first may be anybody's.
+      const isBackward = node.origin.phase === "backward" && node.inputs.length > 0;
       const follows = node.inputs.some((input) => {
         const producer = this.#producers.get(input);
         return producer !== undefined && afterGradient.has(producer);
@@ -75,7 +79,7 @@ class Scheduling {
       if (isBackward || follows) afterGradient.add(node);
       if (!isBackward && follows) this.#eager.add(node);
       const isForward = !isBackward && !follows && node.origin.phase !== "update";
-      if (!isForward && !ANCHORED.has(node.op)) movable.push(node);
+      if ((!isForward || node.inputs.length === 0) && !ANCHORED.has(node.op)) movable.push(node);
     }
     const waits = new Map<AnyNode, number>();
     for (const node of movable.reverse()) {
@@ -112,7 +116,7 @@ class Scheduling {
         .some((reader) => reader !== node && (waits.get(reader) ?? this.#place(reader)) >= until);
       if (!isReadLater) kept += this.#bytes(root);
     }
-    return this.#allocated(node) >= kept;
+    return this.#allocated(node) + NEGLIGIBLE >= kept;
   }
 
   #rootsOf(node: AnyNode): ReadonlySet<Value> {
@@ -128,26 +132,35 @@ class Scheduling {
     return this.#storages.allocated(node).reduce((sum, output) => sum + this.#bytes(output), 0);
   }
 
-  /** Appends a node, and before it the delayed ones that it needs, in the given order. */
+  /** Appends a node, and before it the delayed ones that it needs: those first that free the most. */
   #schedule(node: AnyNode): void {
-    if (this.#scheduled.has(node)) return;
-    for (const next of this.#inOrder(this.#missing(node))) {
+    const stack = [node];
+    for (let next = stack.at(-1); next !== undefined; next = stack.at(-1)) {
+      const missing = this.#scheduled.has(next) ? [] : this.#missing(next);
+      if (missing.length > 0) {
+        stack.push(...missing);
+        continue;
+      }
+      stack.pop();
+      if (this.#scheduled.has(next)) continue;
       this.#scheduled.add(next);
       this.#order.push(next);
       for (const root of this.#rootsOf(next)) this.#left.set(root, this.#readersLeft(root) - 1);
     }
   }
 
-  /** The node and what it needs that has not been scheduled. */
-  #missing(node: AnyNode): ReadonlySet<AnyNode> {
-    const missing = new Set([node]);
-    for (const next of missing) {
-      for (const input of next.inputs) {
-        const producer = this.#producers.get(input);
-        if (producer !== undefined && !this.#scheduled.has(producer)) missing.add(producer);
-      }
+  /** Nodes whose results it reads and that have not been scheduled, the one to run first at the end. */
+  #missing(node: AnyNode): AnyNode[] {
+    const missing = new Set<AnyNode>();
+    for (const input of node.inputs) {
+      const producer = this.#producers.get(input);
+      if (producer !== undefined && !this.#scheduled.has(producer)) missing.add(producer);
     }
-    return missing;
+    if (missing.size < 2) return [...missing];
+    const growths = new Map([...missing].map((one) => [one, this.#growth(new Set([one]))]));
+    return [...missing].sort(
+      (a, b) => (growths.get(b) ?? 0) - (growths.get(a) ?? 0) || this.#place(b) - this.#place(a),
+    );
   }
 
   #inOrder(nodes: Iterable<AnyNode>): readonly AnyNode[] {
@@ -158,26 +171,36 @@ class Scheduling {
     return this.#left.get(root) ?? this.#storages.readers(root).length;
   }
 
-  /** Runs what follows from the gradients among these nodes' results, as long as that frees memory. */
+  /** Runs what follows from the gradients among these nodes' results, if all in all that frees memory. */
   #runEager(news: readonly AnyNode[]): void {
     const group = this.#runnable(news);
-    if (group.size === 0 || this.#growth(group) > 0) return;
-    for (const node of this.#inOrder(group)) this.#schedule(node);
+    const isReadWithin = (node: AnyNode): boolean =>
+      node.outputs.some((output) => this.#consumers.get(output)?.some((reader) => group.has(reader)));
+    for (const node of this.#inOrder(group).toReversed()) {
+      const mayGoOnWaiting = this.#delayed.has(node) && this.#allocated(node) > NEGLIGIBLE;
+      if (mayGoOnWaiting && !isReadWithin(node)) group.delete(node);
+    }
+    if (group.size === 0 || this.#growth(group) > NEGLIGIBLE) return;
+    for (const node of this.#inOrder(group)) {
+      if (!this.#delayed.has(node) || !isReadWithin(node)) this.#schedule(node);
+    }
   }
 
-  /** Eager nodes that can run now, one after the other, given that delayed ones can be made when needed. */
-  #runnable(news: readonly AnyNode[]): ReadonlySet<AnyNode> {
+  /** Eager nodes that can run now, one after the other, with the delayed ones that they need. */
+  #runnable(news: readonly AnyNode[]): Set<AnyNode> {
     const group = new Set<AnyNode>();
     const queue = new Set(news);
     for (const node of queue) {
       for (const output of node.outputs) {
         for (const reader of this.#consumers.get(output) ?? []) {
-          if (this.#scheduled.has(reader)) continue;
+          if (this.#scheduled.has(reader) || group.has(reader)) continue;
           if (!this.#eager.has(reader)) {
             if (this.#delayed.has(reader)) queue.add(reader);
-          } else if (!group.has(reader) && this.#canRun(reader, group)) {
-            group.add(reader);
-            queue.add(reader);
+            continue;
+          }
+          for (const needed of this.#needed(reader, group)) {
+            group.add(needed);
+            queue.add(needed);
           }
         }
       }
@@ -185,32 +208,29 @@ class Scheduling {
     return group;
   }
 
-  /** Whether all that a node still needs is in the group or delayed. */
-  #canRun(node: AnyNode, group: ReadonlySet<AnyNode>): boolean {
+  /** The node and the delayed ones that it needs beside the group; nothing when it needs anything else. */
+  #needed(node: AnyNode, group: ReadonlySet<AnyNode>): ReadonlySet<AnyNode> {
     const needed = new Set([node]);
     for (const next of needed) {
-      if (next !== node && !this.#delayed.has(next)) return false;
+      if (next !== node && !this.#delayed.has(next)) return new Set();
       for (const input of next.inputs) {
         const producer = this.#producers.get(input);
         if (producer !== undefined && !this.#scheduled.has(producer) && !group.has(producer))
           needed.add(producer);
       }
     }
-    return true;
+    return needed;
   }
 
   /** Bytes in use after running the group, less those before. */
   #growth(group: ReadonlySet<AnyNode>): number {
     let growth = 0;
-    const touched = new Set<Value>();
+    const read = new Map<Value, number>();
     for (const node of group) {
       growth += this.#allocated(node);
-      for (const root of this.#rootsOf(node)) touched.add(root);
+      for (const root of this.#rootsOf(node)) read.set(root, (read.get(root) ?? 0) + 1);
     }
-    for (const root of touched) {
-      const inside = this.#storages.readers(root).filter((reader) => group.has(reader)).length;
-      if (this.#readersLeft(root) === inside) growth -= this.#bytes(root);
-    }
+    for (const [root, readers] of read) if (this.#readersLeft(root) === readers) growth -= this.#bytes(root);
     return growth;
   }
 }
