@@ -46,6 +46,8 @@ export type { LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/
 export { formatType, GraphBuilder } from "./graph/builder.js";
 export type { CastCategory } from "./graph/cast-category.js";
 export { CAST_CATEGORIES } from "./graph/cast-category.js";
+export type { Cost, GraphCost } from "./graph/cost.js";
+export { graphCost, opCost } from "./graph/cost.js";
 export type {
   AnyNode,
   Graph,

@@ -18,6 +18,7 @@ export class GraphBuilder {
   /** What `emit` stamps on new nodes; set by whoever drives the builder. */
   origin: Origin = TOP;
   readonly #inputs: GraphInput[] = [];
+  readonly #inputNames = new Set<string>();
   readonly #nodes: AnyNode[] = [];
   readonly #owned = new Set<Value>();
   readonly #names = new Map<string, number>();
@@ -31,10 +32,11 @@ export class GraphBuilder {
 
   /** @throws MP_INVALID_ARGUMENT for a name that is taken */
   input(name: string, type: ValueType, role: InputRole): Value {
-    if (this.#inputs.some((input) => input.name === name)) {
+    if (this.#inputNames.has(name)) {
       throw new MpError("MP_INVALID_ARGUMENT", `graph: two inputs are named "${name}"`);
     }
     const value = this.#value(type);
+    this.#inputNames.add(name);
     this.#inputs.push({ name, role, value });
     return value;
   }

@@ -9,8 +9,10 @@ export function hideFromOrigins(moduleUrl: string): void {
   if (!internalPrefixes.includes(prefix)) internalPrefixes.push(prefix);
 }
 
-/** A bundle is one file in `dist`, sources are a tree under `src`: hide from the folder that holds either. */
-hideFromOrigins(import.meta.url.replace(/\/src\/trace\/[^/]*$/, "/src/index.ts"));
+/** A bundle is one file in `dist` and maps back to a tree under `src`: hide both. */
+for (const folder of ["src", "dist"]) {
+  hideFromOrigins(import.meta.url.replace(/\/(src\/trace|dist)\/[^/]*$/, `/${folder}/index.js`));
+}
 
 /** The innermost stack frame outside the SDK as `file:line:column`, or undefined when there is none. */
 export function userLine(): string | undefined {

@@ -72,6 +72,12 @@ export class Engine {
     }
   }
 
+  /** Most bytes that any program so far has held at once, or undefined when the engine does not say. */
+  peakBytes(): number | undefined {
+    const reports = [...this.#compiled.values()].flatMap(({ executable }) => executable.memory?.() ?? []);
+    return reports.length === 0 ? undefined : Math.max(...reports.map(({ peakBytes }) => peakBytes));
+  }
+
   /** Frees all of it, also when some of it fails; the first failure is reported. */
   async dispose(): Promise<void> {
     const executables = [...this.#compiled.values()].map(({ executable }) => executable.dispose());

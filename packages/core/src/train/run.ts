@@ -1,4 +1,4 @@
-import type { Backend, State } from "../backend.js";
+import type { Backend, ProfileRow, State } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { CastReport } from "../transform/explain-casts.js";
@@ -159,6 +159,15 @@ export class TrainingRun {
   }
 
   /** The first value that is not finite when this batch is stepped on from here; changes nothing. */
+  profile(batch: unknown): Promise<readonly ProfileRow[]> {
+    const feed = feedBatch(batch);
+    return this.#enqueue(() => this.#stepper.profile(feed));
+  }
+
+  peakBytes(): Promise<number | undefined> {
+    return this.#enqueue(async () => this.#engine.peakBytes());
+  }
+
   async diagnose(batch: unknown): Promise<Attribution | undefined> {
     const feed = feedBatch(batch);
     return this.#enqueue(() => this.#stepper.diagnose(feed));

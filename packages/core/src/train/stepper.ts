@@ -1,4 +1,6 @@
+import type { ProfileRow } from "../backend.js";
 import { MpError } from "../errors.js";
+import { unsupportedReason } from "../manifest.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { batchDifferences, type FedBatch } from "./batch.js";
 import type { StepDefinition } from "./definition.js";
@@ -68,6 +70,17 @@ export class Stepper {
     const { definition, stateTypes } = this.#options;
     const program = trainProgram({ ...definition, accumulate: 1 }, stateTypes, feed.types());
     return diagnose(this.#engine.backend, this.#engine.state, program, feed.inputs);
+  }
+
+  /** Runs the program that takes a batch in once, with the engine's profiler on; it commits like any other run. */
+  async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+    const kind = this.#windowed ? "accumulate" : "step";
+    const { executable } = this.#engine.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
+    if (executable.profile === undefined) {
+      const reason = unsupportedReason(this.#engine.backend.manifest.profile) ?? "it has no profiler";
+      throw new MpError("MP_UNSUPPORTED", `profile: ${this.#engine.backend.name}: ${reason}`);
+    }
+    return executable.profile(feed.inputs);
   }
 
   /** The program that takes a batch in. */

@@ -59,10 +59,7 @@ describe("the trainer's types", () => {
     const now = await training.parameters();
     expectTypeOf(now.layers[0].w).toEqualTypeOf<HostTensor<"f32">>();
     expectTypeOf(now).toEqualTypeOf<typeof params>();
-    const { y } = await training.predict(
-      ({ b }, { x }: { x: Tensor }) => ({ y: add(b, x) }),
-      { x },
-    );
+    const { y } = await training.predict(({ b }, { x }: { x: Tensor }) => ({ y: add(b, x) }), { x });
     expectTypeOf(y).toEqualTypeOf<HostTensor>();
   });
 

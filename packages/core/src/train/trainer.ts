@@ -1,4 +1,4 @@
-import type { Backend } from "../backend.js";
+import type { Backend, ProfileRow } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
@@ -109,6 +109,13 @@ export interface Trainer<P, B, M, K extends string = string> {
   explain(batch: Fed<B>): CastReport;
   /** The first value that is not finite in a step on this batch from here, or undefined; changes nothing. */
   diagnose(batch: Fed<B>): Promise<Attribution | undefined>;
+  /**
+   * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step.
+   * @throws MP_UNSUPPORTED when the engine has no profiler
+   */
+  profile(batch: Fed<B>): Promise<readonly ProfileRow[]>;
+  /** Most bytes that the engine has held at once for this run, undefined when it does not say. */
+  peakBytes(): Promise<number | undefined>;
   /** Waits for the calls under way, then frees everything. Idempotent; any other call after it is MP_DISPOSED. */
   dispose(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
