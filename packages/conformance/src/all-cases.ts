@@ -9,6 +9,7 @@ import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
 import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
+import { lossScaleCases } from "./cases/training/loss-scale.js";
 import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
@@ -26,6 +27,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...accumulationCases,
   ...randomCases,
   ...gradientCases,
+  ...lossScaleCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;

@@ -75,38 +75,122 @@ const PREDICATE = { none: "gives no float" };
 const SOURCE = { none: "has no floating operand" };
 
 const movement: GradientRows<
-  | "Reshape" | "Transpose" | "Slice" | "Concat" | "Split" | "Gather" | "GatherElements" | "GatherND"
-  | "ScatterElements" | "ScatterND" | "Expand" | "Squeeze" | "Unsqueeze" | "Pad" | "Tile" | "OneHot"
+  | "Reshape"
+  | "Transpose"
+  | "Slice"
+  | "Concat"
+  | "Split"
+  | "Gather"
+  | "GatherElements"
+  | "GatherND"
+  | "ScatterElements"
+  | "ScatterND"
+  | "Expand"
+  | "Squeeze"
+  | "Unsqueeze"
+  | "Pad"
+  | "Tile"
+  | "OneHot"
 > = {
-  Reshape: [sample("matrix", of1((x) => reshape(x, [4, 3])), spread([3, 4]))],
+  Reshape: [
+    sample(
+      "matrix",
+      of1((x) => reshape(x, [4, 3])),
+      spread([3, 4]),
+    ),
+  ],
   Transpose: [
-    sample("matrix", of1((x) => transpose(x)), spread([3, 4])),
-    sample("permuted", of1((x) => transpose(x, [2, 0, 1])), spread([2, 3, 4])),
+    sample(
+      "matrix",
+      of1((x) => transpose(x)),
+      spread([3, 4]),
+    ),
+    sample(
+      "permuted",
+      of1((x) => transpose(x, [2, 0, 1])),
+      spread([2, 3, 4]),
+    ),
   ],
   Slice: [
-    sample("part", of1((x) => slice(x, [{ axis: 1, start: 1, end: 3 }])), spread([3, 4])),
-    sample("every-second", of1((x) => slice(x, [{ axis: 0, step: 2 }])), spread([5, 2])),
-    sample("backwards", of1((x) => slice(x, [{ axis: 0, step: -2 }])), spread([5, 2])),
+    sample(
+      "part",
+      of1((x) => slice(x, [{ axis: 1, start: 1, end: 3 }])),
+      spread([3, 4]),
+    ),
+    sample(
+      "every-second",
+      of1((x) => slice(x, [{ axis: 0, step: 2 }])),
+      spread([5, 2]),
+    ),
+    sample(
+      "backwards",
+      of1((x) => slice(x, [{ axis: 0, step: -2 }])),
+      spread([5, 2]),
+    ),
   ],
   Concat: [
-    sample("two", of2((a, b) => concat([a, b], 1)), spread([2, 3]), spread([2, 1], 1)),
-    sample("one-value-twice", of1((x) => concat([x, x], 0)), spread([2, 3])),
+    sample(
+      "two",
+      of2((a, b) => concat([a, b], 1)),
+      spread([2, 3]),
+      spread([2, 1], 1),
+    ),
+    sample(
+      "one-value-twice",
+      of1((x) => concat([x, x], 0)),
+      spread([2, 3]),
+    ),
   ],
   Split: [
-    sample("all-parts", of1((x) => concat([...split(x, [1, 3], 1)].reverse(), 1)), spread([2, 4])),
-    sample("one-part-unused", of1((x) => split(x, 2, 1)[1] as Tensor), spread([2, 4])),
+    sample(
+      "all-parts",
+      of1((x) => concat([...split(x, [1, 3], 1)].reverse(), 1)),
+      spread([2, 4]),
+    ),
+    sample(
+      "one-part-unused",
+      of1((x) => split(x, 2, 1)[1] as Tensor),
+      spread([2, 4]),
+    ),
   ],
   Gather: [
-    sample("rows", of1((x) => gather(x, indices([2, 0]))), spread([3, 4])),
-    sample("repeated-rows-add-up", of1((x) => gather(x, indices([1, 1, 2, 1], [2, 2]))), spread([3, 4])),
-    sample("columns", of1((x) => gather(x, indices([3, 0, -1]), 1)), spread([3, 4])),
+    sample(
+      "rows",
+      of1((x) => gather(x, indices([2, 0]))),
+      spread([3, 4]),
+    ),
+    sample(
+      "repeated-rows-add-up",
+      of1((x) => gather(x, indices([1, 1, 2, 1], [2, 2]))),
+      spread([3, 4]),
+    ),
+    sample(
+      "columns",
+      of1((x) => gather(x, indices([3, 0, -1]), 1)),
+      spread([3, 4]),
+    ),
   ],
   GatherElements: [
-    sample("repeated", of1((x) => gatherElements(x, indices([0, 2, 2, 1], [2, 2]), 1)), spread([2, 3])),
+    sample(
+      "repeated",
+      of1((x) => gatherElements(x, indices([0, 2, 2, 1], [2, 2]), 1)),
+      spread([2, 3]),
+    ),
   ],
-  GatherND: [sample("repeated", of1((x) => gatherND(x, indices([0, 1, 2, 1, 0, 1], [3, 2]))), spread([3, 4]))],
+  GatherND: [
+    sample(
+      "repeated",
+      of1((x) => gatherND(x, indices([0, 1, 2, 1, 0, 1], [3, 2]))),
+      spread([3, 4]),
+    ),
+  ],
   ScatterElements: [
-    sample("replacing", of2((x, u) => scatterElements(x, indices([1, 0], [1, 2]), u)), spread([3, 2]), spread([1, 2], 1)),
+    sample(
+      "replacing",
+      of2((x, u) => scatterElements(x, indices([1, 0], [1, 2]), u)),
+      spread([3, 2]),
+      spread([1, 2], 1),
+    ),
     sample(
       "adding",
       of2((x, u) => scatterElements(x, indices([1, 1, 2, 0], [2, 2]), u, { reduction: "add" })),
@@ -115,7 +199,12 @@ const movement: GradientRows<
     ),
   ],
   ScatterND: [
-    sample("replacing", of2((x, u) => scatterND(x, indices([2, 0], [2, 1]), u)), spread([3, 2]), spread([2, 2], 1)),
+    sample(
+      "replacing",
+      of2((x, u) => scatterND(x, indices([2, 0], [2, 1]), u)),
+      spread([3, 2]),
+      spread([2, 2], 1),
+    ),
     sample(
       "adding",
       of2((x, u) => scatterND(x, indices([2, 2], [2, 1]), u, { reduction: "add" })),
@@ -124,19 +213,62 @@ const movement: GradientRows<
     ),
   ],
   Expand: [
-    sample("rows", of1((x) => expand(x, [3, 4])), spread([4])),
-    sample("a-scalar", of1((x) => expand(x, [2, 3])), spread([])),
+    sample(
+      "rows",
+      of1((x) => expand(x, [3, 4])),
+      spread([4]),
+    ),
+    sample(
+      "a-scalar",
+      of1((x) => expand(x, [2, 3])),
+      spread([]),
+    ),
   ],
-  Squeeze: [sample("matrix", of1((x) => squeeze(x, [0])), spread([1, 4]))],
-  Unsqueeze: [sample("vector", of1((x) => unsqueeze(x, [0, 2])), spread([4]))],
+  Squeeze: [
+    sample(
+      "matrix",
+      of1((x) => squeeze(x, [0])),
+      spread([1, 4]),
+    ),
+  ],
+  Unsqueeze: [
+    sample(
+      "vector",
+      of1((x) => unsqueeze(x, [0, 2])),
+      spread([4]),
+    ),
+  ],
   Pad: [
-    sample("constant", of1((x) => pad(x, [[1, 0], [0, 2]])), spread([2, 3])),
-    sample("reflect", of1((x) => pad(x, [[2, 1]], { mode: "reflect" })), spread([4])),
-    sample("edge", of1((x) => pad(x, [[2, 1]], { mode: "edge" })), spread([3])),
+    sample(
+      "constant",
+      of1((x) =>
+        pad(x, [
+          [1, 0],
+          [0, 2],
+        ]),
+      ),
+      spread([2, 3]),
+    ),
+    sample(
+      "reflect",
+      of1((x) => pad(x, [[2, 1]], { mode: "reflect" })),
+      spread([4]),
+    ),
+    sample(
+      "edge",
+      of1((x) => pad(x, [[2, 1]], { mode: "edge" })),
+      spread([3]),
+    ),
   ],
-  Tile: [sample("matrix", of1((x) => tile(x, [2, 3])), spread([2, 2]))],
+  Tile: [
+    sample(
+      "matrix",
+      of1((x) => tile(x, [2, 3])),
+      spread([2, 2]),
+    ),
+  ],
   OneHot: SOURCE,
-}; // biome-ignore format: one sample a line
+};
 
 export const gradientSamples: GradientRows<Op> = {
   Abs: unary(abs),
@@ -152,7 +284,15 @@ export const gradientSamples: GradientRows<Op> = {
   Erf: unary(erf),
   Tanh: unary(tanh),
   Sigmoid: unary(sigmoid),
-  Relu: [...unary(relu), sample("kink", of1(relu), numbers(-1, -0, 0, 2 ** -10, 2)), sample("an-infinite-gradient-stays-behind-the-mask", of1((x) => sqrt(relu(x))), numbers(-1, 0.5, 2, -3))],
+  Relu: [
+    ...unary(relu),
+    sample("kink", of1(relu), numbers(-1, -0, 0, 2 ** -10, 2)),
+    sample(
+      "an-infinite-gradient-stays-behind-the-mask",
+      of1((x) => sqrt(relu(x))),
+      numbers(-1, 0.5, 2, -3),
+    ),
+  ],
   Softplus: unary(softplus),
   Sin: unary(sin),
   Cos: unary(cos),
@@ -160,24 +300,71 @@ export const gradientSamples: GradientRows<Op> = {
   Elu: unary((x) => elu(x, 0.7)),
   Gelu: [
     ...unary((x) => gelu(x)),
-    sample("tanh", of1((x) => gelu(x, { approximate: "tanh" })), spread([3, 4])),
+    sample(
+      "tanh",
+      of1((x) => gelu(x, { approximate: "tanh" })),
+      spread([3, 4]),
+    ),
   ],
-  Clip: [...unary((x) => clip(x, { min: -0.5, max: 0.6 })), sample("limits", of1((x) => clip(x, { min: -1, max: 1 })), numbers(-2, -1, 0, 1, 2))],
+  Clip: [
+    ...unary((x) => clip(x, { min: -0.5, max: 0.6 })),
+    sample(
+      "limits",
+      of1((x) => clip(x, { min: -1, max: 1 })),
+      numbers(-2, -1, 0, 1, 2),
+    ),
+  ],
   Not: PREDICATE,
   IsNaN: PREDICATE,
   IsInf: PREDICATE,
   Identity: unary(identity),
   Cast: [
-    sample("through-f16", of1((x) => cast(cast(x, "f16"), "f32")), spread([3, 4])),
-    sample("through-bf16", of1((x) => cast(cast(x, "bf16"), "f32")), spread([3, 4])),
+    sample(
+      "through-f16",
+      of1((x) => cast(cast(x, "f16"), "f32")),
+      spread([3, 4]),
+    ),
+    sample(
+      "through-bf16",
+      of1((x) => cast(cast(x, "bf16"), "f32")),
+      spread([3, 4]),
+    ),
   ],
 
-  Add: [...binary(add), sample("one-value-twice", of1((x) => add(x, x)), spread([3, 4]))],
+  Add: [
+    ...binary(add),
+    sample(
+      "one-value-twice",
+      of1((x) => add(x, x)),
+      spread([3, 4]),
+    ),
+  ],
   Sub: binary(sub),
-  Mul: [...binary(mul), sample("one-value-twice", of1((x) => mul(x, x)), spread([3, 4]))],
+  Mul: [
+    ...binary(mul),
+    sample(
+      "one-value-twice",
+      of1((x) => mul(x, x)),
+      spread([3, 4]),
+    ),
+  ],
   Div: binary(div, positive),
-  Pow: [...binary(pow, positive), sample("squares-of-negatives", of1((x) => pow(x, 2)), numbers(-2, -1, 0, 1.5))],
-  Mod: [sample("by-dividend", of2((a, b) => mod(a, b, { fmod: true })), positive([3, 4]), numbers(2.5, 2.5, 2.5, 2.5))],
+  Pow: [
+    ...binary(pow, positive),
+    sample(
+      "squares-of-negatives",
+      of1((x) => pow(x, 2)),
+      numbers(-2, -1, 0, 1.5),
+    ),
+  ],
+  Mod: [
+    sample(
+      "by-dividend",
+      of2((a, b) => mod(a, b, { fmod: true })),
+      positive([3, 4]),
+      numbers(2.5, 2.5, 2.5, 2.5),
+    ),
+  ],
   Min: binary(minimum),
   Max: binary(maximum),
   Equal: PREDICATE,
@@ -189,8 +376,17 @@ export const gradientSamples: GradientRows<Op> = {
   Or: PREDICATE,
   Xor: PREDICATE,
   Where: [
-    sample("both-sides", of2((a, b) => where(greater(a, b), a, mul(b, 2))), spread([3, 4]), spread([4], 1)),
-    sample("an-infinite-gradient-stays-behind-the-mask", of1((x) => sqrt(where(greater(x, 0), x, 0))), numbers(-1, 0.5, 2, -3)),
+    sample(
+      "both-sides",
+      of2((a, b) => where(greater(a, b), a, mul(b, 2))),
+      spread([3, 4]),
+      spread([4], 1),
+    ),
+    sample(
+      "an-infinite-gradient-stays-behind-the-mask",
+      of1((x) => sqrt(where(greater(x, 0), x, 0))),
+      numbers(-1, 0.5, 2, -3),
+    ),
   ],
 
   MatMul: [
@@ -201,7 +397,13 @@ export const gradientSamples: GradientRows<Op> = {
     sample("matrix-by-vector", of2(matMul), spread([3, 4]), spread([4], 1)),
   ],
   Gemm: [
-    sample("with-bias", of3((a, b, c) => gemm(a, b, c)), spread([3, 4]), spread([4, 2], 1), spread([2], 2)),
+    sample(
+      "with-bias",
+      of3((a, b, c) => gemm(a, b, c)),
+      spread([3, 4]),
+      spread([4, 2], 1),
+      spread([2], 2),
+    ),
     sample(
       "transposed-and-scaled",
       of3((a, b, c) => gemm(a, b, c, { transA: true, transB: true, alpha: 0.5, beta: 2 })),
@@ -213,9 +415,23 @@ export const gradientSamples: GradientRows<Op> = {
 
   ReduceSum: reduction(reduceSum),
   ReduceMean: reduction(reduceMean),
-  ReduceMax: [...reduction(reduceMax), sample("ties", of1((x) => reduceMax(x, { axes: [1] })), { shape: [2, 3], data: [1, 2, 2, 3, 3, 3] })],
+  ReduceMax: [
+    ...reduction(reduceMax),
+    sample(
+      "ties",
+      of1((x) => reduceMax(x, { axes: [1] })),
+      { shape: [2, 3], data: [1, 2, 2, 3, 3, 3] },
+    ),
+  ],
   ReduceMin: reduction(reduceMin),
-  ReduceProd: [...reduction(reduceProd, positive), sample("a-zero-factor", of1((x) => reduceProd(x)), numbers(2, 0, 3))],
+  ReduceProd: [
+    ...reduction(reduceProd, positive),
+    sample(
+      "a-zero-factor",
+      of1((x) => reduceProd(x)),
+      numbers(2, 0, 3),
+    ),
+  ],
   ReduceL1: reduction(reduceL1),
   ReduceL2: reduction(reduceL2),
   ReduceLogSum: reduction(reduceLogSum, positive),
@@ -223,28 +439,102 @@ export const gradientSamples: GradientRows<Op> = {
   ReduceSumSquare: reduction(reduceSumSquare),
   ArgMax: PREDICATE,
   ArgMin: PREDICATE,
-  TopK: [sample("largest", of1((x) => topK(x, 2).values), spread([2, 5])), sample("smallest", of1((x) => topK(x, 2, { largest: false }).values), spread([2, 5]))],
+  TopK: [
+    sample(
+      "largest",
+      of1((x) => topK(x, 2).values),
+      spread([2, 5]),
+    ),
+    sample(
+      "smallest",
+      of1((x) => topK(x, 2, { largest: false }).values),
+      spread([2, 5]),
+    ),
+  ],
   CumSum: [
-    sample("plain", of1((x) => cumSum(x, 1)), spread([2, 5])),
-    sample("exclusive-reverse", of1((x) => cumSum(x, 0, { exclusive: true, reverse: true })), spread([4, 2])),
+    sample(
+      "plain",
+      of1((x) => cumSum(x, 1)),
+      spread([2, 5]),
+    ),
+    sample(
+      "exclusive-reverse",
+      of1((x) => cumSum(x, 0, { exclusive: true, reverse: true })),
+      spread([4, 2]),
+    ),
   ],
 
-  Softmax: [sample("rows", of1((x) => softmax(x)), spread([3, 5])), sample("columns", of1((x) => softmax(x, 0)), spread([3, 5]))],
-  LogSoftmax: [sample("rows", of1((x) => logSoftmax(x)), spread([3, 5]))],
+  Softmax: [
+    sample(
+      "rows",
+      of1((x) => softmax(x)),
+      spread([3, 5]),
+    ),
+    sample(
+      "columns",
+      of1((x) => softmax(x, 0)),
+      spread([3, 5]),
+    ),
+  ],
+  LogSoftmax: [
+    sample(
+      "rows",
+      of1((x) => logSoftmax(x)),
+      spread([3, 5]),
+    ),
+  ],
   SoftmaxCrossEntropyLoss: [
-    sample("mean", of1((x) => softmaxCrossEntropyLoss(x, indices([1, 4, 0]))), spread([3, 5])),
-    sample("ignored-labels", of1((x) => softmaxCrossEntropyLoss(x, indices([1, -100, 0]), { ignoreIndex: -100 })), spread([3, 5])),
-    sample("unreduced", of1((x) => softmaxCrossEntropyLoss(x, indices([1, 0, 2, 2], [2, 2]), { reduction: "none" })), spread([2, 3, 2])),
+    sample(
+      "mean",
+      of1((x) => softmaxCrossEntropyLoss(x, indices([1, 4, 0]))),
+      spread([3, 5]),
+    ),
+    sample(
+      "ignored-labels",
+      of1((x) => softmaxCrossEntropyLoss(x, indices([1, -100, 0]), { ignoreIndex: -100 })),
+      spread([3, 5]),
+    ),
+    sample(
+      "unreduced",
+      of1((x) => softmaxCrossEntropyLoss(x, indices([1, 0, 2, 2], [2, 2]), { reduction: "none" })),
+      spread([2, 3, 2]),
+    ),
   ],
   NegativeLogLikelihoodLoss: [
-    sample("mean", of1((x) => negativeLogLikelihoodLoss(x, indices([1, 4, 0]))), spread([3, 5])),
-    sample("sum", of1((x) => negativeLogLikelihoodLoss(x, indices([1, 4, 0]), { reduction: "sum" })), spread([3, 5])),
+    sample(
+      "mean",
+      of1((x) => negativeLogLikelihoodLoss(x, indices([1, 4, 0]))),
+      spread([3, 5]),
+    ),
+    sample(
+      "sum",
+      of1((x) => negativeLogLikelihoodLoss(x, indices([1, 4, 0]), { reduction: "sum" })),
+      spread([3, 5]),
+    ),
   ],
   LayerNormalization: [
-    sample("scale-and-bias", of3((x, s, b) => layerNormalization(x, s, b)), spread([3, 5]), positive([5], 1), spread([5], 2)),
-    sample("two-axes", of2((x, s) => layerNormalization(x, s, undefined, { axis: 1 })), spread([2, 2, 3]), positive([2, 3], 1)),
+    sample(
+      "scale-and-bias",
+      of3((x, s, b) => layerNormalization(x, s, b)),
+      spread([3, 5]),
+      positive([5], 1),
+      spread([5], 2),
+    ),
+    sample(
+      "two-axes",
+      of2((x, s) => layerNormalization(x, s, undefined, { axis: 1 })),
+      spread([2, 2, 3]),
+      positive([2, 3], 1),
+    ),
   ],
-  RMSNormalization: [sample("scale", of2((x, s) => rmsNormalization(x, s)), spread([3, 5]), positive([5], 1))],
+  RMSNormalization: [
+    sample(
+      "scale",
+      of2((x, s) => rmsNormalization(x, s)),
+      spread([3, 5]),
+      positive([5], 1),
+    ),
+  ],
 
   ...movement,
 
@@ -252,4 +542,4 @@ export const gradientSamples: GradientRows<Op> = {
   Range: SOURCE,
   RandomBits: PREDICATE,
   Barrier: { none: "is put in by core, behind checkpoint, whose cases train" },
-}; // biome-ignore format: one sample a line
+};

@@ -1,0 +1,40 @@
+import type { Backend, Graph, State } from "@mp/core";
+
+/** A backend that is another in all but what is replaced. */
+export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {
+  return {
+    name: backend.name,
+    specVersion: backend.specVersion,
+    manifest: backend.manifest,
+    compile: (graph, options) => backend.compile(graph, options),
+    createState: (values) => backend.createState(values),
+    upload: (tensor) => backend.upload(tensor),
+    download: (handle) => backend.download(handle),
+    stats: () => backend.stats(),
+    dispose: () => backend.dispose(),
+    ...replaced,
+  };
+}
+
+/** The backend, with the states that are made on it. */
+export function observingStates(backend: Backend): {
+  readonly backend: Backend;
+  readonly states: readonly State[];
+} {
+  const states: State[] = [];
+  const createState: Backend["createState"] = async (values) => {
+    const state = await backend.createState(values);
+    states.push(state);
+    return state;
+  };
+  return { backend: delegate(backend, { createState }), states };
+}
+
+/** The backend; the graphs that are compiled on it go into the list. */
+export function observingGraphs(backend: Backend, into: Graph[]): Backend {
+  const compile: Backend["compile"] = (graph, options) => {
+    into.push(graph);
+    return backend.compile(graph, options);
+  };
+  return delegate(backend, { compile });
+}

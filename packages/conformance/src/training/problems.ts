@@ -1,0 +1,31 @@
+/** Small problems whose gradients are known: what is added, moved or skipped shows to the bit. */
+import {
+  type HostTensor,
+  type LossFunction,
+  matMul,
+  mul,
+  type Optimizer,
+  reduceSum,
+  type Shape,
+  sgd,
+  type Tensor,
+  tensor,
+} from "@mp/core";
+
+export const vector = (...numbers: readonly number[]): HostTensor<"f32"> =>
+  tensor(Float32Array.from(numbers));
+export const filled = (shape: Shape, value: number): HostTensor<"f32"> =>
+  tensor(new Float32Array(shape.reduce((size, dimension) => size * dimension, 1)).fill(value), shape);
+
+export type WeightsOf = { readonly w: HostTensor<"f32"> };
+export type Fed = { readonly x: Tensor };
+export type NoModel = Readonly<Record<never, never>>;
+
+/** Σ w · x: its gradient is x. All in f32 whatever the policy. */
+export const linear: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(mul(w, x));
+
+/** w · x as a product of matrices, [1, n] by [n, 1], which a policy lowers: its gradient is xᵀ in the half. */
+export const product: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(matMul(w, x));
+
+/** Steps that are powers of two round nothing while weights are small. */
+export const exactSgd = (learningRate: number = 2 ** -3): Optimizer => sgd({ learningRate });

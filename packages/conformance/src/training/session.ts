@@ -1,0 +1,78 @@
+import {
+  type Backend,
+  type HostTensor,
+  type State,
+  type Trainer,
+  type TrainerOptions,
+  trainer,
+} from "@mp/core";
+import { EXACT } from "../compare/allowance.js";
+import { compareTensors } from "../compare/compare-tensors.js";
+import { expectThat, fail } from "../expectations.js";
+import type { Tensors } from "../graph-case.js";
+import { observingStates } from "./delegate.js";
+
+/** A trainer with a view of its whole state, which no user has. */
+export interface Session<P, B, M> {
+  readonly training: Trainer<P, B, M>;
+  readonly state: State;
+  /** Every slot of the training state, without the window that gathers microbatches. */
+  readonly snapshot: () => Promise<Tensors>;
+}
+
+/** Runs `body` with a trainer on that backend and disposes it. Warnings are no one's business here. */
+export async function withTrainer<P, B, M, R>(
+  backend: Backend,
+  options: Omit<TrainerOptions<P, B, M>, "backend">,
+  body: (session: Session<P, B, M>) => Promise<R>,
+): Promise<R> {
+  const observed = observingStates(backend);
+  const training = await trainer<P, B, M, string>({
+    onWarning: () => undefined,
+    ...options,
+    backend: observed.backend,
+  });
+  try {
+    const [state] = observed.states;
+    if (state === undefined) throw new Error("internal: a trainer without a state");
+    const snapshot = async (): Promise<Tensors> =>
+      state.read(Object.keys(state.types).filter((slot) => !slot.startsWith("window/")));
+    return await body({ training, state, snapshot });
+  } finally {
+    await training.dispose();
+  }
+}
+
+/** Slots that may move only with an applied step. */
+export const isTransactional = (slot: string): boolean =>
+  /^(master|optimizer|model|applied|frozen)(\/|$)/.test(slot);
+
+/** @throws unless these slots hold the same bits in both */
+export function expectUnmoved(
+  after: Tensors,
+  before: Tensors,
+  what: string,
+  moves: (slot: string) => boolean = (slot) => !isTransactional(slot),
+): void {
+  for (const [slot, want] of Object.entries(before)) {
+    if (moves(slot)) continue;
+    const mismatch = compareTensors(after[slot], want, EXACT);
+    if (mismatch !== undefined) fail(`${what} moved ${slot}: ${mismatch}`);
+  }
+}
+
+/** @throws unless two snapshots are the same to the bit */
+export function expectSameState(got: Tensors, want: Tensors, what: string): void {
+  expectThat(Object.keys(got).length === Object.keys(want).length, `${what}: the states have other slots`);
+  for (const [slot, tensor] of Object.entries(want)) {
+    const mismatch = compareTensors(got[slot], tensor, EXACT);
+    if (mismatch !== undefined) fail(`${what}: ${slot} ${mismatch}`);
+  }
+}
+
+/** The one number in a tensor. */
+export function numberIn(tensors: Tensors, name: string): number {
+  const [x] = (tensors[name] as HostTensor | undefined)?.data ?? [];
+  if (x === undefined) throw new Error(`internal: no ${name}`);
+  return Number(x);
+}
