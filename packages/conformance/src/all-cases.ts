@@ -10,6 +10,8 @@ import { opCases } from "./cases/op-cases.js";
 import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
 import { lossScaleCases } from "./cases/training/loss-scale.js";
+import { masterWeightsCases } from "./cases/training/master-weights.js";
+import { transactionCases } from "./cases/training/transaction.js";
 import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
@@ -28,6 +30,8 @@ export const allCases: readonly ConformanceCase[] = [
   ...randomCases,
   ...gradientCases,
   ...lossScaleCases,
+  ...masterWeightsCases,
+  ...transactionCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;

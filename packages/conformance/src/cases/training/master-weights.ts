@@ -1,0 +1,298 @@
+/** How weights are kept: what is lost without masters, and what each way of keeping them saves. */
+import {
+  adam,
+  add,
+  bfloat16,
+  cast,
+  decode,
+  encode,
+  f32Master,
+  float16,
+  float32,
+  type HalfDType,
+  kahan,
+  key,
+  type LossFunction,
+  type LossScaler,
+  literal,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  mul,
+  noMasterWeights,
+  type Optimizer,
+  type Precision,
+  reduceSum,
+  setRandomCounter,
+  staticLossScale,
+  stochasticallyRounded,
+  stochasticRounding,
+  type Tensor,
+  tensor,
+} from "@mp/core";
+import { EXACT } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import { graphCase } from "../../graph-case.js";
+import { tracedGraph } from "../../traced-graph.js";
+import {
+  exactSgd,
+  type Fed,
+  filled,
+  linear,
+  type NoModel,
+  product,
+  vector,
+  type WeightsOf,
+} from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { withTrainer } from "../../training/session.js";
+
+const STEPS = 20;
+/** Half a unit in the last place of 1: added to 1 it is a tie, and goes back to 1. */
+const LOST: Readonly<Record<HalfDType, number>> = { f16: 2 ** -11, bf16: 2 ** -8 };
+
+/** The weight, from 1, after equal updates. */
+function updatesCase(
+  behaviour: string,
+  precision: Precision,
+  update: number,
+  want: number,
+  loss: LossFunction<WeightsOf, Fed, NoModel> = linear,
+): ConformanceCase {
+  return scenarioCase<number>(
+    `master-weights/${behaviour}`,
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, number>(
+        backend,
+        { params: { w: filled([1, 1], 1) }, loss, optimizer: exactSgd(1), precision },
+        async ({ training }) => {
+          for (let step = 0; step < STEPS; step++) await training.step({ x: filled([1, 1], -update) });
+          return Number((await training.parameters()).w.data[0]);
+        },
+      ),
+    (got) => expectEqual(got, want, `a weight of 1 after ${STEPS} updates of ${update}`),
+  );
+}
+
+const kept = (masterWeights: MasterWeights | ReturnType<typeof kahan>): Precision => ({
+  ...float32(),
+  masterWeights: masterWeights as MasterWeights,
+});
+
+const unscaled = (precision: Precision): Precision => ({
+  ...precision,
+  lossScaler: staticLossScale(1) as LossScaler,
+});
+
+const lostUpdates: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((dtype) => [
+  updatesCase(`none-${dtype}/loses-half-a-unit`, kept(noMasterWeights(dtype)), LOST[dtype], 1),
+  updatesCase(
+    `none-${dtype}/keeps-a-whole-unit`,
+    kept(noMasterWeights(dtype)),
+    2 * LOST[dtype],
+    1 + 2 * STEPS * LOST[dtype],
+  ),
+  updatesCase(`kahan-${dtype}/keeps-half-a-unit`, kept(kahan(dtype)), LOST[dtype], 1 + STEPS * LOST[dtype]),
+]);
+
+const masters: readonly ConformanceCase[] = [
+  updatesCase("f32/keeps-half-a-unit-of-f16", unscaled(mixedFloat16()), LOST.f16, 1 + STEPS * LOST.f16, product),
+  updatesCase("f32/keeps-half-a-unit-of-bf16", mixedBfloat16(), LOST.bf16, 1 + STEPS * LOST.bf16, product),
+  updatesCase("f32/keeps-what-neither-half-could", kept(f32Master()), 2 ** -20, 1 + STEPS * 2 ** -20),
+  updatesCase("pure-f16/loses-half-a-unit", float16(), LOST.f16, 1, product),
+  updatesCase("pure-bf16/loses-half-a-unit", bfloat16(), LOST.bf16, 1, product),
+]; // biome-ignore format: one case a line
+
+/** The copy that is computed with is made from the master, never the other way round. */
+const oneWay: ConformanceCase = scenarioCase<readonly number[]>(
+  "master-weights/f32/is-never-rounded-by-its-own-copy",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, number[]>(
+      backend,
+      {
+        params: { w: tensor(Float32Array.of(1 + 2 ** -12, 1 / 3), [1, 2]) },
+        loss: product,
+        optimizer: exactSgd(),
+        precision: unscaled(mixedFloat16()),
+      },
+      async ({ training }) => {
+        for (let step = 0; step < 3; step++) await training.step({ x: filled([2, 1], 0) });
+        return Array.from((await training.parameters()).w.data);
+      },
+    ),
+  (weights) =>
+    expectEqual(weights, [1 + 2 ** -12, Math.fround(1 / 3)], "masters after steps that change nothing"),
+);
+
+interface Seen {
+  readonly losses: readonly number[];
+  readonly evaluated: readonly number[];
+}
+
+/** The half copy of a weight is made anew after each commit, for training and for evaluation. */
+const fresh: readonly ConformanceCase[] = ([["f16", mixedFloat16], ["bf16", mixedBfloat16]] as const).map(([name, make]) =>
+  scenarioCase<Seen>(
+    `master-weights/${name}/the-copy-is-never-stale`,
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, Seen>(
+        backend,
+        { params: { w: filled([1, 1], 8) }, loss: product, optimizer: exactSgd(1), precision: unscaled(make()) },
+        async ({ training }) => {
+          const [losses, evaluated]: [number[], number[]] = [[], []];
+          for (let step = 0; step < 5; step++) {
+            losses.push((await training.step({ x: filled([1, 1], 1) })).loss);
+            evaluated.push((await training.evaluate({ x: filled([1, 1], 1) })).loss);
+          }
+          return { losses, evaluated };
+        },
+      ),
+    ({ losses, evaluated }) => {
+      expectEqual(losses, [8, 7, 6, 5, 4], "the losses, each from the weight that the step before left");
+      expectEqual(evaluated, [7, 6, 5, 4, 3], "evaluations after each step");
+    },
+  ),
+); // biome-ignore format: one pair
+
+const COUNT = 4096;
+const QUARTER = 2 ** -9;
+
+/** One update of a quarter of bf16's unit at 1: a quarter of the weights move, by a whole unit. */
+const stochastic: readonly ConformanceCase[] = [
+  scenarioCase<{ readonly weights: Float32Array; readonly later: Float32Array }>(
+    "master-weights/stochastic/is-unbiased-and-in-bf16",
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, { weights: Float32Array; later: Float32Array }>(
+        backend,
+        {
+          params: { w: filled([COUNT], 1) },
+          loss: linear,
+          optimizer: exactSgd(1),
+          precision: { ...float32(), masterWeights: stochasticRounding() },
+          seed: 11,
+        },
+        async ({ training }) => {
+          const x = filled([COUNT], -QUARTER);
+          await training.step({ x });
+          const weights = (await training.parameters()).w.data;
+          await training.step({ x });
+          return { weights, later: (await training.parameters()).w.data };
+        },
+      ),
+    ({ weights, later }, want) => {
+      for (const weight of later) {
+        expectThat(
+          decode("bf16", encode("bf16", weight)) === weight,
+          `a weight of ${weight} is no value of bf16`,
+        );
+      }
+      const moved = weights.filter((weight) => weight === 1 + 2 ** -7).length;
+      expectEqual(
+        weights.filter((weight) => weight === 1).length + moved,
+        COUNT,
+        "the count of weights at 1 or one unit on",
+      );
+      // Six standard deviations of a fair draw; the seed is fixed.
+      const slack = 6 * Math.sqrt(COUNT * 0.25 * 0.75);
+      expectThat(Math.abs(moved - COUNT / 4) < slack, `${moved} of ${COUNT} weights moved, want a quarter`);
+      const mean = later.reduce((sum, weight) => sum + weight, 0) / COUNT;
+      expectThat(
+        Math.abs(mean - (1 + 2 * QUARTER)) < 2 ** -10,
+        `the mean after two updates is ${mean}, want ${1 + 2 * QUARTER}`,
+      );
+      expectEqual(Array.from(later), Array.from(want.later), "which weights moved");
+    },
+  ),
+  graphCase("master-weights/stochastic/passes-what-needs-no-rounding", () => {
+    const values = [
+      0,
+      -0,
+      1,
+      -1.5,
+      2 ** -126,
+      3.3895313892515355e38,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      Number.NaN,
+    ];
+    return {
+      graph: tracedGraph({ x: { dtype: "f32", shape: [values.length] } }, ({ x }) => {
+        setRandomCounter(literal(3, "u64"));
+        return { y: cast(stochasticallyRounded(x as Tensor, key(5)), "f32") };
+      }),
+      inputs: { x: vector(...values) },
+      want: { y: vector(...values.map((value) => (Object.is(value, -0) ? 0 : value))) },
+      allowance: () => ({ ...EXACT, signedZero: false }),
+      describe: () => "values of bf16, rounded stochastically",
+    };
+  }),
+];
+
+/** optax: with parameters in f16, an epsilon of 1e-8 rounds to 0 and the first step without a gradient divides by it. */
+const epsilon: readonly ConformanceCase[] = ([["f16", float16], ["bf16", bfloat16]] as const).map(([name, make]) =>
+  scenarioCase<readonly number[]>(
+    `master-weights/pure-${name}/epsilon-does-not-round-to-zero`,
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, number[]>(
+        backend,
+        {
+          params: { w: vector(1, 1, 1) },
+          loss: ({ w }, { x }) => reduceSum(cast(mul(w, x), "f32")),
+          optimizer: adam({ learningRate: 2 ** -3 }) as Optimizer,
+          precision: make(),
+        },
+        async ({ training }) => {
+          for (let step = 0; step < 2; step++) await training.step({ x: vector(0, 1, 2 ** -14) });
+          return Array.from((await training.parameters()).w.data);
+        },
+      ),
+    ([still, moved = 1, small = 1]) => {
+      expectEqual(still, 1, "a weight without a gradient");
+      expectThat(Math.abs(moved - 0.75) < 0.01, `a weight after two steps of Adam is ${moved}, want about 0.75`);
+      expectThat(Math.abs(small - 0.75) < 0.02, `a weight with small gradients is ${small}, want about 0.75`);
+    },
+  ),
+); // biome-ignore format: one pair
+
+/** Decay is a product with the master, in f32. */
+const decay: ConformanceCase = scenarioCase<number>(
+  "master-weights/f32/decay-is-computed-on-the-master",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, number>(
+      backend,
+      {
+        params: { w: filled([1, 1], 1) },
+        loss: product,
+        optimizer: {
+          name: "decay",
+          init: () => ({}),
+          update: (gradients, state, parameters) => {
+            const { w } = parameters as { readonly w: Tensor };
+            return {
+              updates: { w: add(mul(w, -(2 ** -14)), mul((gradients as { readonly w: Tensor }).w, 0)) },
+              state,
+            };
+          },
+        },
+        precision: unscaled(mixedFloat16()),
+      },
+      async ({ training }) => {
+        for (let step = 0; step < 2; step++) await training.step({ x: filled([1, 1], 1) });
+        return Number((await training.parameters()).w.data[0]);
+      },
+    ),
+  (got) => {
+    const once = 1 - 2 ** -14;
+    expectEqual(got, Math.fround(once - once * 2 ** -14), "a master after two decays by 2^-14");
+  },
+);
+
+export const masterWeightsCases: readonly ConformanceCase[] = [
+  ...lostUpdates,
+  ...masters,
+  oneWay,
+  ...fresh,
+  ...stochastic,
+  ...epsilon,
+  decay,
+];
