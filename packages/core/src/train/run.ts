@@ -158,10 +158,12 @@ export class TrainingRun {
     };
   }
 
-  /** The first value that is not finite when this batch is stepped on from here; changes nothing. */
-  profile(batch: unknown): Promise<readonly ProfileRow[]> {
+  async profile(batch: unknown): Promise<readonly ProfileRow[]> {
     const feed = feedBatch(batch);
-    return this.#enqueue(() => this.#stepper.profile(feed));
+    return this.#enqueue(() => {
+      this.#cursor = null;
+      return this.#stepper.profile(feed);
+    });
   }
 
   peakBytes(): Promise<number | undefined> {

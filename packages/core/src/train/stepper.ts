@@ -72,7 +72,7 @@ export class Stepper {
     return diagnose(this.#engine.backend, this.#engine.state, program, feed.inputs);
   }
 
-  /** Runs the program that takes a batch in once, with the engine's profiler on; it commits like any other run. */
+  /** Runs the program that takes a batch in once, with the engine's profiler on; a whole step commits as always. */
   async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
     const kind = this.#windowed ? "accumulate" : "step";
     const { executable } = this.#engine.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
@@ -80,7 +80,11 @@ export class Stepper {
       const reason = unsupportedReason(this.#engine.backend.manifest.profile) ?? "it has no profiler";
       throw new MpError("MP_UNSUPPORTED", `profile: ${this.#engine.backend.name}: ${reason}`);
     }
-    return executable.profile(feed.inputs);
+    try {
+      return await executable.profile(feed.inputs);
+    } finally {
+      if (this.#windowed) await resetWindow(this.#engine.state);
+    }
   }
 
   /** The program that takes a batch in. */

@@ -110,7 +110,8 @@ export interface Trainer<P, B, M, K extends string = string> {
   /** The first value that is not finite in a step on this batch from here, or undefined; changes nothing. */
   diagnose(batch: Fed<B>): Promise<Attribution | undefined>;
   /**
-   * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step.
+   * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step, or
+   * with `accumulate` as none: a window that has one microbatch only is thrown away.
    * @throws MP_UNSUPPORTED when the engine has no profiler
    */
   profile(batch: Fed<B>): Promise<readonly ProfileRow[]>;
