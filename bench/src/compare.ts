@@ -1,11 +1,11 @@
 /** Ours beside a peer: fresh processes in turn, medians, and the ratio of the medians. */
 import { fileURLToPath } from "node:url";
+import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import { askProcess } from "./fresh-process.js";
 import type { ChildJob, StepJob, StepReport, WorkloadName } from "./job.js";
-import { BUSY_CORES, idleMachine } from "./processor-load.js";
+import { idleMachine, isDisturbedBy } from "./processor-load.js";
 import { median, rounded } from "./statistics.js";
-import { textTable } from "./text-table.js";
 import { WORKLOAD_SIZES, workloadOf } from "./workloads/workloads.js";
 
 export interface SideRun extends StepReport {
@@ -47,7 +47,7 @@ async function runOnce(side: string, round: number, job: StepJob, options: Bench
   for (let attempt = 1; ; attempt++) {
     const isIdle = await idleMachine(options.idleSeconds);
     const report = await ask(side, job, options);
-    const isDisturbed = !isIdle || (report.otherCores ?? 0) > BUSY_CORES;
+    const isDisturbed = isDisturbedBy(report.otherCores, isIdle);
     if (isDisturbed && attempt < ATTEMPTS && !options.quick) continue;
     return {
       side,

@@ -1,13 +1,13 @@
 /** Scenarios: what the parts of our own step cost, each part in fresh processes of its own. */
 import { fileURLToPath } from "node:url";
+import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import { askProcess } from "./fresh-process.js";
 import type { ChildJob, ScenarioReport } from "./job.js";
-import { BUSY_CORES, idleMachine } from "./processor-load.js";
+import { idleMachine, isDisturbedBy } from "./processor-load.js";
 import type { Figure } from "./scenarios/scenario.js";
 import { scenarioNamed } from "./scenarios/scenarios.js";
 import { median, rounded } from "./statistics.js";
-import { textTable } from "./text-table.js";
 
 export interface PartRun extends ScenarioReport {
   readonly part: string;
@@ -40,7 +40,7 @@ export async function dissect(name: string, options: BenchOptions): Promise<Scen
         [CHILD, JSON.stringify(job)],
         scenario.environment,
       );
-      runs.push({ part, round, isDisturbed: !isIdle || (report.otherCores ?? 0) > BUSY_CORES, ...report });
+      runs.push({ part, round, isDisturbed: isDisturbedBy(report.otherCores, isIdle), ...report });
     }
   }
   const measured = (part: string, figure: string): number =>

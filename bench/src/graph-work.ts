@@ -1,5 +1,5 @@
+import type { OperatorWork } from "@mp/cli/training";
 import { byteLength, elementCount, type Graph, isNode } from "@mp/core";
-import type { OperatorWork } from "./operator-table.js";
 
 /** By operator: bytes of operands and results, each once, and the arithmetic of matrix products. */
 export function graphWork(graph: Graph): Readonly<Record<string, OperatorWork>> {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 
 /** Cores of others above which a figure is marked and measured again. */
-export const BUSY_CORES = 0.15;
+const BUSY_CORES = 0.15;
 
 /** Linux counts in hundredths of a second whatever the kernel's own clock. */
 const TICKS_PER_SECOND = 100;
@@ -40,6 +40,11 @@ export function watchOthers(): () => number | null {
     const others = now - busy - (used.user + used.system) / 1e6;
     return Math.max(0, others) / ((performance.now() - startedAt) / 1000);
   };
+}
+
+/** Whether others were in the way: by what was seen meanwhile, or where nothing can be seen, by how it was before. */
+export function isDisturbedBy(otherCores: number | null, wasIdle: boolean): boolean {
+  return otherCores === null ? !wasIdle : otherCores > BUSY_CORES;
 }
 
 /** Resolves once the machine is idle, to true, or after the limit, to false. */

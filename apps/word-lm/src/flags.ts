@@ -4,7 +4,7 @@ import { defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cl
 export const definition = defineApp({
   name: "word-lm",
   description: "Trains a word language model of basic LSTM cells, in mixed precision beside float32",
-  defaults: { steps: 400 },
+  defaults: { steps: 1200 },
   flags: {
     layers: integer({ default: 2, help: "LSTM layers" }),
     batch: integer({ default: 20, help: "streams of text read side by side" }),

@@ -1,9 +1,17 @@
 import type { AppContext } from "@mp/cli";
 import { type RunResult, stepTimes } from "@mp/cli";
-import { backendOf, lossScaleName, precisionOf, train } from "@mp/cli/training";
+import {
+  backendOf,
+  formatOperatorTable,
+  lossScaleName,
+  operatorTable,
+  precisionOf,
+  train,
+} from "@mp/cli/training";
 import {
   type Backend,
   exponentialDecay,
+  graphCost,
   key,
   momentum,
   type Precision,
@@ -77,7 +85,9 @@ async function runOn(
     const { save, resume, label } = variant;
     const record = await train({ training, batches, options, context, label, save, resume });
     const times = stepTimes(record.milliseconds.length === 0 ? [0] : record.milliseconds);
+    const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
     const perplexity = await heldOutPerplexity(training, text.valid, options, model.carried(batch));
+    const peak = await training.peakBytes();
     return {
       app: "word-lm",
       backend: options.backend,
@@ -95,9 +105,13 @@ async function runOn(
       metric: { name: "perplexity", value: perplexity },
       msPerStep: times,
       flopsPerSecond: (model.flopsPerStep(batch * sequence * options.accumulate) / times.median) * 1000,
-      peakMemoryBytes: null,
+      peakMemoryBytes: peak ?? null,
       emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
-      details: { parameters: model.parameterCount, corpus: text.summary },
+      details: {
+        parameters: model.parameterCount,
+        corpus: text.summary,
+        ...(operators === undefined ? {} : { operators }),
+      },
     };
   } finally {
     await training.dispose();
@@ -122,4 +136,19 @@ async function heldOutPerplexity<P, B>(
     modelState = next;
   }
   return Math.exp(sum / words);
+}
+
+/** Time per operator of one further step, by the engine's own profiler. */
+async function profiled<B>(
+  training: Trainer<unknown, B, CarriedState>,
+  batches: ReturnType<typeof languageModelBatches>,
+  context: AppContext,
+  label: string,
+): Promise<unknown> {
+  const { value } = await batches.iterate().next();
+  const graph = training.graph(value as never);
+  const { byOp } = graphCost(graph);
+  const table = operatorTable(await training.profile(value as never), { nodes: graph.nodes, work: byOp });
+  context.print(`Time per operator, ${label}:\n${formatOperatorTable(table)}`);
+  return table;
 }

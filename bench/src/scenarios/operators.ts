@@ -1,8 +1,8 @@
+import { formatOperatorTable, operatorTable } from "@mp/cli/training";
 import { float32, MpError } from "@mp/core";
 import { timedBackend } from "../backend-wrappers.js";
 import { graphWork } from "../graph-work.js";
 import { WORKLOADS, type WorkloadName } from "../job.js";
-import { formatOperatorTable, operatorTable } from "../operator-table.js";
 import { workloadOf } from "../workloads/workloads.js";
 import type { Scenario } from "./scenario.js";
 

@@ -2,14 +2,18 @@ import type { Graph } from "../graph/graph.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
+import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { scheduleGraph } from "./schedule.js";
 
+/** The fusions leave twins of what they concatenate, so the common ones are found before and after. */
 const passes: readonly ((graph: Graph) => Graph)[] = [
   eliminateDeadCode,
   foldConstants,
   eliminateCommonSubexpressions,
+  fuseSliceGradients,
   fuseWeightGradients,
+  eliminateCommonSubexpressions,
   eliminateDeadCode,
   scheduleGraph,
 ];
