@@ -11,7 +11,9 @@ import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
 import { lossScaleCases } from "./cases/training/loss-scale.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
+import { overflowCases } from "./cases/training/overflow.js";
 import { transactionCases } from "./cases/training/transaction.js";
+import { windowCases } from "./cases/training/window.js";
 import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
 
@@ -32,6 +34,8 @@ export const allCases: readonly ConformanceCase[] = [
   ...lossScaleCases,
   ...masterWeightsCases,
   ...transactionCases,
+  ...overflowCases,
+  ...windowCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
