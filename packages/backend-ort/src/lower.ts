@@ -10,7 +10,7 @@ import {
 import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
 import { emulatedHalves } from "./dtype.js";
-import { lowerNode } from "./lowerings.js";
+import { lowerNode } from "./lowerings/lower-node.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
 
 /** A graph as the session gets it. */

@@ -1,17 +1,7 @@
 import { type BackendManifest, DTYPES, type DType, type Op, type Support } from "@mp/core";
 import { exactNumerics, opDTypes } from "@mp/core/backend";
 
-/** What ONNX Runtime's CPU provider lacks of what an op exists in; the halves are emulated in f32. */
-const lacking: Readonly<Partial<Record<Op, readonly DType[]>>> = {
-  ReduceSum: ["u64"],
-  ReduceProd: ["u64"],
-  ReduceMax: ["u64"],
-  ReduceMin: ["u64"],
-  ArgMax: ["u64"],
-  ArgMin: ["u64"],
-  TopK: ["u64"],
-  Where: ["u64", "bool"],
-};
+const lacking: Readonly<Partial<Record<Op, readonly DType[]>>> = {};
 
 const halfUlp = { f32: 4, f16: 1, bf16: 1 } as const;
 

@@ -1,0 +1,4 @@
+import type { KnownFailures } from "@mp/conformance";
+
+/** Cases of the suite that ONNX Runtime fails, each with its cause. */
+export const knownFailures: KnownFailures = {};

@@ -1,0 +1,46 @@
+import { isComputeFloat } from "@mp/core";
+import type { NodeWriter } from "@mp/onnx";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+/** The engine computes exp(x) - 1, whose error is that of 1. tanh(x/2) · (exp(x) + 1) is the same without cancelling. */
+export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
+  const x = at(operands, 0);
+  const number = (value: number): string => writer.scalar(value, "f32");
+  const below = writer.one("Min", [x, number(0)]);
+  const half = writer.one("Tanh", [writer.one("Mul", [below, number(0.5)])]);
+  const minusOne = writer.one("Mul", [half, writer.one("Add", [writer.one("Exp", [below]), number(1)])]);
+  const { alpha } = node.attributes;
+  const scaled = alpha === 1 ? minusOne : writer.one("Mul", [minusOne, number(alpha)]);
+  return [writer.one("Where", [writer.one("Greater", [x, number(0)]), x, scaled])];
+};
+
+/** A bound that is left out is the largest finite number to the engine, which would clip infinities. */
+export const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = node.attributes;
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype)) return undefined;
+  return [writer.one("Clip", [at(operands, 0), writer.scalar(min, dtype), writer.scalar(max, dtype)])];
+};
+
+/** Where a magnitude overflows in the format, its tie with the largest finite number included or not. */
+const overflow: Readonly<Record<"f8e4m3" | "f8e5m2", { readonly above: number; readonly to: number }>> = {
+  f8e4m3: { above: 464, to: Number.NaN },
+  f8e5m2: { above: 61440 - 2 ** -8, to: Number.POSITIVE_INFINITY },
+};
+
+/** The engine's casts to the 8-bit formats get the first numbers beyond the largest wrong. */
+export const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
+  const { to } = node.attributes;
+  if (to !== "f8e4m3" && to !== "f8e5m2") return undefined;
+  const { dtype } = operandType(node);
+  const x = at(operands, 0);
+  if (dtype === to) return undefined;
+  const wide = dtype === "f32" ? x : writer.cast(x, "f32");
+  return [writer.cast(overflowing(wide, to, writer), to)];
+};
+
+function overflowing(x: string, to: "f8e4m3" | "f8e5m2", writer: NodeWriter): string {
+  const { above, to: limit } = overflow[to];
+  const isBeyond = writer.one("Greater", [writer.one("Abs", [x]), writer.scalar(above, "f32")]);
+  return writer.one("Where", [isBeyond, writer.one("Mul", [x, writer.scalar(limit, "f32")]), x]);
+}

@@ -1,0 +1,49 @@
+/** Where ONNX Runtime's kernels do not mean what the vocabulary says, are missing, or another form is faster. */
+import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
+import type { LowerNode } from "@mp/onnx";
+import { cast, clip, elu } from "./elementwise.js";
+import { chosen, extremeAsSigned, firstOf, searchAsSigned, sumAsSigned, topKAsSigned } from "./integers.js";
+import { crossEntropy } from "./loss.js";
+import { oneHot, pad, reshapedEighth } from "./movement.js";
+import { extremeKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
+import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
+
+/** The engine runs our order and shares nothing across it, so that a barrier has nothing left to do. */
+const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
+
+const own: OwnLowerings = {
+  Barrier: barrier,
+  Elu: elu,
+  Clip: clip,
+  Cast: cast,
+  Where: chosen,
+  ReduceSum: sumAsSigned,
+  ReduceProd: sumAsSigned,
+  ReduceMax: firstOf(extremeAsSigned, extremeKeepingNaN),
+  ReduceMin: firstOf(extremeAsSigned, extremeKeepingNaN),
+  ArgMax: firstOf(searchAsSigned, searchFindingNaN),
+  ArgMin: firstOf(searchAsSigned, searchFindingNaN),
+  TopK: firstOf(topKAsSigned, topKOrderingNaN),
+  SoftmaxCrossEntropyLoss: crossEntropy,
+  Squeeze: reshapedEighth,
+  Unsqueeze: reshapedEighth,
+  Pad: pad,
+  OneHot: oneHot,
+};
+
+/** Lowers one node for ONNX Runtime's CPU kernels. */
+export const lowerNode: LowerNode = (node, operands, writer, standard) => {
+  const ownly = own[node.op] as OwnLowering | undefined;
+  const results = ownly?.(node as GraphNode, operands, writer, (others, as) =>
+    standard(as === undefined ? node : inDType(node, as), others),
+  );
+  return results ?? standard(node, operands);
+};
+
+/** The node with another deciding dtype. */
+function inDType(node: AnyNode, dtype: DType): AnyNode {
+  const before = decidingDType(node);
+  const twin = <V extends { readonly dtype: DType }>(value: V): V =>
+    value.dtype === before ? { ...value, dtype } : value;
+  return { ...node, inputs: node.inputs.map(twin), outputs: node.outputs.map(twin) } as AnyNode;
+}

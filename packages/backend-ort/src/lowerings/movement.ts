@@ -1,0 +1,28 @@
+import type { DType } from "@mp/core";
+import { int } from "@mp/onnx";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
+
+/** The engine reshapes 8-bit floats, but neither squeezes nor unsqueezes them. */
+export const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
+  if (!isEighth(operandType(node).dtype)) return undefined;
+  const shape = node.outputs[0]?.shape ?? [];
+  const attributes = shape.includes(0) ? { allowzero: int(1) } : undefined;
+  return [writer.one("Reshape", [at(operands, 0), writer.ints(shape)], attributes)];
+};
+
+/** A scalar has nothing to pad, which the engine refuses; it lacks 8-bit floats, whose values f16 holds. */
+export const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
+  const { dtype, shape } = operandType(node);
+  if (shape.length === 0) return [writer.one("Identity", [at(operands, 0)])];
+  if (!isEighth(dtype)) return undefined;
+  return [writer.cast(at(standard([writer.cast(at(operands, 0), "f16")], "f16"), 0), dtype)];
+};
+
+/** The engine wants at least one dimension. */
+export const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
+  if (operandType(node).shape.length > 0) return undefined;
+  const [hot = ""] = standard([writer.one("Reshape", [at(operands, 0), writer.ints([1])])]);
+  return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
+};
