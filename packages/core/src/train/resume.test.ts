@@ -1,0 +1,149 @@
+// Stopping is of no consequence: N steps equal k steps, a checkpoint and N - k steps, to the bit.
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../test/small-run.js";
+import { dynamicLossScale, type LossScaler, noLossScaling, staticLossScale } from "../loss-scaler.js";
+import {
+  f32Master,
+  kahan,
+  type MasterWeights,
+  noMasterWeights,
+  stochasticRounding,
+} from "../master-weights.js";
+import { adagrad, adam, adamW, rmsProp } from "../optim/adaptive.js";
+import { chain, clipByGlobalNorm, clipByValue, weightDecay } from "../optim/chain.js";
+import type { Optimizer } from "../optim/optimizer.js";
+import { cosineDecay } from "../optim/schedules.js";
+import { momentum, sgd } from "../optim/sgd.js";
+import { bfloat16, float16, mixedBfloat16, mixedFloat16, type Precision } from "./precision.js";
+
+const learningRate = cosineDecay(0.05, { steps: 20 });
+const optimizers: Readonly<Record<string, Optimizer>> = {
+  sgd: sgd({ learningRate }),
+  momentum: momentum({ learningRate }),
+  nesterov: momentum({ learningRate, nesterov: true }),
+  adagrad: adagrad({ learningRate }),
+  rmsProp: rmsProp({ learningRate }),
+  adam: adam({ learningRate }),
+  adamW: adamW({ learningRate }),
+  chain: chain(weightDecay(0.01), clipByGlobalNorm(1), clipByValue(0.5), momentum({ learningRate })),
+};
+const masters: Readonly<Record<string, readonly [Precision, MasterWeights]>> = {
+  f32: [mixedFloat16(), f32Master()],
+  "f32 under bf16": [mixedBfloat16(), f32Master()],
+  "none in f16": [float16(), noMasterWeights("f16")],
+  "none in bf16": [bfloat16(), noMasterWeights("bf16")],
+  kahan: [bfloat16(), kahan("bf16") as MasterWeights],
+  stochastic: [bfloat16(), stochasticRounding()],
+};
+/** The dynamic one overflows f16 at first, then grows, and overflows again. */
+const scalers: Readonly<Record<string, LossScaler>> = {
+  none: noLossScaling(),
+  static: staticLossScale(256),
+  dynamic: dynamicLossScale({ initialScale: 2 ** 18, growthInterval: 2, hysteresis: 2 }) as LossScaler,
+};
+const windows: Readonly<Record<string, Partial<SmallOptions>>> = {
+  whole: {},
+  accumulated: { accumulate: 2, clipNorm: 0.8 },
+};
+const overflows = ["skip", "retry"] as const;
+
+/** Every optimizer with every way of keeping weights; scaler, window and retry in turn, so that all pairs occur. */
+const cases = Object.entries(optimizers).flatMap(([optimizerName, optimizer], row) =>
+  Object.entries(masters).map(([mastersName, [precision, masterWeights]], column) => {
+    const at = <V>(record: Readonly<Record<string, V>>, index: number): readonly [string, V] =>
+      Object.entries(record)[index % Object.keys(record).length] as [string, V];
+    const [scalerName, lossScaler] = at(scalers, row + column);
+    const [windowName, window] = at(windows, row + (column >> 1));
+    const onOverflow = overflows[(row + column + (row >> 1)) % 2] ?? "skip";
+    const title = [optimizerName, mastersName, scalerName, windowName, onOverflow].join(", ");
+    const options: Partial<SmallOptions> = {
+      ...window,
+      optimizer,
+      onOverflow,
+      seed: row,
+      precision: { ...precision, masterWeights, lossScaler },
+    };
+    return [title, options] as const;
+  }),
+);
+
+const STEPS = 9;
+const STOP = 4;
+
+async function make(
+  training: SmallTrainer,
+  from: number,
+  to: number,
+  accumulate: number,
+): Promise<unknown[]> {
+  const results: unknown[] = [];
+  for (let step = from; step < to; step++) {
+    const micro = Array.from({ length: accumulate }, (_, index) => batch(step * accumulate + index));
+    results.push(await training.step(...micro));
+  }
+  return results;
+}
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-resume-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+interface Told {
+  readonly applied: boolean;
+  readonly retries: number;
+  readonly scale: number;
+}
+const seen = { skipped: 0, retries: 0, growth: 0 };
+
+describe("a run goes on from a checkpoint as if it had not stopped", () => {
+  it.each(cases)("%s", async (_title, options) => {
+    const accumulate = options.accumulate ?? 1;
+    const path = join(folder, "run.safetensors");
+    const straight = await smallRun(options);
+    const head = await make(straight, 0, STOP, accumulate);
+    await straight.save(path, { cursor: STOP });
+    const whole = await make(straight, STOP, STEPS, accumulate);
+
+    // Other work before loading, to be wiped out without a trace.
+    const resumed = await smallRun(options);
+    await make(resumed, 90, 91, accumulate);
+    expect(await resumed.load(path)).toBe(STOP);
+    expect(await make(resumed, STOP, STEPS, accumulate)).toEqual(whole);
+
+    // Every bit of state, not only what the steps tell.
+    const [a, b] = [join(folder, "a"), join(folder, "b")];
+    await straight.save(a, { cursor: 0 });
+    await resumed.save(b, { cursor: 0 });
+    expect((await readFile(a)).equals(await readFile(b))).toBe(true);
+    await straight.dispose();
+    await resumed.dispose();
+
+    const told = [...head, ...whole] as readonly Told[];
+    for (const [index, { applied, retries, scale }] of told.entries()) {
+      if (!applied) seen.skipped++;
+      seen.retries += retries;
+      if (scale > (told[index - 1]?.scale ?? scale)) seen.growth++;
+    }
+    expect(told.some(({ applied }) => applied)).toBe(true);
+  });
+
+  it("and there were skips, retries and growing scales among them", () => {
+    expect(seen.skipped).toBeGreaterThan(10);
+    expect(seen.retries).toBeGreaterThan(10);
+    expect(seen.growth).toBeGreaterThan(10);
+  });
+
+  it("and the checkpoint in the middle left no trace either", async () => {
+    const [plain, saving] = [await smallRun(), await smallRun()];
+    for (let step = 0; step < 4; step++) {
+      await saving.save(join(folder, "middle"));
+      expect(await saving.step(batch(step))).toEqual(await plain.step(batch(step)));
+    }
+    expect(await stateOf(saving)).toEqual(await stateOf(plain));
+  });
+});
