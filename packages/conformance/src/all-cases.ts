@@ -1,17 +1,23 @@
-import { accumulationCases } from "./cases/accumulation.js";
 import { castCases } from "./cases/cast.js";
+import { determinismCases } from "./cases/determinism.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
 import { gradientCases } from "./cases/gradient.js";
+import { leakCases } from "./cases/leaks.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
 import { manifestCases } from "./cases/manifest.js";
 import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
 import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
+import { summationCases } from "./cases/summation.js";
+import { badInputCases } from "./cases/training/bad-input.js";
 import { lossScaleCases } from "./cases/training/loss-scale.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
 import { overflowCases } from "./cases/training/overflow.js";
+import { recomputeCases } from "./cases/training/recompute.js";
+import { resumeCases } from "./cases/training/resume.js";
+import { runCases } from "./cases/training/runs.js";
 import { transactionCases } from "./cases/training/transaction.js";
 import { windowCases } from "./cases/training/window.js";
 import { transferCases } from "./cases/transfer.js";
@@ -28,7 +34,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...opCases,
   ...nanCases,
   ...finiteCheckCases,
-  ...accumulationCases,
+  ...summationCases,
   ...randomCases,
   ...gradientCases,
   ...lossScaleCases,
@@ -36,6 +42,12 @@ export const allCases: readonly ConformanceCase[] = [
   ...transactionCases,
   ...overflowCases,
   ...windowCases,
+  ...recomputeCases,
+  ...runCases,
+  ...resumeCases,
+  ...determinismCases,
+  ...leakCases,
+  ...badInputCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;

@@ -91,7 +91,7 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
     behaviour: string,
     attributes: OpAttributes[K],
     ...inputs: readonly HostTensor[]
-  ) => sumCase(`accumulate/${op}-${dtype}/${behaviour}`, dtype, { op, attributes, inputs });
+  ) => sumCase(`summation/${op}-${dtype}/${behaviour}`, dtype, { op, attributes, inputs });
   return [
     sum("ReduceSum", "small-terms-are-not-lost", along(0), cancelling),
     sum("ReduceMean", "small-terms-are-not-lost", along(0), cancelling),
@@ -115,25 +115,25 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
 
 /** In f32 every order gives these exactly. */
 const single: readonly ConformanceCase[] = [
-  sumCase("accumulate/ReduceSum-f32/70-000-ones", "f32", {
+  sumCase("summation/ReduceSum-f32/70-000-ones", "f32", {
     op: "ReduceSum",
     attributes: along(0),
     inputs: [generated("f32", [70_000], () => 1)],
   }),
-  sumCase("accumulate/MatMul-f32/70-000-ones", "f32", {
+  sumCase("summation/MatMul-f32/70-000-ones", "f32", {
     op: "MatMul",
     attributes: {},
     inputs: [generated("f32", [1, 70_000], () => 1), generated("f32", [70_000, 1], () => 1)],
   }),
   // A product that keeps fewer bits than f32 (TF32, bf16 parts) gives 2^24.
-  sumCase("accumulate/MatMul-f32/keeps-24-bits", "f32", {
+  sumCase("summation/MatMul-f32/keeps-24-bits", "f32", {
     op: "MatMul",
     attributes: {},
     inputs: [hostData("f32", [4095, 0, 0, 4095], [2, 2]), hostData("f32", [4095, 0, 0, 4097], [2, 2])],
   }),
 ];
 
-export const accumulationCases: readonly ConformanceCase[] = [
+export const summationCases: readonly ConformanceCase[] = [
   ...halfCases("f16"),
   ...halfCases("bf16"),
   ...single,

@@ -1,0 +1,165 @@
+/** N steps equal k steps, saving, loading on a fresh backend and N - k steps: to the bit, counters and randomness too. */
+import { mkdtemp, rm, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  adam,
+  adamW,
+  type Backend,
+  dynamicLossScale,
+  float32,
+  kahan,
+  type LossScaler,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  momentum,
+  type Optimizer,
+  type Precision,
+  type StepResult,
+  sgd,
+  stochasticRounding,
+  type TrainerOptions,
+} from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectCode, expectEqual, expectThat } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { type Model, perceptron, recurrent } from "../../training/models.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { expectSameState, withTrainer } from "../../training/session.js";
+
+const TOTAL = 9;
+const SAVED_AFTER = 4;
+
+async function withFolder<R>(body: (folder: string) => Promise<R>): Promise<R> {
+  const folder = await mkdtemp(join(tmpdir(), "mp-conformance-"));
+  try {
+    return await body(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Resumed {
+  readonly whole: Tensors;
+  readonly parts: Tensors;
+  readonly wholeSteps: readonly StepResult[];
+  readonly partSteps: readonly StepResult[];
+  readonly cursor: unknown;
+}
+
+interface Settings {
+  readonly optimizer: Optimizer;
+  readonly precision: Precision;
+  readonly accumulate?: number;
+}
+
+function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings: Settings): ConformanceCase {
+  const { params, modelState, loss, batch } = model;
+  const { optimizer, precision, accumulate = 1 } = settings;
+  const options: Omit<TrainerOptions<P, B, M>, "backend"> = {
+    params,
+    modelState,
+    loss,
+    optimizer,
+    precision,
+    accumulate,
+    seed: 8,
+  };
+  return scenarioCase<Resumed>(
+    `resume/${behaviour}`,
+    (backend, { create }) => {
+      type Training = Parameters<Parameters<typeof withTrainer<P, B, M, unknown>>[2]>[0]["training"];
+      const steps = async (training: Training, from: number, to: number): Promise<StepResult[]> => {
+        const results: StepResult[] = [];
+        for (let step = from; step < to; step++) {
+          const batches = Array.from({ length: accumulate }, (_, micro) => batch(step * accumulate + micro));
+          results.push(await training.step(...(batches as never[])));
+        }
+        return results;
+      };
+      return withFolder(async (folder) => {
+        const path = join(folder, "run.safetensors");
+        const [wholeSteps, whole] = await withTrainer(backend, options, async ({ training, snapshot }) => {
+          const before = await steps(training, 0, SAVED_AFTER);
+          await training.save(path, { cursor: { epoch: 1, at: [SAVED_AFTER, null] } });
+          return [[...before, ...(await steps(training, SAVED_AFTER, TOTAL))], await snapshot()] as const;
+        });
+        const fresh: Backend = await create();
+        const [cursor, partSteps, parts] = await withTrainer(
+          fresh,
+          options,
+          async ({ training, snapshot }) => {
+            // What the run did before loading must not show.
+            await steps(training, 5, 6);
+            const place = await training.load(path);
+            return [place, await steps(training, SAVED_AFTER, TOTAL), await snapshot()] as const;
+          },
+        );
+        return { whole, parts, wholeSteps, partSteps, cursor };
+      });
+    },
+    ({ whole, parts, wholeSteps, partSteps, cursor }) => {
+      expectEqual(partSteps, wholeSteps.slice(SAVED_AFTER), "the steps after resuming");
+      expectSameState(parts, whole, "a resumed run beside one that was not interrupted");
+      expectEqual(cursor, { epoch: 1, at: [SAVED_AFTER, null] }, "the place in the data");
+    },
+  );
+}
+
+const overflowing = (refill: "on-good-step" | "on-growth" = "on-good-step"): LossScaler =>
+  dynamicLossScale({ initialScale: 2 ** 20, growthInterval: 3, hysteresis: 2, refill }) as LossScaler;
+
+const keptBy = (masterWeights: unknown): Precision => ({
+  ...mixedBfloat16(),
+  masterWeights: masterWeights as MasterWeights,
+});
+
+const resumed: readonly ConformanceCase[] = [
+  resumeCase("float32/momentum-and-dropout", perceptron, { optimizer: momentum({ learningRate: 0.1 }) as Optimizer, precision: float32() }),
+  resumeCase("mixed-float16/in-the-middle-of-hysteresis", perceptron, { optimizer: adam({ learningRate: 0.01 }) as Optimizer, precision: { ...mixedFloat16(), lossScaler: overflowing("on-growth") } }),
+  resumeCase("mixed-bfloat16/adam-w", perceptron, { optimizer: adamW({ learningRate: 0.01 }) as Optimizer, precision: mixedBfloat16() }),
+  resumeCase("kahan-bf16/compensations", perceptron, { optimizer: sgd({ learningRate: 0.01 }), precision: keptBy(kahan("bf16")) }),
+  resumeCase("stochastic-bf16/the-next-draws", perceptron, { optimizer: sgd({ learningRate: 0.01 }), precision: keptBy(stochasticRounding()) }),
+  resumeCase("float32/carried-model-state", recurrent, { optimizer: sgd({ learningRate: 0.1 }), precision: float32() }),
+  resumeCase("mixed-float16/windows-of-two", recurrent, { optimizer: momentum({ learningRate: 0.1 }) as Optimizer, precision: { ...mixedFloat16(), lossScaler: overflowing() }, accumulate: 2 }),
+]; // biome-ignore format: one run a line
+
+/** A file that does not fit, or is not whole, is refused, and what was there stays. */
+const refused: ConformanceCase = scenarioCase<{ readonly before: Tensors; readonly after: Tensors }>(
+  "resume/refusal/leaves-the-state-alone",
+  (backend) =>
+    withFolder(async (folder) => {
+      const { params, modelState, loss, batch } = perceptron;
+      const path = join(folder, "run.safetensors");
+      const options = { params, modelState, loss, precision: float32() };
+      const other = { ...options, optimizer: adam({ learningRate: 0.1 }) as Optimizer };
+      await withTrainer(backend, other, async ({ training }) => {
+        await training.step(batch(0) as never);
+        await training.save(path);
+      });
+      return withTrainer(
+        backend,
+        { ...options, optimizer: sgd({ learningRate: 0.1 }) },
+        async ({ training, snapshot }) => {
+          await training.step(batch(1) as never);
+          const before = await snapshot();
+          await expectCode("MP_CHECKPOINT_MISMATCH", "load of another optimizer's file", () =>
+            training.load(path),
+          );
+          await truncate(path, 900);
+          await expectCode(["MP_PARSE", "MP_IO"], "load of a truncated file", () => training.load(path));
+          await expectCode("MP_IO", "load of a file that is not there", () =>
+            training.load(join(folder, "none")),
+          );
+          return { before, after: await snapshot() };
+        },
+      );
+    }),
+  ({ before, after }) => {
+    expectSameState(after, before, "the state after refused files");
+    expectThat(Object.keys(before).length > 3, "the state is empty");
+  },
+);
+
+export const resumeCases: readonly ConformanceCase[] = [...resumed, refused];

@@ -1,0 +1,180 @@
+/** Whole training runs beside the oracle's: every optimizer, every precision, models of the usual kinds. */
+import {
+  adagrad,
+  adam,
+  adamW,
+  type BackendManifest,
+  bfloat16,
+  chain,
+  clipByValue,
+  cosineDecay,
+  dynamicLossScale,
+  float16,
+  float32,
+  type HostTensor,
+  kahan,
+  type LossScaler,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  momentum,
+  type Optimizer,
+  type Precision,
+  rmsProp,
+  type StepResult,
+  sgd,
+  stochasticRounding,
+  type TrainerOptions,
+  warmup,
+  weightDecay,
+} from "@mp/core";
+import { compareAtScale } from "../../compare/graph-allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat, fail } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { type Model, perceptron, recurrent, textModel } from "../../training/models.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { withTrainer } from "../../training/session.js";
+
+const STEPS = 10;
+
+interface Run {
+  readonly steps: readonly StepResult[];
+  readonly state: Tensors;
+  readonly evaluation: number;
+}
+
+interface Settings {
+  readonly optimizer?: Optimizer;
+  readonly precision?: Precision;
+  readonly clipNorm?: number;
+  readonly accumulate?: number;
+}
+
+/** A backend that declares no error makes none. */
+function isExact({ tolerance }: BackendManifest): boolean {
+  return Object.values(tolerance).every(({ f32, f16, bf16 }) => f32 === 0 && f16 === 0 && bf16 === 0);
+}
+
+/** How far two runs may drift apart: rounding that falls the other way moves a half by a whole unit. */
+const drift = (precision: Precision): number => {
+  if (precision.policy.compute === "f32" && precision.masterWeights.name === "f32") return 1e-3;
+  return precision.policy.compute === "bf16" || precision.masterWeights.name.includes("bf16") ? 8e-2 : 2e-2;
+};
+
+function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings): ConformanceCase {
+  const {
+    optimizer = sgd({ learningRate: 0.25 }),
+    precision = float32(),
+    clipNorm,
+    accumulate = 1,
+  } = settings;
+  const { params, modelState, loss, batch } = model;
+  return scenarioCase<Run>(
+    `run/${id}`,
+    (backend) => {
+      const options: Omit<TrainerOptions<P, B, M>, "backend"> = {
+        params,
+        modelState,
+        loss,
+        optimizer,
+        precision,
+        accumulate,
+        ...(clipNorm === undefined ? {} : { clipNorm }),
+        seed: 3,
+      };
+      return withTrainer<P, B, M, Run>(backend, options, async ({ training, snapshot }) => {
+        const steps: StepResult[] = [];
+        for (let step = 0; step < STEPS; step++) {
+          const batches = Array.from({ length: accumulate }, (_, micro) => batch(step * accumulate + micro));
+          steps.push(await training.step(...(batches as never[])));
+        }
+        const { loss: evaluation } = await training.evaluate(batch(0) as never);
+        return { steps, state: await snapshot(), evaluation };
+      });
+    },
+    (got, want, manifest) => {
+      const relative = isExact(manifest) ? 0 : drift(precision);
+      got.steps.forEach((step, index) => {
+        const other = want.steps[index] as StepResult;
+        expectEqual(
+          [step.applied, step.scale],
+          [other.applied, other.scale],
+          `applied and scale of step ${index}`,
+        );
+        near(step.loss, other.loss, relative, `the loss of step ${index}`);
+        near(step.gradNorm, other.gradNorm, 4 * relative, `the norm of step ${index}`);
+      });
+      near(got.evaluation, want.evaluation, relative, "the loss of the evaluation");
+      for (const [slot, tensor] of Object.entries(want.state)) {
+        const mismatch = compareAtScale(got.state[slot], tensor as HostTensor, 4 * relative);
+        if (mismatch !== undefined) fail(`${slot} ${mismatch}`);
+      }
+      expectThat(
+        want.steps.filter(({ applied }) => applied).length > STEPS / 2,
+        "the oracle itself skips most steps",
+      );
+    },
+  );
+}
+
+function near(got: number, want: number, relative: number, what: string): void {
+  if (Object.is(got, want) || Math.abs(got - want) <= relative * Math.abs(want)) return;
+  fail(`${what} is ${got}, want ${want} within ${relative}`);
+}
+
+const tame = { learningRate: 0.05, epsilon: 1e-3 };
+
+/** An epsilon that keeps the noise of vanishing gradients from being blown up to whole steps. */
+const optimizers: Readonly<Record<string, Optimizer>> = {
+  sgd: sgd({ learningRate: 0.25 }),
+  momentum: momentum({ learningRate: 0.1 }) as Optimizer,
+  nesterov: momentum({ learningRate: 0.1, nesterov: true }) as Optimizer,
+  adagrad: adagrad(tame) as Optimizer,
+  "rms-prop": rmsProp(tame) as Optimizer,
+  adam: adam(tame) as Optimizer,
+  "adam-w": adamW({ ...tame, weightDecay: 0.1 }) as Optimizer,
+  chain: chain(
+    clipByValue(0.5),
+    weightDecay(0.01),
+    momentum({ learningRate: 0.1 }) as Optimizer,
+  ) as Optimizer,
+  scheduled: sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 })) }),
+};
+
+const scaled = (precision: Precision): Precision => ({
+  ...precision,
+  lossScaler: dynamicLossScale({ initialScale: 2 ** 16, growthInterval: 4 }) as LossScaler,
+});
+const keptBy = (masterWeights: unknown): Precision => ({
+  ...mixedBfloat16(),
+  masterWeights: masterWeights as MasterWeights,
+});
+
+const precisions: Readonly<Record<string, Precision>> = {
+  float32: float32(),
+  "mixed-float16": scaled(mixedFloat16()),
+  "mixed-bfloat16": mixedBfloat16(),
+  float16: float16(),
+  bfloat16: bfloat16(),
+  "kahan-bf16": keptBy(kahan("bf16")),
+  "stochastic-bf16": keptBy(stochasticRounding()),
+};
+
+export const runCases: readonly ConformanceCase[] = [
+  ...Object.entries(optimizers).map(([name, optimizer]) =>
+    runCase(`perceptron/${name}`, perceptron, { optimizer }),
+  ),
+  ...Object.entries(precisions).map(([name, precision]) =>
+    runCase(`perceptron/${name}`, perceptron, { precision }),
+  ),
+  runCase("recurrent/float32", recurrent, {
+    optimizer: momentum({ learningRate: 0.2 }) as Optimizer,
+    clipNorm: 0.5,
+  }),
+  runCase("recurrent/mixed-float16", recurrent, { precision: scaled(mixedFloat16()), clipNorm: 0.5 }),
+  runCase("recurrent/mixed-bfloat16", recurrent, { precision: mixedBfloat16(), clipNorm: 0.5 }),
+  runCase("text-model/float32", textModel, { optimizer: adamW(tame) as Optimizer }),
+  runCase("text-model/mixed-float16", textModel, { precision: scaled(mixedFloat16()), accumulate: 2 }),
+  runCase("text-model/mixed-bfloat16", textModel, { precision: mixedBfloat16(), accumulate: 2 }),
+];
