@@ -1,3 +1,4 @@
+import { autocastCases } from "./cases/autocast.js";
 import { castCases } from "./cases/cast.js";
 import { determinismCases } from "./cases/determinism.js";
 import { factoryCases } from "./cases/factory.js";
@@ -37,6 +38,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...summationCases,
   ...randomCases,
   ...gradientCases,
+  ...autocastCases,
   ...lossScaleCases,
   ...masterWeightsCases,
   ...transactionCases,

@@ -1,0 +1,213 @@
+/** Casting plans, executed: a half that is asked for is really a half, and only where the policy says. */
+import {
+  add,
+  autocast,
+  type BackendManifest,
+  bfloat16Policy,
+  type CastingPolicy,
+  cast,
+  castingPolicy,
+  exp,
+  float16Policy,
+  float32Policy,
+  type Graph,
+  grad,
+  type HalfDType,
+  type HostTensor,
+  literal,
+  MpError,
+  manualPolicy,
+  matMul,
+  mixedBfloat16Policy,
+  mixedFloat16Policy,
+  mul,
+  reduceMean,
+  reduceSum,
+  relu,
+  scope,
+  softmax,
+  sub,
+  type Tensor,
+  type TensorTree,
+  valueAndGrad,
+} from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import { EXACT } from "../compare/allowance.js";
+import { compareTensors } from "../compare/compare-tensors.js";
+import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectCode, fail } from "../expectations.js";
+import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
+import { generated } from "../samples/host-data.js";
+import { unsupportedGraph } from "../support.js";
+import { tracedGraph } from "../traced-graph.js";
+import { filled } from "../training/problems.js";
+
+type Body = (inputs: Readonly<Record<string, Tensor>>) => TensorTree;
+
+interface PolicyCase {
+  readonly policy: CastingPolicy;
+  readonly inputs: Tensors;
+  readonly body: (x: Tensor, w: Tensor) => TensorTree;
+  /** Exact results, where rounding is the point. */
+  readonly want?: Tensors;
+}
+
+/** Inputs `x` and, where there is one, `w`. */
+function graphUnder({ policy, inputs, body }: PolicyCase, manifest: BackendManifest): Graph {
+  const traced: Body = ({ x, w }) =>
+    autocast((a: Tensor, b: Tensor) => body(a, b), policy, { manifest })(x as Tensor, (w ?? x) as Tensor);
+  return tracedGraph(inputs, traced);
+}
+
+function policyCase(id: string, spec: PolicyCase): ConformanceCase {
+  return {
+    id: `autocast/${id}`,
+    unsupported: (manifest) => {
+      try {
+        return unsupportedGraph(manifest, graphUnder(spec, manifest));
+      } catch (error) {
+        if (MpError.is(error, "MP_UNSUPPORTED")) return error.message;
+        throw error;
+      }
+    },
+    refuses: async (backend) => {
+      let graph: Graph;
+      try {
+        graph = graphUnder(spec, backend.manifest);
+      } catch (error) {
+        await expectCode("MP_UNSUPPORTED", "a policy whose half the manifest lacks", () => {
+          throw error;
+        });
+        return;
+      }
+      await expectRefused(backend, graph);
+    },
+    run: async (backend, { seed }) => {
+      const graph = graphUnder(spec, backend.manifest);
+      const got = await runGraph(backend, graph, spec.inputs);
+      const want = spec.want ?? evaluate(graph, spec.inputs);
+      const budget = graphBudget(backend.manifest, graph);
+      for (const [name, tensor] of Object.entries(want)) {
+        const exact = { ...EXACT, signedZero: false };
+        const mismatch =
+          spec.want === undefined
+            ? compareAtScale(got[name], tensor, budget)
+            : compareTensors(got[name], tensor, exact);
+        if (mismatch !== undefined) fail(`${name} under ${spec.policy} ${mismatch}; seed ${seed}`);
+      }
+    },
+  };
+}
+
+const one = (x: number): HostTensor => filled([1, 1], x);
+const y = (x: number): Tensors => ({ y: one(x) });
+
+interface HalfFacts {
+  readonly mixed: CastingPolicy;
+  readonly pure: CastingPolicy;
+  /** Just above 1, and 1 in the half. */
+  readonly roundsToOne: number;
+}
+
+const facts: Readonly<Record<HalfDType, HalfFacts>> = {
+  f16: { mixed: mixedFloat16Policy, pure: float16Policy.with({ output: "f32" }), roundsToOne: 1 + 2 ** -12 },
+  bf16: {
+    mixed: mixedBfloat16Policy,
+    pure: bfloat16Policy.with({ output: "f32" }),
+    roundsToOne: 1 + 2 ** -9,
+  },
+};
+
+const INFINITE = Number.POSITIVE_INFINITY;
+
+const network: Tensors = {
+  x: generated("f32", [5, 4], (at) => Math.sin(at + 1)),
+  w: generated("f32", [4, 4], (at) => Math.cos(at * 1.7) / 2),
+};
+
+/** Three products, a softmax, a mean of squares; value and gradients. */
+function networkBody(x: Tensor, w: Tensor): TensorTree {
+  const loss = (weight: Tensor): Tensor => {
+    const hidden = relu(matMul(x, weight));
+    const scores = softmax(matMul(hidden, weight));
+    const error = sub(matMul(scores, weight), x);
+    return cast(reduceMean(mul(error, error)), "f32");
+  };
+  const { value, gradients: gradient } = valueAndGrad(loss)(w);
+  return { value, gradient };
+}
+
+/** An engine that quietly computes a half in f32 gives other numbers here. */
+const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
+  const { mixed, pure, roundsToOne } = facts[half];
+  return [
+    policyCase(`mixed-${half}/operands-are-rounded`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(1) }),
+    policyCase(`mixed-${half}/results-are-rounded`, { policy: mixed, inputs: { x: filled([1, 3], 1), w: filled([3, 1], half === "f16" ? 683 : 85.5) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(half === "f16" ? 2048 : 256) }),
+    policyCase(`mixed-${half}/activations-between-products-are-rounded`, { policy: mixed, inputs: { x: one(1), w: one(1) }, body: (x, w) => ({ y: matMul(relu(add(matMul(x, w), matMul(x, mul(w, half === "f16" ? 2 ** -11 : 2 ** -8)))), w) }), want: y(1) }),
+    policyCase(`pure-${half}/additions-are-rounded`, { policy: pure, inputs: { x: one(half === "f16" ? 2048 : 256), w: one(1) }, body: (x, w) => ({ y: add(x, w) }), want: y(half === "f16" ? 2048 : 256) }),
+    policyCase(`manual-${half}/only-the-users-casts`, { policy: manualPolicy, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }), want: { y: one(roundsToOne), z: one(1) } }),
+    policyCase(`mixed-${half}/a-users-cast-is-kept`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: mul(cast(cast(x, half), "f32"), w), z: mul(x, w) }), want: { y: one(1), z: one(roundsToOne) } }),
+    policyCase(`mixed-${half}/sums-stay-in-f32`, { policy: mixed, inputs: { x: filled([1, 1], 1), w: filled([1, 70_000], 1) }, body: (x, w) => ({ y: reduceSum(matMul(x, w), { keepdims: true }), z: reduceMean(matMul(x, w), { keepdims: true }) }), want: { y: one(70_000), z: one(1) } }),
+    policyCase(`mixed-${half}/a-scope-in-f32-is-in-f32`, { policy: mixed.with({ scopes: { head: "f32" } }), inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: scope("head", () => matMul(x, w)), z: scope("body", () => matMul(x, w)) }), want: { y: one(roundsToOne), z: one(1) } }),
+    policyCase(`mixed-${half}/an-op-in-f32-is-in-f32`, { policy: mixed.with({ ops: { MatMul: "f32" } }), inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(roundsToOne) }),
+    policyCase(`mixed-${half}/an-inner-policy-has-the-say`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32Policy)(x, w), z: matMul(x, w) }), want: { y: one(roundsToOne), z: one(1) } }),
+    policyCase(`mixed-${half}/integers-are-left-alone`, { policy: mixed, inputs: { x: generated("i32", [1, 1], () => 70_001), w: one(1) }, body: (x, w) => ({ y: add(x, 0), z: matMul(w, w) }), want: { y: generated("i32", [1, 1], () => 70_001), z: one(1) } }),
+    policyCase(`half-output-${half}/results-take-the-output-dtype`, { policy: castingPolicy({ compute: half, output: half }), inputs: { x: one(3), w: one(2) }, body: (x, w) => ({ y: matMul(x, w) }) }),
+    policyCase(`mixed-${half}/a-network-with-its-gradients`, { policy: mixed, inputs: network, body: networkBody }),
+    policyCase(`pure-${half}/a-network-with-its-gradients`, { policy: pure, inputs: network, body: networkBody }),
+  ];
+}); // biome-ignore format: one case a line
+
+const ranges: readonly ConformanceCase[] = [
+  policyCase("mixed-f16/products-overflow-as-halves-do", { policy: mixedFloat16Policy, inputs: { x: one(300), w: one(300) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(INFINITE) }),
+  policyCase("mixed-bf16/products-reach-as-far-as-f32", { policy: mixedBfloat16Policy, inputs: { x: one(2 ** 60), w: one(2 ** 60) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(2 ** 120) }),
+  policyCase("mixed-f16/exponentials-stay-in-f32", { policy: mixedFloat16Policy, inputs: { x: one(4), w: one(5) }, body: (x, w) => ({ y: exp(matMul(x, w)) }) }),
+  policyCase("pure-f16/exponentials-overflow", { policy: float16Policy.with({ output: "f32" }), inputs: { x: one(4), w: one(5) }, body: (x, w) => ({ y: exp(matMul(x, w)) }), want: y(INFINITE) }),
+  policyCase("mixed-f16/the-two-halves-meet-in-f32", { policy: manualPolicy, inputs: { x: one(1 + 2 ** -10), w: one(2 ** 100) }, body: (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }), want: y((1 + 2 ** -10) * 2 ** 100) }),
+  policyCase("float32/casts-nothing", { policy: float32Policy, inputs: { x: one(1 + 2 ** -20), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(1 + 2 ** -20) }),
+]; // biome-ignore format: one case a line
+
+/** The gradient is computed where its forward node was: a product's in the half, and there it underflows. */
+const gradients: readonly ConformanceCase[] = [
+  policyCase("mixed-f16/gradients-underflow-as-halves-do", {
+    policy: float32Policy,
+    inputs: { x: one(1), w: one(1) },
+    body: (x, w) => ({ y: gradientUnder(mixedFloat16Policy, x, w, 2 ** -26) }),
+    want: y(0),
+  }),
+  policyCase("mixed-f16/a-seed-lifts-them", {
+    policy: float32Policy,
+    inputs: { x: one(1), w: one(1) },
+    body: (x, w) => ({ y: gradientUnder(mixedFloat16Policy, x, w, 2 ** -26, 2 ** 15) }),
+    want: y(2 ** -11),
+  }),
+  policyCase("mixed-bf16/gradients-do-not-underflow", {
+    policy: float32Policy,
+    inputs: { x: one(1), w: one(1) },
+    body: (x, w) => ({ y: gradientUnder(mixedBfloat16Policy, x, w, 2 ** -26) }),
+    want: y(2 ** -26),
+  }),
+  // pytorch#105211: a weight cast for evaluation first was later used for training, without its gradient.
+  policyCase("mixed-f16/evaluation-beforehand-keeps-no-gradient-back", {
+    policy: mixedFloat16Policy,
+    inputs: { x: one(3), w: one(2) },
+    body: (x, w) => {
+      const evaluated = matMul(x, w);
+      const trained = grad((weight: Tensor) => reduceSum(cast(matMul(x, weight), "f32")))(w);
+      return { y: evaluated, z: trained };
+    },
+    want: { y: one(6), z: one(3) },
+  }),
+];
+
+/** dL/dw of L = size · Σ x·w, in two factors that are each in range. */
+function gradientUnder(policy: CastingPolicy, x: Tensor, w: Tensor, size: number, seed = 1): Tensor {
+  const loss = autocast(
+    (weight: Tensor) => mul(mul(reduceSum(matMul(x, weight)), 2 ** -13), size * 2 ** 13),
+    policy,
+  );
+  return grad(loss, { seed: literal(seed) })(w);
+}
+
+export const autocastCases: readonly ConformanceCase[] = [...reallyHalves, ...ranges, ...gradients];
