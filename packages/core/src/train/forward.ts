@@ -1,3 +1,4 @@
+import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { autocast } from "../trace/autocast.js";
 import { valueAndGrad } from "../trace/grad.js";
@@ -46,6 +47,12 @@ export function strictLoss(
       Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
     );
     const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
+    if (!isComputeFloat(parts.loss.dtype)) {
+      throw new MpError(
+        "MP_DTYPE_MISMATCH",
+        `loss: is a float, got ${parts.loss}; a count or a comparison has no gradient`,
+      );
+    }
     return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
   };
 }
