@@ -12,6 +12,7 @@ import {
   noLossScaling,
   type Optimizer,
   type Precision,
+  reduceSum,
   type StepResult,
   staticLossScale,
   type Tensor,
@@ -245,6 +246,27 @@ const withoutState: readonly ConformanceCase[] = Object.entries(PLAIN).map(([nam
   ),
 ); // biome-ignore format: one assertion a line
 
+/** torch looks at scaled gradients only: below a scale of 1 they may be finite where their unscaled selves are not. */
+const unscaling: ConformanceCase = scenarioCase<readonly unknown[]>(
+  "loss-scale/static/overflow-in-unscaling-is-a-skip",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, readonly unknown[]>(
+      backend,
+      {
+        params: { w: filled([2], 0) },
+        loss: ({ w }, { x }) => add(reduceSum(mul(w, x)), reduceSum(mul(w, x))),
+        optimizer: exactSgd(),
+        precision: { ...float32(), lossScaler: staticLossScale(2 ** -10) as LossScaler },
+      },
+      async ({ training }) => {
+        const large = await training.step({ x: vector(1.5 * 2 ** 127, 1) });
+        const good = await training.step({ x: vector(1, 1) });
+        return [large.applied, good.applied, Array.from((await training.parameters()).w.data)];
+      },
+    ),
+  (got) => expectEqual(got, [false, true, [-0.25, -0.25]], "the two steps and the weights"),
+);
+
 /** A scaler of one's own: its state is any tree, and it runs inside the graph. */
 type Alternating = { readonly scale: Tensor; readonly history: readonly Tensor[] };
 
@@ -313,6 +335,7 @@ export const lossScaleCases: readonly ConformanceCase[] = [
   underflowCase("f16/without-a-scale-small-gradients-are-lost", 1, 0),
   underflowCase("f16/with-a-scale-they-are-not", 2 ** 16, -(2 ** -26)),
   ...withoutState,
+  unscaling,
   own,
   inert,
 ];

@@ -178,6 +178,11 @@ function expectAttribution({ details, message }: Budget, want: Attributed): void
 }
 
 const budgets: readonly ConformanceCase[] = [
+  // optax's apply_if_finite lets the update through once its limit is reached.
+  budgetCase("exhausted/never-lets-the-update-through", linear, Number.POSITIVE_INFINITY, (got) => {
+    expectEqual(got.w, [0.875, 0.875], "the weights, which only the good batch moved");
+    expectEqual(got.counters, { applied: 1, iteration: 6, skipped: 5 }, "the counters");
+  }),
   budgetCase("nan-data/names-the-input", linear, Number.NaN, (got) => {
     expectAttribution(got, { value: "batch/x", phase: "input" });
     expectEqual(got.counters, { applied: 1, iteration: 6, skipped: 5 }, "the counters");

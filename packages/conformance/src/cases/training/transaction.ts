@@ -12,6 +12,7 @@ import {
   type HostTensor,
   type LossFunction,
   type LossScaler,
+  mixedBfloat16,
   momentum,
   mul,
   type Optimizer,
@@ -32,6 +33,7 @@ import {
   filled,
   linear,
   type NoModel,
+  product,
   vector,
   type WeightsOf,
 } from "../../training/problems.js";
@@ -240,6 +242,23 @@ const modelStateOnly: ConformanceCase = scenarioCase<{
   },
 );
 
+/** bf16 overflows too, and DeepSpeed skipped such steps without a word. */
+const saidAloud: ConformanceCase = scenarioCase<readonly unknown[]>(
+  "skip/mixed-bfloat16/is-said",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, readonly unknown[]>(
+      backend,
+      { params: { w: filled([1, 2], 1) }, loss: product, optimizer: exactSgd(1), precision: mixedBfloat16() },
+      async ({ training }) => {
+        const applied: boolean[] = [];
+        for (const x of [1, 3e38, 1]) applied.push((await training.step({ x: filled([2, 1], x) })).applied);
+        const { applied: count, skipped, iteration } = await training.counters();
+        return [applied, count, skipped, iteration, Number((await training.parameters()).w.data[0])];
+      },
+    ),
+  (got) => expectEqual(got, [[true, false, true], 2, 1, 3, -1], "steps, counters and the weight"),
+);
+
 /** An update that overflows the weights themselves; refused when asked for. */
 const newParameters: readonly ConformanceCase[] = [true, false].map((checked) =>
   scenarioCase<{ readonly applied: boolean; readonly w: number }>(
@@ -366,6 +385,7 @@ export const transactionCases: readonly ConformanceCase[] = [
   ...Object.entries(OPTIMIZERS).map(([name, make]) => forgetsCase(name, make)),
   schedule,
   modelStateOnly,
+  saidAloud,
   ...newParameters,
   ...clipping,
   ...stays,
