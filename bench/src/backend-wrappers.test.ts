@@ -13,7 +13,6 @@ describe("timedBackend", () => {
     for (let step = 0; step < 3; step++) expect(await training.step()).toEqual(await bare.step());
     expect(timings.runMilliseconds.length - runs).toBe(3);
     expect(timings.compileMilliseconds.every((time) => time >= 0)).toBe(true);
-    expect(Object.keys(timings.inputs)).toEqual(["batch/x", "batch/y"]);
   });
 });
 

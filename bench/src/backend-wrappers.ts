@@ -6,7 +6,6 @@ import {
   type Graph,
   GraphBuilder,
   type HostTensor,
-  type RunInput,
   type Value,
   type ValueType,
   zeros,
@@ -17,10 +16,6 @@ export interface Timings {
   readonly compileMilliseconds: number[];
   /** Of each run, in order. */
   readonly runMilliseconds: number[];
-  /** The latest compilation's. */
-  executable: Executable | undefined;
-  /** What the latest run was fed. */
-  inputs: Readonly<Record<string, RunInput>>;
 }
 
 type Compile = (graph: Graph, options?: CompileOptions) => Promise<Executable>;
@@ -51,7 +46,6 @@ export function timedBackend(backend: Backend): { readonly backend: Backend; rea
     const startedAt = performance.now();
     const inner = await backend.compile(graph, options);
     timings.compileMilliseconds.push(performance.now() - startedAt);
-    timings.executable = inner;
     return timed(inner, timings);
   };
   return { backend: withCompile(backend, compile), timings };
@@ -61,7 +55,6 @@ function timed(inner: Executable, timings: Timings): Executable {
   return {
     warnings: inner.warnings,
     run: async (inputs) => {
-      timings.inputs = inputs;
       const startedAt = performance.now();
       const outputs: Readonly<Record<string, HostTensor>> = await inner.run(inputs);
       timings.runMilliseconds.push(performance.now() - startedAt);

@@ -31,11 +31,9 @@ export const hostOverhead: Scenario = {
     const step = await time(real);
     const run = median(timed.timings.runMilliseconds.slice(-counts.steps)) * MICROSECONDS;
     const around = await time(hollow);
-    const rows = (await timed.timings.executable?.profile?.(timed.timings.inputs)) ?? [];
-    const kernels = rows.reduce((sum, row) => sum + row.microseconds, 0);
     const nodes = real.graph().nodes.length;
     await Promise.all([real.dispose(), hollow.dispose()]);
-    return { figures: { step, run, around, kernels, nodes } };
+    return { figures: { step, run, around, nodes } };
   },
   report: (measured) => {
     const step = measured(ALONE, "step");
@@ -43,7 +41,6 @@ export const hostOverhead: Scenario = {
     return [
       { name: "whole step", value: step, unit: "µs" },
       { name: "in it, the executable's run", value: measured(ALONE, "run"), unit: "µs" },
-      { name: "in that, kernels by the engine's profile", value: measured(ALONE, "kernels"), unit: "µs" },
       { name: "engine: whole step less the hollow one", value: step - around, unit: "µs" },
       { name: "host: a step whose graph is hollow", value: around, unit: "µs", bar: 150 },
       { name: "nodes of the graph", value: measured(ALONE, "nodes"), unit: "" },

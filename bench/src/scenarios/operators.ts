@@ -1,8 +1,7 @@
 import { formatOperatorTable, operatorTable } from "@mp/cli/training";
-import { float32, MpError } from "@mp/core";
-import { timedBackend } from "../backend-wrappers.js";
-import { graphWork } from "../graph-work.js";
+import { float32, graphCost, type ProfileRow } from "@mp/core";
 import { WORKLOADS, type WorkloadName } from "../job.js";
+import { median } from "../statistics.js";
 import { workloadOf } from "../workloads/workloads.js";
 import type { Scenario } from "./scenario.js";
 
@@ -13,16 +12,12 @@ export const operators: Scenario = {
   rounds: 1,
   run: async ({ backend, part, quick }) => {
     const name = WORKLOADS.find((workload) => workload === part) as WorkloadName;
-    const { backend: timed, timings } = timedBackend(backend);
-    const training = await workloadOf(name).train(timed, float32());
+    const training = await workloadOf(name).train(backend, float32());
     for (let step = 0; step < (quick ? 1 : 5); step++) await training.step();
-    const { executable, inputs } = timings;
-    if (executable?.profile === undefined) {
-      throw new MpError("MP_UNSUPPORTED", `operators: ${backend.name} does not profile`);
-    }
-    const profile = await executable.profile(inputs);
+    const profiles: (readonly ProfileRow[])[] = [];
+    for (let step = 0; step < (quick ? 1 : 9); step++) profiles.push(await training.profile());
     const graph = training.graph();
-    const table = operatorTable(profile, { nodes: graph.nodes, work: graphWork(graph) });
+    const table = operatorTable(medianRows(profiles), { nodes: graph.nodes, work: graphCost(graph).byOp });
     await training.dispose();
     return {
       figures: { milliseconds: table.milliseconds },
@@ -36,3 +31,16 @@ export const operators: Scenario = {
       unit: "ms",
     })),
 };
+
+/** Each row's median over several profiles of the same program. */
+function medianRows(profiles: readonly (readonly ProfileRow[])[]): readonly ProfileRow[] {
+  const rows = new Map<string, ProfileRow[]>();
+  for (const row of profiles.flat()) {
+    const id = `${row.node} ${row.op}`;
+    rows.set(id, [...(rows.get(id) ?? []), row]);
+  }
+  return [...rows.values()].map((same) => ({
+    ...(same[0] as ProfileRow),
+    microseconds: median(same.map(({ microseconds }) => microseconds)),
+  }));
+}

@@ -4,6 +4,7 @@ import {
   type Graph,
   type Optimizer,
   type PrecisionChoice,
+  type ProfileRow,
   type StepResult,
   type Tensor,
   type Traced,
@@ -30,6 +31,8 @@ export interface Training {
   step(): Promise<StepResult>;
   /** The step as the engine gets it. */
   graph(): Graph;
+  /** A step with the engine's profiler on. */
+  profile(): Promise<readonly ProfileRow[]>;
   dispose(): Promise<void>;
 }
 
@@ -64,6 +67,7 @@ export function defineWorkload<P, D>(definition: WorkloadDefinition<P, D>): Work
       return {
         step: () => training.step(batch),
         graph: () => training.graph(batch),
+        profile: () => training.profile(batch),
         dispose: () => training.dispose(),
       };
     },
