@@ -39,8 +39,6 @@ export function timedBackend(backend: Backend): { readonly backend: Backend; rea
   const timings: Timings = {
     compileMilliseconds: [],
     runMilliseconds: [],
-    executable: undefined,
-    inputs: {},
   };
   const compile: Compile = async (graph, options) => {
     const startedAt = performance.now();
