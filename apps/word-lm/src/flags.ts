@@ -14,7 +14,7 @@ export const definition = defineApp({
     dropout: number({ default: 0, max: 0.99, help: "share of activations that are dropped between layers" }),
     learningRate: number({ default: 0.6, help: "of SGD with momentum" }),
     momentum: number({ default: 0.9, max: 1, help: "share of the velocity that is kept" }),
-    decay: number({ default: 0.5, help: "of the learning rate after every epoch but the first" }),
+    decay: number({ default: 0.2, help: "what is left of the learning rate after an epoch, step by step" }),
     clip: number({ default: 5, help: "largest norm of all gradients together" }),
     profile: toggle({ help: "print the engine's time per operator" }),
     sweep: text({ argument: "NAME=A,B,…", help: "run once for each value of batch, cells or layers" }),

@@ -68,11 +68,7 @@ async function runOn(
     modelState: model.carried(batch),
     loss: model.loss,
     optimizer: momentum({
-      learningRate: exponentialDecay(options.learningRate, {
-        decay: options.decay,
-        every: stepsPerEpoch,
-        staircase: true,
-      }),
+      learningRate: exponentialDecay(options.learningRate, { decay: options.decay, every: stepsPerEpoch }),
       momentum: options.momentum,
     }),
     clipNorm: options.clip,
