@@ -1,4 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -73,6 +84,20 @@ describe("writeResult", () => {
     expect(() => writeResult(folder, result)).toThrow();
     expect(() => writeResult(join(folder, "none/r.json"), result)).toThrow();
     expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it.skipIf(process.platform === "win32")("writes into a pipe or device, and leaves it one", () => {
+    const folder = mkdtempSync(join(tmpdir(), "mp-result-"));
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    writeResult(pipe, result);
+    const bytes = Buffer.alloc(65536);
+    expect(JSON.parse(bytes.toString("utf8", 0, readSync(reader, bytes)))).toEqual(result);
+    closeSync(reader);
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    expect(readdirSync(folder)).toEqual(["pipe"]);
     rmSync(folder, { recursive: true });
   });
 });

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { Comparison, RunResult } from "./result.js";
 
 /**
@@ -6,6 +6,11 @@ import type { Comparison, RunResult } from "./result.js";
  * a loss that diverged is written as `"NaN"`, `"Infinity"` or `"-Infinity"`, not as null.
  */
 export function writeResult(path: string, result: RunResult | Comparison): void {
+  // /dev/stdout and pipes take what is written to them; a rename would put a file in their place.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+    writeFileSync(path, `${formatJson(result)}\n`);
+    return;
+  }
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(temporary, `${formatJson(result)}\n`);

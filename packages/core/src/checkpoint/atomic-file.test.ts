@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -236,6 +237,24 @@ describe("on this machine", () => {
     expect(await readdir(directory)).toEqual(["model"]);
     expect(await readdir(path)).toEqual(["inside"]);
   });
+
+  it.skipIf(process.platform === "win32")(
+    "refuses what is no file, such as a device, and leaves it",
+    async () => {
+      const path = join(directory, "model");
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(path, resolve));
+      try {
+        expect(await failureOf(writeFileAtomically(path, chunks))).toMatchObject({
+          code: "MP_IO",
+          details: { path, committed: false },
+        });
+        expect((await lstat(path)).isSocket()).toBe(true);
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+    },
+  );
 
   it("stops at an abort, before and during the write", async () => {
     const path = join(directory, "model");

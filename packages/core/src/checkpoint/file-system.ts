@@ -1,4 +1,5 @@
 import { open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
+import { MpError } from "../errors.js";
 
 /** An open file that is being written. */
 export interface WritableFile {
@@ -18,7 +19,7 @@ export interface FileSystem {
   list(directory: string): Promise<readonly string[]>;
   /** Makes renames in the directory durable. */
   syncDirectory(directory: string): Promise<void>;
-  /** Follows links; undefined when there is nothing at the path. */
+  /** Follows links; undefined when there is nothing at the path. Fails for devices and pipes. */
   locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
 }
 
@@ -55,7 +56,14 @@ export const nodeFileSystem: FileSystem = {
   async locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
     try {
       const target = await realpath(path);
-      return { path: target, mode: (await stat(target)).mode & 0o7777 };
+      const status = await stat(target);
+      // A rename would put a file in the place of the device: the end of /dev/null for every process.
+      if (!status.isFile() && !status.isDirectory()) {
+        throw new MpError("MP_IO", `writing ${path} failed: it is not a regular file`, {
+          details: { path, committed: false },
+        });
+      }
+      return { path: target, mode: status.mode & 0o7777 };
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;
