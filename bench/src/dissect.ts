@@ -56,7 +56,7 @@ export function formatScenario({ scenario, title, figures, runs }: ScenarioResul
     name,
     valueText(value),
     unit,
-    bar === undefined ? "" : `at most ${bar}`,
+    bar === undefined ? "" : `at most ${valueText(bar)}`,
     bar === undefined ? "" : value <= bar ? "within" : "over",
   ]);
   const processes = `${runs.length} ${runs.length === 1 ? "process" : "processes"}`;

@@ -18,6 +18,8 @@ const SIDE = 2048;
 const LAYERS = 48;
 const SEGMENTS = 8;
 const MEGABYTE = 2 ** 20;
+/** A tenth above what liveness asks for: the 48 activations. */
+const KEPT_BAR = 1.1 * LAYERS * ((SIDE * SIDE * 4) / MEGABYTE);
 
 const chain = (x: Tensor, layers: number): Tensor => (layers === 0 ? x : chain(tanh(x), layers - 1));
 
@@ -68,7 +70,7 @@ export const memory: Scenario = {
     };
   },
   report: (measured) => [
-    { name: "kept: engine's peak", value: measured("kept", "engine"), unit: "MB" },
+    { name: "kept: engine's peak", value: measured("kept", "engine"), unit: "MB", bar: KEPT_BAR },
     { name: "kept: process's peak", value: measured("kept", "resident"), unit: "MB" },
     { name: "kept: process's peak over its start", value: measured("kept", "added"), unit: "MB" },
     { name: "kept: time", value: measured("kept", "milliseconds"), unit: "ms" },
