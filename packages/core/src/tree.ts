@@ -15,6 +15,9 @@ export type MapLeaves<T, From, To> = T extends From
       ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
       : T;
 
+/** Deeper than any tree that is meant; what is deeper was nested by mistake. */
+export const DEEPEST_TREE = 64;
+
 export type LeafTest<L> = (value: unknown) => value is L;
 
 /**
@@ -60,15 +63,24 @@ function childrenOf(
   if (typeof tree === "object" && tree !== null && above.has(tree)) {
     throw new MpError("MP_INVALID_ARGUMENT", `${place}: the tree contains itself`);
   }
-  if (Array.isArray(tree)) return tree.map((child, index) => [String(index), child] as const);
+  if (above.size > DEEPEST_TREE) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${place}: the tree is nested deeper than ${DEEPEST_TREE} levels`,
+    );
+  }
+  // Not tree.map, which leaves holes out.
+  if (Array.isArray(tree))
+    return Array.from(tree, (child: unknown, index) => [String(index), child] as const);
   if (typeof tree === "object" && tree !== null) {
     const prototype: unknown = Object.getPrototypeOf(tree);
     if (prototype === Object.prototype || prototype === null) {
       return Object.keys(tree)
         .sort()
         .map((key) => {
-          if (key.includes("/"))
-            throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key "${key}" contains a slash`);
+          const problem = keyProblem(key);
+          if (problem !== undefined)
+            throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key ${JSON.stringify(key)} ${problem}`);
           return [key, (tree as Record<string, unknown>)[key]] as const;
         });
     }
@@ -77,6 +89,15 @@ function childrenOf(
     "MP_INVALID_ARGUMENT",
     `${place}: a tree holds tensors, arrays and plain objects, got ${describe(tree)}`,
   );
+}
+
+/** Why a key cannot be part of a name: two leaves would share one, or a file or an engine could not hold it. */
+function keyProblem(key: string): string | undefined {
+  if (key === "") return "is empty";
+  if (key.includes("/")) return "contains a slash";
+  if (key.includes("\0")) return "contains a zero character";
+  if (/\p{Surrogate}/u.test(key)) return "is not well-formed Unicode";
+  return undefined;
 }
 
 function describe(value: unknown): string {

@@ -4,7 +4,7 @@ import { formatType } from "../graph/builder.js";
 import type { ValueType } from "../graph/graph.js";
 import { isHostTensor } from "../host-tensor.js";
 import { formatShape } from "../shape.js";
-import { leavesOf, mapTree } from "../tree.js";
+import { DEEPEST_TREE, leavesOf, mapTree } from "../tree.js";
 import { fedName, type TypeTree } from "./program.js";
 
 /** A tree of data as a backend takes it, with the types that decide which program runs. */
@@ -15,9 +15,6 @@ export interface FedBatch {
   /** Made when asked for: only tracing needs it. */
   readonly types: () => TypeTree;
 }
-
-/** Deeper than any batch; what is deeper contains itself, and the general walk says so. */
-const DEEPEST = 64;
 
 /**
  * Takes a batch apart. This runs at every step, so it does no more than it must: one walk, no types.
@@ -36,7 +33,7 @@ export function feedBatch(batch: unknown, name = "batch"): FedBatch {
       signature += `${place}:${dtype}[${shape.join()}];`;
       return;
     }
-    if (depth > DEEPEST || isData(value)) throw refusal(batch, value, name, place);
+    if (depth > DEEPEST_TREE || isData(value)) throw refusal(batch, value, name, place);
     if (Array.isArray(value)) {
       for (let index = 0; index < value.length; index++)
         walk(value[index], fedName(place, String(index)), depth + 1);
@@ -44,7 +41,7 @@ export function feedBatch(batch: unknown, name = "batch"): FedBatch {
     }
     if (!isPlainObject(value)) throw refusal(batch, value, name, place);
     for (const key of Object.keys(value).sort()) {
-      if (key.includes("/")) throw refusal(batch, value, name, place);
+      if (key === "" || key.includes("/")) throw refusal(batch, value, name, place);
       walk(value[key], fedName(place, key), depth + 1);
     }
   };
@@ -96,7 +93,7 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
 /** Numbers that nobody has wrapped as a tensor. */
 function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
   let first: unknown = value;
-  for (let depth = 0; Array.isArray(first) && depth < DEEPEST; depth++) first = first[0];
+  for (let depth = 0; Array.isArray(first) && depth < DEEPEST_TREE; depth++) first = first[0];
   return ArrayBuffer.isView(value) || (Array.isArray(value) && isNumber(first));
 }
 

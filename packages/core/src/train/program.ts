@@ -80,7 +80,9 @@ export function traceProgram(
         bindings.push({ slot, input });
         return;
       }
-      const name = slot.replaceAll("/", ".");
+      let name = slot.replaceAll("/", ".");
+      // `a/b` and `a.b` are two slots.
+      while (Object.hasOwn(next, name)) name += "'";
       next[name] = leaf;
       bindings.push({ slot, input, output: join("next", name), commit: commitOfSlot(slot) });
     });

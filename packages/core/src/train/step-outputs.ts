@@ -14,11 +14,12 @@ export function numberIn(outputs: Outputs, name: string): number {
 export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outputs, name) !== 0;
 
 export function metricsIn(outputs: Outputs): Readonly<Record<string, number>> {
-  const metrics: Record<string, number> = {};
+  const metrics: [string, number][] = [];
   for (const name in outputs) {
-    if (name.startsWith(METRICS)) metrics[name.slice(METRICS.length)] = numberIn(outputs, name);
+    if (name.startsWith(METRICS)) metrics.push([name.slice(METRICS.length), numberIn(outputs, name)]);
   }
-  return metrics;
+  // Assigning would lose a metric called `__proto__`.
+  return Object.fromEntries(metrics);
 }
 
 /** Mean of scalar outputs over microbatches. */

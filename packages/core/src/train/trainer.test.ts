@@ -156,4 +156,24 @@ describe("trainer", () => {
     );
     await wrong.dispose();
   });
+
+  it("keeps parameters apart whose paths differ in a dot, and any metric's name", async () => {
+    type Parameters = { readonly "a.b": Tensor; readonly a: { readonly b: Tensor } };
+    const training = await start(float32(), {
+      params: { "a.b": tensor(Float32Array.of(2)), a: { b: tensor(Float32Array.of(1)) } },
+      loss: (weights: Parameters) => {
+        const one = reduceMean(mul(weights.a.b, weights.a.b));
+        const sum = add(one, reduceMean(weights["a.b"]));
+        return { loss: sum, metrics: Object.fromEntries([["__proto__", one]]) };
+      },
+      optimizer: sgd({ learningRate: 0.25 }),
+    });
+    const { metrics } = await training.step(batch(0) as never);
+    expect(Object.entries(metrics)).toEqual([["__proto__", 1]]);
+    expect(await training.parameters()).toEqual({
+      "a.b": tensor(Float32Array.of(1.75)),
+      a: { b: tensor(Float32Array.of(0.5)) },
+    });
+    await training.dispose();
+  });
 });
