@@ -22,6 +22,7 @@ import { fold } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { withoutLines, withPhase } from "../trace/trace.js";
 import type { StepDefinition } from "./definition.js";
+import { scaleOf } from "./scale.js";
 import type { TrainingState } from "./state.js";
 
 /** The sum of a window of microbatches (one, without accumulation). */
@@ -64,7 +65,7 @@ export function applyGradients(definition: StepDefinition, state: TrainingState,
 function apply(definition: StepDefinition, state: TrainingState, window: Window): Applied {
   const { precision, optimizer, accumulate, clipNorm } = definition;
   const { lossScaler, masterWeights } = precision;
-  const scale = lossScaler.scale(state.scaler);
+  const scale = scaleOf(definition, state);
   const divisor = accumulate === 1 ? scale : mul(scale, accumulate);
   const inverse = reciprocal(divisor);
 

@@ -28,7 +28,7 @@ export type TrainingState = {
   readonly retries: Tensor;
 };
 
-export const commitOf: Readonly<Record<keyof TrainingState, NonNullable<StateBinding["commit"]>>> = {
+const commitOf: Readonly<Record<keyof TrainingState, NonNullable<StateBinding["commit"]>>> = {
   master: "when-applied",
   optimizer: "when-applied",
   model: "when-applied",

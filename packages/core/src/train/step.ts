@@ -15,6 +15,7 @@ import { forwardBackward, parametersOf, strictLoss } from "./forward.js";
 import { splitFrozen } from "./frozen.js";
 import type { LossContext } from "./loss.js";
 import { type Program, type TypeTree, traceProgram } from "./program.js";
+import { scaleOf } from "./scale.js";
 import type { TrainingState } from "./state.js";
 
 /** Elements of one microbatch's draws: the counter's low half. */
@@ -66,7 +67,7 @@ export function trainProgram(
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const current = tree as TrainingState;
     setRandomCounter(counterOf(current, 1, undefined));
-    const scale = definition.precision.lossScaler.scale(current.scaler);
+    const scale = scaleOf(definition, current);
     const pass = forwardBackward(definition, current, {
       model: current.model,
       batch: fed["batch"] as TensorTree,
@@ -111,7 +112,7 @@ export function accumulateProgram(
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = tree as WindowedState;
     setRandomCounter(counterOf(rest, definition.accumulate, window.micro));
-    const scale = definition.precision.lossScaler.scale(rest.scaler);
+    const scale = scaleOf(definition, rest);
     const pass = forwardBackward(definition, rest, {
       model: window.model,
       batch: fed["batch"] as TensorTree,
@@ -204,6 +205,6 @@ export function parametersProgram(definition: StepDefinition, state: TypeTree): 
 /** The scale that the next step will use. */
 export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state }, (tree) => ({
-    outputs: { scale: definition.precision.lossScaler.scale((tree as TrainingState).scaler) },
+    outputs: { scale: scaleOf(definition, tree as TrainingState) },
   }));
 }
