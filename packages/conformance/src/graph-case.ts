@@ -76,7 +76,7 @@ export function graphCase(
   };
 }
 
-export async function checkGraph(
+async function checkGraph(
   backend: Backend,
   { graph, inputs, allowance, describe, want }: GraphCheck,
   { seed }: Pick<CaseContext, "seed">,

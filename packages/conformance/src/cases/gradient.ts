@@ -31,7 +31,7 @@ function weightedSum(x: Tensor): Tensor {
 }
 
 /** The gradients of Σ weights · fn(inputs) for all inputs. */
-export function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
+function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
   const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
   return tracedGraph(types, (inputs) => {
     const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
@@ -40,7 +40,7 @@ export function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDTyp
   });
 }
 
-export async function checkGradients(
+async function checkGradients(
   backend: Parameters<ConformanceCase["run"]>[0],
   graph: Graph,
   inputs: Tensors,

@@ -26,7 +26,7 @@ const straight: Feed = (builder, name, tensor) => [
 ];
 
 /** A graph of one node a sample. */
-export function sampleGraph<K extends Op>(
+function sampleGraph<K extends Op>(
   op: K,
   samples: readonly OpSample<K>[],
   feed: Feed = straight,

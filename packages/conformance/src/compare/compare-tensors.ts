@@ -66,7 +66,7 @@ function floatCheck(dtype: FloatDType, { ulp, floor, signedZero, flushes }: Allo
 }
 
 /** The spacing of a format's values at that magnitude. */
-export function ulpSize(dtype: FloatDType, magnitude: number): number {
+function ulpSize(dtype: FloatDType, magnitude: number): number {
   const { fractionBits, minExponent } = floatFormats[dtype];
   return 2 ** (Math.max(minExponent, Math.floor(Math.log2(magnitude))) - fractionBits);
 }

@@ -1,5 +1,5 @@
 /** A differentiable function of one op, with points to differentiate it at. */
-import { constant, elementCount, type HostTensor, type Op, type Shape, type Tensor, tensor } from "@mp/core";
+import { constant, elementCount, type Op, type Shape, type Tensor, tensor } from "@mp/core";
 
 export interface Point {
   readonly shape: Shape;
@@ -47,6 +47,3 @@ export const numbers = (...data: readonly number[]): Point => ({ shape: [data.le
 export function indices(data: readonly number[], shape: Shape = [data.length]): Tensor {
   return constant(tensor(Int32Array.from(data), shape));
 }
-
-/** f32 data as a host tensor. */
-export const hostPoint = ({ shape, data }: Point): HostTensor => tensor(Float32Array.from(data), shape);

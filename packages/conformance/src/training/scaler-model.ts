@@ -29,7 +29,7 @@ interface Moment {
 }
 
 /** One overflow or one good step. */
-export function afterStep(options: ScalerOptions, moment: Moment, finite: boolean): Moment {
+function afterStep(options: ScalerOptions, moment: Moment, finite: boolean): Moment {
   const {
     growthFactor = 2,
     backoffFactor = 0.5,

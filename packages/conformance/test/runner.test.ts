@@ -1,0 +1,159 @@
+// The runner's own rules: three answers, known failures that must fail and fail as they say, leaks, time.
+
+import { MpError } from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import { allCases, checkIds } from "../src/all-cases.js";
+import { type ConformanceCase, failuresOf, runConformance, universalCase } from "../src/index.js";
+import { f32 } from "../src/small-graphs.js";
+
+const factory = () => reference();
+const passes = universalCase("made-up/case/passes", () => undefined);
+const fails = universalCase("made-up/case/fails", () => {
+  throw new Error("the sky is green");
+});
+const leaks = universalCase("made-up/case/leaks", async (backend) => {
+  await backend.upload(f32(1, 2));
+});
+const refused: ConformanceCase = {
+  id: "made-up/case/refused",
+  unsupported: () => "no such thing",
+  run: () => {
+    throw new Error("was run all the same");
+  },
+  refuses: () => undefined,
+};
+
+const run = (cases: readonly ConformanceCase[], knownFailures = {}) =>
+  runConformance({ factory, cases, knownFailures });
+
+describe("runConformance", () => {
+  it("gives one answer a case, as plain data", async () => {
+    const report = await run([passes, fails, leaks, refused]);
+    expect(report.outcomes.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      "made-up/case/passes passed",
+      "made-up/case/fails failed",
+      "made-up/case/leaks failed",
+      "made-up/case/refused refused",
+    ]);
+    expect(report.counts).toEqual({ passed: 1, refused: 1, "known-failure": 0, failed: 2 });
+    expect(report.ok).toBe(false);
+    expect(failuresOf(report)).toEqual([
+      "made-up/case/fails: Error: the sky is green",
+      expect.stringMatching(/^made-up\/case\/leaks: leak: 1 live things of \d+ bytes, there were 0 of 0$/),
+    ]);
+    expect(JSON.parse(JSON.stringify(report))).toEqual(report);
+  });
+
+  it("counts a failure that is known, with its reason", async () => {
+    const report = await run([fails], { [fails.id]: { reason: "it is evening", pattern: /sky is green/ } });
+    expect(report.ok).toBe(true);
+    expect(report.outcomes[0]).toMatchObject({ status: "known-failure", detail: "it is evening" });
+  });
+
+  it.each([
+    ["passes", passes, /but passes: take it off the list/],
+    ["refuses", refused, /but refuses as its manifest says/],
+  ])("fails a known failure that %s", async (_, subject, words) => {
+    const report = await run([subject], { [subject.id]: { reason: "long ago", pattern: /./ } });
+    expect(report.ok).toBe(false);
+    expect(report.outcomes[0]?.detail).toMatch(words);
+  });
+
+  it("fails a known failure that fails otherwise", async () => {
+    const report = await run([fails], { [fails.id]: { reason: "long ago", pattern: /grass is blue/ } });
+    expect(report.outcomes[0]).toMatchObject({
+      status: "failed",
+      detail: expect.stringContaining("the sky is green"),
+    });
+  });
+
+  it("fails for a known failure that names no case", async () => {
+    const report = await run([passes], { "made-up/case/gone": { reason: "gone", pattern: /./ } });
+    expect(report).toMatchObject({
+      ok: false,
+      problems: ["known failures: there is no case made-up/case/gone"],
+    });
+  });
+
+  it("gives a case a fresh backend after one that failed", async () => {
+    const seen: unknown[] = [];
+    const look = (id: string) => universalCase(id, (backend) => void seen.push(backend));
+    await run([look("made-up/case/one"), look("made-up/case/two"), leaks, look("made-up/case/three")]);
+    expect(seen[0]).toBe(seen[1]);
+    expect(seen[2]).not.toBe(seen[1]);
+  });
+
+  it("ends a case that does not end", async () => {
+    const hangs = universalCase("made-up/case/hangs", () => new Promise(() => undefined));
+    const report = await runConformance({ factory, cases: [hangs, passes], timeoutMs: 20 });
+    expect(report.outcomes.map(({ status }) => status)).toEqual(["failed", "passed"]);
+    expect(report.outcomes[0]?.detail).toContain("not done after 20 ms");
+  });
+
+  it("says with which code a backend fails", async () => {
+    const coded = universalCase("made-up/case/coded", () => {
+      throw new MpError("MP_BACKEND_FAILED", "the engine is off");
+    });
+    const { outcomes } = await run([coded]);
+    expect(outcomes[0]?.detail).toBe("MP_BACKEND_FAILED: the engine is off");
+  });
+
+  it("passes the seed on, and the same numbers for the same seed", async () => {
+    const drawn: number[] = [];
+    const draw = universalCase(
+      "made-up/case/draws",
+      (_, { random, seed }) => void drawn.push(seed, random.next()),
+    );
+    for (const seed of [5, 5, 6]) await runConformance({ factory, cases: [draw], seed });
+    expect(drawn.slice(0, 2)).toEqual(drawn.slice(2, 4));
+    expect(drawn[5]).not.toBe(drawn[1]);
+  });
+});
+
+describe("the suite", () => {
+  it("has ids that are unique and of one form", () => {
+    expect(() => checkIds(allCases)).not.toThrow();
+    expect(() => checkIds([passes, passes])).toThrow("two cases");
+    expect(() => checkIds([universalCase("Odd", () => undefined)])).toThrow("group/feature/behaviour");
+  });
+
+  it("has every axis", () => {
+    const counts: Record<string, number> = {};
+    for (const { id } of allCases) {
+      const group = id.slice(0, id.indexOf("/"));
+      counts[group] = (counts[group] ?? 0) + 1;
+    }
+    expect(counts).toMatchInlineSnapshot(`
+      {
+        "accumulate": 10,
+        "all-reduce": 6,
+        "autocast": 38,
+        "bad-input": 4,
+        "cast": 96,
+        "checkpoint": 2,
+        "clip": 2,
+        "determinism": 5,
+        "factory": 9,
+        "finite-check": 7,
+        "gradient": 471,
+        "leak": 6,
+        "lifecycle": 17,
+        "loss-scale": 29,
+        "manifest": 25,
+        "master-weights": 19,
+        "op": 1290,
+        "random": 6,
+        "reduce": 51,
+        "resume": 8,
+        "retry": 2,
+        "run": 22,
+        "skip": 26,
+        "skip-budget": 3,
+        "state": 26,
+        "summation": 35,
+        "transfer": 25,
+      }
+    `);
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * A backend that commits by writing: the oracle runs with read-only bindings, and what replaces a slot is written
+ * afterwards, in turn. Right as it stands, and open to committing wrongly.
+ */
+import type {
+  Backend,
+  CompileOptions,
+  Executable,
+  Graph,
+  HostTensor,
+  RunInput,
+  State,
+  StateBinding,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { delegate } from "../../src/training/delegate.js";
+
+type Values = Readonly<Record<string, HostTensor>>;
+
+export interface Commit {
+  readonly state: State;
+  /** Next values by slot, of the bindings that commit now. */
+  readonly values: Values;
+  /** Those that do not, because the step is not applied. */
+  readonly heldBack: Values;
+}
+
+export interface CommitFaults {
+  /** Default: writes the values. */
+  readonly commit?: (commit: Commit) => Promise<void>;
+  /** Before each run; default nothing. */
+  readonly before?: (state: State) => Promise<void>;
+  /** Default: a binding commits always, or when the flag is set. */
+  readonly commits?: (binding: StateBinding, applied: boolean) => boolean;
+  /** Runs of one state wait for each other. Default true. */
+  readonly inTurn?: boolean;
+  /** After a run that failed; default nothing. */
+  readonly failed?: (
+    graph: Graph,
+    options: CompileOptions,
+    inputs: Readonly<Record<string, RunInput>>,
+  ) => Promise<void>;
+}
+
+const queues = new WeakMap<State, Promise<unknown>>();
+
+export async function committing(faults: CommitFaults): Promise<Backend> {
+  const backend = await reference();
+  return delegate(backend, {
+    compile: async (graph, options = {}) => {
+      const { state, bindings = [], applied } = options;
+      if (state === undefined || bindings.every(({ output }) => output === undefined))
+        return backend.compile(graph, options);
+      // The oracle itself refuses bindings that do not fit.
+      await (await backend.compile(graph, options)).dispose();
+      const readOnly = bindings.map(({ slot, input }) => ({ slot, input }));
+      const executable = await backend.compile(graph, { state, bindings: readOnly });
+      return {
+        ...executableOf(executable),
+        run: runner(
+          executable,
+          graph,
+          { state, bindings, ...(applied === undefined ? {} : { applied }) },
+          faults,
+        ),
+      };
+    },
+  });
+}
+
+/** The members as properties, since a spread does not see methods. */
+function executableOf(executable: Executable): Executable {
+  return {
+    warnings: executable.warnings,
+    run: (inputs) => executable.run(inputs),
+    profile: (inputs) => executable.profile?.(inputs) ?? Promise.resolve([]),
+    memory: () => executable.memory?.() ?? { peakBytes: 0 },
+    dispose: () => executable.dispose(),
+  };
+}
+
+function runner(
+  executable: Executable,
+  graph: Graph,
+  options: Required<Pick<CompileOptions, "state" | "bindings">> & Pick<CompileOptions, "applied">,
+  { commit = write, before, commits = commitsAsBound, inTurn = true, failed }: CommitFaults,
+): Executable["run"] {
+  const { state, bindings, applied: flag } = options;
+  const written = bindings.flatMap((binding) =>
+    binding.output === undefined ? [] : [{ ...binding, output: binding.output }],
+  );
+  const run = async (inputs: Readonly<Record<string, RunInput>>): Promise<Values> => {
+    await before?.(state);
+    const results = await executable.run(inputs).catch(async (error: unknown) => {
+      await failed?.(graph, options, inputs);
+      throw error;
+    });
+    const applied = flag === undefined || results[flag]?.data[0] !== 0;
+    const pick = (now: boolean): Values =>
+      Object.fromEntries(
+        written
+          .filter((binding) => commits(binding, applied) === now)
+          .map(({ slot, output }) => [slot, results[output] as HostTensor]),
+      );
+    await commit({ state, values: pick(true), heldBack: pick(false) });
+    const taken = new Set(written.map(({ output }) => output));
+    return Object.fromEntries(Object.entries(results).filter(([name]) => !taken.has(name)));
+  };
+  return (inputs) => {
+    if (!inTurn) return run(inputs);
+    const turn = (queues.get(state) ?? Promise.resolve()).then(() => run(inputs));
+    queues.set(
+      state,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  };
+}
+
+const write = ({ state, values }: Commit): Promise<void> => state.write(values);
+
+export const commitsAsBound = ({ commit = "always" }: StateBinding, applied: boolean): boolean =>
+  commit === "always" || applied;

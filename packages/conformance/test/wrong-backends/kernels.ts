@@ -1,0 +1,113 @@
+/** The oracle as a table of kernels, each a graph of one node: slow, and open to having one replaced. */
+import {
+  type Backend,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Kernel,
+  type KernelManifest,
+  type KernelTable,
+  kernelBackend,
+  type Op,
+  type OpAttributes,
+  type ValueType,
+} from "@mp/core";
+import { evaluate, reference } from "@mp/core/reference";
+
+export type HostKernel<K extends Op> = Kernel<OpAttributes[K], HostTensor>;
+
+const graphs = new Map<string, Graph>();
+
+const plain = (_key: string, value: unknown): unknown => {
+  if (typeof value === "bigint") return `${value}n`;
+  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+};
+
+/** The one node applied to those operands, by the oracle. */
+export function evaluateNode<K extends Op>(
+  op: K,
+  inputs: readonly HostTensor[],
+  attributes: OpAttributes[K],
+): readonly HostTensor[] {
+  const types = inputs.map(({ dtype, shape }): ValueType => ({ dtype, shape }));
+  const key = op === "Constant" ? "" : JSON.stringify([op, attributes, types], plain);
+  let graph = graphs.get(key);
+  if (graph === undefined) {
+    const builder = new GraphBuilder();
+    const operands = types.map((type, index) => builder.input(`x${index}`, type, "batch"));
+    const outputs = builder.emit(op, operands, attributes);
+    graph = builder.finish(new Map(outputs.map((value, index) => [`y${index}`, value])));
+    if (key !== "") graphs.set(key, graph);
+  }
+  const results = evaluate(graph, Object.fromEntries(inputs.map((tensor, index) => [`x${index}`, tensor])));
+  return graph.outputs.map(({ name }) => results[name] as HostTensor);
+}
+
+const right =
+  <K extends Op>(op: K): HostKernel<K> =>
+  (inputs, attributes) =>
+    evaluateNode(
+      op,
+      inputs.map(({ data }) => data),
+      attributes,
+    );
+
+/** A backend whose kernels are the oracle's but for those given. Claims what the oracle claims. */
+export async function oracleWithKernels(
+  replaced: KernelTable<HostTensor>,
+  claims: Partial<KernelManifest> = {},
+): Promise<Backend> {
+  const oracle = await reference();
+  const {
+    ops,
+    dtypes,
+    specVersion: _version,
+    profile: _profile,
+    memory: _memory,
+    ...numerics
+  } = oracle.manifest;
+  await oracle.dispose();
+  const kernels = Object.fromEntries((Object.keys(ops) as Op[]).map((op) => [op, right(op)]));
+  return kernelBackend<HostTensor>({
+    name: "oracle-by-kernels",
+    manifest: { ...numerics, dtypes: dtypes as KernelManifest["dtypes"], ...claims },
+    kernels: { ...kernels, ...replaced },
+    upload: copyOf,
+    download: copyOf,
+    bytes: ({ data }) => data.byteLength,
+  });
+}
+
+/** A kernel whose results are the oracle's, changed. */
+export function afterwards<K extends Op>(
+  op: K,
+  change: (result: HostTensor, inputs: readonly HostTensor[]) => HostTensor,
+): HostKernel<K> {
+  return (inputs, attributes) => {
+    const data = inputs.map((input) => input.data);
+    return evaluateNode(op, data, attributes).map((result) => change(result, data));
+  };
+}
+
+/** `afterwards` for many ops. */
+export function changing(
+  ops: readonly Op[],
+  change: (result: HostTensor, inputs: readonly HostTensor[], op: Op) => HostTensor,
+): KernelTable<HostTensor> {
+  return Object.fromEntries(
+    ops.map((op) => [op, afterwards(op, (result, inputs) => change(result, inputs, op))]),
+  );
+}
+
+/** A kernel that gets operands other than the graph's. */
+export function beforehand<K extends Op>(
+  op: K,
+  change: (inputs: readonly HostTensor[]) => readonly HostTensor[],
+): HostKernel<K> {
+  return (inputs, attributes) => evaluateNode(op, change(inputs.map(({ data }) => data)), attributes);
+}
+
+function copyOf({ dtype, shape, data }: HostTensor): HostTensor {
+  const copy = dtype === "bool" ? (data as Uint8Array).map((byte) => (byte === 0 ? 0 : 1)) : data.slice();
+  return { dtype, shape, data: copy } as HostTensor;
+}

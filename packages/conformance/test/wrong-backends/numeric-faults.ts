@@ -1,0 +1,197 @@
+import {
+  decode,
+  encode,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isComputeFloat,
+  isFloat,
+  type Op,
+  opDTypes,
+  tensor,
+} from "@mp/core";
+import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import {
+  afterwards,
+  beforehand,
+  changing,
+  evaluateNode,
+  type HostKernel,
+  oracleWithKernels,
+} from "./kernels.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+const OPS = Object.keys(opDTypes) as Op[];
+
+function mapped(given: HostTensor, f: (x: number) => number): HostTensor {
+  return hostData(given.dtype, numbersOf(given).map(f), given.shape);
+}
+
+/** The neighbour toward zero instead of the nearest. */
+function truncatedTo(dtype: FloatDType, x: number): number {
+  const near = decode(dtype, encode(dtype, x));
+  if (!(Math.abs(near) > Math.abs(x))) return near;
+  return Math.abs(near) === Number.POSITIVE_INFINITY
+    ? Math.sign(x) * floatFormats[dtype].maxFinite
+    : decode(dtype, encode(dtype, near) - 1);
+}
+
+const truncatingCast: HostKernel<"Cast"> = ([x], { to }) => {
+  if (x === undefined || x.dtype !== "f32" || (to !== "f16" && to !== "bf16")) {
+    return evaluateNode("Cast", x === undefined ? [] : [x.data], { to });
+  }
+  return [
+    hostData(
+      to,
+      numbersOf(x.data).map((value) => truncatedTo(to, value)),
+      x.shape,
+    ),
+  ];
+};
+
+/** Keeps every partial sum in the half, as a kernel without a wider accumulator does. */
+const halfProduct: HostKernel<"MatMul"> = ([a, b], attributes) => {
+  const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
+  const [result] = evaluateNode("MatMul", [x, y], attributes) as readonly [HostTensor];
+  const { dtype } = x;
+  if (!isFloat(dtype) || dtype === "f32" || x.shape.length !== 2 || y.shape.length !== 2) return [result];
+  const [m = 0, k = 0] = x.shape;
+  const n = y.shape[1] ?? 0;
+  const [left, right] = [numbersOf(x), numbersOf(y)];
+  const round = (value: number): number => decode(dtype, encode(dtype, value));
+  const sums = Array.from({ length: m * n }, (_, place) => {
+    let sum = 0;
+    for (let p = 0; p < k; p++)
+      sum = round(sum + (left[Math.floor(place / n) * k + p] ?? 0) * (right[p * n + (place % n)] ?? 0));
+    return sum;
+  });
+  return [hostData(dtype, sums, result.shape)];
+};
+
+const flushing = (result: HostTensor): HostTensor => {
+  const { dtype } = result;
+  if (dtype !== "f16") return result;
+  return mapped(result, (x) => (Math.abs(x) < floatFormats.f16.minNormal ? x * 0 : x));
+};
+
+/** x > max ? x : max, as ONNX Runtime has it: every comparison with NaN is false. */
+const losingNan: HostKernel<"ReduceMax"> = ([x], attributes) => {
+  const data = x?.data as HostTensor;
+  const cleaned = isFloat(data.dtype)
+    ? mapped(data, (value) => (Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value))
+    : data;
+  return evaluateNode("ReduceMax", [cleaned], attributes);
+};
+
+/** The operand with the 13 low bits of its fraction gone: TF32. */
+function tf32(given: HostTensor): HostTensor {
+  if (given.dtype !== "f32") return given;
+  const bits = new Int32Array(Float32Array.from(given.data).buffer).map((word) => word & ~0x1fff);
+  return tensor(new Float32Array(bits.buffer), given.shape);
+}
+
+export const numericFaults: readonly WrongBackend[] = [
+  {
+    fault: "casts to halves truncate",
+    factory: () => oracleWithKernels({ Cast: truncatingCast }),
+    axes: ["cast", "autocast", "master-weights", "manifest", "state", "random"],
+    named: [
+      "cast/f32-to-f16/ties-go-to-even",
+      "cast/f32-to-f16/every-value-and-tie",
+      "cast/f32-to-f16/overflows-from-65520",
+      "cast/f32-to-bf16/ties-go-to-even",
+      "cast/f32-to-bf16/every-value-and-tie",
+      "cast/f32-to-bf16/overflows-from-the-tie",
+    ],
+    consequences: [/^cast\/f32-to-(f16|bf16)\//, /^autocast\//, /^master-weights\//],
+  },
+  {
+    fault: "products of halves sum in the half",
+    factory: () => oracleWithKernels({ MatMul: halfProduct }),
+    axes: ["summation", "op", "autocast", "cast", "reduce"],
+    named: [
+      "summation/MatMul-f16/small-terms-are-not-lost",
+      "summation/MatMul-f16/5000-ones",
+      "summation/MatMul-bf16/small-terms-are-not-lost",
+      "summation/MatMul-bf16/5000-ones",
+    ],
+    consequences: [
+      /^op\/MatMul-(f16|bf16)\/(values|transposed-operands|sliced-operands)$/,
+      /^autocast\/.*network/,
+      /^reduce\/MatMul-bf16\//,
+    ],
+  },
+  {
+    fault: "subnormal halves are flushed",
+    factory: () =>
+      oracleWithKernels(
+        changing(
+          OPS.filter((op) => op !== "Constant"),
+          flushing,
+        ),
+      ),
+    axes: ["cast", "op", "autocast", "state", "transfer"],
+    named: ["cast/f32-to-f16/subnormals-survive", "cast/f32-to-f16/every-value-and-tie"],
+    consequences: [/^cast\/.*-to-f16\//, /^op\/[A-Za-z]+-f16\//, /^autocast\//],
+  },
+  {
+    fault: "maxima lose NaN",
+    factory: () => oracleWithKernels({ ReduceMax: losingNan }),
+    axes: ["reduce", "op", "finite-check", "gradient"],
+    named: ["f32", "f16", "bf16"].map((dtype) => `reduce/ReduceMax-${dtype}/nan-at-every-position`),
+  },
+  {
+    fault: "products keep 11 bits of f32",
+    factory: () => oracleWithKernels({ MatMul: beforehand("MatMul", (inputs) => inputs.map(tf32)) }),
+    axes: ["summation", "op", "gradient", "autocast"],
+    named: ["summation/MatMul-f32/keeps-24-bits", "op/MatMul-f32/values"],
+    consequences: [/^op\/MatMul-f32\//, /^gradient\/(MatMul|Gemm)-f32\//, /^autocast\//],
+  },
+  {
+    fault: "random bits do not look at their counter",
+    factory: () =>
+      oracleWithKernels({
+        RandomBits: beforehand("RandomBits", () => [tensor(BigUint64Array.of(0n), [], "u64")]),
+      }),
+    axes: ["random", "op", "accumulate", "checkpoint", "retry", "resume", "skip"],
+    named: [
+      "random/bits/are-squares32",
+      "random/bits/of-a-training-steps-counters",
+      "accumulate/random/each-microbatch-draws-its-own",
+      "checkpoint/dropout/draws-the-same-masks-again",
+      "retry/same-batch/draws-the-same-masks",
+    ],
+    consequences: [/^random\//, /^op\/RandomBits-/],
+  },
+  {
+    fault: "≥ is > on integers, so that scales grow a step late",
+    factory: () =>
+      oracleWithKernels({
+        GreaterOrEqual: (inputs, attributes) =>
+          evaluateNode(
+            inputs[0]?.dtype === "i32" ? "Greater" : "GreaterOrEqual",
+            inputs.map(({ data }) => data),
+            attributes,
+          ),
+      }),
+    axes: ["loss-scale", "op", "skip", "retry"],
+    named: [
+      "loss-scale/growth/after-exactly-n-good-steps",
+      "loss-scale/growth/an-interval-of-one",
+      "op/GreaterOrEqual-i32/values",
+    ],
+    consequences: [/^loss-scale\/(growth|backoff|hysteresis)\//, /^op\/GreaterOrEqual-i32\//],
+  },
+  {
+    fault: "the sign of zero is lost in products",
+    factory: () =>
+      oracleWithKernels({
+        Mul: afterwards("Mul", (result) =>
+          isComputeFloat(result.dtype) ? mapped(result, (x) => x + 0) : result,
+        ),
+      }),
+    axes: ["op", "cast", "lifecycle"],
+    named: ["f32", "f16", "bf16"].map((dtype) => `op/Mul-${dtype}/values`),
+    consequences: [/^op\/Mul-(f32|f16|bf16)\//],
+  },
+];

@@ -1,0 +1,188 @@
+import type { HostTensor, State } from "@mp/core";
+import { prepareGraph } from "@mp/core";
+import { evaluate, reference } from "@mp/core/reference";
+import { delegate } from "../../src/training/delegate.js";
+import { type Commit, commitsAsBound, committing } from "./committing.js";
+import { staleCasts } from "./stale-casts.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+type Values = Readonly<Record<string, HostTensor>>;
+
+/** What always commits does so when the next run begins. */
+function late() {
+  const pending = new WeakMap<State, Values>();
+  return {
+    before: async (state: State): Promise<void> => {
+      const values = pending.get(state);
+      pending.delete(state);
+      if (values !== undefined) await state.write(values);
+    },
+    commit: async ({ state, values }: Commit): Promise<void> => {
+      pending.set(state, values);
+    },
+  };
+}
+
+/** A skipped step is read back as it was, and the next one starts from what was held back: the wrong buffer. */
+function wrongBuffer() {
+  const held = new WeakMap<State, Values>();
+  return {
+    before: async (state: State): Promise<void> => {
+      const values = held.get(state);
+      held.delete(state);
+      if (values !== undefined) await state.write(values);
+    },
+    commit: async ({ state, values, heldBack }: Commit): Promise<void> => {
+      await state.write(values);
+      if (Object.keys(heldBack).length > 0) held.set(state, heldBack);
+    },
+  };
+}
+
+const TRAINING = [
+  "state",
+  "skip",
+  "loss-scale",
+  "master-weights",
+  "accumulate",
+  "clip",
+  "retry",
+  "skip-budget",
+];
+
+export const stateFaults: readonly WrongBackend[] = [
+  {
+    fault: "steps that are not finite are applied",
+    factory: () => committing({ commits: () => true }),
+    axes: TRAINING,
+    named: [
+      "state/commit/each-group-at-its-own-time",
+      "state/commit/a-skipped-non-finite-step-leaves-no-trace",
+      "skip/sgd/nothing-moves-that-must-not",
+      "skip/adam/nothing-moves-that-must-not",
+      "skip/cause/a-model-state-that-is-not-finite",
+      "skip-budget/exhausted/never-lets-the-update-through",
+      "loss-scale/static/still-skips-what-is-not-finite",
+    ],
+    consequences: [/^(state|skip|loss-scale|accumulate|clip|retry|skip-budget)\//],
+  },
+  {
+    fault: "the model state commits though the step is skipped",
+    factory: () =>
+      committing({
+        commits: (binding, applied) => binding.slot.startsWith("model") || commitsAsBound(binding, applied),
+      }),
+    axes: TRAINING,
+    named: [
+      "skip/sgd/nothing-moves-that-must-not",
+      "skip/cause/a-model-state-that-is-not-finite",
+      "skip/momentum/leaves-no-trace-in-the-steps-after",
+    ],
+    consequences: [/^skip\//, /^accumulate\//],
+  },
+  {
+    fault: "commits take effect a step late",
+    factory: () => committing(late()),
+    axes: TRAINING,
+    named: [
+      "state/commit/each-group-at-its-own-time",
+      "loss-scale/backoff/takes-effect-at-once",
+      "loss-scale/growth/after-exactly-n-good-steps",
+    ],
+    consequences: [/^(state|skip|loss-scale|master-weights|accumulate|clip|retry|skip-budget)\//],
+  },
+  {
+    fault: "the step after a skip starts from the buffer of the skipped one",
+    factory: () => committing(wrongBuffer()),
+    axes: TRAINING,
+    named: [
+      "state/commit/each-group-at-its-own-time",
+      "state/commit/a-skipped-non-finite-step-leaves-no-trace",
+      "skip/sgd/leaves-no-trace-in-the-steps-after",
+    ],
+    consequences: [/^(state|skip|loss-scale|accumulate|clip|retry|skip-budget)\//],
+  },
+  {
+    fault: "runs of one state do not wait for each other",
+    factory: () =>
+      committing({
+        inTurn: false,
+        commit: async ({ state, values }) => {
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          await state.write(values);
+        },
+      }),
+    axes: ["state", "lifecycle", "skip"],
+    named: ["state/sharing/runs-wait-their-turn"],
+  },
+  {
+    fault: "a failed run commits what was done before it failed",
+    factory: () =>
+      committing({
+        failed: async (graph, { state, bindings = [] }, inputs) => {
+          if (state === undefined) return;
+          const read = await state.read();
+          const bound = Object.fromEntries(
+            bindings.map(({ slot, input }) => [input, read[slot] as HostTensor]),
+          );
+          for (const { slot, output } of bindings) {
+            const one = prepareGraph({
+              ...graph,
+              outputs: graph.outputs.filter(({ name }) => name === output),
+            });
+            try {
+              const result = evaluate(one, { ...bound, ...(inputs as Values) })[output ?? ""];
+              if (result !== undefined) await state.write({ [slot]: result });
+            } catch {
+              // This output is what failed.
+            }
+          }
+        },
+      }),
+    axes: ["state", "lifecycle", "skip"],
+    named: ["state/failure/a-failed-run-changes-nothing"],
+    consequences: [/^state\/failure\/a-refused-run-changes-nothing$/],
+  },
+  {
+    fault: "casts of weights outlive a commit",
+    factory: staleCasts,
+    axes: ["state", "master-weights", "autocast", "cast", "lifecycle"],
+    named: ["master-weights/f16/the-copy-is-never-stale", "master-weights/bf16/the-copy-is-never-stale"],
+  },
+  {
+    fault: "evaluation keeps the weights that it saw first",
+    factory: async () => {
+      const backend = await reference();
+      return delegate(backend, {
+        compile: async (graph, options = {}) => {
+          const { state, bindings = [] } = options;
+          const readsOnly = bindings.length > 0 && bindings.every(({ output }) => output === undefined);
+          if (state === undefined || !readsOnly) return backend.compile(graph, options);
+          const executable = await backend.compile(graph);
+          let seen: Values | undefined;
+          return {
+            warnings: executable.warnings,
+            profile: (inputs) => executable.profile?.({ ...seen, ...inputs }) ?? Promise.resolve([]),
+            memory: () => executable.memory?.() ?? { peakBytes: 0 },
+            dispose: () => executable.dispose(),
+            run: async (inputs) => {
+              if (seen === undefined) {
+                const values = await state.read();
+                seen = Object.fromEntries(
+                  bindings.map(({ slot, input }) => [input, values[slot] as HostTensor]),
+                );
+              }
+              return executable.run({ ...seen, ...inputs });
+            },
+          };
+        },
+      });
+    },
+    axes: ["state", "master-weights", "skip", "checkpoint"],
+    named: [
+      "state/sharing/executables-see-each-others-commits",
+      "master-weights/f16/the-copy-is-never-stale",
+    ],
+    consequences: [/^(state|master-weights|skip)\//, /^checkpoint\/dropout/],
+  },
+];
