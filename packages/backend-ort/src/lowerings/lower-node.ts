@@ -3,7 +3,7 @@ import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/cor
 import type { LowerNode } from "@mp/onnx";
 import { cast, clip, elu } from "./elementwise.js";
 import { chosen, extremeAsSigned, firstOf, searchAsSigned, sumAsSigned, topKAsSigned } from "./integers.js";
-import { crossEntropy } from "./loss.js";
+import { crossEntropy, logLikelihood } from "./loss.js";
 import { oneHot, pad, reshapedEighth } from "./movement.js";
 import { extremeKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
 import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
@@ -25,6 +25,7 @@ const own: OwnLowerings = {
   ArgMin: firstOf(searchAsSigned, searchFindingNaN),
   TopK: firstOf(topKAsSigned, topKOrderingNaN),
   SoftmaxCrossEntropyLoss: crossEntropy,
+  NegativeLogLikelihoodLoss: logLikelihood,
   Squeeze: reshapedEighth,
   Unsqueeze: reshapedEighth,
   Pad: pad,
