@@ -400,8 +400,14 @@ const badBindings: readonly (readonly [what: string, code: Code, options: Omit<C
     ["a slot of another dtype", "MP_DTYPE_MISMATCH", { bindings: [{ slot: "whole", input: "x" }] }],
   ];
 
+/** i32 passed through. */
+const integers: Graph = graphOf({
+  inputs: { x: typed("i32", 3) },
+  outputs: (_, inputs) => ({ y: at(inputs, "x") }),
+});
+
 const lives: readonly ConformanceCase[] = [
-  scriptedCase("state/bindings/are-checked", doubling, async (backend) => {
+  scriptedCase("state/bindings/are-checked", [doubling, integers], async (backend) => {
     const values = { a: f32(1, 2, 3), b: f32(1, 2, 3), short: f32(1), whole: generated("i32", [3], () => 0) };
     const state = await backend.createState(values);
     for (const [what, code, options] of badBindings) {
