@@ -5,11 +5,11 @@ import type { Layer, LayerContext, Nothing } from "./layer.js";
  * Zeroes elements with that probability and scales the rest by 1 / (1 - rate) while training (Srivastava et
  * al. 2014, inverted). The mask depends on key, scope and step alone: recomputation, retries and resumed runs
  * see the same one on every engine.
- * @throws MP_INVALID_ARGUMENT for a rate outside 0 … 1, or training without a context
+ * @throws MP_INVALID_ARGUMENT for a rate that is not at least 0 and below 1, or training without a context
  */
 export function dropout(rate: number): Layer<Nothing> {
   if (!(rate >= 0 && rate < 1))
-    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is in 0 … 1, got ${rate}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is at least 0 and below 1, got ${rate}`);
   return {
     name: "dropout",
     init: () => ({}),

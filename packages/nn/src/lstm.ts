@@ -57,7 +57,7 @@ export function lstmStep(gates: Tensor, cell: Tensor): LstmState {
 /**
  * A basic LSTM over time, unrolled. The input projection of all steps is one product before the recurrence;
  * only the recurrent product is inside it.
- * @throws MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs]
+ * @throws MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a state that is not [batch, cells]
  */
 export function lstm(
   inputs: number,
@@ -79,6 +79,13 @@ export function lstm(
           throw new MpError(
             "MP_SHAPE_MISMATCH",
             `lstm: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`,
+          );
+        }
+        for (const [name, part] of Object.entries(state)) {
+          if (part.shape.join() === `${batch},${cells}`) continue;
+          throw new MpError(
+            "MP_SHAPE_MISMATCH",
+            `lstm: the ${name} state of a batch of ${batch} is [${batch}, ${cells}], got [${part.shape.join(", ")}]`,
           );
         }
         const projected = add(matMul(reshape(x, [time * batch, inputs]), parameters.input), parameters.bias);

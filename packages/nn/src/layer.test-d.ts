@@ -1,0 +1,63 @@
+import {
+  adamW,
+  type Backend,
+  type HostTensor,
+  key,
+  mixed,
+  relu,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { describe, expectTypeOf, it } from "vitest";
+import {
+  dense,
+  dropout,
+  embedding,
+  type Layer,
+  lstm,
+  type Nothing,
+  sequential,
+  softmaxCrossEntropy,
+} from "./index.js";
+
+declare const backend: Backend;
+declare const x: HostTensor<"f32">;
+declare const y: HostTensor<"i32">;
+
+describe("the README's program", () => {
+  it("has the types it looks like, without an annotation", async () => {
+    const model = sequential(dense(2, 32), relu, dense(32, 2));
+    const training = await trainer({
+      backend,
+      params: model.init(key(42)),
+      loss: (params, { x, y }, context) => softmaxCrossEntropy(model.apply(params, x, context), y),
+      optimizer: adamW({ learningRate: 1e-2 }),
+      precision: mixed(),
+    });
+    const { loss, applied, scale } = await training.step({ x, y });
+    expectTypeOf({ loss, applied, scale }).toEqualTypeOf<{ loss: number; applied: boolean; scale: number }>();
+    const [first, second, third] = await training.parameters();
+    expectTypeOf(first.kernel).toEqualTypeOf<HostTensor<"f32">>();
+    expectTypeOf(second).toEqualTypeOf<Nothing>();
+    expectTypeOf(third.bias).toEqualTypeOf<HostTensor<"f32">>();
+    const { logits } = await training.predict(
+      (params, { x }: { x: Tensor }) => ({ logits: model.apply(params, x) }),
+      {
+        x: tensor(Float32Array.of(1, 2), [1, 2]),
+      },
+    );
+    expectTypeOf(logits).toEqualTypeOf<HostTensor>();
+  });
+});
+
+describe("sequential", () => {
+  it("has the parameters of its parts, in place", () => {
+    const model = sequential(embedding(5, 3), dropout(0.1), (t) => relu(t));
+    expectTypeOf(model).toExtend<Layer<readonly [{ readonly table: HostTensor<"f32"> }, Nothing, Nothing]>>();
+    // @ts-expect-error an LSTM takes more than a tensor
+    sequential(lstm(2, 2));
+    // @ts-expect-error no layer
+    sequential(3);
+  });
+});

@@ -1,0 +1,193 @@
+// Layers and losses, with their gradients, against PyTorch's in double precision.
+import { readFileSync } from "node:fs";
+import {
+  add,
+  type HostTensor,
+  key,
+  mul,
+  reduceSum,
+  type Tensor,
+  type TensorTree,
+  type Tree,
+  tensor,
+  valueAndGrad,
+} from "@mp/core";
+import type { RawTensor } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import { numbers, run } from "../test/run-layer.js";
+import { dense, embedding, layerNorm, lstm, meanSquaredError, softmaxCrossEntropy } from "./index.js";
+
+interface Numbers {
+  readonly shape: readonly number[];
+  readonly data: readonly number[];
+}
+type Named<V> = Readonly<Record<string, V>>;
+interface Case {
+  readonly inputs: Named<Numbers>;
+  /** By output: what the gradients are of is the sum of each output times these. */
+  readonly weights: Named<Numbers>;
+  readonly outputs: Named<Numbers>;
+  readonly gradients: Named<Numbers>;
+}
+const fixture = JSON.parse(
+  readFileSync(new URL("../test/fixtures/layers.json", import.meta.url), "utf8"),
+) as Named<Case | string>;
+
+type In = Named<Tensor>;
+const integers = new Set(["indices", "labels"]);
+const host = (name: string, { shape, data }: Numbers): HostTensor =>
+  integers.has(name) ? tensor(Int32Array.from(data), shape) : tensor(Float32Array.from(data), shape);
+
+/** Each case as our layer computes it from tensors of the same names. */
+const layers: Named<(t: In) => In> = {
+  lstm: (t) => {
+    const { x, hidden, cell, input, recurrent, bias } = t as Record<string, Tensor>;
+    const layer = lstm(4, 2);
+    const { y, state } = layer.apply({ input, recurrent, bias } as never, {
+      x: x as Tensor,
+      state: { hidden: hidden as Tensor, cell: cell as Tensor },
+    });
+    return { y, ...state };
+  },
+  layerNorm: (t) => ({ y: layerNorm(5).apply(t as never, t["x"] as Tensor) }),
+  dense: (t) => ({ y: dense(4, 5).apply(t as never, t["x"] as Tensor) }),
+  embedding: (t) => ({ y: embedding(7, 4).apply(t as never, t["indices"] as Tensor) }),
+  softmaxCrossEntropy: (t) => ({ y: softmaxCrossEntropy(t["logits"] as Tensor, t["labels"] as Tensor) }),
+  meanSquaredError: (t) => ({ y: meanSquaredError(t["prediction"] as Tensor, t["target"] as Tensor) }),
+};
+
+function expectClose(got: Tree<RawTensor>, want: Named<Numbers>, what: string): void {
+  const named = got as Named<RawTensor>;
+  expect(Object.keys(named).sort(), what).toEqual(Object.keys(want).sort());
+  for (const [name, { shape, data }] of Object.entries(want)) {
+    expect(named[name]?.shape, `${what} ${name}`).toEqual(shape);
+    for (const [index, number] of numbers(named[name]).entries()) {
+      expect(Math.abs(number - (data[index] ?? Number.NaN)), `${what} ${name}[${index}]`).toBeLessThan(1e-9);
+    }
+  }
+}
+
+describe("as PyTorch computes it, and its gradients", () => {
+  it.each(Object.entries(layers))("%s", (name, layer) => {
+    const { inputs, weights, outputs, gradients } = fixture[name] as Case;
+    const data = {
+      inputs: Object.fromEntries(Object.entries(inputs).map(([input, given]) => [input, host(input, given)])),
+      weights: Object.fromEntries(
+        Object.entries(weights).map(([output, given]) => [output, host(output, given)]),
+      ),
+    };
+    expectClose(
+      run(data.inputs, (t) => layer(t as In)),
+      outputs,
+      "output",
+    );
+    const result = run(data, (t) => {
+      const given = t as { readonly inputs: In; readonly weights: In };
+      const floats = Object.fromEntries(
+        Object.entries(given.inputs).filter(([input]) => !integers.has(input)),
+      );
+      const sum = (parameters: In): Tensor =>
+        Object.entries(layer({ ...given.inputs, ...parameters }))
+          .map(([output, y]) => reduceSum(mul(y, given.weights[output] as Tensor)))
+          .reduce((total, part) => add(total, part));
+      return valueAndGrad(sum)(floats).gradients as TensorTree;
+    });
+    expectClose(result, gradients, "gradient");
+  });
+
+  it("covers every layer and loss with parameters or numbers of its own", () => {
+    expect(Object.keys(fixture).filter((name) => name !== "torch")).toEqual(Object.keys(layers));
+  });
+});
+
+describe("initial parameters", () => {
+  it("have the shapes and names that the layer takes", () => {
+    const shapes = (parameters: object): unknown =>
+      Object.fromEntries(
+        Object.entries(parameters).map(([name, { shape }]) => [name, (shape as number[]).join()]),
+      );
+    expect(shapes(dense(4, 5).init(key(0)))).toEqual({ kernel: "4,5", bias: "5" });
+    expect(shapes(embedding(7, 4).init(key(0)))).toEqual({ table: "7,4" });
+    expect(shapes(layerNorm(5).init(key(0)))).toEqual({ scale: "5", bias: "5" });
+    expect(shapes(lstm(4, 2).init(key(0)))).toEqual({ input: "4,8", recurrent: "2,8", bias: "8" });
+  });
+
+  it("are the same for the same key, and differ by key and by name", () => {
+    expect(dense(4, 4).init(key(1))).toEqual(dense(4, 4).init(key(1)));
+    expect(dense(4, 4).init(key(1))).not.toEqual(dense(4, 4).init(key(2)));
+    const { input, recurrent } = lstm(4, 4).init(key(1));
+    expect(input.data).not.toEqual(recurrent.data);
+  });
+});
+
+describe("what layers refuse", () => {
+  const x = tensor(new Float32Array(24), [2, 3, 4]);
+  const state = { hidden: tensor(new Float32Array(6), [3, 2]), cell: tensor(new Float32Array(6), [3, 2]) };
+  const weights = lstm(4, 2).init(key(0));
+  it.each<readonly [string, () => unknown, string, string | RegExp]>([
+    [
+      "an LSTM without time",
+      () =>
+        run({ weights, x: tensor(new Float32Array(8), [2, 4]), state }, (t) =>
+          lstm(4, 2).apply(t.weights, t),
+        ),
+      "MP_SHAPE_MISMATCH",
+      "lstm: takes [time, batch, 4], got [2, 4]",
+    ],
+    [
+      "an LSTM of another input size",
+      () => run({ weights, x, state }, (t) => lstm(5, 2).apply(t.weights, t)),
+      "MP_SHAPE_MISMATCH",
+      "lstm: takes [time, batch, 5], got [2, 3, 4]",
+    ],
+    [
+      "a state of another batch",
+      () =>
+        run({ weights, x, state: { ...state, cell: tensor(new Float32Array(4), [2, 2]) } }, (t) =>
+          lstm(4, 2).apply(t.weights, t),
+        ),
+      "MP_SHAPE_MISMATCH",
+      "lstm: the cell state of a batch of 3 is [3, 2], got [2, 2]",
+    ],
+    [
+      "labels of another shape",
+      () => run({ x, y: tensor(new Int32Array(3)) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
+      "MP_SHAPE_MISMATCH",
+      "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [3]",
+    ],
+    [
+      "labels that are floats",
+      () => run({ x, y: tensor(new Float32Array(6), [2, 3]) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
+      "MP_DTYPE_MISMATCH",
+      /i32/,
+    ],
+    [
+      "labels that are not there",
+      () => run({ x }, ({ x }) => softmaxCrossEntropy(x, undefined as never)),
+      "MP_INVALID_ARGUMENT",
+      "softmaxCrossEntropy: labels: takes a traced tensor, got undefined",
+    ],
+    [
+      "targets that would be broadcast",
+      () => run({ x, y: tensor(new Float32Array(4)) }, ({ x, y }) => meanSquaredError(x, y)),
+      "MP_SHAPE_MISMATCH",
+      "meanSquaredError: prediction [2, 3, 4] and target [4] differ in shape; reshape one of them",
+    ],
+    [
+      "targets that are host data",
+      () => run({ x }, (t) => meanSquaredError(t.x, x as never)),
+      "MP_INVALID_ARGUMENT",
+      "meanSquaredError: target: takes a traced tensor, got an object",
+    ],
+    [
+      "inputs of another size",
+      () => run({ p: dense(5, 2).init(key(0)), x }, ({ p, x }) => dense(5, 2).apply(p, x)),
+      "MP_SHAPE_MISMATCH",
+      /MatMul: inner sizes differ, \[2, 3, 4\] by \[5, 2\] \(at .*layers\.test\.ts/,
+    ],
+    ["sizes that are none", () => dense(0.5, 2).init(key(0)), "MP_SHAPE_MISMATCH", /0\.5/],
+  ])("%s", (_name, make, code, message) => {
+    expect(make).toThrow(message);
+    expect(make).toThrow(expect.objectContaining({ code }));
+  });
+});

@@ -1,0 +1,81 @@
+import {
+  adamW,
+  type HostTensor,
+  isHostTensor,
+  key,
+  mapTree,
+  mixedFloat16,
+  relu,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import { numbers, run, shapeOf } from "../test/run-layer.js";
+import { dense, dropout, layerNorm, sequential, softmaxCrossEntropy, tanh } from "./index.js";
+
+const x = tensor(
+  Float32Array.from({ length: 12 }, (_, i) => Math.sin(i + 1)),
+  [3, 4],
+);
+
+describe("sequential", () => {
+  const model = sequential(dense(4, 8), relu, dropout(0.5), sequential(layerNorm(8), dense(8, 2)), tanh);
+
+  it("passes through layers and functions in order", () => {
+    const params = model.init(key(1));
+    expect(mapTree(params, isHostTensor, ({ shape }) => shape.join())).toEqual([
+      { kernel: "4,8", bias: "8" },
+      {},
+      {},
+      [
+        { scale: "8", bias: "8" },
+        { kernel: "8,2", bias: "2" },
+      ],
+      {},
+    ]);
+    const context = { training: false, key: key(0) };
+    const got = run({ params, x }, (t) => model.apply(t.params, t.x, context));
+    const byHand = run({ params, x }, ({ params: [first, , , [norm, last]], x }) =>
+      tanh(dense(8, 2).apply(last, layerNorm(8).apply(norm, relu(dense(4, 8).apply(first, x))))),
+    );
+    expect(shapeOf(got)).toEqual([3, 2]);
+    expect(numbers(got)).toEqual(numbers(byHand));
+  });
+
+  it("starts parts of the same kind from other numbers", () => {
+    const [first, second] = sequential(dense(4, 4), dense(4, 4)).init(key(1));
+    expect(first.kernel.data).not.toEqual(second.kernel.data);
+  });
+
+  it("of nothing is the identity", () => {
+    expect(numbers(run({ x }, (t) => sequential().apply([], t.x)))).toEqual(Array.from(x.data));
+  });
+
+  it("trains, each part in a scope named by place and layer", async () => {
+    const classifier = sequential(dense(4, 16), relu, sequential(layerNorm(16), dense(16, 3)));
+    const params = classifier.init(key(4));
+    const training = await trainer({
+      backend: await reference(),
+      params,
+      loss: (weights, { x, y }, context) => softmaxCrossEntropy(classifier.apply(weights, x, context), y),
+      optimizer: adamW({ learningRate: 0.05 }),
+      precision: mixedFloat16(),
+      onWarning: () => undefined,
+    });
+    const y: HostTensor = tensor(Int32Array.of(0, 1, 2));
+    const losses: number[] = [];
+    for (let step = 0; step < 40; step++) losses.push((await training.step({ x, y })).loss);
+    expect(losses[0]).toBeGreaterThan(0.7);
+    expect(losses.at(-1)).toBeLessThan(0.05);
+    const report = training.explain({ x, y });
+    expect(
+      report.nodes.filter(({ op }) => op === "MatMul").map(({ scope, dtype }) => [scope, dtype]),
+    ).toEqual([
+      ["0/dense", "f16"],
+      ["2/1/dense", "f16"],
+    ]);
+    const { line } = report.nodes.find(({ op }) => op === "MatMul") ?? {};
+    expect(line).toMatch(/sequential\.test\.ts:\d+/);
+  });
+});
