@@ -6,12 +6,18 @@ import { root } from "../workspace/packages.mjs";
 
 const LIMIT_MS = 120_000;
 
-/** A user's options: strict, and without skipLibCheck, so that the packages' own declarations are checked too. */
+/**
+ * A careful user's options: every flag that makes types stricter, and no skipLibCheck, so that the packages' own
+ * declarations are checked too.
+ */
 const compilerOptions = {
   target: "ES2023",
   lib: ["ES2023"],
   module: "NodeNext",
   strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
   noEmit: true,
   types: ["node"],
   typeRoots: [join(root, "node_modules", "@types")],
