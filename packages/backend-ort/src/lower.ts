@@ -1,14 +1,7 @@
-import {
-  type BackendManifest,
-  emulateHalves,
-  type Graph,
-  GraphBuilder,
-  type HostTensor,
-  isNode,
-  type Value,
-} from "@mp/core";
+import { type BackendManifest, emulateHalves, type Graph, type Value } from "@mp/core";
 import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
+import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { emulatedHalves } from "./dtype.js";
 import { lowerNode } from "./lowerings/lower-node.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
@@ -16,35 +9,40 @@ import { executionOrder, listForSchedule } from "./native/index.js";
 /** A graph as the session gets it. */
 export interface Lowered {
   readonly model: Uint8Array;
-  /** Large constants, bound as inputs of these names: a protobuf ends at 2 GB. */
-  readonly constants: readonly { readonly name: string; readonly value: HostTensor }[];
+  /** Large constants, to be bound as inputs of these names. */
+  readonly constants: readonly BoundConstant[];
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
   /** The graph's node that a node of the session belongs to. */
   readonly nodeOf: (name: string) => string;
+  /** Most bytes in use at once in the order that is run, as far as the graph shows: inputs and outputs included. */
+  readonly plannedPeakBytes: number;
 }
-
-const INLINE_BYTES = 4096;
-const CONSTANT_PREFIX = "constant/";
 
 /**
  * The graph as an ONNX model for this engine: halves it cannot compute in emulated, large constants bound,
  * nodes listed so that ORT runs them in the graph's order.
  */
 export function lowerGraph(graph: Graph, manifest: BackendManifest): Lowered {
-  const { graph: bound, constants } = bindConstants(graph);
-  const closed = emulateHalves(bound, emulatedHalves(manifest));
-  const model = toOnnx(closed, { origins: false, types: false, lower: lowerNode });
-  const inputs = namesBy(closed.inputs, model.graph.inputs);
-  const outputs = namesBy(closed.outputs, model.graph.outputs);
-  const sources = new Map(model.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
+  const sources = new Map<string, string>();
+  const closed = emulateHalves(graph, emulatedHalves(manifest), (made, { name }) => sources.set(made, name));
+  const written = toOnnx(closed, { origins: false, types: false, lower: lowerNode });
+  const inputs = namesBy(closed.inputs, written.graph.inputs);
+  const outputs = namesBy(closed.outputs, written.graph.outputs);
+  const parts = new Map(written.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
+  const { model, constants } = bindConstants(written);
+  const plan = plannedOrder(closed);
   return {
-    model: encodeModel(listed(model, ownOrderWillDo(closed))),
-    constants: constants.map(({ name, value }) => ({ name: inputs.get(name) ?? name, value })),
+    model: encodeModel(listed(model, plan.isOwn)),
+    constants,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
-    nodeOf: (name) => sources.get(name) ?? name,
+    nodeOf: (name) => {
+      const source = parts.get(name) ?? name;
+      return sources.get(source) ?? source;
+    },
+    plannedPeakBytes: plan.peakBytes,
   };
 }
 
@@ -59,7 +57,7 @@ function namesBy(
 const PEAK_ALLOWANCE = 1.02;
 
 /** Whether the order that ORT makes of the plain backwards list needs no more memory than the schedule. */
-function ownOrderWillDo(graph: Graph): boolean {
+function plannedOrder(graph: Graph): { readonly isOwn: boolean; readonly peakBytes: number } {
   const backwards = graph.nodes.toReversed();
   const name = ({ id }: Value): string => String(id);
   const order = executionOrder(
@@ -67,7 +65,9 @@ function ownOrderWillDo(graph: Graph): boolean {
   );
   const nodes = order.map((place) => backwards[place] as Graph["nodes"][number]);
   const peak = (ordered: Graph): number => peakLiveBytes(ordered, { outputsHeld: true }).bytes;
-  return peak({ ...graph, nodes }) <= peak(graph) * PEAK_ALLOWANCE;
+  const [own, scheduled] = [peak({ ...graph, nodes }), peak(graph)];
+  const isOwn = own <= scheduled * PEAK_ALLOWANCE;
+  return { isOwn, peakBytes: isOwn ? own : scheduled };
 }
 
 /** An anchor's result is empty: a run allocates nothing for it. */
@@ -77,9 +77,9 @@ const NO_DIMENSIONS: OnnxNode["attributes"] = {
 };
 
 /** ORT takes its order from the list backwards; where that is not enough, anchor nodes make it start anew. */
-function listed(model: OnnxModel, plainly: boolean): OnnxModel {
+function listed(model: OnnxModel, isOwn: boolean): OnnxModel {
   const { nodes } = model.graph;
-  const list = plainly
+  const list = isOwn
     ? nodes.toReversed()
     : listForSchedule(nodes).map((entry, index): OnnxNode => {
         if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
@@ -87,30 +87,4 @@ function listed(model: OnnxModel, plainly: boolean): OnnxModel {
         return onnxNode("Shape", [entry.value], [name], { name, attributes: NO_DIMENSIONS });
       });
   return { ...model, graph: { ...model.graph, nodes: list } };
-}
-
-/** Constants above a few KiB become inputs; equal ones are one already. */
-function bindConstants(graph: Graph): {
-  readonly graph: Graph;
-  readonly constants: readonly { readonly name: string; readonly value: HostTensor }[];
-} {
-  const constants: { name: string; value: HostTensor }[] = [];
-  const builder = new GraphBuilder();
-  const twins = new Map<Value, Value>();
-  for (const { name, role, value } of graph.inputs) twins.set(value, builder.input(name, value, role));
-  for (const node of graph.nodes) {
-    if (isNode(node, "Constant") && node.attributes.value.data.byteLength > INLINE_BYTES) {
-      const { value } = node.attributes;
-      const name = `${CONSTANT_PREFIX}${constants.length}`;
-      twins.set(node.outputs[0] as Value, builder.input(name, value, "capture"));
-      constants.push({ name, value });
-      continue;
-    }
-    const inputs = node.inputs.map((value) => twins.get(value) as Value);
-    const outputs = builder.emit(node.op, inputs, node.attributes, node.origin);
-    for (const [index, output] of node.outputs.entries()) twins.set(output, outputs[index] as Value);
-  }
-  if (constants.length === 0) return { graph, constants };
-  const outputs = graph.outputs.map(({ name, value }) => [name, twins.get(value) as Value] as const);
-  return { graph: builder.finish(Object.fromEntries(outputs)), constants };
 }

@@ -22,6 +22,7 @@ export class GraphBuilder {
   readonly #nodes: AnyNode[] = [];
   readonly #owned = new Set<Value>();
   readonly #names = new Map<string, number>();
+  readonly #taken = new Set<string>();
   readonly #captures = new Map<Value, Value>();
   readonly #literals = new Map<string, Value>();
   #nextId = 0;
@@ -41,12 +42,13 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Appends a node. @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT */
+  /** Appends a node, under `name` where that is given and free. @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT */
   emit<K extends Op>(
     op: K,
     inputs: readonly Value[],
     attributes: OpAttributes[K],
     origin: Origin = this.origin,
+    name?: string,
   ): readonly Value[] {
     for (const input of inputs) {
       if (!this.#owned.has(input)) throw new Error(`internal: ${op} reads a value of another graph`);
@@ -54,7 +56,7 @@ export class GraphBuilder {
     const outputs = inferTypes(op, inputs, attributes).map((type) => this.#value(type));
     this.#nodes.push({
       op,
-      name: this.#name(op, origin),
+      name: this.#name(op, origin, name),
       inputs,
       outputs,
       attributes,
@@ -202,11 +204,17 @@ export class GraphBuilder {
     return value;
   }
 
-  #name(op: Op, origin: Origin): string {
+  /** The wanted name while it is free; otherwise scope, op and the next free number. */
+  #name(op: Op, origin: Origin, wanted: string | undefined): string {
     const stem = origin.scope === "" ? op : `${origin.scope}/${op}`;
-    const count = this.#names.get(stem) ?? 0;
-    this.#names.set(stem, count + 1);
-    return count === 0 ? stem : `${stem}_${count}`;
+    let name = wanted ?? stem;
+    for (let count = this.#names.get(stem) ?? 0; this.#taken.has(name); ) {
+      count++;
+      this.#names.set(stem, count);
+      name = `${stem}_${count}`;
+    }
+    this.#taken.add(name);
+    return name;
   }
 }
 

@@ -6,6 +6,7 @@ import {
   add,
   and,
   cast,
+  div,
   equal,
   greater,
   lessOrEqual,
@@ -13,7 +14,6 @@ import {
   mul,
   not,
   or,
-  reciprocal,
   sqrt,
   where,
 } from "../trace/ops/elementwise.js";
@@ -22,6 +22,7 @@ import { fold } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { withoutLines, withPhase } from "../trace/trace.js";
 import type { StepDefinition } from "./definition.js";
+import { poisonOfGradients } from "./poison.js";
 import { scaleOf } from "./scale.js";
 import type { TrainingState } from "./state.js";
 
@@ -67,13 +68,12 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const { lossScaler, masterWeights } = precision;
   const scale = scaleOf(definition, state);
   const divisor = accumulate === 1 ? scale : mul(scale, accumulate);
-  const inverse = reciprocal(divisor);
+  // A division, so that a constant scale is divided out when the graph is built.
+  const inverse = div(1, divisor);
 
   const gradNorm = mul(sqrt(sumOfSquares(window.gradients)), inverse);
-  const clean = equal(
-    add(window.poison, poisonOf({ loss: window.loss, gradients: window.gradients, model: window.model })),
-    0,
-  );
+  const rest = poisonOf({ loss: window.loss, model: window.model });
+  const clean = equal(add(window.poison, add(rest, poisonOfGradients(window.gradients))), 0);
   const normIsFinite = isFiniteScalar(gradNorm);
   // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
   const finiteGradients = and(

@@ -18,6 +18,7 @@ export class Engine {
   readonly state: State;
   readonly #compiled = new Map<string, Compiled>();
   readonly #signatures = new Map<string, Set<string>>();
+  #latest = "";
   readonly #warn: (warning: TrainingWarning) => void;
 
   constructor(backend: Backend, state: State, warn: (warning: TrainingWarning) => void) {
@@ -30,9 +31,11 @@ export class Engine {
   known(kind: string, signature: string): Compiled | undefined {
     const id = `${kind} ${signature}`;
     const known = this.#compiled.get(id);
-    if (known !== undefined) {
+    // Moving the entry at every step would leave a trail of dead hash tables in the heap.
+    if (known !== undefined && id !== this.#latest) {
       this.#compiled.delete(id);
       this.#compiled.set(id, known);
+      this.#latest = id;
     }
     return known;
   }
@@ -47,7 +50,8 @@ export class Engine {
     const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
     const executable = await this.backend.compile(graph, { state: this.state, bindings, ...applied });
     const compiled = { executable, outputs };
-    this.#compiled.set(`${kind} ${signature}`, compiled);
+    this.#latest = `${kind} ${signature}`;
+    this.#compiled.set(this.#latest, compiled);
     this.#countShapes(kind, signature);
     for (const warning of executable.warnings) this.#warn(warning);
     await this.#evict();

@@ -25,11 +25,18 @@ function isExact(node: AnyNode): boolean {
  * The same graph for an engine that stores and converts the given halves but does not compute in them: every half
  * is carried in f32, and a pair of casts f32 → half → f32 stands at every place where the half would be rounded.
  * Bit for bit what the vocabulary says, since its operators compute in f32 and round once. Inputs and outputs of
- * the graph keep their dtype.
+ * the graph keep their dtype; a graph without such halves is given back as it is.
+ * @param onNode told of each node of the new graph, by name, and of the node that it is a part of
  */
-export function emulateHalves(graph: Graph, halves: readonly HalfDType[]): Graph {
-  return new Emulation(graph, halves).run();
+export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode?: OnNode): Graph {
+  const isAffected = ({ dtype }: Value): boolean => isHalf(dtype) && halves.includes(dtype);
+  const isNeeded =
+    graph.inputs.some(({ value }) => isAffected(value)) ||
+    graph.nodes.some((node) => node.outputs.some(isAffected));
+  return isNeeded ? new Emulation(graph, halves).run(onNode) : graph;
 }
+
+type OnNode = (made: string, source: AnyNode) => void;
 
 class Emulation {
   readonly #graph: Graph;
@@ -43,17 +50,22 @@ class Emulation {
     this.#halves = halves;
   }
 
-  run(): Graph {
+  run(onNode: OnNode | undefined): Graph {
     for (const { name, role, value } of this.#graph.inputs) {
       const input = this.#builder.input(name, value, role);
       this.#twins.set(value, this.#isEmulated(value.dtype) ? this.#cast(input, "f32", undefined) : input);
     }
-    for (const node of this.#graph.nodes) this.#visit(node);
+    for (const node of this.#graph.nodes) {
+      const from = this.#builder.nodes.length;
+      this.#visit(node);
+      if (onNode === undefined) continue;
+      for (const made of this.#builder.nodes.slice(from)) onNode(made.name, node);
+    }
     const outputs = this.#graph.outputs.map(({ name, value }) => {
       const twin = this.#twin(value);
       return [name, twin.dtype === value.dtype ? twin : this.#cast(twin, value.dtype, undefined)] as const;
     });
-    return this.#builder.finish(Object.fromEntries(outputs));
+    return this.#builder.finish(new Map(outputs));
   }
 
   #visit(node: AnyNode): void {
@@ -78,7 +90,7 @@ class Emulation {
       isNode(node, "OneHot") && this.#isEmulated(node.attributes.dtype)
         ? { ...node.attributes, dtype: "f32" as const }
         : node.attributes;
-    const results = this.#builder.emit(node.op, inputs, attributes as never, node.origin);
+    const results = this.#builder.emit(node.op, inputs, attributes as never, node.origin, node.name);
     node.outputs.forEach((value, index) => {
       const result = results[index] as Value;
       const needsRounding = this.#isEmulated(value.dtype) && !isExact(node);
