@@ -74,4 +74,4 @@ export const handLoss = (): Graph =>
     return { p, error: reduceSum(mul(gelu(p), t.target)) };
   });
 
-export const nets: Readonly<Record<string, () => Graph>> = { mlp, lstm, attention, handLoss };
+const nets: Readonly<Record<string, () => Graph>> = { mlp, lstm, attention, handLoss };

@@ -69,7 +69,7 @@ export function indices(data: readonly number[], shape: Shape = [data.length]): 
 }
 
 /** Σ of the tensor's elements with unequal weights, so that each element's gradient shows. */
-export function weightedSum(x: Tensor): Tensor {
+function weightedSum(x: Tensor): Tensor {
   const weights = Float32Array.from({ length: elementCount(x.shape, "weightedSum") }, (_, index) =>
     Math.fround(1 + Math.sin(index * 1.7 + 0.4) / 2),
   );

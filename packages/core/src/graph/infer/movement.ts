@@ -30,7 +30,7 @@ function expectScatterable(op: Op, data: ValueType, reduction: ScatterReduction)
 }
 
 /** Number of elements that a slice of one axis takes. */
-export function sliceLength(start: number, end: number, step: number): number {
+function sliceLength(start: number, end: number, step: number): number {
   return Math.max(0, Math.ceil((end - start) / step));
 }
 
