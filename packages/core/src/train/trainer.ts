@@ -9,6 +9,7 @@ import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import type { MapLeaves } from "../tree.js";
+import { checkParts, checkPrecision } from "./check-parts.js";
 import type { TrainingData } from "./data-source.js";
 import type { AnyLoss, StepDefinition } from "./definition.js";
 import type { Attribution } from "./diagnose.js";
@@ -138,6 +139,7 @@ export async function trainer<
   M = Readonly<Record<never, never>>,
   const K extends string = never,
 >(options: TrainerOptions<P, B, M, K>): Promise<Trainer<P, B, M, K>> {
+  checkParts(options);
   const { backend, clipNorm, accumulate = 1, maxRetries = 100, maxConsecutiveSkips = 50 } = options;
   for (const [name, count] of Object.entries({ accumulate, maxRetries, maxConsecutiveSkips })) {
     if (Number.isInteger(count) && count >= 1 && count < 2 ** 31) continue;
@@ -152,10 +154,12 @@ export async function trainer<
     );
   }
   const choice = options.precision ?? mixed();
+  const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
+  checkPrecision(precision);
   const definition: StepDefinition = {
     loss: options.loss as unknown as AnyLoss,
     optimizer: options.optimizer,
-    precision: typeof choice === "function" ? choice(backend.manifest) : choice,
+    precision,
     manifest: backend.manifest,
     key: key(options.seed ?? 0),
     frozen: frozenPaths(options.params, options.frozen),

@@ -1,0 +1,50 @@
+import { MpError } from "../errors.js";
+
+type Parts = Readonly<Record<string, unknown>>;
+
+/** What each part of a trainer must have at least, and how one is made: types do not hold in JavaScript. */
+const PARTS: readonly (readonly [option: string, functions: readonly string[], remedy: string])[] = [
+  ["backend", ["compile", "createState"], "await the factory: backend: await ort()"],
+  ["optimizer", ["init", "update"], "make one: optimizer: adamW({ learningRate: 1e-3 })"],
+];
+const PRECISION: typeof PARTS = [
+  ["masterWeights", ["init", "parameters", "apply"], "make one: masterWeights: f32Master()"],
+  ["lossScaler", ["init", "scale", "update"], "make one: lossScaler: dynamicLossScale()"],
+];
+
+const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
+
+function describe(value: unknown): string {
+  if (value instanceof Promise) return "a promise";
+  if (typeof value === "function") return `the function ${value.name}`;
+  return isObject(value)
+    ? `an object with ${Object.keys(value).join(", ") || "nothing"}`
+    : JSON.stringify(value);
+}
+
+function check(from: Parts, wanted: typeof PARTS, what: string): void {
+  for (const [name, functions, remedy] of wanted) {
+    const part = from[name];
+    if (isObject(part) && functions.every((each) => typeof part[each] === "function")) continue;
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is ${describe(part)}; ${remedy}`);
+  }
+}
+
+/** @throws MP_INVALID_ARGUMENT for a backend not awaited, a factory not called, a name where a value belongs */
+export function checkParts(options: unknown): void {
+  const given = isObject(options) ? options : {};
+  check(given, PARTS, "trainer");
+  if (typeof given["loss"] === "function") return;
+  throw new MpError("MP_INVALID_ARGUMENT", `trainer: loss is a function, got ${describe(given["loss"])}`);
+}
+
+/** @throws MP_INVALID_ARGUMENT for what is no bundle of policy, master weights and loss scaler */
+export function checkPrecision(precision: unknown): void {
+  if (!isObject(precision) || !isObject(precision["policy"])) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `trainer: precision is ${describe(precision)}; make one: precision: mixed(), mixedFloat16(), float32() …`,
+    );
+  }
+  check(precision, PRECISION, "trainer: precision");
+}
