@@ -128,6 +128,8 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
     if (!Number.isInteger(count) || count < 1 || count > 2 ** 31 - 1)
       refuse(`${name} is an integer of 1 or more, got ${count}`);
   }
+  if (refill !== "on-good-step" && refill !== "on-growth")
+    refuse(`refill is on-good-step or on-growth, got ${String(refill)}`);
 
   return {
     name: `dynamic(${initialScale})`,

@@ -20,8 +20,16 @@ import type { Schedule } from "./optimizer.js";
 const asFloat = (step: Tensor): Tensor => cast(step, "f32");
 
 function positive(what: string, name: string, value: number): void {
-  if (!(value > 0 && Number.isFinite(value))) {
+  if (!(Math.fround(value) > 0 && Number.isFinite(Math.fround(value)))) {
     throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is above 0, got ${value}`);
+  }
+}
+
+/** A rate that is NaN would make every parameter NaN, in a step that counts as applied. */
+function rates(what: string, values: readonly number[]): void {
+  for (const value of values) {
+    if (Number.isFinite(Math.fround(value))) continue;
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a rate is finite in f32, got ${value}`);
   }
 }
 
@@ -30,6 +38,7 @@ export function exponentialDecay(
   initial: number,
   options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
 ): Schedule {
+  rates("exponentialDecay", [initial]);
   positive("exponentialDecay", "decay", options.decay);
   positive("exponentialDecay", "every", options.every);
   return (step) => {
@@ -45,6 +54,7 @@ export function cosineDecay(
 ): Schedule {
   positive("cosineDecay", "steps", options.steps);
   const final = options.final ?? 0;
+  rates("cosineDecay", [initial, final]);
   return (step) => {
     const progress = clip(div(asFloat(step), options.steps), { min: 0, max: 1 });
     return add(mul(add(cos(mul(progress, Math.PI)), 1), (initial - final) / 2), final);
@@ -53,6 +63,7 @@ export function cosineDecay(
 
 /** Straight from `from` to `to` over `steps`, then `to`. */
 export function linearSchedule(from: number, to: number, steps: number): Schedule {
+  rates("linearSchedule", [from, to]);
   positive("linearSchedule", "steps", steps);
   return (step) => add(mul(clip(div(asFloat(step), steps), { min: 0, max: 1 }), to - from), from);
 }
@@ -75,6 +86,7 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
       `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
     );
   }
+  rates("piecewiseConstant", values);
   boundaries.forEach((boundary, index) => {
     if (Number.isSafeInteger(boundary) && boundary > (boundaries[index - 1] ?? -1)) return;
     throw new MpError(
