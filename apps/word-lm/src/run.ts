@@ -61,6 +61,8 @@ async function runOn(
   const { layers, cells, dropout, checkpointing } = options;
   const model = wordModel({ vocabulary, layers, cells, dropout, checkpointing, initialScale: INITIAL_SCALE });
   const batches = languageModelBatches(text.train, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
+  // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
+  const heldOut = languageModelBatches(text.valid, { batch, sequence });
   const stepsPerEpoch = Math.floor((text.train.length - 1) / batch / sequence / options.accumulate);
   const training = await trainer({
     backend,
@@ -82,7 +84,7 @@ async function runOn(
     const record = await train({ training, batches, options, context, label, save, resume });
     const times = stepTimes(record.milliseconds.length === 0 ? [0] : record.milliseconds);
     const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
-    const perplexity = await heldOutPerplexity(training, text.valid, options, model.carried(batch));
+    const perplexity = await heldOutPerplexity(training, heldOut, model.carried(batch));
     const peak = await training.peakBytes();
     return {
       app: "word-lm",
@@ -117,14 +119,13 @@ async function runOn(
 /** exp of the mean cross entropy over the text, read in order with carried state. */
 async function heldOutPerplexity<P, B>(
   training: Trainer<P, B, CarriedState>,
-  tokens: Int32Array,
-  { batch, sequence }: Options,
+  heldOut: ReturnType<typeof languageModelBatches>,
   start: CarriedState,
 ): Promise<number> {
   let sum = 0;
   let words = 0;
   let modelState: CarriedState = start;
-  for await (const data of languageModelBatches(tokens, { batch, sequence })) {
+  for await (const data of heldOut) {
     const { loss, modelState: next } = await training.evaluate(data as never, { modelState });
     const size = data.targets.data.length;
     sum += loss * size;
