@@ -1,11 +1,5 @@
-import {
-  type BackendManifest,
-  type DType,
-  decidingDType,
-  formatType,
-  type Graph,
-  unsupportedReason,
-} from "@mp/core";
+import { type BackendManifest, type DType, formatType, type Graph, unsupportedReason } from "@mp/core";
+import { decidingDType } from "@mp/core/backend";
 
 /** The reason that a manifest gives for not storing a dtype. */
 export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {

@@ -1,5 +1,7 @@
 // The smallest backend that makes sense: a few operators in f32. What it does not have it refuses.
-import { type Backend, broadcastShapes, exactNumerics, type Kernel, kernelBackend, tensor } from "@mp/core";
+
+import { type Backend, broadcastShapes, tensor } from "@mp/core";
+import { exactNumerics, type Kernel, kernelBackend } from "@mp/core/backend";
 
 type F32 = Float32Array;
 type Elementwise = Kernel<unknown, F32>;

@@ -1,4 +1,5 @@
 /** The declaration itself: whole, honest where it can be checked without knowing the engine, within the ceilings. */
+
 import {
   type Backend,
   type BackendManifest,
@@ -7,9 +8,9 @@ import {
   type DType,
   type Graph,
   type Op,
-  opDTypes,
   unsupportedReason,
 } from "@mp/core";
+import { opDTypes } from "@mp/core/backend";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
 import { generated } from "../samples/host-data.js";

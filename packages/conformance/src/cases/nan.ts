@@ -1,4 +1,5 @@
 /** NaN at every position of everything that folds many elements into one: some engines' maxima lose it. */
+
 import {
   type ComputeDType,
   GraphBuilder,
@@ -6,9 +7,9 @@ import {
   isComputeFloat,
   type Op,
   type OpAttributes,
-  opDTypes,
   type Value,
 } from "@mp/core";
+import { opDTypes } from "@mp/core/backend";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

@@ -1,4 +1,5 @@
 /** One case for each op, dtype and behaviour of the sample tables: results against the oracle, many nodes a graph. */
+
 import {
   type BackendManifest,
   type DType,
@@ -6,9 +7,9 @@ import {
   GraphBuilder,
   type HostTensor,
   type Op,
-  opDTypes,
   type Value,
 } from "@mp/core";
+import { opDTypes } from "@mp/core/backend";
 import { type Allowance, allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { type GraphCheck, graphCase } from "../graph-case.js";

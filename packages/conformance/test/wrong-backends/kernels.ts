@@ -1,17 +1,15 @@
 /** The oracle as a table of kernels, each a graph of one node: slow, and open to having one replaced. */
+
 import {
   type Backend,
   type Graph,
   GraphBuilder,
   type HostTensor,
-  type Kernel,
-  type KernelManifest,
-  type KernelTable,
-  kernelBackend,
   type Op,
   type OpAttributes,
   type ValueType,
 } from "@mp/core";
+import { type Kernel, type KernelManifest, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { evaluate, reference } from "@mp/core/reference";
 
 export type HostKernel<K extends Op> = Kernel<OpAttributes[K], HostTensor>;

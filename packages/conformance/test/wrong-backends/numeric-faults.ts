@@ -7,9 +7,9 @@ import {
   isComputeFloat,
   isFloat,
   type Op,
-  opDTypes,
   tensor,
 } from "@mp/core";
+import { opDTypes } from "@mp/core/backend";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import {
   afterwards,
