@@ -11,6 +11,7 @@ import { nanCases } from "./cases/nan.js";
 import { opCases } from "./cases/op-cases.js";
 import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
+import { stateSafetyCases } from "./cases/state-safety.js";
 import { summationCases } from "./cases/summation.js";
 import { badInputCases } from "./cases/training/bad-input.js";
 import { lossScaleCases } from "./cases/training/loss-scale.js";
@@ -31,6 +32,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...transferCases,
   ...lifecycleCases,
   ...stateCases,
+  ...stateSafetyCases,
   ...castCases,
   ...opCases,
   ...nanCases,

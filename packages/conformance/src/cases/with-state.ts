@@ -1,0 +1,54 @@
+/** A state with one executable over it, as the state cases set it up. */
+import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/core";
+import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
+
+export type Values = Readonly<Record<string, HostTensor>>;
+
+export interface Setup {
+  readonly graph: Graph;
+  readonly bindings: readonly StateBinding[];
+  readonly values: Values;
+  readonly applied?: string;
+}
+
+/** A state with one executable over it; both are disposed at the end. */
+export async function withState<R>(
+  backend: Backend,
+  { graph, bindings, values, applied }: Setup,
+  body: (state: State, executable: Executable) => Promise<R>,
+): Promise<R> {
+  const state = await backend.createState(values);
+  try {
+    const options: CompileOptions = { state, bindings, ...(applied === undefined ? {} : { applied }) };
+    const executable = await backend.compile(graph, options);
+    try {
+      return await body(state, executable);
+    } finally {
+      await executable.dispose();
+    }
+  } finally {
+    await state.dispose();
+  }
+}
+
+export const read: (state: State, name: string) => Promise<number> = async (state, name) =>
+  Number((await state.read([name]))[name]?.data[0]);
+
+/** weight += x when applied; count += 1 always; `seen` is what the run saw of the weight. */
+export const stepping: Setup = {
+  graph: graphOf({
+    inputs: { weight: typed("f32", 2), count: typed("f32"), x: typed("f32", 2), go: typed("bool") },
+    outputs: (builder, inputs) => ({
+      nextWeight: sum(builder, at(inputs, "weight"), at(inputs, "x")),
+      nextCount: sum(builder, at(inputs, "count"), builder.literal(1, "f32")),
+      applied: at(inputs, "go"),
+      seen: at(inputs, "weight"),
+    }),
+  }),
+  bindings: [
+    { slot: "weight", input: "weight", output: "nextWeight", commit: "when-applied" },
+    { slot: "count", input: "count", output: "nextCount", commit: "always" },
+  ],
+  values: { weight: f32(0, 10), count: scalar(0) },
+  applied: "applied",
+};
