@@ -1,0 +1,49 @@
+/**
+ * The engine: dense arrays and the few loops over them that the backend is made of. It stands where a library or a
+ * device of your own would stand, so it favours short over fast, and knows nothing of training.
+ */
+import { broadcastShapes, elementCount, stridesOf } from "@mp/core";
+
+/** Elements in row-major order. Those of i64 are bigints, which `+`, `<=` and `===` take as they take numbers. */
+export interface Values {
+  readonly shape: readonly number[];
+  readonly data: ArrayLike<number>;
+}
+
+/** What is read at every place of another shape: by the strides given, else by repeating as NumPy and ONNX do. */
+export function spread(values: Values, to: readonly number[], strides?: readonly number[]): number[] {
+  const { shape, data } = values;
+  let places = [0];
+  for (const [axis, size] of to.entries()) {
+    const own = axis + shape.length - to.length;
+    const stride = strides?.[axis] ?? (shape[own] === 1 ? 0 : (stridesOf(shape)[own] ?? 0));
+    places = places.flatMap((place) => Array.from({ length: size }, (_, index) => place + index * stride));
+  }
+  return places.map((place) => data[place] as number);
+}
+
+/** Sums over axes. */
+export function sum({ shape, data }: Values, axes: readonly number[]): number[] {
+  const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const sums = Array.from({ length: elementCount(kept, "sum") }, () => 0);
+  const places = spread({ shape: kept, data: [...sums.keys()] }, shape);
+  for (const [index, place] of places.entries())
+    sums[place] = (sums[place] as number) + (data[index] as number);
+  return sums;
+}
+
+/** Matrix product as the sum over k of a[…, m, k, 1] · b[…, 1, k, n]; vectors and stacks of matrices as in NumPy. */
+export function product(a: Values, b: Values): number[] {
+  const left = [...(a.shape.length === 1 ? [1] : []), ...a.shape, 1];
+  const right =
+    b.shape.length === 1 ? [1, ...b.shape, 1] : [...b.shape.slice(0, -2), 1, ...b.shape.slice(-2)];
+  const shape = broadcastShapes(left, right, "product");
+  const factors = spread({ ...b, shape: right }, shape);
+  const data = spread({ ...a, shape: left }, shape).map((x, index) => x * (factors[index] as number));
+  return sum({ shape, data }, [shape.length - 2]);
+}
+
+/** A matrix with rows and columns exchanged. */
+export function transposed({ shape: [m = 0, n = 0], data }: Values): Values {
+  return { shape: [n, m], data: spread({ shape: [m, n], data }, [n, m], [1, n]) };
+}

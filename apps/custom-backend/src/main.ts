@@ -1,0 +1,33 @@
+import { defineApp, integer, number, runApp, UsageError, writeResult } from "@mp/cli";
+import { backendOf } from "@mp/cli/training";
+import { resultOf } from "./result.js";
+import { trainOn } from "./run.js";
+import { sideBySide } from "./side-by-side.js";
+import { tinyBackend } from "./tiny-backend.js";
+
+const definition = defineApp({
+  name: "custom-backend",
+  description: "Trains on a backend of under 100 lines, then on the one that --backend names, and compares",
+  defaults: { steps: 200, backend: "reference" },
+  flags: {
+    hidden: integer({ default: 32, help: "units of the hidden layer" }),
+    learningRate: number({ default: 0.3, help: "of gradient descent" }),
+  },
+});
+
+await runApp(definition, async (options, context) => {
+  if (options.data !== undefined) {
+    throw new UsageError(`--data ${options.data}: this app makes its points itself, leave it out`);
+  }
+  if (options.compare) throw new UsageError("--compare: this app always compares, with what --backend names");
+  const tiny = tinyBackend();
+  const other = await backendOf(options);
+  try {
+    const own = await trainOn(tiny, options, context);
+    const theirs = await trainOn(other, { ...options, save: undefined }, context);
+    context.print(sideBySide({ [tiny.name]: own.losses, [options.backend]: theirs.losses }));
+    if (options.json !== undefined) writeResult(options.json, resultOf(tiny, options, own));
+  } finally {
+    await Promise.all([tiny.dispose(), other.dispose()]);
+  }
+});

@@ -1,0 +1,30 @@
+import { type RunResult, stepTimes } from "@mp/cli";
+import { lossScaleName, precisionOf, type TrainingRecord } from "@mp/cli/training";
+import type { Backend } from "@mp/core";
+import type { NetworkOptions } from "./run.js";
+
+/** What `--json` writes: the run on one's own backend. */
+export function resultOf(backend: Backend, options: NetworkOptions, record: TrainingRecord): RunResult {
+  const { manifest, name } = backend;
+  const precision = precisionOf(options, manifest);
+  return {
+    app: "custom-backend",
+    backend: name as RunResult["backend"],
+    device: "cpu",
+    engine: manifest.engine,
+    precision: precision.name as RunResult["precision"],
+    lossScale: lossScaleName(options, precision),
+    masterWeights: options.masterWeights,
+    seed: options.seed,
+    steps: record.steps,
+    applied: record.applied,
+    skipped: record.skipped,
+    finalScale: record.finalScale,
+    loss: record.losses,
+    metric: { name: "last loss", value: record.losses.at(-1) ?? Number.NaN },
+    msPerStep: stepTimes(record.milliseconds.length === 0 ? [0] : record.milliseconds),
+    flopsPerSecond: null,
+    peakMemoryBytes: null,
+    emulated: [],
+  };
+}

@@ -1,0 +1,33 @@
+import type { AppContext, CommonOptions } from "@mp/cli";
+import { precisionOf, type TrainingRecord, train } from "@mp/cli/training";
+import { type Backend, checkpoint, key, relu, sgd, trainer } from "@mp/core";
+import { dense, meanSquaredError, sequential } from "@mp/nn";
+import { pointBatches } from "./points.js";
+
+export interface NetworkOptions extends CommonOptions {
+  readonly hidden: number;
+  readonly learningRate: number;
+}
+
+/** Trains the quickstart's network by plain gradient descent. Says nothing of the backend: any will do. */
+export async function trainOn(
+  backend: Backend,
+  options: NetworkOptions,
+  context: AppContext,
+): Promise<TrainingRecord> {
+  const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing, save, resume } = options;
+  const model = sequential(dense(2, hidden), relu, dense(hidden, 2));
+  const apply = checkpointing ? checkpoint(model.apply) : model.apply;
+  await using training = await trainer({
+    backend,
+    params: model.init(key(seed)),
+    loss: (params, { x, y }, loss) => meanSquaredError(apply(params, x, loss), y),
+    optimizer: sgd({ learningRate }),
+    precision: precisionOf(options, backend.manifest),
+    seed,
+    accumulate,
+    onOverflow,
+  });
+  const batches = pointBatches();
+  return await train({ training, batches, options, context, label: backend.name, save, resume });
+}
