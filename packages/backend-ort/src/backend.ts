@@ -6,11 +6,11 @@ import {
   type CompileOptions,
   type Executable,
   type Graph,
+  type HalfDType,
   type Handle,
   type HostTensor,
   MpError,
   type State,
-  unsupportedReason,
 } from "@mp/core";
 import {
   expectDTypeSupported,
@@ -19,9 +19,12 @@ import {
   resolveBindings,
   validateGraph,
 } from "@mp/core/backend";
+import { ConstantPool } from "./constant-pool.js";
 import { OrtExecutable } from "./executable.js";
+import { HandleTable } from "./handle-table.js";
 import { lowerGraph } from "./lower.js";
-import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import { emulatedHalves } from "./manifest.js";
+import type { NativeRuntime } from "./native/index.js";
 import { OrtState } from "./state.js";
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
@@ -32,13 +35,16 @@ export class OrtBackend implements Backend {
   readonly #runtime: NativeRuntime;
   readonly #states = new Set<OrtState>();
   readonly #executables = new Set<OrtExecutable>();
-  /** Handles given out, the released ones too, so that using one says so. */
-  readonly #handles = new Map<object, NativeTensor>();
+  readonly #emulated: readonly HalfDType[];
+  readonly #handles = new HandleTable();
+  readonly #constants: ConstantPool;
   #disposal: Promise<void> | undefined;
 
   constructor(runtime: NativeRuntime, manifest: BackendManifest) {
     this.#runtime = runtime;
+    this.#constants = new ConstantPool(runtime);
     this.manifest = manifest;
+    this.#emulated = emulatedHalves(manifest);
   }
 
   async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
@@ -47,8 +53,15 @@ export class OrtBackend implements Backend {
     expectGraphSupported(this.name, this.manifest, graph);
     const state = options.state === undefined ? undefined : this.#own(options.state);
     const bound = resolveBindings(graph, state?.types, options);
-    const lowered = lowerGraph(graph, this.manifest);
+    const lowered = lowerGraph(graph, this.#emulated);
     const session = await this.#runtime.createSession(lowered.model);
+    try {
+      this.#expectAlive();
+      state?.expectAlive();
+    } catch (error) {
+      if (!session.isReleased) session.release();
+      throw error;
+    }
     const executable = new OrtExecutable({
       runtime: this.#runtime,
       graph,
@@ -56,8 +69,9 @@ export class OrtBackend implements Backend {
       session,
       bound,
       state,
-      warnings: emulationWarnings(graph, this.manifest),
+      warnings: emulationWarnings(graph, this.manifest, this.#emulated),
       handles: this.#handles,
+      constants: this.#constants,
       onDispose: (gone) => this.#executables.delete(gone),
     });
     this.#executables.add(executable);
@@ -83,37 +97,35 @@ export class OrtBackend implements Backend {
     this.#expectAlive();
     const value = expectHostTensor("upload", tensor);
     expectDTypeSupported(this.name, this.manifest, value, "upload");
-    const native = this.#runtime.upload(value);
-    const { dtype, shape } = native;
-    const handle: Handle = Object.freeze({ dtype, shape, dispose: () => native.release() });
-    this.#handles.set(handle, native);
-    return handle;
+    return this.#handles.issue(this.#runtime.upload(value));
   }
 
   async download(handle: Handle): Promise<HostTensor> {
     this.#expectAlive();
-    const native = this.#handles.get(handle);
-    if (native === undefined)
-      throw new MpError("MP_INVALID_ARGUMENT", "download: the handle belongs to another backend");
-    return native.read();
+    const held = this.#handles.find(handle);
+    if (held === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", "download: takes a handle of this backend");
+    return held.read();
   }
 
   stats(): BackendStats {
-    const handles = [...this.#handles.values()].filter((native) => !native.isReleased).length;
+    this.#expectAlive();
     return {
-      live: this.#states.size + this.#executables.size + handles,
-      bytes: this.#disposal === undefined ? this.#runtime.stats().bytes : 0,
+      live: this.#states.size + this.#executables.size + this.#handles.size,
+      bytes: this.#runtime.stats().bytes,
     };
   }
 
   dispose(): Promise<void> {
-    this.#disposal ??= (async () => {
-      for (const executable of [...this.#executables]) await executable.dispose();
-      for (const state of [...this.#states]) await state.dispose();
-      for (const native of this.#handles.values()) if (!native.isReleased) native.release();
-      await this.#runtime.dispose();
-    })();
+    this.#disposal ??= this.#disposeAll();
     return this.#disposal;
+  }
+
+  async #disposeAll(): Promise<void> {
+    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
+    await Promise.all([...this.#states].map((state) => state.dispose()));
+    this.#handles.disposeAll();
+    await this.#runtime.dispose();
   }
 
   #own(state: State): OrtState {
@@ -130,18 +142,16 @@ export class OrtBackend implements Backend {
 }
 
 /** One warning per half that the graph computes in and the engine only emulates. */
-function emulationWarnings(graph: Graph, manifest: BackendManifest): readonly BackendWarning[] {
+function emulationWarnings(
+  graph: Graph,
+  { engine, device }: BackendManifest,
+  emulated: readonly HalfDType[],
+): readonly BackendWarning[] {
   const used = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));
-  return (["f16", "bf16"] as const).flatMap((dtype) => {
-    const support = manifest.dtypes[dtype];
-    if (!used.has(dtype) || unsupportedReason(support) !== undefined) return [];
-    if (!("compute" in support) || support.compute === "native") return [];
-    const { name, version } = manifest.engine;
-    return [
-      {
-        type: "emulated" as const,
-        message: `${dtype} is emulated by ${name} ${version} on ${manifest.device}: exact results, no speed-up and more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units`,
-      },
-    ];
-  });
+  return emulated
+    .filter((dtype) => used.has(dtype))
+    .map((dtype) => ({
+      type: "emulated",
+      message: `${dtype} is emulated by ${engine.name} ${engine.version} on ${device}: exact results, no speed-up and more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units`,
+    }));
 }

@@ -1,11 +1,8 @@
-import type { BackendManifest, HalfDType } from "@mp/core";
+import type { HalfDType } from "@mp/core";
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 
-/** The halves that the engine stores and converts but does not compute in. */
-export function emulatedHalves(manifest: BackendManifest): readonly HalfDType[] {
-  return HALVES.filter((dtype) => {
-    const support = manifest.dtypes[dtype];
-    return "compute" in support && support.compute === "emulated";
-  });
+/** The halves that are not among those the engine computes in: they are carried in f32. */
+export function emulatedAmong(native: readonly HalfDType[]): readonly HalfDType[] {
+  return HALVES.filter((half) => !native.includes(half));
 }

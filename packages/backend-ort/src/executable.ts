@@ -8,10 +8,12 @@ import {
   type ProfileRow,
   type RunInput,
 } from "@mp/core";
-import { type Bound, expectHostTensor, expectType, WorkQueue } from "@mp/core/backend";
+import { type Bound, WorkQueue } from "@mp/core/backend";
+import type { ConstantPool, PooledConstant } from "./constant-pool.js";
+import { FeedBuffers } from "./feed-buffers.js";
+import type { HandleTable } from "./handle-table.js";
 import type { Lowered } from "./lower.js";
 import {
-  arenaStats,
   type NativeBinding,
   type NativeRuntime,
   type NativeSession,
@@ -20,6 +22,9 @@ import {
   profileRun,
   RunPacer,
 } from "./native/index.js";
+import { PreparedBindings } from "./prepared-bindings.js";
+import { explainRunFailure } from "./run-failure.js";
+import { RunPeak } from "./run-peak.js";
 import type { OrtState } from "./state.js";
 
 export interface ExecutableParts {
@@ -30,9 +35,13 @@ export interface ExecutableParts {
   readonly bound: Bound;
   readonly state: OrtState | undefined;
   readonly warnings: readonly BackendWarning[];
-  readonly handles: ReadonlyMap<object, NativeTensor>;
+  readonly handles: HandleTable;
+  readonly constants: ConstantPool;
   readonly onDispose: (executable: OrtExecutable) => void;
 }
+
+type Results = Readonly<Record<string, HostTensor>>;
+type Execute = (binding: NativeBinding) => Promise<void>;
 
 /**
  * A session with everything bound in advance: fed inputs and results in buffers of its own, state in the
@@ -42,60 +51,85 @@ export class OrtExecutable implements Executable {
   readonly warnings: readonly BackendWarning[];
   readonly #parts: ExecutableParts;
   readonly #queue: WorkQueue;
-  readonly #fed = new Map<string, NativeTensor>();
+  readonly #feeds: FeedBuffers;
   readonly #results = new Map<string, NativeTensor>();
-  readonly #constants = new Map<string, NativeTensor>();
-  readonly #bindings = new Map<string, NativeBinding>();
+  readonly #constants = new Map<string, PooledConstant>();
+  readonly #bindings = new PreparedBindings();
+  /** Slots that the graph reads or writes. */
   readonly #slots: readonly string[];
   readonly #pacer = new RunPacer();
+  readonly #peak: RunPeak;
+  readonly #leaveState: (() => void) | undefined;
   #disposal: Promise<void> | undefined;
 
+  /** Owns the session from here on, also when it throws. */
   constructor(parts: ExecutableParts) {
     this.#parts = parts;
     this.warnings = parts.warnings;
-    const { runtime, graph, bound, lowered, state } = parts;
+    const { runtime, graph, bound, lowered, state, session, constants, handles } = parts;
     this.#queue = state?.queue ?? new WorkQueue();
     this.#slots = [...new Set(bound.reads.values())];
-    for (const { name, value } of graph.inputs) {
-      if (!bound.reads.has(name)) this.#fed.set(name, runtime.allocate(value));
+    this.#peak = new RunPeak(session);
+    this.#feeds = new FeedBuffers(handles);
+    this.#leaveState = state?.beforeDisposal(() => this.#bindings.releaseAll());
+    try {
+      for (const { name, value } of graph.inputs) {
+        if (!bound.reads.has(name)) this.#feeds.add(name, value, runtime);
+      }
+      for (const { name, value } of graph.outputs) {
+        if (!bound.taken.has(name)) this.#results.set(name, runtime.allocate(value));
+      }
+      for (const { name, value } of lowered.constants) this.#constants.set(name, constants.acquire(value));
+    } catch (error) {
+      this.#release();
+      throw error;
     }
-    for (const { name, value } of graph.outputs) {
-      if (!bound.taken.has(name)) this.#results.set(name, runtime.allocate(value));
-    }
-    for (const { name, value } of lowered.constants) this.#constants.set(name, runtime.upload(value));
   }
 
-  async run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>> {
-    return this.#enqueue(inputs, (binding) => this.#pacer.run(binding));
+  async run(inputs: Readonly<Record<string, RunInput>>): Promise<Results> {
+    return this.#enqueue(inputs, (binding) => this.#peak.watch(() => this.#pacer.run(binding)));
   }
 
   async profile(inputs: Readonly<Record<string, RunInput>>): Promise<readonly ProfileRow[]> {
     let rows: readonly ProfileRow[] = [];
     await this.#enqueue(inputs, async (binding) => {
       const { nodeOf } = this.#parts.lowered;
-      rows = profileRows(
-        (await profileRun(binding)).map((event) => ({ ...event, node: nodeOf(event.node) })),
-      );
+      const events = await profileRun(binding);
+      rows = profileRows(events.map((event) => ({ ...event, node: nodeOf(event.node) })));
     });
     return rows;
   }
 
   memory(): MemoryReport {
     this.#expectAlive();
-    const arena = arenaStats(this.#parts.session);
-    return { peakBytes: (arena?.maxBytesInUse ?? 0) + this.#parts.runtime.stats().bytes };
+    const { lowered, state } = this.#parts;
+    const bytes = this.#peak.bytes;
+    if (bytes === undefined) return { peakBytes: lowered.plannedPeakBytes };
+    const buffers = [
+      ...this.#feeds.byName.values(),
+      ...this.#results.values(),
+      ...[...this.#constants.values()].map(({ tensor }) => tensor),
+    ];
+    return {
+      peakBytes: buffers.reduce((sum, { byteLength }) => sum + byteLength, bytes + (state?.bytes ?? 0)),
+    };
   }
 
   dispose(): Promise<void> {
     this.#disposal ??= this.#queue.push(async () => {
-      for (const binding of this.#bindings.values()) binding.release();
-      for (const buffers of [this.#fed, this.#results, this.#constants]) {
-        for (const buffer of buffers.values()) buffer.release();
-      }
-      this.#parts.session.release();
+      this.#release();
       this.#parts.onDispose(this);
     });
     return this.#disposal;
+  }
+
+  #release(): void {
+    this.#leaveState?.();
+    this.#bindings.releaseAll();
+    this.#feeds.release();
+    for (const buffer of this.#results.values()) buffer.release();
+    for (const constant of this.#constants.values()) constant.release();
+    this.#parts.session.release();
   }
 
   #expectAlive(): void {
@@ -104,100 +138,65 @@ export class OrtExecutable implements Executable {
     this.#parts.state?.expectAlive();
   }
 
-  async #enqueue(
-    inputs: Readonly<Record<string, RunInput>>,
-    execute: (binding: NativeBinding) => Promise<void>,
-  ): Promise<Readonly<Record<string, HostTensor>>> {
+  async #enqueue(inputs: Readonly<Record<string, RunInput>>, execute: Execute): Promise<Results> {
     this.#expectAlive();
-    const feeds = this.#check(inputs);
-    return this.#queue.push(async () => {
-      for (const [buffer, source] of feeds) copyInto(buffer, source);
-      await execute(this.#binding());
-      const results: Record<string, HostTensor> = {};
-      for (const [name, buffer] of this.#results) results[name] = buffer.read();
-      this.#commit(results);
-      return results;
+    const feed = this.#feeds.take(inputs, this.#parts.bound.reads, this.#queue.isIdle);
+    return this.#queue.push(() => {
+      feed();
+      return this.#execute(execute);
     });
   }
 
-  /** Checks every input before the first is copied; the data itself is read when the run's turn comes. */
-  #check(
-    inputs: Readonly<Record<string, RunInput>>,
-  ): readonly (readonly [NativeTensor, HostTensor | NativeTensor])[] {
-    const { bound, handles } = this.#parts;
-    for (const name of Object.keys(inputs)) {
-      if (bound.reads.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
-      if (!this.#fed.has(name)) {
-        throw invalid(
-          `there is no input "${name}", the graph takes ${[...this.#fed.keys()].join(", ") || "none"}`,
-        );
-      }
+  async #execute(execute: Execute): Promise<Results> {
+    const { graph, lowered } = this.#parts;
+    const binding = this.#bindings.get(this.#parts.state?.sides(this.#slots) ?? "", () => this.#bind());
+    try {
+      await execute(binding);
+    } catch (error) {
+      throw explainRunFailure(error, graph, lowered.nodeOf);
     }
-    return [...this.#fed].map(([name, buffer]) => {
-      const input = inputs[name];
-      if (input === undefined) throw invalid(`input "${name}" is missing`);
-      const held = heldBy(handles, input);
-      const what = `run: input "${name}"`;
-      expectType(what, held ?? expectHostTensor(what, input), buffer);
-      return [buffer, held ?? (input as HostTensor)] as const;
-    });
+    const results: Record<string, HostTensor> = {};
+    for (const [name, buffer] of this.#results) results[name] = buffer.read();
+    this.#commit(results);
+    return results;
   }
 
-  /** The binding for the sides on which the state's slots now lie. */
-  #binding(): NativeBinding {
+  /** A binding for the sides on which the state's slots now lie. */
+  #bind(): NativeBinding {
     const { runtime, session, bound, state, lowered } = this.#parts;
-    const sides = this.#slots.map((slot) => state?.side(slot)).join("");
-    const known = this.#bindings.get(sides);
-    if (known !== undefined) return known;
     const binding = runtime.bind(session);
     try {
-      for (const [name, buffer] of this.#fed) binding.bindInput(lowered.inputName(name), buffer);
-      for (const [name, buffer] of this.#constants) binding.bindInput(name, buffer);
+      for (const [name, buffer] of this.#feeds.byName) binding.bindInput(lowered.inputName(name), buffer);
+      for (const [name, { tensor }] of this.#constants) binding.bindInput(name, tensor);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
-      if (state !== undefined) {
-        for (const [input, slot] of bound.reads)
-          binding.bindInput(lowered.inputName(input), state.current(slot));
-        for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
-          binding.bindOutput(lowered.outputName(output), state.next(slot));
-        }
+      if (state === undefined) return binding;
+      for (const [input, slot] of bound.reads) {
+        binding.bindInput(lowered.inputName(input), state.current(slot));
       }
+      for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
+        binding.bindOutput(lowered.outputName(output), state.next(slot));
+      }
+      return binding;
     } catch (error) {
       binding.release();
       throw error;
     }
-    this.#bindings.set(sides, binding);
-    return binding;
   }
 
-  #commit(results: Readonly<Record<string, HostTensor>>): void {
+  #commit(results: Results): void {
     const { bound, state } = this.#parts;
     if (state === undefined) return;
-    state.flip(bound.always.map(({ slot }) => slot));
-    const flag = bound.applied === undefined ? undefined : results[bound.applied]?.data[0];
-    if (flag !== undefined && flag !== 0) state.flip(bound.whenApplied.map(({ slot }) => slot));
+    const isApplied = bound.whenApplied.length > 0 && this.#isApplied(results, state);
+    state.flip(bound.always);
+    if (isApplied) state.flip(bound.whenApplied);
   }
-}
 
-/** @throws MP_INVALID_ARGUMENT for another backend's handle, MP_DISPOSED for one of ours that is gone */
-export function heldBy(
-  handles: ReadonlyMap<object, NativeTensor>,
-  input: RunInput,
-): NativeTensor | undefined {
-  const held = handles.get(input);
-  if (held === undefined) {
-    if ("dispose" in input && !("data" in input)) {
-      throw invalid("the handle belongs to another backend");
-    }
-    return undefined;
+  /** The flag is a result, or (when it replaces a slot as well) what the run wrote there. */
+  #isApplied(results: Results, state: OrtState): boolean {
+    const { applied, always, whenApplied } = this.#parts.bound;
+    if (applied === undefined) return false;
+    const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
+    const flag = taken === undefined ? results[applied] : state.next(taken.slot).read();
+    return flag?.data[0] === 1;
   }
-  held.assertUsable();
-  return held;
-}
-
-function copyInto(buffer: NativeTensor, source: HostTensor | NativeTensor): void {
-  buffer.write("data" in source ? source : source.read());
-}
-
-function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}`);
 }

@@ -2,6 +2,7 @@ import type { Backend } from "@mp/core";
 import { OrtBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";
+import { probeEngine } from "./probe/findings.js";
 
 export type OrtOptions = RuntimeOptions;
 
@@ -15,6 +16,11 @@ export type OrtOptions = RuntimeOptions;
  */
 export async function ort(options: OrtOptions = {}): Promise<Backend> {
   const runtime = await openRuntime(options);
-  const engine = { name: "onnxruntime", version: runtime.library.version };
-  return new OrtBackend(runtime, ortManifest(engine, runtime.device));
+  try {
+    const engine = { name: "onnxruntime", version: runtime.library.version };
+    return new OrtBackend(runtime, ortManifest(engine, runtime.device, await probeEngine(runtime)));
+  } catch (error) {
+    await runtime.dispose();
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
-import { type BackendManifest, emulateHalves, type Graph, type Value } from "@mp/core";
+import { emulateHalves, type Graph, type HalfDType, type Value } from "@mp/core";
 import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
-import { emulatedHalves } from "./dtype.js";
 import { lowerNode } from "./lowerings/lower-node.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
 
@@ -24,9 +23,9 @@ export interface Lowered {
  * The graph as an ONNX model for this engine: halves it cannot compute in emulated, large constants bound,
  * nodes listed so that ORT runs them in the graph's order.
  */
-export function lowerGraph(graph: Graph, manifest: BackendManifest): Lowered {
+export function lowerGraph(graph: Graph, emulated: readonly HalfDType[]): Lowered {
   const sources = new Map<string, string>();
-  const closed = emulateHalves(graph, emulatedHalves(manifest), (made, { name }) => sources.set(made, name));
+  const closed = emulateHalves(graph, emulated, (made, { name }) => sources.set(made, name));
   const written = toOnnx(closed, { origins: false, types: false, lower: lowerNode });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);

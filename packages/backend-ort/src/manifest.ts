@@ -1,38 +1,70 @@
-import { type BackendManifest, DTYPES, type DType, type Op, type Support } from "@mp/core";
+import { type BackendManifest, DTYPES, type DType, type HalfDType, type Op, type Support } from "@mp/core";
 import { exactNumerics, opDTypes } from "@mp/core/backend";
+import type { Findings } from "./probe/findings.js";
 
-const lacking: Readonly<Partial<Record<Op, readonly DType[]>>> = {};
+/** Units in the last place, beyond what the default allows. Sums grow with their length. */
+const tolerance: BackendManifest["tolerance"] = {
+  default: { f32: 4, f16: 1, bf16: 1 },
+  Tanh: { f32: 8, f16: 1, bf16: 1 },
+  Gelu: { f32: 8, f16: 1, bf16: 1 },
+  Softmax: { f32: 16, f16: 1, bf16: 1 },
+  LayerNormalization: { f32: 16, f16: 1, bf16: 1 },
+  RMSNormalization: { f32: 16, f16: 1, bf16: 1 },
+  MatMul: { f32: 64, f16: 1, bf16: 1 },
+  Gemm: { f32: 64, f16: 1, bf16: 1 },
+  ReduceSum: { f32: 64, f16: 1, bf16: 1 },
+  ReduceMean: { f32: 64, f16: 1, bf16: 1 },
+  ReduceProd: { f32: 64, f16: 1, bf16: 1 },
+  ReduceL1: { f32: 64, f16: 1, bf16: 1 },
+  ReduceL2: { f32: 64, f16: 1, bf16: 1 },
+  ReduceSumSquare: { f32: 64, f16: 1, bf16: 1 },
+  CumSum: { f32: 64, f16: 1, bf16: 1 },
+};
 
-const halfUlp = { f32: 4, f16: 1, bf16: 1 } as const;
-
-function storage(dtype: DType, device: "cpu" | "cuda"): BackendManifest["dtypes"][DType] {
-  const isHalf = dtype === "f16" || dtype === "bf16";
-  if (isHalf && device === "cpu") return { storage: "f32", compute: "emulated" };
-  return { storage: dtype, compute: "native" };
+/** Half precision is always exact: what the engine does not compute in halves is emulated, rounding included. */
+function dtypeSupport(dtype: DType, { nativeHalves, missing }: Findings): BackendManifest["dtypes"][DType] {
+  const reason = missing.get("Identity")?.get(dtype);
+  if (reason !== undefined) return { unsupported: reason };
+  const isEmulated = (dtype === "f16" || dtype === "bf16") && !nativeHalves.includes(dtype);
+  return isEmulated ? { storage: "f32", compute: "emulated" } : { storage: dtype, compute: "native" };
 }
 
-/** What this engine says of itself. */
-export function ortManifest(engine: BackendManifest["engine"], device: "cpu" | "cuda"): BackendManifest {
-  const ops = Object.fromEntries(
-    (Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[]).map(
-      ([op, dtypes]): readonly [Op, Support<readonly DType[]>] => [
-        op,
-        dtypes.filter((dtype) => !(lacking[op] ?? []).includes(dtype)),
-      ],
-    ),
-  ) as BackendManifest["ops"];
+function opSupport(op: Op, { missing }: Findings): Support<readonly DType[]> {
+  const reasons = missing.get(op);
+  const dtypes = opDTypes[op].filter(
+    (dtype) => reasons?.get(dtype) === undefined && missing.get("Identity")?.get(dtype) === undefined,
+  );
+  if (dtypes.length > 0) return dtypes;
+  return { unsupported: [...(reasons?.values() ?? [])][0] ?? "none of its dtypes is stored" };
+}
+
+/** What this engine was found to do, as it is said to users, to core and to the conformance suite. */
+export function ortManifest(
+  engine: BackendManifest["engine"],
+  device: "cpu" | "cuda",
+  findings: Findings,
+): BackendManifest {
+  const ops = (Object.keys(opDTypes) as readonly Op[]).map((op) => [op, opSupport(op, findings)]);
   return Object.freeze({
     specVersion: "v1",
     engine,
     device,
     dtypes: Object.fromEntries(
-      DTYPES.map((dtype) => [dtype, storage(dtype, device)]),
+      DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
-    ops,
-    tolerance: { default: halfUlp },
+    ops: Object.fromEntries(ops) as BackendManifest["ops"],
+    tolerance,
     eventLoop: "free",
     profile: true,
     memory: device === "cpu" ? true : { unsupported: "the device's arena is not read" },
+  });
+}
+
+/** The halves that a manifest says are emulated. */
+export function emulatedHalves(manifest: BackendManifest): readonly HalfDType[] {
+  return (["f16", "bf16"] as const).filter((dtype) => {
+    const support = manifest.dtypes[dtype];
+    return "compute" in support && support.compute === "emulated";
   });
 }

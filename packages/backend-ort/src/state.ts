@@ -1,5 +1,6 @@
 import { type HostTensor, MpError, type State, type ValueType } from "@mp/core";
 import { expectHostTensor, expectType, WorkQueue } from "@mp/core/backend";
+import { copyOf } from "./feed-buffers.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 /** One slot: the committed buffer, and the one that the next step writes. */
@@ -20,6 +21,8 @@ export class OrtState implements State {
   readonly #runtime: NativeRuntime;
   readonly #slots: Map<string, Slot>;
   readonly #onDispose: (state: OrtState) => void;
+  /** What holds on to the buffers beside the state, and lets go when it ends. */
+  readonly #dependents = new Set<() => void>();
   #disposal: Promise<void> | undefined;
 
   constructor(
@@ -36,18 +39,19 @@ export class OrtState implements State {
     this.types = Object.freeze(
       Object.fromEntries(checked.map(([name, { dtype, shape }]) => [name, { dtype, shape: [...shape] }])),
     );
-    for (const [name, value] of checked) {
-      const { dtype, shape } = value;
-      this.#slots.set(name, { type: { dtype, shape }, buffers: [runtime.upload(value), undefined], side: 0 });
+    try {
+      for (const [name, value] of checked) {
+        const type = this.types[name] as ValueType;
+        this.#slots.set(name, { type, buffers: [runtime.upload(value), undefined], side: 0 });
+      }
+    } catch (error) {
+      this.#release();
+      throw error;
     }
   }
 
   get isDisposed(): boolean {
     return this.#disposal !== undefined;
-  }
-
-  side(name: string): 0 | 1 {
-    return this.#slot(name).side;
   }
 
   /** The committed buffer. */
@@ -64,9 +68,30 @@ export class OrtState implements State {
     return slot.buffers[other];
   }
 
+  /** Bytes of both sides, as far as they are there. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { buffers } of this.#slots.values())
+      for (const buffer of buffers) sum += buffer?.byteLength ?? 0;
+    return sum;
+  }
+
+  /** Which side each of those slots is on, as text. */
+  sides(names: readonly string[]): string {
+    let text = "";
+    for (const name of names) text += this.#slot(name).side;
+    return text;
+  }
+
+  /** Calls back when the state ends, before its memory is freed; the returned function takes that back. */
+  beforeDisposal(letGo: () => void): () => void {
+    this.#dependents.add(letGo);
+    return () => this.#dependents.delete(letGo);
+  }
+
   /** Makes what a step wrote the committed value. */
-  flip(names: readonly string[]): void {
-    for (const name of names) {
+  flip(written: readonly { readonly slot: string }[]): void {
+    for (const { slot: name } of written) {
       const slot = this.#slot(name);
       slot.side = slot.side === 0 ? 1 : 0;
     }
@@ -85,8 +110,13 @@ export class OrtState implements State {
     this.expectAlive();
     const checked = Object.entries(values).map(([name, value]) => {
       expectType(`state "${name}"`, expectHostTensor(`state "${name}"`, value), this.#expectSlot(name));
-      return [name, value] as const;
+      // What is written is what the caller's arrays hold now, also when runs come first.
+      return [name, this.queue.isIdle ? value : copyOf(value)] as const;
     });
+    if (this.queue.isIdle) {
+      for (const [name, value] of checked) this.current(name).write(value);
+      return;
+    }
     return this.queue.push(async () => {
       for (const [name, value] of checked) this.current(name).write(value);
     });
@@ -94,11 +124,16 @@ export class OrtState implements State {
 
   dispose(): Promise<void> {
     this.#disposal ??= this.queue.push(async () => {
-      for (const { buffers } of this.#slots.values()) for (const buffer of buffers) buffer?.release();
-      this.#slots.clear();
+      for (const letGo of this.#dependents) letGo();
+      this.#release();
       this.#onDispose(this);
     });
     return this.#disposal;
+  }
+
+  #release(): void {
+    for (const { buffers } of this.#slots.values()) for (const buffer of buffers) buffer?.release();
+    this.#slots.clear();
   }
 
   /** @throws MP_DISPOSED */

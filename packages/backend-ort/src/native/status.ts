@@ -35,15 +35,19 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
 const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED/i;
 
+/** Indices are data, so only a run can find one outside its axis; the engine calls that an invalid argument too. */
+const OUT_OF_RANGE = /out of (data )?bounds|out of range|within the inclusive range/i;
+
 /** What an OrtErrorCode and its message mean in our codes. */
 export function errorCodeOf(ortCode: number, message: string): ErrorCode {
   if (OUT_OF_MEMORY.test(message)) return "MP_OUT_OF_MEMORY";
+  if (OUT_OF_RANGE.test(message)) return "MP_OUT_OF_RANGE";
   return CODES[ORT_ERROR_NAMES[ortCode] ?? "ORT_FAIL"] ?? "MP_BACKEND_FAILED";
 }
 
 /**
  * Throws what a status says, after releasing it; null is success.
- * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's own code
+ * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_OUT_OF_RANGE, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's own code
  */
 export function checkStatus(functions: NativeFunctions, status: bigint | null, what: string): void {
   if (status === null) return;

@@ -92,11 +92,19 @@ export class NativeTensor extends NativeResource {
   write(value: HostTensor): void {
     this.assertUsable();
     checkFits(this, value);
-    if (this.#copier === undefined) {
-      bytesOf(this.view()).set(bytesOf(value.data));
-    } else {
-      this.#copier.write(this.address, bytesOf(value.data));
+    const bytes = value.dtype === "bool" ? zeroOrOne(value.data) : bytesOf(value.data);
+    if (this.#copier === undefined) bytesOf(this.view()).set(bytes);
+    else this.#copier.write(this.address, bytes);
+  }
+
+  /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
+  copyFrom(other: NativeTensor): void {
+    if (this.isOnDevice || other.isOnDevice) {
+      this.write(other.read());
+      return;
     }
+    checkFits(this, other);
+    bytesOf(this.view()).set(bytesOf(other.view()));
   }
 
   protected free(handle: bigint): void {
@@ -131,7 +139,12 @@ function bytesOf(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function checkFits(target: NativeTensor, value: HostTensor): void {
+/** Any byte but 0 is true to us; kernels that take a bool as a number rely on 1. */
+function zeroOrOne(data: Uint8Array): Uint8Array {
+  return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
+}
+
+function checkFits(target: NativeTensor, value: ValueType): void {
   if (value.dtype !== target.dtype) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",

@@ -45,7 +45,7 @@ export function checkRate(what: string, learningRate: LearningRate): void {
 }
 
 /** The learning rate for this step: a number, or an f32 scalar of the graph. */
-export function rateAt(learningRate: LearningRate, context: UpdateContext): Operand {
+function rateAt(learningRate: LearningRate, context: UpdateContext): Operand {
   return typeof learningRate === "number" ? learningRate : learningRate(context.step);
 }
 

@@ -59,3 +59,23 @@ it.each(["f16", "bf16"] as HalfDType[])("computes in f32 the very bits of %s", (
   );
   expect(computed).toEqual([]);
 });
+
+it("says which node each node is a part of, and leaves a graph without halves alone", () => {
+  const { graph } = traceInto(
+    [{ name: "x", role: "batch", type: { dtype: "f16", shape: [4] } }],
+    ([x]) => mul(tanh(x as Tensor), 3),
+  );
+  const parts: string[] = [];
+  const emulated = emulateHalves(graph, ["f16"], (made, { name }) => parts.push(`${made} of ${name}`));
+  expect(parts).toEqual([
+    "Tanh of Tanh",
+    "Cast_1 of Tanh",
+    "Cast_2 of Tanh",
+    "Constant of Constant",
+    "Mul of Mul",
+    "Cast_3 of Mul",
+    "Cast_4 of Mul",
+  ]);
+  expect(emulated.nodes).toHaveLength(9);
+  expect(emulateHalves(graph, ["bf16"])).toBe(graph);
+});

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import type { HostTensor } from "@mp/core";
+import type { NativeRuntime, NativeTensor } from "./native/index.js";
+
+/** A constant in the engine's memory; `release` ends one use of it. */
+export interface PooledConstant {
+  readonly tensor: NativeTensor;
+  release(): void;
+}
+
+interface Entry {
+  readonly tensor: NativeTensor;
+  uses: number;
+}
+
+/** Constants by content: executables of one backend that need the same one share its memory. */
+export class ConstantPool {
+  readonly #runtime: NativeRuntime;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(runtime: NativeRuntime) {
+    this.#runtime = runtime;
+  }
+
+  acquire(value: HostTensor): PooledConstant {
+    const content = contentOf(value);
+    const known = this.#entries.get(content);
+    const entry = known ?? { tensor: this.#runtime.upload(value), uses: 0 };
+    if (known === undefined) this.#entries.set(content, entry);
+    entry.uses++;
+    return {
+      tensor: entry.tensor,
+      release: () => {
+        entry.uses--;
+        if (entry.uses > 0) return;
+        this.#entries.delete(content);
+        entry.tensor.release();
+      },
+    };
+  }
+}
+
+function contentOf({ dtype, shape, data }: HostTensor): string {
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return `${dtype} [${shape.join()}] ${createHash("sha256").update(bytes).digest("base64")}`;
+}

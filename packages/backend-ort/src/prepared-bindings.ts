@@ -1,0 +1,41 @@
+import type { NativeBinding } from "./native/index.js";
+
+/** Sides flip in groups, so that a program sees few combinations; a state that many programs write has more. */
+const KEPT = 8;
+
+/** Bindings by combination of sides, the least recently used released beyond a bound. None may be running. */
+export class PreparedBindings {
+  readonly #bindings = new Map<string, NativeBinding>();
+
+  get size(): number {
+    return this.#bindings.size;
+  }
+
+  /** The binding for those sides, made at their first use. */
+  get(sides: string, make: () => NativeBinding): NativeBinding {
+    const known = this.#bindings.get(sides);
+    if (known !== undefined) {
+      if (this.#bindings.size > 2) {
+        this.#bindings.delete(sides);
+        this.#bindings.set(sides, known);
+      }
+      return known;
+    }
+    const binding = make();
+    this.#bindings.set(sides, binding);
+    if (this.#bindings.size > KEPT) {
+      const [oldest] = this.#bindings;
+      if (oldest !== undefined) {
+        this.#bindings.delete(oldest[0]);
+        oldest[1].release();
+      }
+    }
+    return binding;
+  }
+
+  /** Lets go of the memory that is bound, too: the engine holds on to it as long as a binding does. */
+  releaseAll(): void {
+    for (const binding of this.#bindings.values()) binding.release();
+    this.#bindings.clear();
+  }
+}
