@@ -25,15 +25,19 @@ const tolerance: BackendManifest["tolerance"] = {
 function dtypeSupport(dtype: DType, { nativeHalves, missing }: Findings): BackendManifest["dtypes"][DType] {
   const reason = missing.get("Identity")?.get(dtype);
   if (reason !== undefined) return { unsupported: reason };
-  const isEmulated = (dtype === "f16" || dtype === "bf16") && !nativeHalves.includes(dtype);
-  return isEmulated ? { storage: "f32", compute: "emulated" } : { storage: dtype, compute: "native" };
+  if (isEmulated(dtype, nativeHalves)) return { storage: "f32", compute: "emulated" };
+  return { storage: dtype, compute: "native" };
 }
 
-function opSupport(op: Op, { missing }: Findings): Support<readonly DType[]> {
+const isEmulated = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
+  (dtype === "f16" || dtype === "bf16") && !native.includes(dtype);
+
+function opSupport(op: Op, { missing, nativeHalves }: Findings): Support<readonly DType[]> {
   const reasons = missing.get(op);
-  const dtypes = opDTypes[op].filter(
-    (dtype) => reasons?.get(dtype) === undefined && missing.get("Identity")?.get(dtype) === undefined,
-  );
+  const dtypes = opDTypes[op].filter((dtype) => {
+    const computed = isEmulated(dtype, nativeHalves) ? "f32" : dtype;
+    return reasons?.has(computed) !== true && missing.get("Identity")?.has(computed) !== true;
+  });
   if (dtypes.length > 0) return dtypes;
   return { unsupported: [...(reasons?.values() ?? [])][0] ?? "none of its dtypes is stored" };
 }

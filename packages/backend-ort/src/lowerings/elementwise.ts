@@ -2,13 +2,19 @@ import { isComputeFloat } from "@mp/core";
 import type { NodeWriter } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
-/** The engine computes exp(x) - 1, whose error is that of 1. tanh(x/2) · (exp(x) + 1) is the same without cancelling. */
+/**
+ * The engine computes exp(x) - 1, whose error near 0 is that of 1. There (Kahan) the error of u = exp(x) goes out of
+ * (u - 1) · x / log(u); further off u - 1 is right, and the quotient would not be at u = 0.
+ */
 export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
   const x = at(operands, 0);
   const number = (value: number): string => writer.scalar(value, "f32");
   const below = writer.one("Min", [x, number(0)]);
-  const half = writer.one("Tanh", [writer.one("Mul", [below, number(0.5)])]);
-  const minusOne = writer.one("Mul", [half, writer.one("Add", [writer.one("Exp", [below]), number(1)])]);
+  const u = writer.one("Exp", [below]);
+  const far = writer.one("Sub", [u, number(1)]);
+  const near = writer.one("Mul", [far, writer.one("Div", [below, writer.one("Log", [u])])]);
+  const nearOrZero = writer.one("Where", [writer.one("Equal", [far, number(0)]), below, near]);
+  const minusOne = writer.one("Where", [writer.one("Less", [below, number(-0.5)]), far, nearOrZero]);
   const { alpha } = node.attributes;
   const scaled = alpha === 1 ? minusOne : writer.one("Mul", [minusOne, number(alpha)]);
   return [writer.one("Where", [writer.one("Greater", [x, number(0)]), x, scaled])];

@@ -79,7 +79,8 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   Cast: (site, op) => {
     const { dtype } = site.value([]);
     const isEighth = dtype.startsWith("f8");
-    for (const to of isEighth ? (["f32", "f16"] as const) : (["f32", "i32", "u64", "bool"] as const))
+    const floats = ["f32", "f16", "bf16"] as const;
+    for (const to of isEighth ? floats : ([...floats, "i32", "u64", "bool"] as const))
       site.emit(op, [site.value(SHAPE)], { to });
     site.emit(op, [site.value(SHAPE, "f32")], { to: dtype });
   },
