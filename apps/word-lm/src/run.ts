@@ -82,7 +82,7 @@ async function runOn(
   try {
     const { save, resume, label } = variant;
     const record = await train({ training, batches, options, context, label, save, resume });
-    const times = stepTimes(record.milliseconds.length === 0 ? [0] : record.milliseconds);
+    const times = stepTimes(record.milliseconds);
     const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
     const perplexity = await heldOutPerplexity(training, heldOut, model.carried(batch));
     const peak = await training.peakBytes();

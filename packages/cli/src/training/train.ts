@@ -1,6 +1,6 @@
 import type { Fed, Json, Trainer } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
-import type { AppContext } from "../run-app.js";
+import { type AppContext, UsageError } from "../run-app.js";
 
 /** Where batches come from, and how to go on from a saved place; a `Dataset` of @mp/data is one. */
 export interface BatchSource<B> {
@@ -38,6 +38,11 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
   const cursor = loop.resume === undefined ? undefined : await training.load(loop.resume);
   const batches = loop.batches.iterate(cursor ?? undefined);
   const start = (await training.counters()).iteration;
+  if (start >= options.steps) {
+    throw new UsageError(
+      `--steps ${options.steps}: ${loop.resume ?? "the run"} stands at step ${start} already, ask for more`,
+    );
+  }
   const progress = context.progress({ label: loop.label, total: options.steps, start });
   const losses: number[] = [];
   const milliseconds: number[] = [];
