@@ -4,6 +4,7 @@ import { determinismCases } from "./cases/determinism.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
 import { gradientCases } from "./cases/gradient.js";
+import { largeCases } from "./cases/large.js";
 import { leakCases } from "./cases/leaks.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
 import { manifestCases } from "./cases/manifest.js";
@@ -35,6 +36,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...stateSafetyCases,
   ...castCases,
   ...opCases,
+  ...largeCases,
   ...nanCases,
   ...finiteCheckCases,
   ...summationCases,

@@ -13,7 +13,7 @@ import {
 import { opDTypes } from "@mp/core/backend";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
-import { generated } from "../samples/host-data.js";
+import { generated, hostData } from "../samples/host-data.js";
 import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 import { scriptedCase, withExecutable } from "./scripted-case.js";
@@ -163,6 +163,33 @@ const warnings: readonly ConformanceCase[] = HALVES_AND_F32.map((dtype) => {
   });
 });
 
+/** A difference that the user should know of is data; what a library prints no program can read. */
+const silent: ConformanceCase = scriptedCase(
+  "manifest/warnings/are-not-printed",
+  doublingIn("f16"),
+  async (backend, { create }) => {
+    const printed: string[] = [];
+    const verbs = ["log", "info", "warn", "error", "debug"] as const;
+    const before = verbs.map((verb) => console[verb]);
+    for (const verb of verbs)
+      console[verb] = (...words: unknown[]) => void printed.push(words.map(String).join(" "));
+    try {
+      const another = await create();
+      await withExecutable(another, doublingIn("f16"), (executable) =>
+        executable.run({ x: hostData("f16", [1, 2, 3]) }),
+      );
+      await expectCode("MP_INVALID_ARGUMENT", "run without inputs", () =>
+        withExecutable(backend, doublingIn("f16"), (executable) => executable.run({})),
+      );
+    } finally {
+      verbs.forEach((verb, index) => {
+        console[verb] = before[index] as (typeof console)["log"];
+      });
+    }
+    expectEqual(printed, [], "what the backend printed");
+  },
+);
+
 const optionalVerbs: readonly ConformanceCase[] = [
   scriptedCase("manifest/profile/is-there-as-declared", doubling, async (backend) => {
     await withExecutable(backend, doubling, async (executable) => {
@@ -175,8 +202,8 @@ const optionalVerbs: readonly ConformanceCase[] = [
       const rows = await executable.profile?.({ x: f32(1, 2, 3) });
       if (rows === undefined) return;
       expectThat(
-        rows.some(({ op }) => op === "Add"),
-        `the profile of an Add has no row of it: ${show(rows)}`,
+        rows.some(({ op, node }) => op === "Add" && node === "Add"),
+        `the profile has no row of the node "Add": ${show(rows)}`,
       );
       for (const { microseconds, calls } of rows) {
         expectThat(microseconds >= 0 && calls >= 1, `a profile row has ${calls} calls in ${microseconds} µs`);
@@ -248,6 +275,7 @@ export const manifestCases: readonly ConformanceCase[] = [
   ...declared,
   ...unsupportedTransfers,
   ...warnings,
+  silent,
   ...optionalVerbs,
   eventLoop,
 ];

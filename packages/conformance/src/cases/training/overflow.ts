@@ -11,6 +11,7 @@ import {
   randomBernoulli,
   reduceSum,
   type StepResult,
+  staticLossScale,
   where,
 } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
@@ -113,6 +114,7 @@ function budgetCase(
   loss: LossFunction<WeightsOf, Fed, NoModel>,
   bad: number,
   check: (got: Budget) => void,
+  precision: Precision = startingAt(4),
 ): ConformanceCase {
   return scenarioCase<Budget>(
     `skip-budget/${behaviour}`,
@@ -123,7 +125,7 @@ function budgetCase(
           params: { w: vector(1, 1) },
           loss,
           optimizer: exactSgd(),
-          precision: startingAt(4),
+          precision,
           maxConsecutiveSkips: 3,
         },
         async ({ training }) => {
@@ -195,6 +197,16 @@ const budgets: readonly ConformanceCase[] = [
     (got) => {
       expectAttribution(got, { op: "Mul", phase: "forward" });
     },
+  ),
+  // The scale is too high, and the forward pass is innocent.
+  budgetCase(
+    "backward-overflow/names-the-backward-pass",
+    linear,
+    2 ** 100,
+    (got) => {
+      expectAttribution(got, { op: "Mul", phase: "backward" });
+    },
+    { ...float32(), lossScaler: staticLossScale(2 ** 60) as LossScaler },
   ),
 ];
 

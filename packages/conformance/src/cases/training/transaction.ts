@@ -380,6 +380,32 @@ const stays: readonly ConformanceCase[] = [
   ),
 ];
 
+/** What is frozen takes no gradient, no decay and no optimizer state. */
+const frozen: ConformanceCase = scenarioCase<{
+  readonly slots: readonly string[];
+  readonly params: Parameters;
+}>(
+  "skip/frozen/parameters-never-move",
+  (backend) =>
+    withTrainer<Parameters, Batch, Model, { slots: readonly string[]; params: Parameters }>(
+      backend,
+      { ...options(adamW({ learningRate: 0.5, weightDecay: 0.5 }) as Optimizer), frozen: { a: true } },
+      async ({ training, snapshot }) => {
+        for (const turn of [1, 2, 3]) await training.step(good(turn));
+        return { slots: Object.keys(await snapshot()), params: await training.parameters() };
+      },
+    ),
+  ({ slots, params }) => {
+    expectEqual(Array.from(params.a.data), [1, 2, 3], "the frozen parameter after three steps");
+    expectThat(params.b[0]?.data[0] !== 4, "the other parameter did not move");
+    expectEqual(
+      slots.filter((slot) => /^optimizer\/.*\ba$/.test(slot)),
+      [],
+      "optimizer state of the frozen parameter",
+    );
+  },
+);
+
 export const transactionCases: readonly ConformanceCase[] = [
   ...nothingMoves,
   ...Object.entries(OPTIMIZERS).map(([name, make]) => forgetsCase(name, make)),
@@ -389,4 +415,5 @@ export const transactionCases: readonly ConformanceCase[] = [
   ...newParameters,
   ...clipping,
   ...stays,
+  frozen,
 ];
