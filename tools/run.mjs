@@ -6,6 +6,7 @@
  *   node tools/run.mjs bench [what] [flags]  time training steps, see bench/README.md
  *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
+ *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  */
 import { install, requireNode } from "./workspace/install.mjs";
 
@@ -41,9 +42,16 @@ switch (command) {
     process.exitCode = await runChecks(checks);
     break;
   }
+  case "soak": {
+    const { runSoak, soakOptions } = await import("./commands/soak.mjs");
+    const options = soakOptions(rest);
+    install();
+    process.exitCode = await runSoak(options);
+    break;
+  }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, test or check`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, soak, test or check`,
     );
     process.exitCode = 2;
 }

@@ -1,0 +1,63 @@
+// Kills a process that trains and saves at every step, starts it again, and holds all that it ever told against a run
+// that was never killed.
+import { readFile } from "node:fs/promises";
+import { trainInProcess } from "./training-process.js";
+
+export interface ResumeStatistics {
+  readonly kills: number;
+  /** Processes that ran to the end of the training. */
+  readonly finished: number;
+  /** Steps that were made more than once, because a kill fell between a step and its checkpoint. */
+  readonly repeated: number;
+}
+
+/**
+ * @param options.folder an empty one
+ * @throws Error for a step that is not bit for bit what it was in the run that was not killed
+ */
+export async function killAndResume(options: {
+  readonly backend: string;
+  readonly folder: string;
+  readonly kills: number;
+  readonly steps: number;
+  readonly killAfterMs: () => number;
+}): Promise<ResumeStatistics> {
+  const { backend, folder, steps, killAfterMs } = options;
+  const task = { backend, steps, task: "save" } as const;
+  const straight = await trainInProcess({ ...task, path: `${folder}/straight` });
+  const final = await readFile(`${folder}/straight`);
+  if (straight.size !== steps) throw new Error(`the run that was not killed told of ${straight.size} steps`);
+
+  let kills = 0;
+  let finished = 0;
+  let repeated = 0;
+  for (let run = 0; kills < options.kills; run++) {
+    const path = `${folder}/run${run}`;
+    let told = 0;
+    while (told < steps) {
+      const isKilled = kills < options.kills;
+      const delay = isKilled ? { killAfterMs: killAfterMs() } : {};
+      const lines = await trainInProcess({ ...task, path, ...delay });
+      for (const [step, line] of lines) {
+        if (line === straight.get(step)) continue;
+        throw new Error(`${backend}, run ${run}: step ${step} is ${line}, and was ${straight.get(step)}`);
+      }
+      const [first = told + 1] = lines.keys();
+      if (first > told + 1)
+        throw new Error(`${backend}, run ${run}: steps ${told + 1} to ${first - 1} are missing`);
+      if (first <= told) repeated += told + 1 - first;
+      const last = [...lines.keys()].at(-1) ?? told;
+      if (last < steps) kills++;
+      told = Math.max(told, last);
+    }
+    finished++;
+    // It may have been killed between its last step and the checkpoint of it.
+    await trainInProcess({ ...task, path });
+    if (!(await readFile(path)).equals(final)) {
+      throw new Error(
+        `${backend}, run ${run}: its last checkpoint is not that of the run that was not killed`,
+      );
+    }
+  }
+  return { kills, finished, repeated };
+}

@@ -1,0 +1,98 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fail } from "../workspace/fail.mjs";
+import { root } from "../workspace/packages.mjs";
+import { runStages } from "../workspace/stages.mjs";
+import { environment, turbo } from "../workspace/turbo.mjs";
+
+/** @typedef {{ fraction: number; seed: number; only: readonly string[] }} SoakOptions */
+
+const core = join(root, "packages", "core");
+
+/** Test files of core that take their size from the environment. */
+const soaks = ["safetensors-fuzz", "kill-while-saving", "kill-and-resume", "steady-memory"];
+
+/**
+ * @param {readonly string[]} args `--fraction 0.02`, `--seed 7`, names of soaks
+ * @returns {SoakOptions}
+ */
+export function soakOptions(args) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { fraction: { type: "string", default: "1" }, seed: { type: "string" } },
+      allowPositionals: true,
+    });
+    const fraction = Number(values.fraction);
+    if (!(fraction > 0 && fraction <= 1))
+      throw new Error(`--fraction is above 0 and at most 1, got ${values.fraction}`);
+    const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+    if (!Number.isSafeInteger(seed) || seed < 0)
+      throw new Error(`--seed is an integer of 0 or more, got ${values.seed}`);
+    const unknown = positionals.find((name) => !soaks.includes(name));
+    if (unknown !== undefined) throw new Error(`no soak is called "${unknown}"; soaks: ${soaks.join(", ")}`);
+    return { fraction, seed, only: positionals };
+  } catch (error) {
+    return fail(`soak: ${error instanceof Error ? error.message : String(error)}`, 2);
+  }
+}
+
+/** Engines whose package built and whose native library opens here. */
+function engines() {
+  const ort = join(root, "packages", "backend-ort");
+  if (!existsSync(ort) || !turbo(["build:js"], { filter: ["@mp/backend-ort"], quiet: true }))
+    return ["reference"];
+  const script = "const { ort } = await import('./dist/index.js'); await (await ort()).dispose();";
+  const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: ort,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  return status === 0 ? ["reference", "ort"] : ["reference"];
+}
+
+/**
+ * @param {SoakOptions} options
+ * @returns {Promise<number>} exit code
+ */
+export function runSoak({ fraction, seed, only }) {
+  if (!turbo(["build:js"], { filter: ["@mp/core"], quiet: true }))
+    fail("soak: @mp/core did not build, see above");
+  const backends = engines();
+  console.log(
+    `soak: ${fraction === 1 ? "full size" : `${fraction} of full size`}, seed ${seed}, training on ${backends.join(" and ")}`,
+  );
+  const vitest = join(core, "node_modules", "vitest", "vitest.mjs");
+  return runStages(
+    "soak",
+    soaks
+      .filter((name) => only.length === 0 || only.includes(name))
+      .map((name) => ({
+        name,
+        run: () =>
+          spawnSync(
+            process.execPath,
+            [
+              vitest,
+              "run",
+              `test/${name}.test.ts`,
+              "--testTimeout=7200000",
+              "--typecheck.enabled=false",
+              "--reporter=verbose",
+              "--disableConsoleIntercept",
+            ],
+            {
+              cwd: core,
+              stdio: ["ignore", "inherit", "inherit"],
+              env: {
+                ...environment,
+                MP_SOAK_FRACTION: String(fraction),
+                MP_SOAK_SEED: String(seed),
+                MP_SOAK_BACKENDS: backends.join(","),
+              },
+            },
+          ).status === 0,
+      })),
+  );
+}
