@@ -1,6 +1,6 @@
 /** What the engine lacks for u64 and bool, done in what it has. */
 import type { GraphNode, Op } from "@mp/core";
-import type { NodeWriter } from "@mp/onnx";
+import { int, ints, type NodeWriter } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 type Sum = "ReduceSum" | "ReduceProd";
@@ -9,9 +9,32 @@ type Search = "ArgMax" | "ArgMin";
 
 const isU64 = (node: GraphNode): boolean => operandType(node).dtype === "u64";
 
-/** Sums and products wrap at 2^64 in either dtype. */
-export const sumAsSigned: OwnLowering<Sum> = (node, [x = ""], writer, standard) =>
-  isU64(node) ? [writer.cast(at(standard([writer.cast(x, "i64")], "i64"), 0), "u64")] : undefined;
+/**
+ * The engine sums and multiplies integers in f64, exact up to 2^53 only. Folding one half onto the other until one
+ * element is left keeps to the dtype, and wraps as it does.
+ */
+export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer, standard) => {
+  const { dtype, shape } = operandType(node);
+  const { axes } = node.attributes;
+  const size = axes.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
+  if (dtype !== "i32" && dtype !== "i64" && dtype !== "u64") return undefined;
+  if (axes.length === 0) return [writer.one("Identity", [x])];
+  // Nothing to fold, and the engine has no sum of u64.
+  if (size === 0) return [writer.cast(at(standard([writer.cast(x, "i64")], "i64"), 0), dtype)];
+  const kept = shape.flatMap((_, axis) => (axes.includes(axis) ? [] : [axis]));
+  const rows = kept.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
+  const front = writer.one("Transpose", [x], { perm: ints([...axes, ...kept]) });
+  let folded = writer.one("Reshape", [front, writer.ints([size, rows])], { allowzero: int(1) });
+  const part = (from: number, to: number): string =>
+    writer.one("Slice", [folded, writer.ints([from]), writer.ints([to]), writer.ints([0])]);
+  for (let left = size; left > 1; left = Math.ceil(left / 2)) {
+    const half = left >> 1;
+    const both = writer.one(node.op === "ReduceSum" ? "Add" : "Mul", [part(0, half), part(half, 2 * half)]);
+    folded = left % 2 === 0 ? both : writer.one("Concat", [both, part(2 * half, left)], { axis: int(0) });
+  }
+  const result = writer.ints(node.outputs[0]?.shape ?? []);
+  return [writer.one("Reshape", [folded, result], { allowzero: int(1) })];
+};
 
 /** Half the range further on, the order of u64 is that of i64. */
 function shifted(x: string, writer: NodeWriter): string {

@@ -2,7 +2,14 @@
 import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
 import type { LowerNode } from "@mp/onnx";
 import { cast, clip, elu } from "./elementwise.js";
-import { chosen, extremeAsSigned, firstOf, searchAsSigned, sumAsSigned, topKAsSigned } from "./integers.js";
+import {
+  chosen,
+  extremeAsSigned,
+  firstOf,
+  foldedInHalves,
+  searchAsSigned,
+  topKAsSigned,
+} from "./integers.js";
 import { crossEntropy, logLikelihood } from "./loss.js";
 import { oneHot, pad, reshapedEighth } from "./movement.js";
 import { extremeKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
@@ -17,8 +24,8 @@ const own: OwnLowerings = {
   Clip: clip,
   Cast: cast,
   Where: chosen,
-  ReduceSum: sumAsSigned,
-  ReduceProd: sumAsSigned,
+  ReduceSum: foldedInHalves,
+  ReduceProd: foldedInHalves,
   ReduceMax: firstOf(extremeAsSigned, extremeKeepingNaN),
   ReduceMin: firstOf(extremeAsSigned, extremeKeepingNaN),
   ArgMax: firstOf(searchAsSigned, searchFindingNaN),
