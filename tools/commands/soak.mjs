@@ -11,8 +11,15 @@ import { environment, turbo } from "../workspace/turbo.mjs";
 
 const core = join(root, "packages", "core");
 
-/** Test files of core that take their size from the environment. */
-const soaks = ["safetensors-fuzz", "kill-while-saving", "kill-and-resume", "steady-memory"];
+/** Tests of core that take their size from the environment, by what they are called here. */
+const files = {
+  "safetensors-fuzz": "test/safetensors-fuzz.test.ts",
+  "kill-while-saving": "test/kill-while-saving.test.ts",
+  "kill-and-resume": "test/kill-and-resume.test.ts",
+  "resume-combinations": "src/train/resume.test.ts",
+  "steady-memory": "test/steady-memory.test.ts",
+};
+const soaks = Object.keys(files);
 
 /**
  * @param {readonly string[]} args `--fraction 0.02`, `--seed 7`, names of soaks
@@ -66,9 +73,9 @@ export function runSoak({ fraction, seed, only }) {
   const vitest = join(core, "node_modules", "vitest", "vitest.mjs");
   return runStages(
     "soak",
-    soaks
-      .filter((name) => only.length === 0 || only.includes(name))
-      .map((name) => ({
+    Object.entries(files)
+      .filter(([name]) => only.length === 0 || only.includes(name))
+      .map(([name, file]) => ({
         name,
         run: () =>
           spawnSync(
@@ -76,7 +83,7 @@ export function runSoak({ fraction, seed, only }) {
             [
               vitest,
               "run",
-              `test/${name}.test.ts`,
+              file,
               "--testTimeout=7200000",
               "--typecheck.enabled=false",
               "--reporter=verbose",

@@ -7,10 +7,6 @@ const KEPT = 8;
 export class PreparedBindings {
   readonly #bindings = new Map<string, NativeBinding>();
 
-  get size(): number {
-    return this.#bindings.size;
-  }
-
   /** The binding for those sides, made at their first use. */
   get(sides: string, make: () => NativeBinding): NativeBinding {
     const known = this.#bindings.get(sides);

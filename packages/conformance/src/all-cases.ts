@@ -14,13 +14,16 @@ import { randomCases } from "./cases/random.js";
 import { stateCases } from "./cases/state.js";
 import { stateSafetyCases } from "./cases/state-safety.js";
 import { summationCases } from "./cases/summation.js";
+import { allReduceCases } from "./cases/training/all-reduce.js";
 import { badInputCases } from "./cases/training/bad-input.js";
-import { lossScaleCases } from "./cases/training/loss-scale.js";
+import { scalerTraceCases } from "./cases/training/loss-scale.js";
+import { lossScaleEffectCases } from "./cases/training/loss-scale-effects.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
 import { overflowCases } from "./cases/training/overflow.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
+import { skipCauseCases } from "./cases/training/skip-causes.js";
 import { transactionCases } from "./cases/training/transaction.js";
 import { windowCases } from "./cases/training/window.js";
 import { transferCases } from "./cases/transfer.js";
@@ -43,11 +46,14 @@ export const allCases: readonly ConformanceCase[] = [
   ...randomCases,
   ...gradientCases,
   ...autocastCases,
-  ...lossScaleCases,
+  ...scalerTraceCases,
+  ...lossScaleEffectCases,
   ...masterWeightsCases,
   ...transactionCases,
+  ...skipCauseCases,
   ...overflowCases,
   ...windowCases,
+  ...allReduceCases,
   ...recomputeCases,
   ...runCases,
   ...resumeCases,

@@ -31,7 +31,7 @@ function rowOf(state: Tree<HostTensor>): Row {
 
 /** State after each step of a run, from the scaler's own start or another. */
 function trace(options: DynamicLossScaleOptions, finite: readonly boolean[], start?: Row): readonly Row[] {
-  const scaler = dynamicLossScale(options) as LossScaler;
+  const scaler: LossScaler = dynamicLossScale(options);
   let state = start === undefined ? runTrees({}, () => scaler.init()) : stateOf(start);
   const dataOf = (ok: boolean) => ({ state, finite: tensor(Uint8Array.of(ok ? 1 : 0), [], "bool") });
   const update = traceTrees(dataOf(true), (inputs) => {

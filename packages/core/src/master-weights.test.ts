@@ -72,7 +72,7 @@ describe("without masters", () => {
     expect(updated(masters, [1], 1.01 * lost, 1)).toEqual([1 + 2 * lost]);
     expect(updated(masters, [1], -0.49 * lost, 100)).toEqual([1]);
     expect(updated(masters, [1], -0.51 * lost, 1)).toEqual([1 - lost]);
-    expect(updated(f32Master() as MasterWeights, [1], 0.99 * lost, 100)[0]).toBeCloseTo(1 + 99 * lost, 5);
+    expect(updated(f32Master(), [1], 0.99 * lost, 100)[0]).toBeCloseTo(1 + 99 * lost, 5);
   });
 
   /** What the same updates bring on the side of -1 that is nearer to 0, where halves lie twice as close. */
@@ -89,7 +89,7 @@ describe("without masters", () => {
 
 describe("Kahan's sum", () => {
   it.each(["bf16", "f16"] as const)("in %s keeps what the sum alone would lose", (dtype) => {
-    const [value = 0] = updated(kahan(dtype) as MasterWeights, [1], 1e-4, 2000);
+    const [value = 0] = updated(kahan(dtype), [1], 1e-4, 2000);
     expect(updated(noMasterWeights(dtype), [1], 1e-4, 2000)).toEqual([1]);
     // Within a unit in the last place of what f32 gives.
     expect(Math.abs(value - 1.2)).toBeLessThan(dtype === "bf16" ? 2 ** -7 : 2 ** -10);
@@ -207,6 +207,6 @@ it("parameters are kept in the dtype that each way says, and floats says so too"
   };
   expect(dtypes(f32Master())).toBe("f32");
   expect(dtypes(noMasterWeights("f16"))).toBe("f16");
-  expect(dtypes(kahan("bf16") as MasterWeights)).toBe("bf16");
+  expect(dtypes(kahan("bf16"))).toBe("bf16");
   expect(dtypes(stochasticRounding())).toBe(floats("bf16", [1]).dtype);
 });

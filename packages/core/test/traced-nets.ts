@@ -73,5 +73,3 @@ export const handLoss = (): Graph =>
     const p = div(shifted, reduceSum(shifted, { axes: [1], keepdims: true }));
     return { p, error: reduceSum(mul(gelu(p), t.target)) };
   });
-
-const nets: Readonly<Record<string, () => Graph>> = { mlp, lstm, attention, handLoss };

@@ -142,31 +142,135 @@ function networkBody(x: Tensor, w: Tensor): TensorTree {
 const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
   const { mixed, pure, roundsToOne } = facts[half];
   return [
-    policyCase(`mixed-${half}/operands-are-rounded`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(1) }),
-    policyCase(`mixed-${half}/results-are-rounded`, { policy: mixed, inputs: { x: filled([1, 3], 1), w: filled([3, 1], half === "f16" ? 683 : 85.5) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(half === "f16" ? 2048 : 256) }),
-    policyCase(`mixed-${half}/activations-between-products-are-rounded`, { policy: mixed, inputs: { x: one(1), w: one(1) }, body: (x, w) => ({ y: matMul(relu(add(matMul(x, w), matMul(x, mul(w, half === "f16" ? 2 ** -11 : 2 ** -8)))), w) }), want: y(1) }),
-    policyCase(`pure-${half}/additions-are-rounded`, { policy: pure, inputs: { x: one(half === "f16" ? 2048 : 256), w: one(1) }, body: (x, w) => ({ y: add(x, w) }), want: y(half === "f16" ? 2048 : 256) }),
-    policyCase(`manual-${half}/only-the-users-casts`, { policy: manualPolicy, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }), want: { y: one(roundsToOne), z: one(1) } }),
-    policyCase(`mixed-${half}/a-users-cast-is-kept`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: mul(cast(cast(x, half), "f32"), w), z: mul(x, w) }), want: { y: one(1), z: one(roundsToOne) } }),
-    policyCase(`mixed-${half}/sums-stay-in-f32`, { policy: mixed, inputs: { x: filled([1, 1], 1), w: filled([1, 70_000], 1) }, body: (x, w) => ({ y: reduceSum(matMul(x, w), { keepdims: true }), z: reduceMean(matMul(x, w), { keepdims: true }) }), want: { y: one(70_000), z: one(1) } }),
-    policyCase(`mixed-${half}/a-scope-in-f32-is-in-f32`, { policy: mixed.with({ scopes: { head: "f32" } }), inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: scope("head", () => matMul(x, w)), z: scope("body", () => matMul(x, w)) }), want: { y: one(roundsToOne), z: one(1) } }),
-    policyCase(`mixed-${half}/an-op-in-f32-is-in-f32`, { policy: mixed.with({ ops: { MatMul: "f32" } }), inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(roundsToOne) }),
-    policyCase(`mixed-${half}/an-inner-policy-has-the-say`, { policy: mixed, inputs: { x: one(roundsToOne), w: one(1) }, body: (x, w) => ({ y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32Policy)(x, w), z: matMul(x, w) }), want: { y: one(roundsToOne), z: one(1) } }),
-    policyCase(`mixed-${half}/integers-are-left-alone`, { policy: mixed, inputs: { x: generated("i32", [1, 1], () => 70_001), w: one(1) }, body: (x, w) => ({ y: add(x, 0), z: matMul(w, w) }), want: { y: generated("i32", [1, 1], () => 70_001), z: one(1) } }),
-    policyCase(`half-output-${half}/results-take-the-output-dtype`, { policy: castingPolicy({ compute: half, output: half }), inputs: { x: one(3), w: one(2) }, body: (x, w) => ({ y: matMul(x, w) }) }),
-    policyCase(`mixed-${half}/a-network-with-its-gradients`, { policy: mixed, inputs: network, body: networkBody }),
-    policyCase(`pure-${half}/a-network-with-its-gradients`, { policy: pure, inputs: network, body: networkBody }),
+    policyCase(`mixed-${half}/operands-are-rounded`, {
+      policy: mixed,
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({ y: matMul(x, w) }),
+      want: y(1),
+    }),
+    policyCase(`mixed-${half}/results-are-rounded`, {
+      policy: mixed,
+      inputs: { x: filled([1, 3], 1), w: filled([3, 1], half === "f16" ? 683 : 85.5) },
+      body: (x, w) => ({ y: matMul(x, w) }),
+      want: y(half === "f16" ? 2048 : 256),
+    }),
+    policyCase(`mixed-${half}/activations-between-products-are-rounded`, {
+      policy: mixed,
+      inputs: { x: one(1), w: one(1) },
+      body: (x, w) => ({
+        y: matMul(relu(add(matMul(x, w), matMul(x, mul(w, half === "f16" ? 2 ** -11 : 2 ** -8)))), w),
+      }),
+      want: y(1),
+    }),
+    policyCase(`pure-${half}/additions-are-rounded`, {
+      policy: pure,
+      inputs: { x: one(half === "f16" ? 2048 : 256), w: one(1) },
+      body: (x, w) => ({ y: add(x, w) }),
+      want: y(half === "f16" ? 2048 : 256),
+    }),
+    policyCase(`manual-${half}/only-the-users-casts`, {
+      policy: manualPolicy,
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }),
+      want: { y: one(roundsToOne), z: one(1) },
+    }),
+    policyCase(`mixed-${half}/a-users-cast-is-kept`, {
+      policy: mixed,
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({ y: mul(cast(cast(x, half), "f32"), w), z: mul(x, w) }),
+      want: { y: one(1), z: one(roundsToOne) },
+    }),
+    policyCase(`mixed-${half}/sums-stay-in-f32`, {
+      policy: mixed,
+      inputs: { x: filled([1, 1], 1), w: filled([1, 70_000], 1) },
+      body: (x, w) => ({
+        y: reduceSum(matMul(x, w), { keepdims: true }),
+        z: reduceMean(matMul(x, w), { keepdims: true }),
+      }),
+      want: { y: one(70_000), z: one(1) },
+    }),
+    policyCase(`mixed-${half}/a-scope-in-f32-is-in-f32`, {
+      policy: mixed.with({ scopes: { head: "f32" } }),
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({ y: scope("head", () => matMul(x, w)), z: scope("body", () => matMul(x, w)) }),
+      want: { y: one(roundsToOne), z: one(1) },
+    }),
+    policyCase(`mixed-${half}/an-op-in-f32-is-in-f32`, {
+      policy: mixed.with({ ops: { MatMul: "f32" } }),
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({ y: matMul(x, w) }),
+      want: y(roundsToOne),
+    }),
+    policyCase(`mixed-${half}/an-inner-policy-has-the-say`, {
+      policy: mixed,
+      inputs: { x: one(roundsToOne), w: one(1) },
+      body: (x, w) => ({
+        y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32Policy)(x, w),
+        z: matMul(x, w),
+      }),
+      want: { y: one(roundsToOne), z: one(1) },
+    }),
+    policyCase(`mixed-${half}/integers-are-left-alone`, {
+      policy: mixed,
+      inputs: { x: generated("i32", [1, 1], () => 70_001), w: one(1) },
+      body: (x, w) => ({ y: add(x, 0), z: matMul(w, w) }),
+      want: { y: generated("i32", [1, 1], () => 70_001), z: one(1) },
+    }),
+    policyCase(`half-output-${half}/results-take-the-output-dtype`, {
+      policy: castingPolicy({ compute: half, output: half }),
+      inputs: { x: one(3), w: one(2) },
+      body: (x, w) => ({ y: matMul(x, w) }),
+    }),
+    policyCase(`mixed-${half}/a-network-with-its-gradients`, {
+      policy: mixed,
+      inputs: network,
+      body: networkBody,
+    }),
+    policyCase(`pure-${half}/a-network-with-its-gradients`, {
+      policy: pure,
+      inputs: network,
+      body: networkBody,
+    }),
   ];
-}); // biome-ignore format: one case a line
+});
 
 const ranges: readonly ConformanceCase[] = [
-  policyCase("mixed-f16/products-overflow-as-halves-do", { policy: mixedFloat16Policy, inputs: { x: one(300), w: one(300) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(INFINITE) }),
-  policyCase("mixed-bf16/products-reach-as-far-as-f32", { policy: mixedBfloat16Policy, inputs: { x: one(2 ** 60), w: one(2 ** 60) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(2 ** 120) }),
-  policyCase("mixed-f16/exponentials-stay-in-f32", { policy: mixedFloat16Policy, inputs: { x: one(4), w: one(5) }, body: (x, w) => ({ y: exp(matMul(x, w)) }) }),
-  policyCase("pure-f16/exponentials-overflow", { policy: float16Policy.with({ output: "f32" }), inputs: { x: one(4), w: one(5) }, body: (x, w) => ({ y: exp(matMul(x, w)) }), want: y(INFINITE) }),
-  policyCase("mixed-f16/the-two-halves-meet-in-f32", { policy: manualPolicy, inputs: { x: one(1 + 2 ** -10), w: one(2 ** 100) }, body: (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }), want: y((1 + 2 ** -10) * 2 ** 100) }),
-  policyCase("float32/casts-nothing", { policy: float32Policy, inputs: { x: one(1 + 2 ** -20), w: one(1) }, body: (x, w) => ({ y: matMul(x, w) }), want: y(1 + 2 ** -20) }),
-]; // biome-ignore format: one case a line
+  policyCase("mixed-f16/products-overflow-as-halves-do", {
+    policy: mixedFloat16Policy,
+    inputs: { x: one(300), w: one(300) },
+    body: (x, w) => ({ y: matMul(x, w) }),
+    want: y(INFINITE),
+  }),
+  policyCase("mixed-bf16/products-reach-as-far-as-f32", {
+    policy: mixedBfloat16Policy,
+    inputs: { x: one(2 ** 60), w: one(2 ** 60) },
+    body: (x, w) => ({ y: matMul(x, w) }),
+    want: y(2 ** 120),
+  }),
+  policyCase("mixed-f16/exponentials-stay-in-f32", {
+    policy: mixedFloat16Policy,
+    inputs: { x: one(4), w: one(5) },
+    body: (x, w) => ({ y: exp(matMul(x, w)) }),
+  }),
+  policyCase("pure-f16/exponentials-overflow", {
+    policy: float16Policy.with({ output: "f32" }),
+    inputs: { x: one(4), w: one(5) },
+    body: (x, w) => ({ y: exp(matMul(x, w)) }),
+    want: y(INFINITE),
+  }),
+  policyCase("mixed-f16/the-two-halves-meet-in-f32", {
+    policy: manualPolicy,
+    inputs: { x: one(1 + 2 ** -10), w: one(2 ** 100) },
+    body: (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }),
+    want: y((1 + 2 ** -10) * 2 ** 100),
+  }),
+  policyCase("float32/casts-nothing", {
+    policy: float32Policy,
+    inputs: { x: one(1 + 2 ** -20), w: one(1) },
+    body: (x, w) => ({ y: matMul(x, w) }),
+    want: y(1 + 2 ** -20),
+  }),
+];
 
 /** The gradient is computed where its forward node was: a product's in the half, and there it underflows. */
 const gradients: readonly ConformanceCase[] = [

@@ -83,17 +83,67 @@ const f32 =
 /** Single claims, so that a backend that breaks one is told which. */
 const named: readonly ConformanceCase[] = [
   // 65519 is the last number that still rounds to 65504; loss scales meet this edge first.
-  floatCast("cast/f32-to-f16/overflows-from-65520", "f32", "f16", f32(65504, 65519, 65519.99, 65520, 65536, 1e30, -65520)),
-  floatCast("cast/f32-to-bf16/overflows-from-the-tie", "f32", "bf16", f32(3.3895313892515355e38, 3.394e38, 3.396e38, 3.4e38, -3.4e38)),
-  floatCast("cast/f32-to-f16/subnormals-survive", "f32", "f16", f32(2 ** -15, 2 ** -20, 2 ** -24, 3 * 2 ** -24, -(2 ** -24), 1.5 * 2 ** -24)),
-  floatCast("cast/f32-to-f16/underflows-from-the-tie", "f32", "f16", f32(2 ** -25, -(2 ** -25), 2 ** -25 * (1 + 2 ** -20), 1e-8)),
-  floatCast("cast/f32-to-f16/ties-go-to-even", "f32", "f16", f32(1 + 2 ** -11, 1 + 3 * 2 ** -11, 2049, 2051, -2049)),
-  floatCast("cast/f32-to-bf16/ties-go-to-even", "f32", "bf16", f32(1 + 2 ** -8, 1 + 3 * 2 ** -8, 257, 259, -257)),
+  floatCast(
+    "cast/f32-to-f16/overflows-from-65520",
+    "f32",
+    "f16",
+    f32(65504, 65519, 65519.99, 65520, 65536, 1e30, -65520),
+  ),
+  floatCast(
+    "cast/f32-to-bf16/overflows-from-the-tie",
+    "f32",
+    "bf16",
+    f32(3.3895313892515355e38, 3.394e38, 3.396e38, 3.4e38, -3.4e38),
+  ),
+  floatCast(
+    "cast/f32-to-f16/subnormals-survive",
+    "f32",
+    "f16",
+    f32(2 ** -15, 2 ** -20, 2 ** -24, 3 * 2 ** -24, -(2 ** -24), 1.5 * 2 ** -24),
+  ),
+  floatCast(
+    "cast/f32-to-f16/underflows-from-the-tie",
+    "f32",
+    "f16",
+    f32(2 ** -25, -(2 ** -25), 2 ** -25 * (1 + 2 ** -20), 1e-8),
+  ),
+  floatCast(
+    "cast/f32-to-f16/ties-go-to-even",
+    "f32",
+    "f16",
+    f32(1 + 2 ** -11, 1 + 3 * 2 ** -11, 2049, 2051, -2049),
+  ),
+  floatCast(
+    "cast/f32-to-bf16/ties-go-to-even",
+    "f32",
+    "bf16",
+    f32(1 + 2 ** -8, 1 + 3 * 2 ** -8, 257, 259, -257),
+  ),
   floatCast("cast/f32-to-f16/keeps-the-sign-of-zero", "f32", "f16", f32(-0, 0)),
-  floatCast("cast/f32-to-f16/keeps-nan-and-infinity", "f32", "f16", f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)),
-  floatCast("cast/f32-to-bf16/keeps-nan-and-infinity", "f32", "bf16", f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY)),
-  floatCast("cast/f32-to-f8e4m3/does-not-saturate", "f32", "f8e4m3", f32(448, 464, 465, 480, -1e9, Number.POSITIVE_INFINITY)),
-  floatCast("cast/f32-to-f8e5m2/does-not-saturate", "f32", "f8e5m2", f32(57344, 61439, 61440, -1e9, Number.POSITIVE_INFINITY)),
+  floatCast(
+    "cast/f32-to-f16/keeps-nan-and-infinity",
+    "f32",
+    "f16",
+    f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
+  ),
+  floatCast(
+    "cast/f32-to-bf16/keeps-nan-and-infinity",
+    "f32",
+    "bf16",
+    f32(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
+  ),
+  floatCast(
+    "cast/f32-to-f8e4m3/does-not-saturate",
+    "f32",
+    "f8e4m3",
+    f32(448, 464, 465, 480, -1e9, Number.POSITIVE_INFINITY),
+  ),
+  floatCast(
+    "cast/f32-to-f8e5m2/does-not-saturate",
+    "f32",
+    "f8e5m2",
+    f32(57344, 61439, 61440, -1e9, Number.POSITIVE_INFINITY),
+  ),
   ...(["f16", "bf16"] as const).map((half) =>
     graphCase(`cast/f32-to-${half}/is-not-optimised-away`, () => {
       const builder = new GraphBuilder();
@@ -108,7 +158,7 @@ const named: readonly ConformanceCase[] = [
       };
     }),
   ),
-]; // biome-ignore format: one case a line
+];
 
 /** Of those an integer format can hold, the numbers of a list. */
 function held(to: DType, numbers: readonly number[]): readonly number[] {

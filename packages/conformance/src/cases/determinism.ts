@@ -90,7 +90,10 @@ const graphs: readonly ConformanceCase[] = [
 ];
 
 const trainings: readonly ConformanceCase[] = (
-  [["float32", float32], ["mixed-float16", mixedFloat16]] as readonly (readonly [string, () => Precision])[]
+  [
+    ["float32", float32],
+    ["mixed-float16", mixedFloat16],
+  ] as readonly (readonly [string, () => Precision])[]
 ).map(([name, precision]) =>
   scenarioCase<readonly Tensors[]>(
     `determinism/training/${name}`,
@@ -118,6 +121,6 @@ const trainings: readonly ConformanceCase[] = (
       }
     },
   ),
-); // biome-ignore format: one pair
+);
 
 export const determinismCases: readonly ConformanceCase[] = [...graphs, ...trainings];

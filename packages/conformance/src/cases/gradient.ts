@@ -57,7 +57,29 @@ async function checkGradients(
 }
 
 /** Smooth enough to be differentiated twice; a rule written in the ops themselves has a gradient of its own. */
-const TWICE: readonly Op[] = ["Tanh", "Sigmoid", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Gelu", "Softplus", "Sin", "Mul", "Div", "Pow", "MatMul", "ReduceSumSquare", "ReduceLogSumExp", "Softmax", "LogSoftmax", "SoftmaxCrossEntropyLoss", "LayerNormalization", "RMSNormalization"]; // biome-ignore format: one list
+const TWICE: readonly Op[] = [
+  "Tanh",
+  "Sigmoid",
+  "Exp",
+  "Log",
+  "Sqrt",
+  "Reciprocal",
+  "Erf",
+  "Gelu",
+  "Softplus",
+  "Sin",
+  "Mul",
+  "Div",
+  "Pow",
+  "MatMul",
+  "ReduceSumSquare",
+  "ReduceLogSumExp",
+  "Softmax",
+  "LogSoftmax",
+  "SoftmaxCrossEntropyLoss",
+  "LayerNormalization",
+  "RMSNormalization",
+];
 
 /** The function whose value is the weighted sum of its gradients. */
 const differentiated = ({ behaviour, fn, points }: GradientSample): GradientSample => ({

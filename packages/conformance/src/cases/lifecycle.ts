@@ -71,16 +71,36 @@ const handles: readonly ConformanceCase[] = [
 type Inputs = Readonly<Record<string, RunInput>>;
 
 /** Inputs of `adding` that do not fit, with the code that says so. */
-const unfit: readonly (readonly [what: string, code: "MP_INVALID_ARGUMENT" | "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH", inputs: Inputs, names: string])[] = [
+const unfit: readonly (readonly [
+  what: string,
+  code: "MP_INVALID_ARGUMENT" | "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH",
+  inputs: Inputs,
+  names: string,
+])[] = [
   ["a missing input", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3) }, "y"],
   ["an input too many", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3), y: f32(1, 2, 3), q: f32(1) }, "q"],
   ["an input of another length", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: f32(1, 2) }, "y"],
-  ["an input of another rank", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: generated("f32", [1, 3], () => 0) }, "y"],
+  [
+    "an input of another rank",
+    "MP_SHAPE_MISMATCH",
+    { x: f32(1, 2, 3), y: generated("f32", [1, 3], () => 0) },
+    "y",
+  ],
   ["a scalar for a vector", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: scalar(1) }, "y"],
-  ["an input of another dtype", "MP_DTYPE_MISMATCH", { x: f32(1, 2, 3), y: generated("i32", [3], () => 0) }, "y"],
+  [
+    "an input of another dtype",
+    "MP_DTYPE_MISMATCH",
+    { x: f32(1, 2, 3), y: generated("i32", [3], () => 0) },
+    "y",
+  ],
   ["no tensor", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3), y: 1 as unknown as HostTensor }, "y"],
-  ["too few elements", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: { dtype: "f32", shape: [3], data: Float32Array.of(1) } }, "y"],
-]; // biome-ignore format: one a line
+  [
+    "too few elements",
+    "MP_SHAPE_MISMATCH",
+    { x: f32(1, 2, 3), y: { dtype: "f32", shape: [3], data: Float32Array.of(1) } },
+    "y",
+  ],
+];
 
 const runs: readonly ConformanceCase[] = [
   scriptedCase("lifecycle/run/refuses-inputs-that-do-not-fit", adding, async (backend) => {

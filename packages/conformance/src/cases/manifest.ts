@@ -44,14 +44,21 @@ const declared: readonly ConformanceCase[] = [
     expectEqual(manifest.specVersion, "v1", "manifest.specVersion");
     expectThat(typeof name === "string" && name !== "", "the backend has no name");
     const { engine, device } = manifest;
-    expectThat(engine.name !== "" && engine.version !== "", "the manifest does not say which engine it speaks of");
+    expectThat(
+      engine.name !== "" && engine.version !== "",
+      "the manifest does not say which engine it speaks of",
+    );
     oneOf("manifest.device", device, ["cpu", "cuda", "other"]);
   }),
   aboutManifest("declaration/answers-for-every-dtype-and-op", (manifest) => {
     expectEqual(Object.keys(manifest.dtypes).sort(), [...DTYPES].sort(), "the manifest's dtypes");
     expectEqual(Object.keys(manifest.ops).sort(), [...OPS].sort(), "the manifest's ops");
     for (const key of ["accumulate", "rounding", "subnormals", "overflow"] as const) {
-      expectEqual(Object.keys(manifest[key]).sort(), [...HALVES_AND_F32].sort(), `the dtypes of manifest.${key}`);
+      expectEqual(
+        Object.keys(manifest[key]).sort(),
+        [...HALVES_AND_F32].sort(),
+        `the dtypes of manifest.${key}`,
+      );
     }
   }),
   aboutManifest("declaration/gives-reasons", (manifest) => {
@@ -62,7 +69,10 @@ const declared: readonly ConformanceCase[] = [
     ];
     for (const [name, support] of entries) {
       const reason = unsupportedReason(support);
-      expectThat(reason === undefined || reason.trim().length > 3, `${name} is unsupported for no reason: "${reason}"`);
+      expectThat(
+        reason === undefined || reason.trim().length > 3,
+        `${name} is unsupported for no reason: "${reason}"`,
+      );
     }
   }),
   aboutManifest("declaration/uses-the-words-there-are", (manifest) => {
@@ -92,7 +102,10 @@ const declared: readonly ConformanceCase[] = [
       const support = manifest.ops[op];
       if (unsupportedReason(support) !== undefined) continue;
       const dtypes = support as readonly DType[];
-      expectThat(Array.isArray(dtypes) && dtypes.length > 0, `${op} is supported in no dtype, which needs a reason`);
+      expectThat(
+        Array.isArray(dtypes) && dtypes.length > 0,
+        `${op} is supported in no dtype, which needs a reason`,
+      );
       for (const dtype of dtypes) {
         expectThat(opDTypes[op].includes(dtype), `${op} does not exist in ${dtype}`);
         expectThat(supports(manifest, dtype), `${op} is supported in ${dtype}, which is unsupported`);
@@ -102,7 +115,11 @@ const declared: readonly ConformanceCase[] = [
   aboutManifest("tolerance/stays-under-the-ceilings", (manifest) => {
     for (const op of OPS) {
       const { f32: a, f16: b, bf16: c } = manifest.tolerance[op] ?? manifest.tolerance.default;
-      for (const [dtype, ulp] of [["f32", a], ["f16", b], ["bf16", c]] as const) {
+      for (const [dtype, ulp] of [
+        ["f32", a],
+        ["f16", b],
+        ["bf16", c],
+      ] as const) {
         expectThat(Number.isFinite(ulp) && ulp >= 0, `the tolerance of ${op} in ${dtype} is ${ulp}`);
         // The default may be wider than an exact op needs; what is said of an op by name may not.
         const named = manifest.tolerance[op] !== undefined;
@@ -119,7 +136,7 @@ const declared: readonly ConformanceCase[] = [
     expectEqual(JSON.stringify(another.manifest), before, "the manifest of a second backend");
     expectEqual(JSON.stringify(backend.manifest), before, "the manifest a moment later");
   }),
-]; // biome-ignore format: pairs in line
+];
 
 /** For ops that a manifest does not name: one default serves all, and each op is still held to its own ceiling. */
 const widest: Readonly<Record<ComputeDType, number>> = Object.fromEntries(

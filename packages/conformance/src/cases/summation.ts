@@ -96,21 +96,71 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
     sum("ReduceSum", "small-terms-are-not-lost", along(0), cancelling),
     sum("ReduceMean", "small-terms-are-not-lost", along(0), cancelling),
     sum("ReduceL1", "small-terms-are-not-lost", along(0), rising),
-    sum("ReduceSumSquare", "small-terms-are-not-lost", along(0), hostData(dtype, [Math.sqrt(big / 2), Math.sqrt(big / 2), 1, 1, 1, 1])),
-    sum("CumSum", "small-terms-are-not-lost", { axis: 0, exclusive: false, reverse: false }, hostData(dtype, [big, 1, 1, 1, 1, -big])),
+    sum(
+      "ReduceSumSquare",
+      "small-terms-are-not-lost",
+      along(0),
+      hostData(dtype, [Math.sqrt(big / 2), Math.sqrt(big / 2), 1, 1, 1, 1]),
+    ),
+    sum(
+      "CumSum",
+      "small-terms-are-not-lost",
+      { axis: 0, exclusive: false, reverse: false },
+      hostData(dtype, [big, 1, 1, 1, 1, -big]),
+    ),
     sum("MatMul", "small-terms-are-not-lost", {}, row, column),
     sum("Gemm", "small-terms-are-not-lost", gemm, row, column),
-    sum("Gemm", "the-bias-is-added-before-rounding", gemm, hostData(dtype, [big, 1], [1, 2]), hostData(dtype, [1, 1], [2, 1]), hostData(dtype, [1], [1])),
+    sum(
+      "Gemm",
+      "the-bias-is-added-before-rounding",
+      gemm,
+      hostData(dtype, [big, 1], [1, 2]),
+      hostData(dtype, [1, 1], [2, 1]),
+      hostData(dtype, [1], [1]),
+    ),
     // 70 000 is infinity in f16, 70 144 in bf16, and never what a stalled sum gives.
     sum("ReduceSum", "70-000-ones", along(0), ones(70_000)),
     sum("ReduceMean", "70-000-ones", along(0), ones(70_000)),
-    sum("MatMul", "5000-ones", {}, generated(dtype, [1, 5000], () => 1), generated(dtype, [5000, 1], () => 0.5)),
-    sum("Softmax", "4096-equal-logits", { axis: 0 }, generated(dtype, [4096], () => 2)),
-    sum("LogSoftmax", "4096-equal-logits", { axis: 0 }, generated(dtype, [4096], () => 2)),
-    sum("ReduceLogSumExp", "4096-equal-terms", along(0), generated(dtype, [4096], () => 0)),
-    sum("LayerNormalization", "the-mean-does-not-overflow", { axis: 1, epsilon: 1e-5 }, generated(dtype, [1, 64], (at) => 50_000 + 1024 * (at % 2)), generated(dtype, [64], () => 1)),
-    sum("RMSNormalization", "the-squares-do-not-overflow", { axis: 1, epsilon: 1e-5 }, generated(dtype, [1, 64], (at) => 300 + (at % 4)), generated(dtype, [64], () => 1)),
-  ]; // biome-ignore format: one case a line
+    sum(
+      "MatMul",
+      "5000-ones",
+      {},
+      generated(dtype, [1, 5000], () => 1),
+      generated(dtype, [5000, 1], () => 0.5),
+    ),
+    sum(
+      "Softmax",
+      "4096-equal-logits",
+      { axis: 0 },
+      generated(dtype, [4096], () => 2),
+    ),
+    sum(
+      "LogSoftmax",
+      "4096-equal-logits",
+      { axis: 0 },
+      generated(dtype, [4096], () => 2),
+    ),
+    sum(
+      "ReduceLogSumExp",
+      "4096-equal-terms",
+      along(0),
+      generated(dtype, [4096], () => 0),
+    ),
+    sum(
+      "LayerNormalization",
+      "the-mean-does-not-overflow",
+      { axis: 1, epsilon: 1e-5 },
+      generated(dtype, [1, 64], (at) => 50_000 + 1024 * (at % 2)),
+      generated(dtype, [64], () => 1),
+    ),
+    sum(
+      "RMSNormalization",
+      "the-squares-do-not-overflow",
+      { axis: 1, epsilon: 1e-5 },
+      generated(dtype, [1, 64], (at) => 300 + (at % 4)),
+      generated(dtype, [64], () => 1),
+    ),
+  ];
 }
 
 /** In f32 every order gives these exactly. */

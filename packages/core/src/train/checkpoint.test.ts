@@ -12,8 +12,8 @@ import {
 } from "../../test/small-run.js";
 import { loadTensors, saveTensors } from "../checkpoint/checkpoint-file.js";
 import { type HostTensor, tensor, zeros } from "../host-tensor.js";
-import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
-import { kahan, type MasterWeights } from "../master-weights.js";
+import { dynamicLossScale } from "../loss-scaler.js";
+import { kahan } from "../master-weights.js";
 import { adam, adamW } from "../optim/adaptive.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { bfloat16, float32, mixedBfloat16, mixedFloat16 } from "./precision.js";
@@ -272,7 +272,7 @@ describe("a file that does not fit", () => {
     ["loss scaler", { precision: mixedFloat16() }, /scaler\/goodSteps is missing/],
     [
       "master weights",
-      { precision: { ...bfloat16(), masterWeights: kahan("bf16") as MasterWeights } },
+      { precision: { ...bfloat16(), masterWeights: kahan("bf16") } },
       /master\/compensation\/hidden\/b is missing/,
     ],
     ["pure half", { precision: bfloat16() }, /master\/hidden\/b is f32\[4\] instead of bf16\[4\]/],
@@ -356,7 +356,7 @@ describe("a file that fits but was made under other settings", () => {
 
   it("without one where only rates or scales differ, whose state is the file's", async () => {
     const scaled = (initialScale: number): Partial<SmallOptions> => ({
-      precision: { ...mixedFloat16(), lossScaler: dynamicLossScale({ initialScale }) as LossScaler },
+      precision: { ...mixedFloat16(), lossScaler: dynamicLossScale({ initialScale }) },
       optimizer: momentum({ learningRate: initialScale }),
     });
     await (await smallRun(scaled(8))).save(path);

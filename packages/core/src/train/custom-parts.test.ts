@@ -75,10 +75,10 @@ const averaged: MasterWeights<AveragedState> = {
 const options: Partial<SmallOptions> = {
   precision: {
     ...mixedFloat16(),
-    lossScaler: cautious as LossScaler,
-    masterWeights: averaged as MasterWeights,
+    lossScaler: cautious,
+    masterWeights: averaged,
   },
-  optimizer: lion(0.01) as Optimizer,
+  optimizer: lion(0.01),
 };
 
 describe("parts of one's own", () => {
@@ -168,7 +168,7 @@ describe("parts of one's own", () => {
 
 describe("parts that do not keep their state's structure", () => {
   const broken = (changes: Partial<LossScaler<CautiousState>>): Partial<SmallOptions> => ({
-    precision: { ...mixedFloat16(), lossScaler: { ...cautious, ...changes } as LossScaler },
+    precision: { ...mixedFloat16(), lossScaler: { ...cautious, ...changes } },
   });
   it.each<readonly [string, Partial<SmallOptions>, string, string]>([
     [
@@ -198,7 +198,7 @@ describe("parts that do not keep their state's structure", () => {
             ...lion(1).update(g, s as never, p, c),
             state: { m: mapTensors((x) => expand(sub(literal(0), 1), [7, ...x.shape]), g) },
           }),
-        } as Optimizer,
+        },
       },
       "MP_SHAPE_MISMATCH",
       "next state: optimizer/m/hidden/b is f32[7, 4] instead of f32[4]",

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { batch, params, type SmallOptions, smallRun, stateOf } from "../../test/small-run.js";
 import { loadTensors } from "../checkpoint/checkpoint-file.js";
 import { tensor } from "../host-tensor.js";
-import { kahan, type MasterWeights } from "../master-weights.js";
+import { kahan } from "../master-weights.js";
 import { adamW } from "../optim/adaptive.js";
 import { reference } from "../reference/index.js";
 import { add, mul } from "../trace/ops/elementwise.js";
@@ -20,7 +20,7 @@ describe("frozen parameters", () => {
   const precisions: readonly (readonly [string, Precision])[] = [
     ["float32", float32()],
     ["mixed_float16", mixedFloat16()],
-    ["kahan", { ...bfloat16(), masterWeights: kahan("bf16") as MasterWeights }],
+    ["kahan", { ...bfloat16(), masterWeights: kahan("bf16") }],
   ];
   it.each(precisions)("stay as they are while the others move: %s", async (_name, precision) => {
     for (const accumulate of [1, 2]) {

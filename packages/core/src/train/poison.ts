@@ -1,9 +1,10 @@
+import { zeros } from "../host-tensor.js";
 import { elementCount } from "../shape.js";
 import { poison } from "../trace/finite.js";
 import { type TensorTree, tensorsOf } from "../trace/map-tensors.js";
 import { add, literal } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
-import { expand, reshape } from "../trace/ops/movement.js";
+import { constant, reshape } from "../trace/ops/movement.js";
 import { reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 
@@ -21,5 +22,5 @@ function poisonOfGradient(gradient: Tensor): Tensor {
   const [rows = 1, ...rest] = gradient.shape;
   const columns = elementCount(rest, "poison");
   if (rows < 2 || columns < 2) return poison(gradient);
-  return reduceSum(matMul(expand(literal(0), [1, rows]), reshape(gradient, [rows, columns])));
+  return reduceSum(matMul(constant(zeros([1, rows])), reshape(gradient, [rows, columns])));
 }

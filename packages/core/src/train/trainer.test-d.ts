@@ -1,11 +1,15 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type { Backend } from "../backend.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
+import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
+import { kahan } from "../master-weights.js";
+import { adam } from "../optim/adaptive.js";
 import { sgd } from "../optim/sgd.js";
-import { add, mul } from "../trace/ops/elementwise.js";
+import { add, literal, mul } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
+import { mixedFloat16, type Precision } from "./precision.js";
 import type { StepResult } from "./step-result.js";
 import { trainer } from "./trainer.js";
 
@@ -114,5 +118,23 @@ describe("the trainer's types", () => {
     await trainer({ ...common, loss: async ({ b }) => reduceMean(b) });
     // @ts-expect-error no such parameter
     await trainer({ ...common, loss: ({ c }) => reduceMean(c) });
+  });
+
+  it("parts of one's own need no cast, whatever their state", async () => {
+    const lossScaler = {
+      name: "mine",
+      init: () => ({ scale: literal(8), count: [literal(0, "i32")] as const }),
+      scale: (state: { readonly scale: Tensor }) => state.scale,
+      update: <S>(state: S) => state,
+    };
+    const precision: Precision = { ...mixedFloat16(), lossScaler, masterWeights: kahan("f16") };
+    const scaler: LossScaler = dynamicLossScale();
+    const training = await trainer({
+      ...common,
+      optimizer: adam({ learningRate: (step) => add(step, 1) }),
+      precision: { ...precision, lossScaler: scaler },
+      loss: ({ b }) => reduceMean(b),
+    });
+    expectTypeOf(training.precision).toEqualTypeOf<Precision>();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../host-tensor.js";
-import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
+import { dynamicLossScale } from "../loss-scaler.js";
 import { adamW } from "../optim/adaptive.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
@@ -81,7 +81,7 @@ describe("trainer", () => {
       initialScale: 2 ** 40,
       maxScale: 2 ** 40,
       growthInterval: 2,
-    }) as LossScaler;
+    });
     const training = await start({ ...mixedFloat16(), lossScaler: scaler });
     const before = await training.parameters();
     const result = await training.step(batch(0));
@@ -92,7 +92,7 @@ describe("trainer", () => {
   });
 
   it("retries the same batch at lower scales and counts one iteration", async () => {
-    const scaler = dynamicLossScale({ initialScale: 2 ** 40, maxScale: 2 ** 40 }) as LossScaler;
+    const scaler = dynamicLossScale({ initialScale: 2 ** 40, maxScale: 2 ** 40 });
     const training = await start({ ...mixedFloat16(), lossScaler: scaler }, { onOverflow: "retry" });
     const result = await training.step(batch(0));
     expect(result.applied).toBe(true);

@@ -22,8 +22,7 @@ import { float32, mixedBfloat16, mixedFloat16, type Precision } from "./precisio
 import { trainer } from "./trainer.js";
 import type { TrainingWarning } from "./warning.js";
 
-const dynamic = (options: Parameters<typeof dynamicLossScale>[0]): LossScaler =>
-  dynamicLossScale(options) as LossScaler;
+const dynamic = (options: Parameters<typeof dynamicLossScale>[0]): LossScaler => dynamicLossScale(options);
 const poisoned = (value: number) => {
   const { x, y } = batch(7);
   const data = Float32Array.from(x.data);

@@ -12,7 +12,7 @@ import {
 } from "../../test/small-run.js";
 import type { Backend } from "../backend.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
-import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
+import { dynamicLossScale } from "../loss-scaler.js";
 import { sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { add, mul, sub } from "../trace/ops/elementwise.js";
@@ -283,7 +283,7 @@ describe("the all-reduce hook", () => {
     const training = await smallRun({
       precision: {
         ...mixedFloat16(),
-        lossScaler: dynamicLossScale({ initialScale: 2 ** 24 }) as LossScaler,
+        lossScaler: dynamicLossScale({ initialScale: 2 ** 24 }),
       },
       onOverflow: "retry",
       allReduce: async (window) => {

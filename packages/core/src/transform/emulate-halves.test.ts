@@ -61,9 +61,8 @@ it.each(["f16", "bf16"] as HalfDType[])("computes in f32 the very bits of %s", (
 });
 
 it("says which node each node is a part of, and leaves a graph without halves alone", () => {
-  const { graph } = traceInto(
-    [{ name: "x", role: "batch", type: { dtype: "f16", shape: [4] } }],
-    ([x]) => mul(tanh(x as Tensor), 3),
+  const { graph } = traceInto([{ name: "x", role: "batch", type: { dtype: "f16", shape: [4] } }], ([x]) =>
+    mul(tanh(x as Tensor), 3),
   );
   const parts: string[] = [];
   const emulated = emulateHalves(graph, ["f16"], (made, { name }) => parts.push(`${made} of ${name}`));

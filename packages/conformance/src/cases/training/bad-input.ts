@@ -85,12 +85,18 @@ const badLosses: Readonly<Record<string, readonly [ErrorCode, Loss]>> = {
   "a loss that is no tensor": ["MP_INVALID_ARGUMENT", () => 1],
   "a loss that is a promise": ["MP_INVALID_ARGUMENT", ({ w }) => Promise.resolve(reduceSum(w))],
   "shapes that do not meet": ["MP_SHAPE_MISMATCH", ({ w }, { x }) => reduceSum(add(w, matMul(x, x)))],
-  "arithmetic of JavaScript's": ["MP_INVALID_ARGUMENT", ({ w }) => reduceSum(mul(w, (w as unknown as number) * 2))],
-  "a tensor of another trace": ["MP_INVALID_ARGUMENT", ({ w }) => {
-    leaked ??= w;
-    return reduceSum(mul(leaked, w));
-  }],
-}; // biome-ignore format: one loss a line
+  "arithmetic of JavaScript's": [
+    "MP_INVALID_ARGUMENT",
+    ({ w }) => reduceSum(mul(w, (w as unknown as number) * 2)),
+  ],
+  "a tensor of another trace": [
+    "MP_INVALID_ARGUMENT",
+    ({ w }) => {
+      leaked ??= w;
+      return reduceSum(mul(leaked, w));
+    },
+  ],
+};
 
 const losses: ConformanceCase = scenarioCase<null>(
   "bad-input/loss/is-refused-with-a-code",

@@ -1,35 +1,16 @@
 /** Every scaler, step by step through real training steps, beside a model of it in plain TypeScript. */
 import {
-  add,
   dynamicLossScale,
   float32,
-  type LossFunction,
   type LossScaler,
-  literal,
   mapTensors,
-  mixedFloat16,
   mul,
-  noLossScaling,
   type Optimizer,
-  type Precision,
-  reduceSum,
   type StepResult,
-  staticLossScale,
-  type Tensor,
-  where,
 } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { expectEqual, expectThat } from "../../expectations.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  linear,
-  type NoModel,
-  product,
-  vector,
-  type WeightsOf,
-} from "../../training/problems.js";
+import { expectEqual } from "../../expectations.js";
+import { type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
 import { type RetryRules, type ScalerOptions, scalerTrace } from "../../training/scaler-model.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
@@ -109,7 +90,7 @@ const times = (count: number, ...sizes: readonly number[]): readonly number[] =>
 
 const base = { initialScale: 2 ** 10, growthInterval: 4 } as const;
 
-const dynamic: readonly ConformanceCase[] = [
+export const scalerTraceCases: readonly ConformanceCase[] = [
   // flax and NNabla grow after N + 1.
   traceCase("growth/after-exactly-n-good-steps", base, times(13, GOOD)),
   traceCase("growth/an-overflow-restarts-the-count", base, [...times(3, GOOD), BAD, ...times(9, GOOD)]),
@@ -117,225 +98,81 @@ const dynamic: readonly ConformanceCase[] = [
   traceCase("growth/stops-at-the-cap", { ...base, growthInterval: 1, maxScale: 2 ** 12 }, times(6, GOOD)),
   // 3 · 2^k passes the cap without meeting it.
   traceCase("growth/lands-on-the-cap", { initialScale: 3, growthInterval: 1, maxScale: 10 }, times(4, GOOD)),
-  traceCase("growth/by-other-factors", { ...base, growthFactor: 4, backoffFactor: 0.25 }, [...times(5, GOOD), BAD, ...times(5, GOOD)]),
+  traceCase("growth/by-other-factors", { ...base, growthFactor: 4, backoffFactor: 0.25 }, [
+    ...times(5, GOOD),
+    BAD,
+    ...times(5, GOOD),
+  ]),
   // MXNet's new scale takes effect one step late.
   traceCase("backoff/takes-effect-at-once", base, [GOOD, BAD, GOOD, BAD, BAD, GOOD]),
   traceCase("backoff/finds-the-scale-that-holds", base, [...times(3, LARGE), ...times(10, LARGE)]),
   // jmp forgets a floor of one's own and goes on to 1.
-  traceCase("backoff/keeps-a-floor-of-ones-own", { ...base, minScale: 2 ** 7 }, [...times(6, BAD), GOOD, BAD]),
+  traceCase("backoff/keeps-a-floor-of-ones-own", { ...base, minScale: 2 ** 7 }, [
+    ...times(6, BAD),
+    GOOD,
+    BAD,
+  ]),
   traceCase("backoff/stops-at-one", { ...base, initialScale: 4 }, [...times(5, BAD), GOOD]),
   // Keras stays at infinity for ever, torch reaches 0.
-  traceCase("backoff/never-reaches-zero-or-infinity", { initialScale: 2 ** 24, growthInterval: 1 }, [...times(3, GOOD), ...times(30, BAD), ...times(3, GOOD)]),
-  traceCase("backoff/a-persistent-nan-ends-at-the-floor", { ...base, initialScale: 8 }, [...times(8, NEVER), ...times(5, GOOD)]),
-  traceCase("hysteresis/tolerates-before-it-backs-off", { ...base, hysteresis: 3 }, [BAD, BAD, GOOD, BAD, BAD, BAD, BAD, GOOD]),
+  traceCase("backoff/never-reaches-zero-or-infinity", { initialScale: 2 ** 24, growthInterval: 1 }, [
+    ...times(3, GOOD),
+    ...times(30, BAD),
+    ...times(3, GOOD),
+  ]),
+  traceCase("backoff/a-persistent-nan-ends-at-the-floor", { ...base, initialScale: 8 }, [
+    ...times(8, NEVER),
+    ...times(5, GOOD),
+  ]),
+  traceCase("hysteresis/tolerates-before-it-backs-off", { ...base, hysteresis: 3 }, [
+    BAD,
+    BAD,
+    GOOD,
+    BAD,
+    BAD,
+    BAD,
+    BAD,
+    GOOD,
+  ]),
   // Apex and TransformerEngine refill on every good step,
-  traceCase("hysteresis/refills-on-a-good-step", { ...base, hysteresis: 2, refill: "on-good-step" }, [BAD, GOOD, BAD, GOOD, BAD, BAD, BAD, GOOD, BAD]),
+  traceCase("hysteresis/refills-on-a-good-step", { ...base, hysteresis: 2, refill: "on-good-step" }, [
+    BAD,
+    GOOD,
+    BAD,
+    GOOD,
+    BAD,
+    BAD,
+    BAD,
+    GOOD,
+    BAD,
+  ]),
   // Megatron when the scale grows.
-  traceCase("hysteresis/refills-on-growth", { ...base, growthInterval: 2, hysteresis: 2, refill: "on-growth" }, [BAD, GOOD, BAD, BAD, GOOD, GOOD, BAD, GOOD, GOOD, BAD, BAD]),
-  traceCase("hysteresis/a-tolerated-overflow-restarts-the-count", { ...base, hysteresis: 2 }, [GOOD, GOOD, GOOD, BAD, ...times(5, GOOD)]),
-  traceCase("retry/until-the-batch-fits", base, [GOOD, LARGE, GOOD, LARGE], { onOverflow: "retry", maxRetries: 100 }),
-  traceCase("retry/no-more-than-the-budget", base, [BAD, GOOD, NEVER, GOOD], { onOverflow: "retry", maxRetries: 3 }),
-  // NNabla recurses until the stack ends.
-  traceCase("retry/a-persistent-nan-is-skipped", { ...base, initialScale: 8 }, [NEVER, GOOD, NEVER], { onOverflow: "retry", maxRetries: 100 }),
-  traceCase("retry/spends-hysteresis-first", { ...base, hysteresis: 2 }, [LARGE, GOOD, LARGE], { onOverflow: "retry", maxRetries: 100 }),
-]; // biome-ignore format: one trace a line
-
-const dividedBy1024 = (y: Tensor): Tensor => mul(y, 2 ** -10);
-
-interface HalfRun {
-  readonly steps: readonly StepResult[];
-  readonly weight: number;
-}
-
-/** In f16 a gradient of 1 times 2^16 is infinite: the very first step of the usual settings meets it. */
-function halfCase(
-  behaviour: string,
-  precision: () => Precision,
-  steps: number,
-  x: number,
-  check: (run: HalfRun) => void,
-  loss: LossFunction<WeightsOf, Fed, NoModel> = product,
-): ConformanceCase {
-  return scenarioCase<HalfRun>(
-    `loss-scale/${behaviour}`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, HalfRun>(
-        backend,
-        { params: { w: filled([1, 1], 0) }, loss, optimizer: exactSgd(), precision: precision() },
-        async ({ training }) => {
-          const results: StepResult[] = [];
-          for (let step = 0; step < steps; step++)
-            results.push(await training.step({ x: filled([1, 1], x) }));
-          return { steps: results, weight: Number((await training.parameters()).w.data[0]) };
-        },
-      ),
-    check,
-  );
-}
-
-const halves: readonly ConformanceCase[] = [
-  halfCase("f16/the-gradient-overflows-in-the-half", mixedFloat16, 4, 1, ({ steps, weight }) => {
-    expectEqual(steps.map(({ applied, scale }) => [applied, scale]), [[false, 65536], [true, 32768], [true, 32768], [true, 32768]], "the first steps");
-    expectEqual(weight, -3 * 2 ** -3, "the weight after three applied steps of 2^-3");
-  }),
-  // dL/dL is the scale: a loss in f16 could not even hold it from 65520 on.
-  halfCase("f16/the-loss-is-scaled-in-f32", () => ({ ...mixedFloat16(), lossScaler: staticLossScale(2 ** 20) as LossScaler }), 1, 2 ** -10, ({ steps, weight }) => {
-    expectEqual(steps[0]?.applied, true, "whether a step at a scale of 2^20 is applied");
-    expectEqual(weight, -(2 ** -23), "the weight after a gradient of 2^-20");
-  }, (weights, batch, context) => dividedBy1024(product(weights, batch, context) as Tensor)),
-]; // biome-ignore format: one case after another
-
-/** dL/dw in f16 is 2^-26 without a scale, and 0; with one it is what it should be. */
-function underflowCase(behaviour: string, scale: number, want: number): ConformanceCase {
-  const lossScaler = (scale === 1 ? noLossScaling() : staticLossScale(scale)) as LossScaler;
-  return scenarioCase<number>(
-    `loss-scale/${behaviour}`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, number>(
-        backend,
-        {
-          params: { w: filled([1, 1], 0) },
-          loss: (weights, batch, context) => {
-            const y = product(weights, batch, context) as Tensor;
-            // Two factors, since neither constant alone may underflow.
-            return dividedBy1024(mul(y, 2 ** -16));
-          },
-          optimizer: exactSgd(1),
-          precision: { ...mixedFloat16(), lossScaler },
-        },
-        async ({ training }) => {
-          await training.step({ x: filled([1, 1], 1) });
-          return Number((await training.parameters()).w.data[0]);
-        },
-      ),
-    (got) => expectEqual(got, want, `a weight after a gradient of 2^-26 at scale ${scale}`),
-  );
-}
-
-const PLAIN: Readonly<Record<string, LossScaler>> = {
-  none: noLossScaling() as LossScaler,
-  static: staticLossScale(2 ** 7) as LossScaler,
-};
-
-/** Apex does not look for overflow under a static scale, and infinities reach the masters. */
-const withoutState: readonly ConformanceCase[] = Object.entries(PLAIN).map(([name, lossScaler]) =>
-  scenarioCase<{ readonly steps: readonly StepResult[]; readonly weights: readonly number[] }>(
-    `loss-scale/${name}/still-skips-what-is-not-finite`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, { steps: StepResult[]; weights: number[] }>(
-        backend,
-        {
-          params: { w: filled([2], 0.5) },
-          loss: linear,
-          optimizer: exactSgd(),
-          precision: { ...float32(), lossScaler },
-          onOverflow: "retry",
-        },
-        async ({ training }) => {
-          const batches = [[1, 1], [Number.NaN, 1], [1, Number.POSITIVE_INFINITY], [1, 1]];
-          const steps: StepResult[] = [];
-          for (const batch of batches) steps.push(await training.step({ x: vector(...batch) }));
-          return { steps, weights: Array.from((await training.parameters()).w.data) };
-        },
-      ),
-    ({ steps, weights }) => {
-      expectEqual(steps.map(({ applied }) => applied), [true, false, false, true], "which steps are applied");
-      expectEqual(steps.map(({ retries }) => retries), [0, 0, 0, 0], "retries at a scale that cannot change");
-      expectEqual(weights, [0.25, 0.25], "the weights after two applied steps");
-    },
+  traceCase(
+    "hysteresis/refills-on-growth",
+    { ...base, growthInterval: 2, hysteresis: 2, refill: "on-growth" },
+    [BAD, GOOD, BAD, BAD, GOOD, GOOD, BAD, GOOD, GOOD, BAD, BAD],
   ),
-); // biome-ignore format: one assertion a line
-
-/** torch looks at scaled gradients only: below a scale of 1 they may be finite where their unscaled selves are not. */
-const unscaling: ConformanceCase = scenarioCase<readonly unknown[]>(
-  "loss-scale/static/overflow-in-unscaling-is-a-skip",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, readonly unknown[]>(
-      backend,
-      {
-        params: { w: filled([2], 0) },
-        loss: ({ w }, { x }) => add(reduceSum(mul(w, x)), reduceSum(mul(w, x))),
-        optimizer: exactSgd(),
-        precision: { ...float32(), lossScaler: staticLossScale(2 ** -10) as LossScaler },
-      },
-      async ({ training }) => {
-        const large = await training.step({ x: vector(1.5 * 2 ** 127, 1) });
-        const good = await training.step({ x: vector(1, 1) });
-        return [large.applied, good.applied, Array.from((await training.parameters()).w.data)];
-      },
-    ),
-  (got) => expectEqual(got, [false, true, [-0.25, -0.25]], "the two steps and the weights"),
-);
-
-/** A scaler of one's own: its state is any tree, and it runs inside the graph. */
-type Alternating = { readonly scale: Tensor; readonly history: readonly Tensor[] };
-
-const alternating: LossScaler<Alternating> = {
-  name: "alternating",
-  init: () => ({ scale: literal(4), history: [literal(0), literal(0)] }),
-  scale: ({ scale }) => scale,
-  update: ({ scale, history: [last, before] }, finite) => ({
-    scale: where(finite, mul(scale, -1), mul(scale, 0.5)),
-    history: [add(scale, 0), add(last ?? scale, mul(before ?? scale, 0))],
+  traceCase("hysteresis/a-tolerated-overflow-restarts-the-count", { ...base, hysteresis: 2 }, [
+    GOOD,
+    GOOD,
+    GOOD,
+    BAD,
+    ...times(5, GOOD),
+  ]),
+  traceCase("retry/until-the-batch-fits", base, [GOOD, LARGE, GOOD, LARGE], {
+    onOverflow: "retry",
+    maxRetries: 100,
   }),
-};
-
-const own: ConformanceCase = scenarioCase<readonly (readonly [number, boolean])[]>(
-  "loss-scale/own/runs-inside-the-graph",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, (readonly [number, boolean])[]>(
-      backend,
-      {
-        params: { w: filled([1], 0) },
-        loss: linear,
-        optimizer: exactSgd(),
-        precision: { ...float32(), lossScaler: alternating as unknown as LossScaler },
-      },
-      async ({ training }) => {
-        const seen: (readonly [number, boolean])[] = [];
-        for (const x of [1, 1, Number.NaN, 1, 1]) {
-          const { scale, applied } = await training.step({ x: vector(x) });
-          seen.push([scale, applied]);
-        }
-        seen.push([Number((await training.parameters()).w.data[0]), true]);
-        return seen;
-      },
-    ),
-  (seen) => {
-    const trace = [[4, true], [-4, true], [4, false], [2, true], [-2, true]];
-    expectEqual(seen.slice(0, -1), trace, "the scales of a scaler of one's own");
-    expectThat(seen.at(-1)?.[0] === -0.5, `the weight after four steps of 2^-3 is ${seen.at(-1)?.[0]}`);
-  },
-); // biome-ignore format: one trace
-
-const inert: ConformanceCase = scenarioCase<readonly unknown[]>(
-  "loss-scale/evaluate/leaves-the-scaler-alone",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, readonly unknown[]>(
-      backend,
-      {
-        params: { w: filled([1], 0) },
-        loss: linear,
-        optimizer: exactSgd(),
-        precision: { ...float32(), lossScaler: dynamicLossScale(base) as LossScaler },
-      },
-      async ({ training }) => {
-        const before = await training.counters();
-        for (let turn = 0; turn < 5; turn++)
-          await training.evaluate({ x: vector(turn === 2 ? Number.NaN : 1) });
-        return [before, await training.counters()];
-      },
-    ),
-  ([before, after]) => expectEqual(after, before, "the counters after evaluations"),
-);
-
-export const lossScaleCases: readonly ConformanceCase[] = [
-  ...dynamic,
-  ...halves,
-  underflowCase("f16/without-a-scale-small-gradients-are-lost", 1, 0),
-  underflowCase("f16/with-a-scale-they-are-not", 2 ** 16, -(2 ** -26)),
-  ...withoutState,
-  unscaling,
-  own,
-  inert,
+  traceCase("retry/no-more-than-the-budget", base, [BAD, GOOD, NEVER, GOOD], {
+    onOverflow: "retry",
+    maxRetries: 3,
+  }),
+  // NNabla recurses until the stack ends.
+  traceCase("retry/a-persistent-nan-is-skipped", { ...base, initialScale: 8 }, [NEVER, GOOD, NEVER], {
+    onOverflow: "retry",
+    maxRetries: 100,
+  }),
+  traceCase("retry/spends-hysteresis-first", { ...base, hysteresis: 2 }, [LARGE, GOOD, LARGE], {
+    onOverflow: "retry",
+    maxRetries: 100,
+  }),
 ];

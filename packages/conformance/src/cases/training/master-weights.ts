@@ -97,12 +97,18 @@ const lostUpdates: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatM
 ]);
 
 const masters: readonly ConformanceCase[] = [
-  updatesCase("f32/keeps-half-a-unit-of-f16", unscaled(mixedFloat16()), LOST.f16, 1 + STEPS * LOST.f16, product),
+  updatesCase(
+    "f32/keeps-half-a-unit-of-f16",
+    unscaled(mixedFloat16()),
+    LOST.f16,
+    1 + STEPS * LOST.f16,
+    product,
+  ),
   updatesCase("f32/keeps-half-a-unit-of-bf16", mixedBfloat16(), LOST.bf16, 1 + STEPS * LOST.bf16, product),
   updatesCase("f32/keeps-what-neither-half-could", kept(f32Master()), 2 ** -20, 1 + STEPS * 2 ** -20),
   updatesCase("pure-f16/loses-half-a-unit", float16(), LOST.f16, 1, product),
   updatesCase("pure-bf16/loses-half-a-unit", bfloat16(), LOST.bf16, 1, product),
-]; // biome-ignore format: one case a line
+];
 
 /** The copy that is computed with is made from the master, never the other way round. */
 const oneWay: ConformanceCase = scenarioCase<readonly number[]>(
@@ -131,13 +137,23 @@ interface Seen {
 }
 
 /** The half copy of a weight is made anew after each commit, for training and for evaluation. */
-const fresh: readonly ConformanceCase[] = ([["f16", mixedFloat16], ["bf16", mixedBfloat16]] as const).map(([name, make]) =>
+const fresh: readonly ConformanceCase[] = (
+  [
+    ["f16", mixedFloat16],
+    ["bf16", mixedBfloat16],
+  ] as const
+).map(([name, make]) =>
   scenarioCase<Seen>(
     `master-weights/${name}/the-copy-is-never-stale`,
     (backend) =>
       withTrainer<WeightsOf, Fed, NoModel, Seen>(
         backend,
-        { params: { w: filled([1, 1], 8) }, loss: product, optimizer: exactSgd(1), precision: unscaled(make()) },
+        {
+          params: { w: filled([1, 1], 8) },
+          loss: product,
+          optimizer: exactSgd(1),
+          precision: unscaled(make()),
+        },
         async ({ training }) => {
           const [losses, evaluated]: [number[], number[]] = [[], []];
           for (let step = 0; step < 5; step++) {
@@ -152,7 +168,7 @@ const fresh: readonly ConformanceCase[] = ([["f16", mixedFloat16], ["bf16", mixe
       expectEqual(evaluated, [7, 6, 5, 4, 3], "evaluations after each step");
     },
   ),
-); // biome-ignore format: one pair
+);
 
 const COUNT = 4096;
 const QUARTER = 2 ** -9;
@@ -229,7 +245,12 @@ const stochastic: readonly ConformanceCase[] = [
 ];
 
 /** optax: with parameters in f16, an epsilon of 1e-8 rounds to 0 and the first step without a gradient divides by it. */
-const epsilon: readonly ConformanceCase[] = ([["f16", float16], ["bf16", bfloat16]] as const).map(([name, make]) =>
+const epsilon: readonly ConformanceCase[] = (
+  [
+    ["f16", float16],
+    ["bf16", bfloat16],
+  ] as const
+).map(([name, make]) =>
   scenarioCase<readonly number[]>(
     `master-weights/pure-${name}/epsilon-does-not-round-to-zero`,
     (backend) =>
@@ -248,11 +269,14 @@ const epsilon: readonly ConformanceCase[] = ([["f16", float16], ["bf16", bfloat1
       ),
     ([still, moved = 1, small = 1]) => {
       expectEqual(still, 1, "a weight without a gradient");
-      expectThat(Math.abs(moved - 0.75) < 0.01, `a weight after two steps of Adam is ${moved}, want about 0.75`);
+      expectThat(
+        Math.abs(moved - 0.75) < 0.01,
+        `a weight after two steps of Adam is ${moved}, want about 0.75`,
+      );
       expectThat(Math.abs(small - 0.75) < 0.02, `a weight with small gradients is ${small}, want about 0.75`);
     },
   ),
-); // biome-ignore format: one pair
+);
 
 /** Decay is a product with the master, in f32. */
 const decay: ConformanceCase = scenarioCase<number>(

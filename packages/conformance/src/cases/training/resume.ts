@@ -116,14 +116,36 @@ const keptBy = (masterWeights: unknown): Precision => ({
 });
 
 const resumed: readonly ConformanceCase[] = [
-  resumeCase("float32/momentum-and-dropout", perceptron, { optimizer: momentum({ learningRate: 0.1 }) as Optimizer, precision: float32() }),
-  resumeCase("mixed-float16/in-the-middle-of-hysteresis", perceptron, { optimizer: adam({ learningRate: 0.01 }) as Optimizer, precision: { ...mixedFloat16(), lossScaler: overflowing("on-growth") } }),
-  resumeCase("mixed-bfloat16/adam-w", perceptron, { optimizer: adamW({ learningRate: 0.01 }) as Optimizer, precision: mixedBfloat16() }),
-  resumeCase("kahan-bf16/compensations", perceptron, { optimizer: sgd({ learningRate: 0.01 }), precision: keptBy(kahan("bf16")) }),
-  resumeCase("stochastic-bf16/the-next-draws", perceptron, { optimizer: sgd({ learningRate: 0.01 }), precision: keptBy(stochasticRounding()) }),
-  resumeCase("float32/carried-model-state", recurrent, { optimizer: sgd({ learningRate: 0.1 }), precision: float32() }),
-  resumeCase("mixed-float16/windows-of-two", recurrent, { optimizer: momentum({ learningRate: 0.1 }) as Optimizer, precision: { ...mixedFloat16(), lossScaler: overflowing() }, accumulate: 2 }),
-]; // biome-ignore format: one run a line
+  resumeCase("float32/momentum-and-dropout", perceptron, {
+    optimizer: momentum({ learningRate: 0.1 }) as Optimizer,
+    precision: float32(),
+  }),
+  resumeCase("mixed-float16/in-the-middle-of-hysteresis", perceptron, {
+    optimizer: adam({ learningRate: 0.01 }) as Optimizer,
+    precision: { ...mixedFloat16(), lossScaler: overflowing("on-growth") },
+  }),
+  resumeCase("mixed-bfloat16/adam-w", perceptron, {
+    optimizer: adamW({ learningRate: 0.01 }) as Optimizer,
+    precision: mixedBfloat16(),
+  }),
+  resumeCase("kahan-bf16/compensations", perceptron, {
+    optimizer: sgd({ learningRate: 0.01 }),
+    precision: keptBy(kahan("bf16")),
+  }),
+  resumeCase("stochastic-bf16/the-next-draws", perceptron, {
+    optimizer: sgd({ learningRate: 0.01 }),
+    precision: keptBy(stochasticRounding()),
+  }),
+  resumeCase("float32/carried-model-state", recurrent, {
+    optimizer: sgd({ learningRate: 0.1 }),
+    precision: float32(),
+  }),
+  resumeCase("mixed-float16/windows-of-two", recurrent, {
+    optimizer: momentum({ learningRate: 0.1 }) as Optimizer,
+    precision: { ...mixedFloat16(), lossScaler: overflowing() },
+    accumulate: 2,
+  }),
+];
 
 /** A file that does not fit, or is not whole, is refused, and what was there stays. */
 const refused: ConformanceCase = scenarioCase<{ readonly before: Tensors; readonly after: Tensors }>(

@@ -7,12 +7,10 @@ import {
   chain,
   clipByGlobalNorm,
   dynamicLossScale,
-  exponentialDecay,
   float32,
   type HostTensor,
   type LossFunction,
   type LossScaler,
-  mixedBfloat16,
   momentum,
   mul,
   type Optimizer,
@@ -27,16 +25,7 @@ import {
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  linear,
-  type NoModel,
-  product,
-  vector,
-  type WeightsOf,
-} from "../../training/problems.js";
+import { exactSgd, filled, vector } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import {
   expectSameState,
@@ -170,179 +159,6 @@ function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
   );
 }
 
-/** Lightning moves its schedule on a skipped step. */
-const schedule: ConformanceCase = scenarioCase<readonly number[]>(
-  "skip/schedule/counts-applied-steps",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, number[]>(
-      backend,
-      {
-        params: { w: vector(0) },
-        loss: linear,
-        optimizer: sgd({ learningRate: exponentialDecay(1, { decay: 0.5, every: 1 }) }),
-        precision: float32(),
-      },
-      async ({ training }) => {
-        const weights: number[] = [];
-        for (const x of [1, Number.NaN, 1, Number.NaN, Number.NaN, 1]) {
-          await training.step({ x: vector(x) });
-          weights.push(Number((await training.parameters()).w.data[0]));
-        }
-        return weights;
-      },
-    ),
-  (weights, want) => {
-    // 0.5^k comes out of Pow, which may be an ulp off.
-    const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-5;
-    const expected = [-1, -1, -1.5, -1.5, -1.5, -1.75];
-    expectThat(
-      weights.every((weight, at) => near(weight, expected[at] as number)),
-      `the weights are ${weights.join(", ")}, want ${want.join(", ")}`,
-    );
-  },
-);
-
-/** The model state alone is spoilt: loss and gradients are finite, and still nothing may be committed. */
-const modelStateOnly: ConformanceCase = scenarioCase<{
-  readonly steps: readonly boolean[];
-  readonly mean: number;
-  readonly w: number;
-}>(
-  "skip/cause/a-model-state-that-is-not-finite",
-  (backend) =>
-    withTrainer<
-      WeightsOf,
-      Fed,
-      { readonly mean: HostTensor<"f32"> },
-      { steps: boolean[]; mean: number; w: number }
-    >(
-      backend,
-      {
-        params: { w: vector(1) },
-        loss: ({ w }, { x }, { modelState }) => ({
-          loss: reduceSum(mul(w, 0.25)),
-          modelState: { mean: add(modelState.mean, x) },
-        }),
-        optimizer: exactSgd(1),
-        precision: float32(),
-        modelState: { mean: vector(0) },
-      },
-      async ({ training }) => {
-        const steps: boolean[] = [];
-        for (const x of [1, Number.POSITIVE_INFINITY, Number.NaN, 2])
-          steps.push((await training.step({ x: vector(x) })).applied);
-        const { mean } = await training.modelState();
-        return { steps, mean: Number(mean.data[0]), w: Number((await training.parameters()).w.data[0]) };
-      },
-    ),
-  ({ steps, mean, w }) => {
-    expectEqual(steps, [true, false, false, true], "which steps are applied");
-    expectEqual(mean, 3, "a statistic after two applied steps");
-    expectEqual(w, 0.5, "the weight after two applied steps");
-  },
-);
-
-/** bf16 overflows too, and DeepSpeed skipped such steps without a word. */
-const saidAloud: ConformanceCase = scenarioCase<readonly unknown[]>(
-  "skip/mixed-bfloat16/is-said",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, readonly unknown[]>(
-      backend,
-      { params: { w: filled([1, 2], 3) }, loss: product, optimizer: exactSgd(1), precision: mixedBfloat16() },
-      async ({ training }) => {
-        const applied: boolean[] = [];
-        for (const x of [1, 3e38, 1]) applied.push((await training.step({ x: filled([2, 1], x) })).applied);
-        const { applied: count, skipped, iteration } = await training.counters();
-        return [applied, count, skipped, iteration, Number((await training.parameters()).w.data[0])];
-      },
-    ),
-  (got) => expectEqual(got, [[true, false, true], 2, 1, 3, 1], "steps, counters and the weight"),
-);
-
-/** An update that overflows the weights themselves; refused when asked for. */
-const newParameters: readonly ConformanceCase[] = [true, false].map((checked) =>
-  scenarioCase<{ readonly applied: boolean; readonly w: number }>(
-    `skip/cause/${checked ? "new-parameters-are-checked-on-demand" : "new-parameters-are-not-checked-by-default"}`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, { applied: boolean; w: number }>(
-        backend,
-        {
-          params: { w: vector(0) },
-          loss: linear,
-          optimizer: sgd({ learningRate: 2 ** 100 }),
-          precision: float32(),
-          checkNewParameters: checked,
-        },
-        async ({ training }) => {
-          const { applied } = await training.step({ x: vector(2 ** 100) });
-          return { applied, w: Number((await training.parameters()).w.data[0]) };
-        },
-      ),
-    ({ applied, w }) => {
-      expectEqual(applied, !checked, "whether a step to -infinity is applied");
-      expectEqual(w, checked ? 0 : Number.NEGATIVE_INFINITY, "the weight");
-    },
-  ),
-);
-
-/** Gradients are finite, their norm is not: clipping by it would make all of them 0 and call the step applied. */
-const clipping: readonly ConformanceCase[] = [
-  scenarioCase<{ readonly steps: readonly StepResult[]; readonly w: readonly number[] }>(
-    "clip/norm/an-overflowing-norm-is-a-skip",
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, { steps: StepResult[]; w: number[] }>(
-        backend,
-        {
-          params: { w: filled([3], 0) },
-          loss: linear,
-          optimizer: exactSgd(1),
-          precision: float32(),
-          clipNorm: 1,
-        },
-        async ({ training }) => {
-          const steps = [
-            await training.step({ x: vector(2e38, 2e38, 1) }),
-            await training.step({ x: vector(3, 0, 4) }),
-          ];
-          return { steps, w: Array.from((await training.parameters()).w.data) };
-        },
-      ),
-    ({ steps, w }) => {
-      expectEqual(
-        steps.map(({ applied }) => applied),
-        [false, true],
-        "which steps are applied",
-      );
-      expectThat(Math.abs((steps[1]?.gradNorm ?? 0) - 5) < 1e-5, `the norm is ${steps[1]?.gradNorm}, want 5`);
-      const [a = 0, b, c = 0] = w;
-      expectThat(
-        Math.abs(a + 0.6) < 1e-6 && b === 0 && Math.abs(c + 0.8) < 1e-6,
-        `the weights are ${w.join(", ")}, want -0.6, 0, -0.8`,
-      );
-    },
-  ),
-  // Clipping scaled gradients would clip at threshold / scale.
-  scenarioCase<{ readonly norm: number; readonly w: number }>(
-    "clip/norm/clips-what-is-unscaled",
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, { norm: number; w: number }>(
-        backend,
-        {
-          params: { w: vector(0) },
-          loss: linear,
-          optimizer: exactSgd(1),
-          precision: scaled(),
-          clipNorm: 4,
-        },
-        async ({ training }) => {
-          const { gradNorm } = await training.step({ x: vector(2) });
-          return { norm: gradNorm, w: Number((await training.parameters()).w.data[0]) };
-        },
-      ),
-    ({ norm, w }) => expectEqual([norm, w], [2, -2], "the norm and the weight of a gradient below the limit"),
-  ),
-];
-
 /** Frozen parameters and what only evaluation touches stay where they are. */
 const stays: readonly ConformanceCase[] = [
   scenarioCase<readonly [Tensors, Tensors]>(
@@ -409,11 +225,6 @@ const frozen: ConformanceCase = scenarioCase<{
 export const transactionCases: readonly ConformanceCase[] = [
   ...nothingMoves,
   ...Object.entries(OPTIMIZERS).map(([name, make]) => forgetsCase(name, make)),
-  schedule,
-  modelStateOnly,
-  saidAloud,
-  ...newParameters,
-  ...clipping,
   ...stays,
   frozen,
 ];
