@@ -10,7 +10,6 @@ export type FloatDType = "f32" | "f16" | "bf16" | "f8e4m3" | "f8e5m2";
 export type ComputeDType = "f32" | "f16" | "bf16";
 /** What a casting policy may lower to. */
 export type HalfDType = "f16" | "bf16";
-type IntegerDType = Exclude<DType, FloatDType | "bool">;
 
 /** Host storage: halves and eighths are their bits, 64-bit integers are bigint arrays, never numbers. */
 export interface HostArrays {
