@@ -135,7 +135,8 @@ function budgetCase(
             try {
               codes.push((await training.step({ x: vector(bad, 1) })).applied ? "applied" : "skipped");
             } catch (error) {
-              if (!MpError.is(error)) throw error;
+              // What a backend cannot run is a refusal of the whole case, not an outcome of a step.
+              if (!MpError.is(error) || error.code === "MP_UNSUPPORTED") throw error;
               last ??= error;
               codes.push(error.code);
             }
