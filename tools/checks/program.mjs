@@ -10,7 +10,7 @@ const LIMIT_MS = 120_000;
  * A careful user's options: every flag that makes types stricter, and no skipLibCheck, so that the packages' own
  * declarations are checked too.
  */
-const compilerOptions = {
+export const compilerOptions = {
   target: "ES2023",
   lib: ["ES2023"],
   module: "NodeNext",

@@ -21,6 +21,7 @@ const checks = {
   size: () => turbo(["build"], { filter: ["@mp/core"], quiet: true }) && tool("size-limit", []),
   changeset: () => script("changeset"),
   "errors-doc": () => script("errors-doc"),
+  docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
   pack: () => script("pack-install"),

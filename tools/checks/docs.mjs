@@ -1,0 +1,131 @@
+/**
+ * Every TypeScript block of the documentation: type checked together as a careful user's compiler would, then run,
+ * each file as one program, against this checkout's packages. `console.log(x); // text` must print that text.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import ts from "typescript";
+import { root } from "../workspace/packages.mjs";
+import { turbo } from "../workspace/turbo.mjs";
+import { linkedProject } from "./linked-project.mjs";
+import { programOf } from "./markdown-program.mjs";
+import { compilerOptions } from "./program.mjs";
+
+const LIMIT_MS = 120_000;
+const DOCUMENTS = /^(docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
+/** What a document imports as a file of its reader's. */
+const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
+const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md") && existsSync(join(root, file)));
+
+if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);
+const folder = linkedProject(".docs-programs");
+copyFileSync(join(root, "tools/checks/printed.mjs"), join(folder, "printed.mjs"));
+for (const file of READERS_FILES) {
+  const source = readFileSync(join(root, file), "utf8");
+  writeFileSync(join(folder, basename(file)), source);
+  writeFileSync(join(folder, basename(file).replace(/ts$/, "js")), javaScriptOf(file, source));
+}
+
+const documents = files
+  .map((file) => ({
+    file,
+    name: file.replace(/\.md$/, "").replaceAll("/", "-"),
+    ...programOf(readFileSync(join(root, file), "utf8")),
+  }))
+  .filter(({ blocks, problems }) => blocks > 0 || problems.length > 0);
+let failures = 0;
+for (const { file, problems } of documents) {
+  for (const problem of problems) {
+    console.error(`${file}:${problem}`);
+    failures++;
+  }
+}
+
+const programs = documents.flatMap(({ name, checked }) =>
+  checked.map((text, index) => ({ path: `${name}.${index}.ts`, text })),
+);
+for (const { path, text } of programs) writeFileSync(join(folder, path), text);
+writeFileSync(
+  join(folder, "tsconfig.json"),
+  JSON.stringify({ compilerOptions, files: programs.map(({ path }) => path) }),
+);
+const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+const compiled = spawnSync(process.execPath, [tsc, "-p", folder], { cwd: folder, encoding: "utf8" });
+if (compiled.status !== 0) {
+  failures++;
+  console.error(inDocuments(compiled.stdout));
+}
+
+for (const { file, name, run } of documents) {
+  const program = javaScriptOf(join(folder, `${name}.ts`), withExpectations(file, run));
+  writeFileSync(join(folder, `${name}.js`), program);
+  // What a program saves stays in a folder of its own.
+  const scratch = join(folder, name);
+  mkdirSync(scratch);
+  const start = performance.now();
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--enable-source-maps", join(folder, `${name}.js`)],
+    { cwd: scratch, encoding: "utf8", timeout: LIMIT_MS },
+  );
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${status === 0 ? "ok  " : "FAIL"} ${file} ${seconds} s`);
+  if (status === 0) continue;
+  failures++;
+  if (status === null) console.error(`${file}: did not end within ${LIMIT_MS / 1000} s`);
+  console.error(inDocuments(`${stdout}${stderr}`));
+}
+const blocks = documents.reduce((sum, document) => sum + document.blocks, 0);
+console.log(`${documents.length} files, ${blocks} blocks`);
+process.exitCode = failures > 0 ? 1 : 0;
+
+/**
+ * @param {string} fileName that stack traces name
+ * @param {string} source
+ */
+function javaScriptOf(fileName, source) {
+  const compilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    inlineSourceMap: true,
+    inlineSources: true,
+  };
+  return ts.transpileModule(source, { fileName, compilerOptions }).outputText;
+}
+
+/**
+ * @param {string} file
+ * @param {string} source
+ */
+function withExpectations(file, source) {
+  const lines = source.split("\n").map((line, index) => {
+    const [, statement, text] = PRINTS.exec(line) ?? [];
+    if (statement === undefined) return line;
+    return `${statement} printed(${JSON.stringify(text)}, ${JSON.stringify(`${file}:${index + 1}`)});`;
+  });
+  return `import { printed } from "./printed.mjs"; ${lines.join("\n")}`;
+}
+
+/** Places in programs as places in the documents that they come from. @param {string} text */
+function inDocuments(text) {
+  let said = text;
+  for (const { file, name } of documents) {
+    const program = join(folder, `${name}.ts`);
+    said = said
+      .replaceAll(pathToFileURL(program).href, file)
+      .replaceAll(program, file)
+      .replaceAll(new RegExp(`^${name}\\.\\d+\\.ts\\(`, "gm"), `${file}(`);
+  }
+  // What is visible everywhere is checked once for each section.
+  return [...new Set(said.split("\n"))].join("\n");
+}
