@@ -112,7 +112,13 @@ export { autocast } from "./trace/autocast.js";
 export { checkpoint } from "./trace/checkpoint.js";
 export type { Operand } from "./trace/emit.js";
 export { allFinite, poison, poisonOf } from "./trace/finite.js";
-export type { AuxOptions, GradOptions, ValueAndGradients, ValueGradientsAux } from "./trace/grad.js";
+export type {
+  AuxOptions,
+  GradOptions,
+  UnreachedLeaves,
+  ValueAndGradients,
+  ValueGradientsAux,
+} from "./trace/grad.js";
 export { grad, valueAndGrad } from "./trace/grad.js";
 export { hostUniform } from "./trace/host-random.js";
 export { hideFromOrigins } from "./trace/line.js";
@@ -243,6 +249,7 @@ export type { CastOptions, CastRule } from "./transform/cast-plan.js";
 export { emulateHalves } from "./transform/emulate-halves.js";
 export type { CastDifference, CastExplanation, CastReport } from "./transform/explain-casts.js";
 export { diffCastReports, explainCasts, formatCastReport } from "./transform/explain-casts.js";
+export type { GradientCut } from "./transform/gradient-cuts.js";
 export { prepareGraph } from "./transform/prepare.js";
 export type { LeafTest, MapLeaves, Tree } from "./tree.js";
 export { leavesOf, mapTree, rebuildTree } from "./tree.js";

@@ -1,8 +1,9 @@
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import type { Value } from "../graph/graph.js";
+import { producers, type Value } from "../graph/graph.js";
 import { formatShape } from "../shape.js";
 import { emitGradient } from "../transform/gradient.js";
+import { type GradientCut, gradientCuts } from "../transform/gradient-cuts.js";
 import { leavesOf, rebuildTree } from "../tree.js";
 import { cast, literal } from "./ops/elementwise.js";
 import { isTensor, Tensor } from "./tensor.js";
@@ -14,6 +15,19 @@ export interface GradOptions {
    * only; default 1.
    */
   readonly seed?: Tensor;
+  /** Told of the leaves that get zeros because no gradient leads to them, each time the function is traced. */
+  readonly onUnreached?: (unreached: UnreachedLeaves) => void;
+}
+
+/** Leaves that the loss does not depend on, or only by ways that no gradient can take. */
+export interface UnreachedLeaves {
+  readonly paths: readonly string[];
+  /** No leaf is reached at all. */
+  readonly isAll: boolean;
+  /** The operators that cut their ways to the loss; none where the loss does not depend on them. */
+  readonly cuts: readonly GradientCut[];
+  /** The user's line that made the loss. */
+  readonly line: string | undefined;
 }
 
 /** With `hasAux` the function returns `[loss, aux]`; aux is any tree of tensors. */
@@ -75,14 +89,28 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
         options.seed === undefined ? literal(1, loss.dtype) : cast(scalarSeed(options.seed), loss.dtype),
       ),
     );
+    const wrt = traced.graph.inputs.slice(0, leaves.length).map((input) => input.value);
     const gradients = emitGradient(builder, {
       graph: traced.graph,
       values,
       names,
       loss,
-      wrt: traced.graph.inputs.slice(0, leaves.length).map((input) => input.value),
+      wrt,
       seed: Tensor.valueIn(seed, builder, "seed"),
     });
+    const unreached = leaves.flatMap(([path], index) => (gradients[index]?.isReached === true ? [] : [path]));
+    if (unreached.length > 0) {
+      options.onUnreached?.({
+        paths: unreached,
+        isAll: unreached.length === leaves.length,
+        cuts: gradientCuts(
+          traced.graph,
+          loss,
+          wrt.filter((_, index) => gradients[index]?.isReached === false),
+        ),
+        line: producers(traced.graph).get(loss)?.origin.line,
+      });
+    }
     const tensorOf = (value: Value): Tensor => Tensor.of(value, builder);
     const result = rebuildTree(
       traced.result,
@@ -91,7 +119,11 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
     );
     return {
       value: result[0],
-      gradients: rebuildTree(parameters, isTensor, gradients.map(tensorOf)) as P,
+      gradients: rebuildTree(
+        parameters,
+        isTensor,
+        gradients.map(({ value }) => tensorOf(value)),
+      ) as P,
       ...(options.hasAux === true ? { aux: result[1] } : {}),
     };
   };

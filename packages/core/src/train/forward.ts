@@ -12,7 +12,9 @@ import { leavesOf } from "../tree.js";
 import type { StepDefinition } from "./definition.js";
 import { mergeFrozen } from "./frozen.js";
 import type { LossContext, LossParts } from "./loss.js";
+import { warningOfUnreached } from "./reach.js";
 import type { TrainingState } from "./state.js";
+import type { TrainingWarning } from "./warning.js";
 
 /** What one pass over a batch gives, in f32; `gradients` are those of loss · scale. */
 export interface ForwardBackward {
@@ -109,23 +111,36 @@ export interface Pass {
   readonly model: TensorTree;
   readonly batch: TensorTree;
   readonly scale: Tensor;
-  readonly report?: ((report: CastReport) => void) | undefined;
+  readonly reports?: TraceReports | undefined;
 }
 
-/** Loss and gradients of one microbatch under the casting policy. */
+/** Who is told of what a trace of the loss finds. */
+export interface TraceReports {
+  readonly casts?: (report: CastReport) => void;
+  readonly warning?: (warning: TrainingWarning) => void;
+}
+
+/**
+ * Loss and gradients of one microbatch under the casting policy.
+ * @throws MP_NOT_DIFFERENTIABLE for a loss that no gradient leads from to any trained parameter
+ */
 export function forwardBackward(
   definition: StepDefinition,
   state: TrainingState,
-  { model, batch, scale, report }: Pass,
+  { model, batch, scale, reports = {} }: Pass,
 ): ForwardBackward {
   const { precision, manifest } = definition;
-  const options = { manifest, ...(report === undefined ? {} : { report }) };
+  const options = { manifest, ...(reports.casts === undefined ? {} : { report: reports.casts }) };
   const lossOf = autocast(strictLoss(definition, state, model, true), precision.policy, options);
   const weightsWith = (trained: TensorTree): TensorTree =>
     definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
   const differentiated = valueAndGrad((trained: TensorTree) => lossOf(weightsWith(trained), batch), {
     hasAux: true,
     seed: scale,
+    onUnreached: (unreached) => {
+      const warning = warningOfUnreached(unreached);
+      reports.warning?.(warning);
+    },
   });
   const { value, gradients, aux } = differentiated(precision.masterWeights.parameters(state.master));
   return {

@@ -283,8 +283,10 @@ export class TrainingRun {
   explain(batch: unknown): CastReport {
     this.#expectAlive();
     let found: CastReport | undefined;
-    this.#stepper.program(feedBatch(batch), (report) => {
-      found ??= report;
+    this.#stepper.program(feedBatch(batch), {
+      casts: (report) => {
+        found ??= report;
+      },
     });
     if (found === undefined) throw new Error("internal: a step was traced without its casting policy");
     return found;

@@ -8,10 +8,9 @@ import { add, cast, literal, mul, where } from "../trace/ops/elementwise.js";
 import { fold, setRandomCounter } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { withPhase } from "../trace/trace.js";
-import type { CastReport } from "../transform/explain-casts.js";
 import { applyGradients } from "./apply.js";
 import type { StepDefinition } from "./definition.js";
-import { forwardBackward, parametersOf, strictLoss } from "./forward.js";
+import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
 import { splitFrozen } from "./frozen.js";
 import type { LossContext } from "./loss.js";
 import { type Program, type TypeTree, traceProgram } from "./program.js";
@@ -62,7 +61,7 @@ export function trainProgram(
   definition: StepDefinition,
   state: TypeTree,
   batch: TypeTree,
-  report?: (report: CastReport) => void,
+  reports?: TraceReports,
 ): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const current = tree as TrainingState;
@@ -72,7 +71,7 @@ export function trainProgram(
       model: current.model,
       batch: fed["batch"] as TensorTree,
       scale,
-      report,
+      reports,
     });
     const { state: next, outputs } = applyGradients(definition, current, { ...pass, poison: literal(0) });
     return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
@@ -107,7 +106,7 @@ export function accumulateProgram(
   definition: StepDefinition,
   state: TypeTree,
   batch: TypeTree,
-  report?: (report: CastReport) => void,
+  reports?: TraceReports,
 ): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = tree as WindowedState;
@@ -117,7 +116,7 @@ export function accumulateProgram(
       model: window.model,
       batch: fed["batch"] as TensorTree,
       scale,
-      report,
+      reports,
     });
     const next: WindowState = withPhase("update", () => ({
       gradients: mapTensors(add, window.gradients, pass.gradients),

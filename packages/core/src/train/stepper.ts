@@ -6,6 +6,7 @@ import { batchDifferences, type FedBatch } from "./batch.js";
 import type { StepDefinition } from "./definition.js";
 import { type Attribution, diagnose, formatAttribution } from "./diagnose.js";
 import type { Compiled, Engine } from "./engine.js";
+import type { TraceReports } from "./forward.js";
 import type { Program, TypeTree } from "./program.js";
 import { accumulateProgram, applyProgram, trainProgram } from "./step.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./step-outputs.js";
@@ -88,10 +89,10 @@ export class Stepper {
   }
 
   /** The program that takes a batch in. */
-  program(feed: FedBatch, report?: (report: CastReport) => void): Program {
+  program(feed: FedBatch, reports?: TraceReports): Program {
     const { definition, stateTypes } = this.#options;
     const build = this.#windowed ? accumulateProgram : trainProgram;
-    return build(definition, stateTypes, feed.types(), report);
+    return build(definition, stateTypes, feed.types(), reports);
   }
 
   async #runWhole(feed: FedBatch): Promise<Outputs> {
@@ -123,16 +124,13 @@ export class Stepper {
   }
 
   async #compile(kind: string, feed: FedBatch): Promise<Compiled> {
-    const lints =
-      this.#accepted === undefined
-        ? ({ lints }: CastReport): void => {
-            for (const { message, remedy } of lints) {
-              this.#options.warn({ type: "numerics", message: `${message}; ${remedy}` });
-            }
-          }
-        : undefined;
+    const { warn } = this.#options;
+    const warnOfLints = ({ lints }: CastReport): void => {
+      for (const { message, remedy } of lints) warn({ type: "numerics", message: `${message}; ${remedy}` });
+    };
+    const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
-      const compiled = await this.#engine.compiled(kind, feed.signature, () => this.program(feed, lints));
+      const compiled = await this.#engine.compiled(kind, feed.signature, () => this.program(feed, reports));
       this.#accepted = feed.inputs;
       return compiled;
     } catch (error) {

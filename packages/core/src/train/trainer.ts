@@ -66,7 +66,8 @@ export interface Trainer<P, B, M, K extends string = string> {
    * One step on one batch, or on as many as `accumulate` says. The data must not change until it resolves; calls
    * that are not awaited run one after the other.
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the input or the loss's line;
-   * MP_NON_FINITE after too many skips in a row; MP_DISPOSED
+   * MP_NOT_DIFFERENTIABLE for a loss that no gradient leads from to any parameter; MP_NON_FINITE after too many skips
+   * in a row; MP_DISPOSED
    */
   step(...batches: readonly Fed<B>[]): Promise<StepResult<K>>;
   /**

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { batch, loss, params, type SmallOptions, smallRun, stateOf } from "../../test/small-run.js";
+import { batch, loss, type SmallOptions, smallRun, stateOf } from "../../test/small-run.js";
 import { tensor } from "../host-tensor.js";
-import { reference } from "../reference/index.js";
 import { greater, literal } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { argMax, reduceMean, reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 import { mixedFloat16 } from "./precision.js";
-import { trainer } from "./trainer.js";
 
 type Loss = SmallOptions["loss"];
 const withLoss = (wrong: unknown, options: Partial<SmallOptions> = {}) =>
@@ -150,16 +148,4 @@ describe("a loss that throws", () => {
       message: expect.stringMatching(/MatMul: .*wrong-loss\.test\.ts:\d+/) as string,
     });
   });
-});
-
-it("a loss that no parameter is part of has gradients of 0 and moves nothing but counters", async () => {
-  const training = await trainer({
-    backend: await reference(),
-    params: params(),
-    loss: (_, { x }) => reduceMean(x),
-    optimizer: { name: "none", init: () => ({}), update: (updates, state) => ({ updates, state }) },
-    onWarning: () => undefined,
-  });
-  expect(await training.step({ x: batch(0).x })).toMatchObject({ applied: true, gradNorm: 0 });
-  expect(await training.parameters()).toEqual(params());
 });

@@ -3,7 +3,6 @@
  * forward ones, each rule's nodes where its output's gradient is complete; contributions to a value are summed
  * as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
  */
-import { isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
 import { formatType, type GraphBuilder } from "../graph/builder.js";
@@ -13,8 +12,8 @@ import { add } from "../trace/ops/elementwise.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";
-import { type GradientRow, type GradientSite, gradientDType, zerosOf } from "./gradient-rules/rule.js";
-import { gradientRules } from "./gradient-rules.js";
+import { activeValues, gradientRow } from "./gradient-cuts.js";
+import { type GradientSite, gradientDType, zerosOf } from "./gradient-rules/rule.js";
 
 export interface GradientRequest {
   /** The forward graph; a copy of it stands in the builder already. */
@@ -30,17 +29,19 @@ export interface GradientRequest {
   readonly seed: Value;
 }
 
-/**
- * Appends the backward pass to the builder.
- * @returns the gradient of each of `wrt`, of its shape and dtype; zeros where the loss does not depend on it
- * @throws MP_NOT_DIFFERENTIABLE when the path to the loss leads through an op without a gradient, naming it
- */
-export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly Value[] {
-  return withBuilder(builder, () => withoutLines(() => new BackwardPass(builder, request).run()));
+/** The gradient of one of `wrt`, of its shape and dtype. */
+export interface EmittedGradient {
+  readonly value: Value;
+  /** False: no path on which gradients flow leads from it to the loss, and the gradient is zeros. */
+  readonly isReached: boolean;
 }
 
-function rowOf(node: AnyNode): GradientRow<Op> {
-  return gradientRules[node.op] as GradientRow<Op>;
+/**
+ * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
+ * @throws MP_NOT_DIFFERENTIABLE when the path to the loss leads through an op without a gradient, naming it
+ */
+export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly EmittedGradient[] {
+  return withBuilder(builder, () => withoutLines(() => new BackwardPass(builder, request).run()));
 }
 
 class BackwardPass {
@@ -63,15 +64,17 @@ class BackwardPass {
     this.#forward = new ForwardValues(builder, request.graph, request.values, (node) => this.#origin(node));
   }
 
-  run(): readonly Value[] {
+  run(): readonly EmittedGradient[] {
     const { graph, loss, wrt, seed } = this.#request;
     if (this.#active.has(loss)) this.#gradients.set(loss, Tensor.of(seed, this.#builder));
     try {
       for (const node of graph.nodes.toReversed()) this.#visit(node);
       this.#builder.origin = { ...this.#outer, phase: "backward" };
-      return wrt.map((value) =>
-        Tensor.valueIn(this.#gradients.get(value) ?? zerosOf(value), this.#builder, "gradient"),
-      );
+      return wrt.map((value) => {
+        const gradient = this.#gradients.get(value);
+        const isReached = gradient !== undefined;
+        return { value: Tensor.valueIn(gradient ?? zerosOf(value), this.#builder, "gradient"), isReached };
+      });
     } finally {
       this.#builder.origin = this.#outer;
     }
@@ -81,7 +84,7 @@ class BackwardPass {
     const gate = node.outputs.map((output) => this.#gradients.get(output)).find((gradient) => gradient);
     if (gate === undefined || !node.inputs.some((input) => this.#active.has(input))) return;
     this.#builder.origin = this.#origin(node);
-    const row = rowOf(node);
+    const row = gradientRow(node);
     if ("zero" in row) return;
     if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
     const contributions = row(this.#site(node, gate));
@@ -150,16 +153,6 @@ class BackwardPass {
     const forward = this.#request.names.get(name) ?? name;
     return { ...rest, phase: "backward", forward, ...(segment === undefined ? {} : { segment }) };
   }
-}
-
-/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero. */
-function activeValues(graph: Graph, wrt: ReadonlySet<Value>): ReadonlySet<Value> {
-  const active = new Set(wrt);
-  for (const node of graph.nodes) {
-    if ("zero" in rowOf(node) || !node.inputs.some((input) => active.has(input))) continue;
-    for (const output of node.outputs) if (isFloat(output.dtype)) active.add(output);
-  }
-  return active;
 }
 
 function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFERENTIABLE"> {
