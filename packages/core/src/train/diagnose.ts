@@ -1,7 +1,8 @@
-import type { Backend, RunInput, State } from "../backend.js";
+import type { RunInput } from "../backend.js";
 import { formatType } from "../graph/builder.js";
 import type { Phase } from "../graph/graph.js";
 import { instrumentFinite } from "../transform/instrument.js";
+import type { Compiled } from "./engine.js";
 import type { Program } from "./program.js";
 
 /** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
@@ -27,40 +28,37 @@ const remedies: Readonly<Record<Attribution["phase"], string>> = {
   update: "the update is not finite: lower the learning rate or raise the optimizer's epsilon",
 };
 
-/**
- * Replays a step on an instrumented copy of its graph, reading the state and changing nothing, and names the
- * first value in running order that is not finite throughout; undefined when all are.
- */
+/** A step on an instrumented copy of its graph, which reads the state and changes nothing. */
+export function diagnosisOf({ graph, bindings }: Program): Program {
+  const instrumented = instrumentFinite(graph);
+  return {
+    graph: instrumented.graph,
+    bindings: bindings.map(({ slot, input }) => ({ slot, input })),
+    outputs: {},
+    probes: instrumented.probes,
+  };
+}
+
+/** Runs such a program and names the first value in running order that is not finite throughout; undefined when all are. */
 export async function diagnose(
-  backend: Backend,
-  state: State,
-  { graph, bindings }: Program,
+  { executable, probes = [] }: Compiled,
   inputs: Readonly<Record<string, RunInput>>,
 ): Promise<Attribution | undefined> {
-  const instrumented = instrumentFinite(graph);
-  const executable = await backend.compile(instrumented.graph, {
-    state,
-    bindings: bindings.map(({ slot, input }) => ({ slot, input })),
-  });
-  try {
-    const { poison } = await executable.run(inputs);
-    const flags = poison?.data as Float32Array;
-    const first = instrumented.probes.find((_, index) => flags[index] !== 0);
-    if (first === undefined) return undefined;
-    const { node, input, value } = first;
-    const phase = node?.origin.phase ?? "input";
-    return {
-      value: node?.name ?? input ?? "",
-      op: node?.op ?? "input",
-      phase,
-      scope: node?.origin.scope ?? "",
-      type: formatType(value),
-      line: node?.origin.line,
-      remedy: remedies[phase],
-    };
-  } finally {
-    await executable.dispose();
-  }
+  const { poison } = await executable.run(inputs);
+  const flags = poison?.data as Float32Array;
+  const first = probes.find((_, index) => flags[index] !== 0);
+  if (first === undefined) return undefined;
+  const { node, input, value } = first;
+  const phase = node?.origin.phase ?? "input";
+  return {
+    value: node?.name ?? input ?? "",
+    op: node?.op ?? "input",
+    phase,
+    scope: node?.origin.scope ?? "",
+    type: formatType(value),
+    line: node?.origin.line,
+    remedy: remedies[phase],
+  };
 }
 
 export function formatAttribution(found: Attribution): string {

@@ -7,9 +7,8 @@ import type { TrainingWarning } from "./warning.js";
 const KEPT = 8;
 const MANY_SHAPES = 3;
 
-export interface Compiled {
+export interface Compiled extends Pick<Program, "outputs" | "probes"> {
   readonly executable: Executable;
-  readonly outputs: Program["outputs"];
 }
 
 /** Compiled programs over one resident state, by kind and batch signature. Owns what it compiles. */
@@ -46,10 +45,10 @@ export class Engine {
   }
 
   async #compile(kind: string, signature: string, program: Program): Promise<Compiled> {
-    const { graph, bindings, outputs } = program;
+    const { graph, bindings, ...rest } = program;
     const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
     const executable = await this.backend.compile(graph, { state: this.state, bindings, ...applied });
-    const compiled = { executable, outputs };
+    const compiled = { executable, ...rest };
     this.#latest = `${kind} ${signature}`;
     this.#compiled.set(this.#latest, compiled);
     this.#countShapes(kind, signature);

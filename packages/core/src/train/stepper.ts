@@ -4,7 +4,7 @@ import { unsupportedReason } from "../manifest.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { batchDifferences, type FedBatch } from "./batch.js";
 import type { StepDefinition } from "./definition.js";
-import { type Attribution, diagnose, formatAttribution } from "./diagnose.js";
+import { type Attribution, diagnose, diagnosisOf, formatAttribution } from "./diagnose.js";
 import type { Compiled, Engine } from "./engine.js";
 import type { TraceReports } from "./forward.js";
 import type { Program, TypeTree } from "./program.js";
@@ -67,10 +67,12 @@ export class Stepper {
   }
 
   /** Reads the state and changes nothing. */
-  diagnose(feed: FedBatch): Promise<Attribution | undefined> {
+  async diagnose(feed: FedBatch): Promise<Attribution | undefined> {
     const { definition, stateTypes } = this.#options;
-    const program = trainProgram({ ...definition, accumulate: 1 }, stateTypes, feed.types());
-    return diagnose(this.#engine.backend, this.#engine.state, program, feed.inputs);
+    const compiled = await this.#engine.compiled("diagnose", feed.signature, () =>
+      diagnosisOf(trainProgram({ ...definition, accumulate: 1 }, stateTypes, feed.types())),
+    );
+    return diagnose(compiled, feed.inputs);
   }
 
   /** Runs the program that takes a batch in once, with the engine's profiler on; a whole step commits as always. */
@@ -141,17 +143,34 @@ export class Stepper {
   async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
     const skips = numberIn(outputs, "consecutiveSkips");
     if (skips <= this.#options.maxConsecutiveSkips) return;
-    let found: Attribution | undefined;
-    for (const feed of feeds) found ??= await this.diagnose(feed);
-    const culprit =
-      found === undefined
-        ? "the last batch is finite by itself at the scale that follows"
-        : `first in ${formatAttribution(found)}`;
+    const [loss, gradNorm, scale] = ["loss", "gradNorm", "scale"].map((name) => numberIn(outputs, name));
+    const { culprit, ...found } = await this.#culprit(
+      feeds,
+      `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`,
+    );
     throw new MpError(
       "MP_NON_FINITE",
       `step: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
-      { details: { skips, scale: numberIn(outputs, "scale"), attribution: found } },
+      { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
     );
+  }
+
+  /** In words as well: an engine that cannot run the search, or has no room for it, is no reason to say nothing. */
+  async #culprit(
+    feeds: readonly FedBatch[],
+    known: string,
+  ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
+    try {
+      for (const feed of feeds) {
+        const attribution = await this.diagnose(feed);
+        if (attribution !== undefined)
+          return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
+      }
+      return { culprit: "the last batch is finite by itself at the scale that follows" };
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return { culprit: `the last with ${known}; where it began could not be found: ${reason}`, cause };
+    }
   }
 }
 
