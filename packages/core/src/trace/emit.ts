@@ -2,22 +2,22 @@ import { type DType, isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
-import type { Value } from "../graph/graph.js";
+import type { Origin, Value } from "../graph/graph.js";
 import { isTensor, Tensor } from "./tensor.js";
 import { currentBuilder, originHere } from "./trace.js";
 
 /** What operators take: a tensor, or a number that takes the dtype of the tensor it meets. */
 export type Operand = Tensor | number;
 
-/** Appends one node for a user's call. A refusal of type inference names the user's line. */
+/** Appends one node for a user's call. A refusal names the user's line. */
 export function emitAll<K extends Op>(
   op: K,
   inputs: readonly Tensor[],
   attributes: OpAttributes[K],
 ): readonly Tensor[] {
-  const builder = currentBuilder(op);
-  const values = inputs.map((input) => Tensor.valueIn(asTensor(input, op), builder, op));
-  return emitValues(builder, op, values, attributes);
+  return emitHere(op, attributes, (builder) =>
+    inputs.map((input) => Tensor.valueIn(asTensor(input, op), builder, op)),
+  );
 }
 
 /** `emitAll` for ops of one output. */
@@ -31,26 +31,26 @@ export function emitBroadcast<K extends Op>(
   operands: readonly Operand[],
   attributes: OpAttributes[K],
 ): Tensor {
-  const builder = currentBuilder(op);
-  const dtype = commonDType(op, operands.filter(isTensor));
-  const values = operands.map((operand) => {
-    if (typeof operand === "number") return builder.literal(operand, dtype);
-    const value = Tensor.valueIn(asTensor(operand, op), builder, op);
-    return value.dtype === dtype
-      ? value
-      : builder.emitOne("Cast", [value], { to: dtype }, originHere(builder));
-  });
-  return first(emitValues(builder, op, values, attributes));
+  const valuesIn = (builder: GraphBuilder, origin: Origin): readonly Value[] => {
+    const dtype = commonDType(op, operands.filter(isTensor));
+    return operands.map((operand) => {
+      if (typeof operand === "number") return builder.literal(operand, dtype);
+      const value = Tensor.valueIn(asTensor(operand, op), builder, op);
+      return value.dtype === dtype ? value : builder.emitOne("Cast", [value], { to: dtype }, origin);
+    });
+  };
+  return first(emitHere(op, attributes, valuesIn));
 }
 
-function emitValues<K extends Op>(
-  builder: GraphBuilder,
+function emitHere<K extends Op>(
   op: K,
-  values: readonly Value[],
   attributes: OpAttributes[K],
+  valuesIn: (builder: GraphBuilder, origin: Origin) => readonly Value[],
 ): readonly Tensor[] {
+  const builder = currentBuilder(op);
   const origin = originHere(builder);
   try {
+    const values = valuesIn(builder, origin);
     return builder.emit(op, values, attributes, origin).map((value) => Tensor.of(value, builder));
   } catch (error) {
     if (!MpError.is(error) || origin.line === undefined || error.details["line"] !== undefined) throw error;

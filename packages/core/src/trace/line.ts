@@ -1,28 +1,35 @@
 const internalPrefixes: string[] = [];
 
+/** Frames that are looked through: layers of layers stand between an operator and the user's line. */
+export const STACK_DEPTH = 30;
+
 /**
  * Declares the folder of a module to be part of the SDK, so that errors and node origins name the first
- * line outside it. Libraries of layers call it once with `import.meta.url`.
+ * line outside it. Libraries of layers call it once with `import.meta.url`. A bundle in `dist` maps back to a tree
+ * under `src`, and either may be what a stack shows: both are hidden.
  */
 export function hideFromOrigins(moduleUrl: string): void {
-  const prefix = moduleUrl.slice(0, moduleUrl.lastIndexOf("/") + 1);
-  if (!internalPrefixes.includes(prefix)) internalPrefixes.push(prefix);
+  const folder = moduleUrl.slice(0, moduleUrl.lastIndexOf("/") + 1);
+  const root = /^(.*\/)(?:src|dist)\/$/.exec(folder)?.[1];
+  const folders = root === undefined ? [folder] : [`${root}src/`, `${root}dist/`];
+  for (const prefix of folders) if (!internalPrefixes.includes(prefix)) internalPrefixes.push(prefix);
 }
 
-/** A bundle is one file in `dist` and maps back to a tree under `src`: hide both. */
-for (const folder of ["src", "dist"]) {
-  hideFromOrigins(import.meta.url.replace(/\/(src\/trace|dist)\/[^/]*$/, `/${folder}/index.js`));
-}
+hideFromOrigins(import.meta.url.replace(/\/src\/trace\/[^/]*$/, "/src/index.js"));
 
 /** The innermost stack frame outside the SDK as `file:line:column`, or undefined when there is none. */
 export function userLine(): string | undefined {
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 30;
-  const stack = new Error().stack;
+  Error.stackTraceLimit = STACK_DEPTH;
+  const { stack } = new Error();
   Error.stackTraceLimit = limit;
-  if (stack === undefined) return undefined;
-  for (const frame of stack.split("\n").slice(1)) {
-    const place = /(?:\(|at )((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(frame)?.[1];
+  return stack === undefined ? undefined : userLineOf(stack);
+}
+
+/** `userLine` of a stack that was captured elsewhere. */
+export function userLineOf(stack: string): string | undefined {
+  for (const frame of stack.split("\n")) {
+    const place = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(frame)?.[1];
     if (place === undefined) continue;
     const url = place.startsWith("/") ? `file://${place}` : place;
     const isTest = /\.test\.[mc]?[jt]s:/.test(url);

@@ -3,7 +3,7 @@ import { GraphBuilder } from "../graph/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
 import { pinsCasts } from "./cast-pins.js";
-import { userLine } from "./line.js";
+import { STACK_DEPTH, userLine, userLineOf } from "./line.js";
 import { isTensor, Tensor } from "./tensor.js";
 
 /** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */
@@ -85,6 +85,26 @@ export function withoutLines<T>(body: () => T): T {
 /** Whether a cast to a tensor's own dtype says something here: in the user's code under a casting policy. */
 export function keepsCasts(): boolean {
   return quiet === 0 && current !== undefined && pinsCasts(current);
+}
+
+/**
+ * Runs a function of the user's; a refusal of the SDK from inside it that names no line yet (a layer's, an axis out
+ * of range) names the innermost one outside the SDK.
+ */
+export function atUserLines<T>(body: () => T): T {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = STACK_DEPTH;
+  try {
+    return body();
+  } catch (error) {
+    if (!MpError.is(error) || error.details["line"] !== undefined) throw error;
+    const { code, message, stack = "", details } = error;
+    const line = userLineOf(stack.slice(stack.indexOf(message) + message.length));
+    if (line === undefined) throw error;
+    throw new MpError(code, `${message} (at ${line})`, { details: { ...details, line }, cause: error });
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
 }
 
 /** The origin for the next node: the builder's, with the calling user line. */

@@ -6,7 +6,7 @@ import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { cast } from "../trace/ops/elementwise.js";
 import { fold } from "../trace/random.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
-import { withPhase } from "../trace/trace.js";
+import { atUserLines, withPhase } from "../trace/trace.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import type { StepDefinition } from "./definition.js";
@@ -44,7 +44,7 @@ export function strictLoss(
       modelState: model,
       step: state.applied,
     };
-    const parts = partsOf(definition.loss(parameters, batch, context));
+    const parts = partsOf(atUserLines(() => definition.loss(parameters, batch, context)));
     const metrics = Object.fromEntries(
       Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
     );

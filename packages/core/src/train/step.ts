@@ -7,7 +7,7 @@ import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, cast, literal, mul, where } from "../trace/ops/elementwise.js";
 import { fold, setRandomCounter } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
-import { withPhase } from "../trace/trace.js";
+import { atUserLines, withPhase } from "../trace/trace.js";
 import { applyGradients } from "./apply.js";
 import type { StepDefinition } from "./definition.js";
 import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
@@ -185,7 +185,7 @@ export function predictProgram(
       step: current.applied,
     };
     const run = autocast(
-      (weights: TensorTree, inputs: TensorTree) => predict(weights, inputs, context),
+      (weights: TensorTree, inputs: TensorTree) => atUserLines(() => predict(weights, inputs, context)),
       definition.precision.policy,
       { manifest: definition.manifest },
     );
