@@ -105,8 +105,8 @@ describe("dynamic loss scale", () => {
   });
 
   it("is never infinite: not by growth at the end of f32's range, not from a state that is", () => {
-    const widest = { initialScale: 2 ** 127, maxScale: 2 ** 127, growthInterval: 1, growthFactor: 2 ** 100 };
-    expect(scales(trace(widest, times(2, OK)))).toEqual([2 ** 127, 2 ** 127]);
+    const widest = { initialScale: 2 ** 126, maxScale: 2 ** 126, growthInterval: 1, growthFactor: 2 ** 100 };
+    expect(scales(trace(widest, times(2, OK)))).toEqual([2 ** 126, 2 ** 126]);
     expect(scales(trace({ growthInterval: 1 }, [OK], [Number.POSITIVE_INFINITY, 0, 1]))).toEqual([2 ** 24]);
     expect(scales(trace({}, [OVERFLOW], [Number.POSITIVE_INFINITY, 0, 1]))).toEqual([2 ** 24]);
   });
@@ -221,14 +221,19 @@ describe("scalers without state", () => {
 
 describe("options", () => {
   it.each([
-    [() => staticLossScale(0), "staticLossScale: a scale is a positive f32 number, got 0"],
+    [
+      () => staticLossScale(0),
+      "staticLossScale: scale is a number from 2^-126 to 2^126, so that f32 can divide by it, got 0",
+    ],
     [() => staticLossScale(-8), /got -8/],
     [() => staticLossScale(Number.NaN), /got NaN/],
-    [() => staticLossScale(2 ** 128), /positive f32 number/],
-    [() => staticLossScale(2 ** -160), /positive f32 number/],
+    [() => staticLossScale(2 ** 127), /scale is a number from .*, got 1.7/],
+    [() => staticLossScale(2 ** -127), /scale is a number from .*, got 5.8/],
+    [() => dynamicLossScale({ initialScale: 2 ** -127, minScale: 2 ** -130 }), /initialScale is a number/],
+    [() => dynamicLossScale({ minScale: 2 ** -127 }), /minScale is a number from/],
     [() => dynamicLossScale({ initialScale: Number.POSITIVE_INFINITY }), /got Infinity/],
     [() => dynamicLossScale({ minScale: 0 }), /got 0/],
-    [() => dynamicLossScale({ maxScale: 2 ** 128 }), /positive f32 number/],
+    [() => dynamicLossScale({ maxScale: 2 ** 127 }), /maxScale is a number from/],
     [
       () => dynamicLossScale({ initialScale: 0.5 }),
       "initialScale 0.5 is outside minScale 1 … maxScale 16777216",
@@ -248,9 +253,16 @@ describe("options", () => {
     expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
   });
 
+  it("at the edges of what f32 divides by are taken", () => {
+    for (const scale of [2 ** -126, 2 ** 126]) expect(staticLossScale(scale).maxScale).toBe(scale);
+    expect(dynamicLossScale({ initialScale: 2 ** 126, minScale: 2 ** -126 }).maxScale).toBe(2 ** 126);
+  });
+
   it("that are no powers of two warn, each by name, with one that is near", () => {
     expect(staticLossScale(128).warnings).toEqual([]);
     expect(staticLossScale(2 ** -3).warnings).toEqual([]);
+    // The cap that follows from it was not asked for.
+    expect(dynamicLossScale({ initialScale: 2 ** 24 + 1 }).warnings).toHaveLength(1);
     expect(dynamicLossScale().warnings).toEqual([]);
     expect(staticLossScale(1000).warnings).toEqual([
       "staticLossScale: scale 1000 is not a power of two, so scaling rounds the gradients; 1024 would not",

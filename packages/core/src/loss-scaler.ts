@@ -27,6 +27,8 @@ export interface LossScaler<S extends TensorTree = TensorTree> {
   readonly name: string;
   /** What the user should know of these options; the trainer passes it on. */
   readonly warnings?: readonly string[];
+  /** The largest scale that it will give, where it has one; left out, any may come. */
+  readonly maxScale?: number;
   init(): S;
   /** The scale for the coming step, f32 scalar. */
   scale(state: S): Tensor;
@@ -38,13 +40,20 @@ type NoState = Readonly<Record<never, never>>;
 
 /** Scale 1, for f32 and bf16: the finite check and the skip stay on. */
 export function noLossScaling(): LossScaler<NoState> {
-  return { name: "none", init: () => ({}), scale: () => literal(1), update: (state) => state };
+  return { name: "none", maxScale: 1, init: () => ({}), scale: () => literal(1), update: (state) => state };
 }
 
-function checkScale(what: string, scale: number): void {
-  if (!(scale > 0) || !Number.isFinite(Math.fround(scale)) || Math.fround(scale) === 0) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a scale is a positive f32 number, got ${scale}`);
-  }
+/** Beyond them a scale or its reciprocal is subnormal, which engines may flush to 0, or infinite. */
+const SMALLEST_SCALE = 2 ** -126;
+const LARGEST_SCALE = 2 ** 126;
+
+function checkScale(what: string, name: string, scale: number): void {
+  if (scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ${name} is a number from 2^-126 to 2^126, so that f32 can divide by it, got ${scale}`,
+    { details: { [name]: scale } },
+  );
 }
 
 /** Scaling by anything else rounds every gradient twice, once on the way in and once on the way out. */
@@ -59,9 +68,10 @@ function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number
 
 /** One scale throughout, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
 export function staticLossScale(scale: number): LossScaler<NoState> {
-  checkScale("staticLossScale", scale);
+  checkScale("staticLossScale", "scale", scale);
   return {
     name: `static(${scale})`,
+    maxScale: scale,
     warnings: unlessPowersOfTwo("staticLossScale", { scale }),
     init: () => ({}),
     scale: () => literal(scale),
@@ -113,7 +123,9 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
   } = options;
   const maxScale = options.maxScale ?? Math.max(2 ** 24, initialScale);
   const refill = options.refill ?? "on-good-step";
-  for (const scale of [initialScale, minScale, maxScale]) checkScale("dynamicLossScale", scale);
+  for (const [name, scale] of Object.entries({ initialScale, minScale, maxScale })) {
+    checkScale("dynamicLossScale", name, scale);
+  }
   const refuse = (message: string): never => {
     throw new MpError("MP_INVALID_ARGUMENT", `dynamicLossScale: ${message}`);
   };
@@ -133,10 +145,12 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
 
   return {
     name: `dynamic(${initialScale})`,
+    maxScale,
     warnings: unlessPowersOfTwo("dynamicLossScale", {
       initialScale,
       minScale,
-      maxScale,
+      // One that follows from the initial scale was not asked for.
+      ...(options.maxScale === undefined ? {} : { maxScale }),
       growthFactor,
       backoffFactor,
     }),

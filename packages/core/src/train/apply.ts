@@ -53,11 +53,14 @@ export interface Applied {
 /** bool scalar of an f32 scalar: neither infinite nor NaN. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
+/** Up to here the squares of scaled gradients stay inside f32 while the norm of the unscaled ones is below 2^40. */
+const LARGEST_SQUARED_SCALE = 2 ** 24;
+
 /**
  * Unscale → finite check → clip → optimizer on masters → scaler and counters: the transactional half of the
- * step. Unscaling, the mean over the window and clipping are one factor; the finite check reads the scaled
- * gradients, which says the same of the unscaled ones while the factor is at most 1, and otherwise the norm
- * answers for them.
+ * step. Unscaling and the mean over the window are one factor, and clipping shares it where the norm can be taken
+ * of the scaled gradients. The finite check reads the scaled gradients, which says the same of the unscaled ones
+ * while the factor is at most 1, and otherwise the norm answers for them.
  */
 export function applyGradients(definition: StepDefinition, state: TrainingState, window: Window): Applied {
   return withPhase("update", () => withoutLines(() => apply(definition, state, window)));
@@ -67,11 +70,11 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const { precision, optimizer, accumulate, clipNorm } = definition;
   const { lossScaler, masterWeights } = precision;
   const scale = scaleOf(definition, state);
-  const divisor = accumulate === 1 ? scale : mul(scale, accumulate);
-  // A division, so that a constant scale is divided out when the graph is built.
-  const inverse = div(1, divisor);
+  // A division, so that a constant scale is divided out when the graph is built. Scale times microbatches could overflow.
+  const unscale = div(1, scale);
+  const inverse = accumulate === 1 ? unscale : mul(unscale, 1 / accumulate);
 
-  const gradNorm = mul(sqrt(sumOfSquares(window.gradients)), inverse);
+  const { factor, unscaled, gradNorm } = unscaledNorm(definition, window.gradients, inverse);
   const rest = poisonOf({ loss: window.loss, model: window.model });
   const clean = equal(add(window.poison, add(rest, poisonOfGradients(window.gradients))), 0);
   const normIsFinite = isFiniteScalar(gradNorm);
@@ -80,8 +83,8 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
     clean,
     clipNorm === undefined ? or(lessOrEqual(abs(inverse), 1), normIsFinite) : normIsFinite,
   );
-  const factor = clipNorm === undefined ? inverse : mul(inverse, clipFactor(gradNorm, clipNorm));
-  const gradients = mapTensors((gradient) => mul(gradient, factor), window.gradients);
+  const clipped = clipNorm === undefined ? factor : mul(factor, clipFactor(gradNorm, clipNorm));
+  const gradients = mapTensors((gradient) => mul(gradient, clipped), unscaled);
 
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
   const { updates, state: optimizerState } = optimizer.update(gradients, state.optimizer, weights, {
@@ -113,6 +116,33 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       consecutiveSkips: counters.next.consecutiveSkips,
     },
   };
+}
+
+interface UnscaledNorm {
+  /** Norm of the unscaled gradients. Infinite beyond 1.8e19, where squares leave f32. */
+  readonly gradNorm: Tensor;
+  /** What multiplies `unscaled` to give unscaled gradients. */
+  readonly factor: Tensor;
+  readonly unscaled: TensorTree;
+}
+
+/**
+ * A scale may be so large that the squares of scaled gradients overflow, so the norm is that of unscaled ones.
+ * Where they are there anyway this costs nothing; where clipping would be one more multiplication of all gradients
+ * for it, and the scaler promises to keep away from such scales, the norm is unscaled instead.
+ */
+function unscaledNorm(
+  { clipNorm, accumulate, precision: { lossScaler } }: StepDefinition,
+  gradients: TensorTree,
+  inverse: Tensor,
+): UnscaledNorm {
+  const { maxScale = Number.POSITIVE_INFINITY } = lossScaler;
+  if (clipNorm !== undefined && accumulate === 1 && maxScale <= LARGEST_SQUARED_SCALE) {
+    const gradNorm = mul(sqrt(sumOfSquares(gradients)), inverse);
+    return { gradNorm, factor: inverse, unscaled: gradients };
+  }
+  const unscaled = mapTensors((gradient) => mul(gradient, inverse), gradients);
+  return { gradNorm: sqrt(sumOfSquares(unscaled)), factor: literal(1), unscaled };
 }
 
 type Counters = Pick<TrainingState, "iteration" | "skipped" | "consecutiveSkips" | "retries">;
