@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
+import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, mul, tanh } from "../trace/ops/elementwise.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
@@ -12,6 +13,8 @@ import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
+import { peakLiveBytes } from "./liveness.js";
+import { prepareGraph } from "./prepare.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 const clean = (graph: Graph): Graph => eliminateCommonSubexpressions(foldConstants(eliminateDeadCode(graph)));
@@ -87,6 +90,37 @@ describe("weight gradients of a recurrence", () => {
     const fused = fuseWeightGradients(recurrence(6, true));
     expect(count(fused, "Add")).toBe(1 + 2);
     expect(count(fused, "Gemm")).toBe(7);
+  });
+});
+
+describe("a weight that many blocks share", () => {
+  /** Gradient of 32 blocks tanh(x·w), four to a group; x is [512, 32], 64 KiB. */
+  const shared = (group: typeof checkpoint): Graph => {
+    const inputs = [
+      { name: "w", role: "parameter" as const, type: f32(32, 32) },
+      { name: "x", role: "batch" as const, type: f32(512, 32) },
+    ];
+    const { graph } = traceInto(inputs, ([w, x]) =>
+      grad((weight: Tensor) => {
+        const four = (h: Tensor): Tensor => [0, 1, 2, 3].reduce((y) => tanh(matMul(y, weight)), h);
+        const y = [0, 1, 2, 3, 4, 5, 6, 7].reduce((h) => group(four)(h), x as Tensor);
+        return reduceMean(mul(y, y));
+      })(w as Tensor),
+    );
+    return prepareGraph(graph);
+  };
+  const value = 512 * 32 * 4;
+
+  it("has its gradient summed block by block, which keeps no block's operands for the last", () => {
+    const graph = shared((fn) => fn);
+    expect(count(graph, "Concat")).toBe(0);
+    expect(peakLiveBytes(graph).bytes).toBeLessThan(37 * value);
+  });
+
+  it("leaves checkpointing what it saves", () => {
+    const graph = shared(checkpoint);
+    expect(count(graph, "Concat")).toBe(0);
+    expect(peakLiveBytes(graph).bytes).toBeLessThan(16 * value);
   });
 });
 

@@ -1,10 +1,17 @@
 import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { eliminateDeadCode } from "./dead-code.js";
+import { peakLiveBytes } from "./liveness.js";
 import { type Rebuilding, rebuildGraph } from "./rebuild.js";
+import { scheduleGraph } from "./schedule.js";
 import { sumTrees, usedOnce } from "./sum-trees.js";
 
 /** Below that many terms the copies cost more than the products save. */
 const MIN_TERMS = 4;
+
+/** What one product in place of many may cost: that share of the step's peak, or that many bytes. */
+const MAX_GROWTH = 0.05;
+const NEGLIGIBLE_BYTES = 2 ** 16;
 
 /** One term of a sum: Σ over rows of `left` (its columns) times `right`, or of `right` alone. */
 interface Term {
@@ -16,37 +23,67 @@ interface Term {
   readonly node: AnyNode;
 }
 
+/** A sum of which some terms become one product each. */
+interface Fusion {
+  readonly root: AnyNode;
+  readonly groups: readonly (readonly Term[])[];
+  readonly rest: readonly Value[];
+}
+
 /**
  * The gradient of a weight that is used in many steps of a recurrence is a sum of Aᵗᵀ·Gᵗ: one Gemm over the
  * concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in halves rounds once. Its bias is a sum of
  * sums over the rows of Gᵗ: one ReduceSum over the same concatenation. Terms of other kinds stay as they are.
+ * So does a sum whose operands would have to be kept until the last of them is there, at a price: those of a
+ * weight that many checkpointed blocks share are all that checkpointing saves.
  */
 export function fuseWeightGradients(graph: Graph): Graph {
+  const fusions = fusionsOf(graph);
+  if (fusions.length === 0) return graph;
+  const before = peakOf(graph);
+  const limit = before + Math.max(before * MAX_GROWTH, NEGLIGIBLE_BYTES);
+  const all = fuse(graph, fusions);
+  if (peakOf(all) <= limit) return all;
+  let chosen: readonly Fusion[] = [];
+  let best = graph;
+  for (const fusion of fusions) {
+    const fused = fuse(graph, [...chosen, fusion]);
+    if (peakOf(fused) > limit) continue;
+    chosen = [...chosen, fusion];
+    best = fused;
+  }
+  return best;
+}
+
+/** Of the graph as it will run: fusing puts nodes where the schedule then moves others. */
+function peakOf(graph: Graph): number {
+  return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
+}
+
+function fusionsOf(graph: Graph): readonly Fusion[] {
   const makers = producers(graph);
   const isUsedOnce = usedOnce(graph);
-  const fused = new Map<
-    AnyNode,
-    { readonly groups: readonly (readonly Term[])[]; readonly rest: readonly Value[] }
-  >();
-  for (const { root, leaves } of sumTrees(graph)) {
+  return sumTrees(graph).flatMap(({ root, leaves }) => {
     const kinds = new Map<string, Term[]>();
     for (const leaf of leaves) {
       const term = isUsedOnce(leaf) ? termOf(leaf, makers) : undefined;
       if (term !== undefined) kinds.set(term.kind, [...(kinds.get(term.kind) ?? []), term]);
     }
     const groups = [...kinds.values()].filter((terms) => terms.length >= MIN_TERMS);
-    if (groups.length === 0) continue;
+    if (groups.length === 0) return [];
     const taken = new Set(groups.flat().map((term) => term.value));
-    fused.set(root, { groups, rest: leaves.filter((leaf) => !taken.has(leaf)) });
-  }
-  if (fused.size === 0) return graph;
+    return [{ root, groups, rest: leaves.filter((leaf) => !taken.has(leaf)) }];
+  });
+}
 
+function fuse(graph: Graph, fusions: readonly Fusion[]): Graph {
+  const byRoot = new Map(fusions.map((fusion) => [fusion.root, fusion]));
   const joined = new Map<string, Value>();
   const rebuilt = rebuildGraph(graph, (node, at) => {
-    const plan = fused.get(node);
-    if (plan === undefined) return undefined;
-    const sums = plan.groups.map((terms) => emitSum(terms, at, joined));
-    const [first, ...others] = [...sums, ...plan.rest.map((value) => at.twin(value))];
+    const fusion = byRoot.get(node);
+    if (fusion === undefined) return undefined;
+    const sums = fusion.groups.map((terms) => emitSum(terms, at, joined));
+    const [first, ...others] = [...sums, ...fusion.rest.map((value) => at.twin(value))];
     return first && [others.reduce((sum, value) => at.builder.emitOne("Add", [sum, value], {}), first)];
   });
   return eliminateDeadCode(rebuilt);
