@@ -1,4 +1,5 @@
 import { fold, gather, type HostTensor, scope } from "@mp/core";
+import { checkSizes } from "./check-size.js";
 import { type Initializer, uniform } from "./initializers.js";
 import type { Layer } from "./layer.js";
 
@@ -10,6 +11,7 @@ export function embedding(
   size: number,
   options: { readonly table?: Initializer } = {},
 ): Layer<EmbeddingParameters> {
+  checkSizes("embedding", { vocabulary, size });
   const table = options.table ?? uniform(0.05);
   return {
     name: "embedding",

@@ -1,15 +1,20 @@
-import { fold, type HostTensor, layerNormalization, scope } from "@mp/core";
+import { fold, type HostTensor, layerNormalization, MpError, scope } from "@mp/core";
+import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
 
 export type LayerNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Ba et al., arXiv 1607.06450, over the last axis of that size; statistics in f32 whatever the policy. */
+/** Ba et al., arXiv 1607.06450, over the last axis of that size; statistics in f32 whatever the policy. @throws MP_INVALID_ARGUMENT for a size below 1 or an epsilon below 0 */
 export function layerNorm(
   size: number,
   options: { readonly epsilon?: number } = {},
 ): Layer<LayerNormParameters> {
+  checkSizes("layerNorm", { size });
   const epsilon = options.epsilon ?? 1e-5;
+  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon)))) {
+    throw new MpError("MP_INVALID_ARGUMENT", `layerNorm: epsilon is at least 0 and finite, got ${epsilon}`);
+  }
   return {
     name: "layerNorm",
     init: (key) => ({

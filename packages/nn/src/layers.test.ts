@@ -185,7 +185,19 @@ describe("what layers refuse", () => {
       "MP_SHAPE_MISMATCH",
       /MatMul: inner sizes differ, \[2, 3, 4\] by \[5, 2\] \(at .*layers\.test\.ts/,
     ],
-    ["sizes that are none", () => dense(0.5, 2).init(key(0)), "MP_SHAPE_MISMATCH", /0\.5/],
+    ...(
+      [
+        [() => dense(0.5, 2), "dense: inputs is an integer of 1 or more, got 0.5"],
+        [() => dense(0, 2), "dense: inputs is an integer of 1 or more, got 0"],
+        [() => dense(2, Number.NaN), "dense: outputs is an integer of 1 or more, got NaN"],
+        [() => embedding(0, 2), "embedding: vocabulary"],
+        [() => lstm(2, -1), "lstm: cells"],
+        [() => layerNorm(0), "layerNorm: size"],
+        [() => layerNorm(4, { epsilon: Number.NaN }), "layerNorm: epsilon is at least 0 and finite, got NaN"],
+        [() => layerNorm(4, { epsilon: -1 }), "layerNorm: epsilon is at least 0 and finite, got -1"],
+        [() => layerNorm(4, { epsilon: Number.POSITIVE_INFINITY }), "layerNorm: epsilon"],
+      ] as const
+    ).map(([make, message]) => [message, make, "MP_INVALID_ARGUMENT", message] as const),
   ])("%s", (_name, make, code, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code }));

@@ -14,6 +14,7 @@ import {
   tanh,
   zeros,
 } from "@mp/core";
+import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
 
@@ -57,13 +58,14 @@ export function lstmStep(gates: Tensor, cell: Tensor): LstmState {
 /**
  * A basic LSTM over time, unrolled. The input projection of all steps is one product before the recurrence;
  * only the recurrent product is inside it.
- * @throws MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a state that is not [batch, cells]
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a state that is not [batch, cells]
  */
 export function lstm(
   inputs: number,
   cells: number,
   options: { readonly kernel?: Initializer } = {},
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
+  checkSizes("lstm", { inputs, cells });
   const kernel = options.kernel ?? glorotUniform;
   return {
     name: "lstm",

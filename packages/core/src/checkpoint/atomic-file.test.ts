@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MpError } from "../errors.js";
 import { writeFileAtomically, writeFileAtomicallyOn } from "./atomic-file.js";
-import type { FileSystem, WritableFile } from "./file-system.js";
+import type { FileSystem, Located, WritableFile } from "./file-system.js";
 import { isStale, temporaryName } from "./temporary-name.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -82,7 +82,7 @@ class Disk implements FileSystem {
     this.durableEntries = new Map(this.entries);
   }
 
-  async locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
+  async locate(path: string): Promise<Located | undefined> {
     this.#call("locate");
     const inode = this.entries.get(path);
     return inode && { path, mode: inode.mode };
@@ -220,6 +220,32 @@ describe("on this machine", () => {
     expect(await readFile(path, "utf8")).toBe("new content");
     if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await readdir(directory)).sort()).toEqual(["latest", "model"]);
+  });
+
+  it("goes through links to where no file is yet, and keeps them", async () => {
+    await symlink("model", join(directory, "latest"));
+    await mkdir(join(directory, "deep"));
+    await symlink("../latest", join(directory, "deep", "link"));
+    await writeFileAtomically(join(directory, "deep", "link"), chunks);
+    expect(await readFile(join(directory, "model"), "utf8")).toBe("new content");
+    expect((await lstat(join(directory, "latest"))).isSymbolicLink()).toBe(true);
+    expect((await readdir(directory)).sort()).toEqual(["deep", "latest", "model"]);
+    expect(await readdir(join(directory, "deep"))).toEqual(["link"]);
+  });
+
+  it("refuses a link that leads nowhere or in a circle, and leaves it", async () => {
+    await symlink("missing/model", join(directory, "nowhere"));
+    await symlink("circle", join(directory, "circle"));
+    for (const [name, errno] of [
+      ["nowhere", "ENOENT"],
+      ["circle", "ELOOP"],
+    ] as const) {
+      const path = join(directory, name);
+      const error = await failureOf(writeFileAtomically(path, chunks));
+      expect(error).toMatchObject({ code: "MP_IO", details: { path, errno, committed: false } });
+      expect((await lstat(path)).isSymbolicLink()).toBe(true);
+    }
+    expect((await readdir(directory)).sort()).toEqual(["circle", "nowhere"]);
   });
 
   it("names the errno and a remedy for a directory that is not there", async () => {

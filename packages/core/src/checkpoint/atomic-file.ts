@@ -15,8 +15,8 @@ export interface WriteOptions {
 const WRITE_BYTES = 64 * 2 ** 20;
 
 /**
- * Replaces the file at `path` by the chunks' concatenation, or leaves it as it was. A symbolic link is followed,
- * permissions of an existing file are kept, and what processes that died during earlier saves to this path left
+ * Replaces the file at `path` by the chunks' concatenation, or leaves it as it was. A symbolic link is followed, also to
+ * where no file is yet; permissions of an existing file are kept, and what processes that died during earlier saves to this path left
  * behind is removed. Chunks are read while the promise is pending and must not change before it settles. Of two
  * concurrent writes to a path one wins, whole.
  * @throws MP_IO with `details.errno`; `details.committed` is true when the new file is in place but its directory
@@ -49,7 +49,7 @@ export async function writeFileAtomicallyOn(
   const file = await fileSystem.create(temporary).catch((error: unknown) => fail(error, false));
   let isOpen = true;
   try {
-    if (existing !== undefined) await file.chmod(existing.mode);
+    if (existing?.mode !== undefined) await file.chmod(existing.mode);
     for (const chunk of chunks) await writeAll(file, chunk, signal);
     await file.sync();
     isOpen = false;

@@ -144,6 +144,15 @@ describe("loadTensors", () => {
     });
   });
 
+  it.each([undefined, null, 3, "", "a\0b"])("takes a path and not %j", async (wrong) => {
+    const refusal = {
+      code: "MP_INVALID_ARGUMENT",
+      message: expect.stringContaining("takes the path of a file") as string,
+    };
+    expect(await failureOf(loadTensors(wrong as string))).toMatchObject(refusal);
+    expect(await failureOf(saveTensors(wrong as string, {}))).toMatchObject(refusal);
+  });
+
   it("stops at an abort", async () => {
     await expect(loadTensors(fixture, { signal: AbortSignal.abort("why") })).rejects.toBe("why");
   });

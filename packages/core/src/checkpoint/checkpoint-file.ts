@@ -9,6 +9,7 @@ import { quote } from "../safetensors/problem.js";
 import { serializeToChunks } from "../safetensors/serialize.js";
 import { tensorFromFile } from "../safetensors/tensor-bytes.js";
 import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
+import { checkPath } from "./check-path.js";
 import { ioError } from "./io-error.js";
 import { readFully } from "./read-fully.js";
 
@@ -27,7 +28,7 @@ export interface LoadOptions {
 /**
  * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the
  * new one, whenever this process dies. The tensors are not copied and must not change before the promise settles.
- * @throws MP_INVALID_ARGUMENT for tensors or names that the format cannot hold, before anything is written
+ * @throws MP_INVALID_ARGUMENT for what is no path, and for tensors or names that the format cannot hold, before anything is written
  * @throws MP_IO naming the path, the errno and what would help
  */
 export async function saveTensors(
@@ -36,6 +37,7 @@ export async function saveTensors(
   metadata: Readonly<Record<string, string>> = {},
   options: WriteOptions = {},
 ): Promise<void> {
+  checkPath("saveTensors", path);
   const chunks = serializeToChunks(Object.entries(tensors), Object.entries(metadata));
   await writeFileAtomically(path, chunks, options);
 }
@@ -48,6 +50,7 @@ export async function saveTensors(
  * @throws MP_OUT_OF_MEMORY for a tensor that does not fit
  */
 export async function loadTensors(path: string, options: LoadOptions = {}): Promise<LoadedTensors> {
+  checkPath("loadTensors", path);
   // Without O_NONBLOCK, opening a named pipe waits for a writer, for ever.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
   try {

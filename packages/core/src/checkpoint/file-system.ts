@@ -1,4 +1,5 @@
-import { open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
+import { open, readdir, readlink, realpath, rename, stat, unlink } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { MpError } from "../errors.js";
 
 /** An open file that is being written. */
@@ -10,6 +11,12 @@ export interface WritableFile {
   close(): Promise<void>;
 }
 
+export interface Located {
+  readonly path: string;
+  /** Left out: a link leads there, and there is no file yet. */
+  readonly mode?: number;
+}
+
 /** What an atomic write needs of a file system; a seam for tests that inject failures and power cuts. */
 export interface FileSystem {
   /** Fails when the file exists. */
@@ -19,8 +26,11 @@ export interface FileSystem {
   list(directory: string): Promise<readonly string[]>;
   /** Makes renames in the directory durable. */
   syncDirectory(directory: string): Promise<void>;
-  /** Follows links; undefined when there is nothing at the path. Fails for devices and pipes. */
-  locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
+  /**
+   * Follows links, also to where nothing is yet: a link without a mode. Undefined when there is nothing at the path.
+   * Fails for devices and pipes.
+   */
+  locate(path: string): Promise<Located | undefined>;
 }
 
 /** Errno of a failed system call, undefined for other errors. */
@@ -53,7 +63,7 @@ export const nodeFileSystem: FileSystem = {
       if (!directoriesDoNotSync.has(errnoOf(error) ?? "")) throw error;
     }
   },
-  async locate(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined> {
+  async locate(path: string): Promise<Located | undefined> {
     try {
       const target = await realpath(path);
       const status = await stat(target);
@@ -65,8 +75,19 @@ export const nodeFileSystem: FileSystem = {
       }
       return { path: target, mode: status.mode & 0o7777 };
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return undefined;
-      throw error;
+      if (errnoOf(error) !== "ENOENT") throw error;
+      const target = await linkTarget(path);
+      return target === undefined ? undefined : ((await this.locate(target)) ?? { path: target });
     }
   },
 };
+
+/** Where a link leads, one step; undefined for what is no link or does not exist. Links in a circle fail before this. */
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    const target = await readlink(path);
+    return resolve(await realpath(dirname(path)), target);
+  } catch {
+    return undefined;
+  }
+}

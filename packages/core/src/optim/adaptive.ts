@@ -12,6 +12,7 @@ import {
   type UpdateContext,
   zerosLike,
 } from "./optimizer.js";
+import { checkOptions } from "./options.js";
 
 const square = (x: Tensor): Tensor => mul(x, x);
 
@@ -29,6 +30,7 @@ export interface AdagradOptions {
 
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
 export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
+  checkOptions("adagrad", options, "{ learningRate: 0.1 }");
   const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
   checkRate("adagrad", learningRate);
   checkHyperparameter("adagrad: epsilon", epsilon, { from: 0, open: true });
@@ -56,6 +58,7 @@ export interface RmsPropOptions {
 
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
 export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
+  checkOptions("rmsProp", options, "{ learningRate: 1e-3 }");
   const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
   checkRate("rmsProp", learningRate);
   checkHyperparameter("rmsProp: decay", decay, { from: 0, below: 1 });
@@ -85,8 +88,8 @@ export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree
 
 /** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments of the applied steps. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
-  const { learningRate } = options;
   checkAdam("adam", options);
+  const { learningRate } = options;
   return {
     name: "adam",
     init: adamState,
@@ -104,8 +107,8 @@ export interface AdamWOptions extends AdamOptions {
 
 /** Loshchilov & Hutter, arXiv 1711.05101: Adam with w ← w - η·λ·w beside it. */
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
-  const { learningRate, weightDecay = 0.01 } = options;
   checkAdam("adamW", options);
+  const { learningRate, weightDecay = 0.01 } = options;
   checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
   return {
     name: "adamW",
@@ -119,6 +122,7 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
 }
 
 function checkAdam(what: string, options: AdamOptions): void {
+  checkOptions(what, options, "{ learningRate: 1e-3 }");
   const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   checkRate(what, learningRate);
   checkHyperparameter(`${what}: beta1`, beta1, { from: 0, below: 1 });

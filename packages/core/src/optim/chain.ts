@@ -3,7 +3,7 @@ import { add, clip, div, literal, maximum, mul, sqrt } from "../trace/ops/elemen
 import { reduceSumSquare } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
-import type { Optimizer } from "./optimizer.js";
+import { checkUpdate, type Optimizer } from "./optimizer.js";
 
 /** Runs transformations in order, each on what the one before gave; the last should be an optimizer. */
 export function chain(...parts: readonly Optimizer[]): Optimizer<{ readonly parts: readonly TensorTree[] }> {
@@ -14,6 +14,7 @@ export function chain(...parts: readonly Optimizer[]): Optimizer<{ readonly part
       let updates = gradients;
       const next = parts.map((part, index) => {
         const result = part.update(updates, state.parts[index] ?? {}, parameters, context);
+        checkUpdate(part.name, result);
         updates = result.updates;
         return result.state;
       });

@@ -1,8 +1,10 @@
+import { isComputeFloat } from "../dtype.js";
+import { MpError } from "../errors.js";
 import type { Operand } from "../trace/emit.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { literal, mul, neg } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
-import type { Tensor } from "../trace/tensor.js";
+import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 
 /** What an update may depend on besides gradients and state. */
@@ -27,6 +29,17 @@ export interface Optimizer<S extends TensorTree = TensorTree> {
   ): { readonly updates: TensorTree; readonly state: S };
 }
 
+/** @throws MP_INVALID_ARGUMENT for an update that is none: types do not hold in JavaScript */
+export function checkUpdate(optimizer: string, update: unknown): void {
+  const isObject = typeof update === "object" && update !== null;
+  if (isObject && "updates" in update && "state" in update) return;
+  const got = isObject ? `an object with ${Object.keys(update).join(", ") || "nothing"}` : String(update);
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `optimizer ${optimizer}: update returns { updates, state }, got ${got}`,
+  );
+}
+
 /** A learning rate as a function of the count of applied steps (i32 scalar), giving an f32 scalar. */
 export type Schedule = (step: Tensor) => Tensor;
 
@@ -44,9 +57,20 @@ export function checkRate(what: string, learningRate: LearningRate): void {
     checkHyperparameter(`${what}: learningRate`, learningRate, { from: 0 });
 }
 
-/** The learning rate for this step: a number, or an f32 scalar of the graph. */
+/**
+ * The learning rate for this step: a number, or a floating scalar of the graph.
+ * @throws MP_SHAPE_MISMATCH for a schedule that gives more than one rate, which would be drawn over the parameters
+ */
 function rateAt(learningRate: LearningRate, context: UpdateContext): Operand {
-  return typeof learningRate === "number" ? learningRate : learningRate(context.step);
+  if (typeof learningRate === "number") return learningRate;
+  const rate: unknown = learningRate(context.step);
+  if (isTensor(rate) && rate.shape.length === 0 && isComputeFloat(rate.dtype)) return rate;
+  const code = !isTensor(rate)
+    ? "MP_INVALID_ARGUMENT"
+    : rate.shape.length === 0
+      ? "MP_DTYPE_MISMATCH"
+      : "MP_SHAPE_MISMATCH";
+  throw new MpError(code, `learningRate: a schedule gives a floating scalar tensor, got ${String(rate)}`);
 }
 
 /** f32 updates of -rate times each direction. */

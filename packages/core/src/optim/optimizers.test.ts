@@ -4,11 +4,13 @@ import { runTraced, runTrees } from "../../test/run-traced.js";
 import type { HostTensor } from "../host-tensor.js";
 import { tensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
+import { literal } from "../trace/ops/elementwise.js";
+import { expand } from "../trace/ops/movement.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import { adagrad, adam, adamW, rmsProp } from "./adaptive.js";
 import { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./chain.js";
-import type { Optimizer } from "./optimizer.js";
+import type { Optimizer, Schedule } from "./optimizer.js";
 import { exponentialDecay } from "./schedules.js";
 import { momentum, sgd } from "./sgd.js";
 
@@ -176,6 +178,21 @@ describe("Adam", () => {
   });
 });
 
+describe("options that were left out", () => {
+  it.each([
+    [sgd, "sgd: takes options such as { learningRate: 0.1 }, got undefined"],
+    [momentum, "momentum: takes options"],
+    [adagrad, "adagrad: takes options"],
+    [rmsProp, "rmsProp: takes options"],
+    [adam, "adam: takes options such as { learningRate: 1e-3 }, got undefined"],
+    [adamW, "adamW: takes options"],
+  ])("%o are asked for", (optimizer, message) => {
+    const make = (): unknown => (optimizer as (options?: unknown) => unknown)();
+    expect(make).toThrow(message);
+    expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
+  });
+});
+
 describe("hyperparameters", () => {
   it.each([
     [() => sgd({ learningRate: Number.NaN }), "sgd: learningRate is at least 0 in f32, got NaN"],
@@ -200,6 +217,20 @@ describe("hyperparameters", () => {
   ])("are refused: %s", (make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
+  });
+});
+
+describe("a schedule that gives no scalar is refused:", () => {
+  it.each<readonly [string, () => unknown, string, string]>([
+    ["a rate for each element", () => expand(literal(0.1), [2]), "MP_SHAPE_MISMATCH", "got Tensor f32[2]"],
+    ["a list of one", () => expand(literal(0.1), [1]), "MP_SHAPE_MISMATCH", "got Tensor f32[1]"],
+    ["a count", () => literal(1, "i32"), "MP_DTYPE_MISMATCH", "got Tensor i32[]"],
+    ["nothing", () => undefined, "MP_INVALID_ARGUMENT", "got undefined"],
+  ])("%s", (_name, rate, code, message) => {
+    const gradients = [vector([1, 2])];
+    const update = (): unknown => updatesOf(sgd({ learningRate: rate as Schedule }), gradients, gradients);
+    expect(update).toThrow(`learningRate: a schedule gives a floating scalar tensor, ${message}`);
+    expect(update).toThrow(expect.objectContaining({ code }));
   });
 });
 

@@ -66,6 +66,9 @@ describe("schedules", () => {
       () => piecewiseConstant([20, 10], [1, 2, 3]),
       () => piecewiseConstant([10, 10], [1, 2, 3]),
       () => piecewiseConstant([0.5], [1, 2]),
+      () => exponentialDecay(1, undefined as never),
+      () => cosineDecay(1, undefined as never),
+      () => warmup(10, 0.1 as never),
     ];
     for (const make of refused) {
       expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));

@@ -16,6 +16,7 @@ import {
 } from "../trace/ops/elementwise.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Schedule } from "./optimizer.js";
+import { checkOptions } from "./options.js";
 
 const asFloat = (step: Tensor): Tensor => cast(step, "f32");
 
@@ -38,6 +39,7 @@ export function exponentialDecay(
   initial: number,
   options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
 ): Schedule {
+  checkOptions("exponentialDecay", options, "{ decay: 0.5, every: 1000 }");
   rates("exponentialDecay", [initial]);
   positive("exponentialDecay", "decay", options.decay);
   positive("exponentialDecay", "every", options.every);
@@ -52,6 +54,7 @@ export function cosineDecay(
   initial: number,
   options: { readonly steps: number; readonly final?: number },
 ): Schedule {
+  checkOptions("cosineDecay", options, "{ steps: 10_000 }");
   positive("cosineDecay", "steps", options.steps);
   const final = options.final ?? 0;
   rates("cosineDecay", [initial, final]);
@@ -71,6 +74,12 @@ export function linearSchedule(from: number, to: number, steps: number): Schedul
 /** 0 up to the peak of `then` over `steps`, then `then` counted from there. */
 export function warmup(steps: number, then: Schedule): Schedule {
   positive("warmup", "steps", steps);
+  if (typeof then !== "function") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${String(then)}`,
+    );
+  }
   return (step) => {
     const t = asFloat(step);
     const rest = then(cast(clip(sub(t, steps), { min: 0 }), "i32"));

@@ -10,6 +10,8 @@ import type { Shape } from "../shape.js";
  * is no number to give.
  */
 export class Tensor {
+  /** Bundlers rename classes that speak of themselves, and messages name what they were given. */
+  static readonly name: string = "Tensor";
   readonly dtype: DType;
   readonly shape: Shape;
   readonly #value: Value;

@@ -1,4 +1,5 @@
 import { clipFactor, sumOfSquares } from "../optim/chain.js";
+import { checkUpdate } from "../optim/optimizer.js";
 import { poisonOf } from "../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../trace/map-tensors.js";
 import {
@@ -87,9 +88,9 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const gradients = mapTensors((gradient) => mul(gradient, clipped), unscaled);
 
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
-  const { updates, state: optimizerState } = optimizer.update(gradients, state.optimizer, weights, {
-    step: state.applied,
-  });
+  const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
+  checkUpdate(optimizer.name, update);
+  const { updates, state: optimizerState } = update;
   const master = masterWeights.apply(state.master, updates, fold(definition.key, "master"));
   const finite = definition.checkNewParameters
     ? and(finiteGradients, equal(poisonOf({ master, optimizerState }), 0))

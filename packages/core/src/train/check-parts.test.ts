@@ -4,8 +4,61 @@ import { adamW } from "../optim/adaptive.js";
 import { sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import type { Tensor } from "../trace/tensor.js";
 import { float32, mixed } from "./precision.js";
 import { trainer } from "./trainer.js";
+
+it("calls of a trainer refuse what they cannot take, with a code", async () => {
+  const training = await trainer({
+    backend: await reference(),
+    params: tensor(Float32Array.of(1)),
+    loss: (weights) => reduceSum(weights),
+    optimizer: sgd({ learningRate: 1 }),
+    precision: float32(),
+  });
+  const predict = (weights: Tensor): Tensor => weights;
+  const refused: readonly (readonly [unknown, string])[] = [
+    [training.save(undefined as never), "save: takes the path of a file, got undefined"],
+    [training.load(undefined as never), "load: takes the path of a file, got undefined"],
+    [training.load("" as never), 'load: takes the path of a file, got ""'],
+    [training.fit([{}], { save: { path: 3 as never } }), "fit: save.path: takes the path of a file, got 3"],
+    [
+      training.predict("x" as unknown as typeof predict, {}),
+      'predict: takes a function of parameters and data, got "x"',
+    ],
+    [training.predict(undefined as unknown as typeof predict, {}), "predict: takes a function"],
+    [training.step(undefined as never), "batch: a tree holds tensors"],
+  ];
+  for (const [call, message] of refused) {
+    await expect(call).rejects.toMatchObject({
+      code: "MP_INVALID_ARGUMENT",
+      message: expect.stringContaining(message) as string,
+    });
+  }
+  await training.dispose();
+});
+
+it("parameters that are one tensor, and traced tensors as data, are named readably", async () => {
+  const options = { backend: await reference(), optimizer: sgd({ learningRate: 1 }), precision: float32() };
+  const wrong = trainer({
+    ...options,
+    params: tensor(Int32Array.of(1)),
+    loss: (weights) => reduceSum(weights),
+  });
+  await expect(wrong).rejects.toThrow("params: initial parameters are f32, got i32");
+  let traced: unknown;
+  const params = tensor(Float32Array.of(1));
+  const training = await trainer({
+    ...options,
+    params,
+    loss: (weights) => {
+      traced = weights;
+      return reduceSum(weights);
+    },
+  });
+  await training.step({});
+  await expect(training.step({ x: traced } as never)).rejects.toThrow(/batch at x: .*, got Tensor$/);
+});
 
 describe("a trainer of parts that are none", () => {
   it.each([

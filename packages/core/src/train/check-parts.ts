@@ -30,6 +30,15 @@ function check(from: Parts, wanted: typeof PARTS, what: string): void {
   }
 }
 
+/** @throws MP_INVALID_ARGUMENT for what is no function of parameters and data */
+export function checkFunction(what: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes a function of parameters and data, got ${describe(value)}`,
+  );
+}
+
 /** @throws MP_INVALID_ARGUMENT for a backend not awaited, a factory not called, a name where a value belongs */
 export function checkParts(options: unknown): void {
   const given = isObject(options) ? options : {};

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../test/small-run.js";
 import type { LossScaler } from "../loss-scaler.js";
 import type { MasterWeights } from "../master-weights.js";
+import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { reference } from "../reference/index.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
@@ -202,6 +203,36 @@ describe("parts that do not keep their state's structure", () => {
       },
       "MP_SHAPE_MISMATCH",
       "next state: optimizer/m/hidden/b is f32[7, 4] instead of f32[4]",
+    ],
+    [
+      "return nothing from update",
+      { optimizer: { ...lion(1), update: () => undefined as never } },
+      "MP_INVALID_ARGUMENT",
+      "optimizer lion: update returns { updates, state }, got undefined",
+    ],
+    [
+      "return updates alone",
+      { optimizer: { ...lion(1), update: (updates) => ({ updates }) as never } },
+      "MP_INVALID_ARGUMENT",
+      "optimizer lion: update returns { updates, state }, got an object with updates",
+    ],
+    [
+      "return nothing inside a chain",
+      { optimizer: chain({ ...lion(1), update: () => undefined as never }) },
+      "MP_INVALID_ARGUMENT",
+      "optimizer lion: update returns { updates, state }, got undefined",
+    ],
+    [
+      "return nothing from a scaler's update",
+      broken({ update: () => undefined as never }),
+      "MP_INVALID_ARGUMENT",
+      "next state at scaler: a tree holds tensors, arrays and plain objects, got undefined",
+    ],
+    [
+      "return no scale",
+      broken({ scale: () => undefined as never }),
+      "MP_INVALID_ARGUMENT",
+      "a scale is an f32 scalar, got undefined",
     ],
   ])("%s and are refused by name", async (_name, wrong, code, message) => {
     const training = await smallRun({ precision: float32(), ...wrong });

@@ -1,3 +1,4 @@
+import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { FedBatch } from "./batch.js";
 import type { TrainingData } from "./data-source.js";
@@ -48,8 +49,8 @@ export interface FitResult {
 export interface FeedingRun {
   readonly accumulate: number;
   iteration(): Promise<number>;
-  /** The place that the run's state stands at. */
-  cursor(): Json;
+  /** The place that the run's state stands at, once the calls before this one are done. */
+  cursor(): Promise<Json>;
   step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
   /** Takes note of a place between steps. */
   moveTo(cursor: Json): void;
@@ -67,8 +68,9 @@ export async function fit<T>(
 ): Promise<FitResult> {
   const { steps = Number.POSITIVE_INFINITY, save, signal } = options;
   const every = save?.every ?? SAVE_EVERY;
+  if (save !== undefined) checkPath("fit: save.path", save.path);
   checkCounts({ steps: options.steps, epochs: options.epochs, "save.every": save?.every });
-  const place = feedPlaceOf(options.cursor === undefined ? run.cursor() : options.cursor);
+  const place = feedPlaceOf(options.cursor === undefined ? await run.cursor() : options.cursor);
   const passes = options.epochs ?? (options.steps === undefined ? place.pass + 1 : Number.POSITIVE_INFINITY);
   const start = await run.iteration();
   let step = start;

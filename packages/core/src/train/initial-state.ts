@@ -32,7 +32,7 @@ export async function initialState(
     if (leaf.dtype === "f32") continue;
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `params at ${path}: initial parameters are f32, got ${leaf.dtype}`,
+      `params${path === "" ? "" : ` at ${path}`}: initial parameters are f32, got ${leaf.dtype}`,
     );
   }
   const types = {

@@ -48,7 +48,7 @@ export async function* lazySteps<T>(
 ): AsyncGenerator<LazyStep, undefined> {
   const { partial = "drop", signal } = options;
   const { accumulate, warn } = run;
-  const start = feedPlaceOf(options.cursor === undefined ? run.cursor() : options.cursor);
+  const start = feedPlaceOf(options.cursor === undefined ? await run.cursor() : options.cursor);
   const windows = feed(data, { accumulate, warn, start, passes: start.pass + 1, partial });
   const kept: StartedStep[] = [];
   let running: Promise<StepResult> | undefined;

@@ -13,6 +13,14 @@ export type Fed<T> = string extends keyof T
   ? { readonly [name: string]: HostTensor | Handle }
   : MapLeaves<T, Tensor, HostTensor | Handle>;
 
+/**
+ * The data of a batch: of the structure that the loss says, or any named tensors where it says none. `D` is what is
+ * given then: an interface has no index signature, so no type could ask for one.
+ */
+export type FedBatch<B, D> = string extends keyof B
+  ? { readonly [K in keyof D]: HostTensor | Handle }
+  : Fed<B>;
+
 /** What a traced function may depend on besides parameters and batch. */
 export interface LossContext<M = TensorTree> {
   /** False in `evaluate` and `predict`: dropout is off, statistics are read and not updated. */

@@ -1,9 +1,11 @@
 import type { Backend, ProfileRow, State } from "../backend.js";
+import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import { type FedBatch, feedBatch } from "./batch.js";
+import { checkFunction } from "./check-parts.js";
 import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoint.js";
 import type { TrainingData } from "./data-source.js";
 import type { StepDefinition } from "./definition.js";
@@ -87,9 +89,15 @@ export class TrainingRun {
     );
     const run = new TrainingRun(options, types, await backend.createState(slots));
     const { warnings = [], lossScaler } = definition.precision;
-    for (const warning of warnings) run.#warn(warning);
-    for (const message of lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
-    return run;
+    try {
+      for (const warning of warnings) run.#warn(warning);
+      for (const message of lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
+      return run;
+    } catch (error) {
+      // Nobody will hold the run that could dispose of it.
+      await run.dispose();
+      throw error;
+    }
   }
 
   async step(...batches: readonly unknown[]): Promise<StepResult> {
@@ -148,7 +156,7 @@ export class TrainingRun {
     return {
       accumulate: this.#definition.accumulate,
       iteration: () => this.#enqueue(() => this.#iteration()),
-      cursor: () => this.#cursor,
+      cursor: () => this.#enqueue(async () => this.#cursor),
       moveTo: (cursor) => {
         this.#cursor = cursor;
       },
@@ -160,10 +168,11 @@ export class TrainingRun {
 
   async profile(batch: unknown): Promise<readonly ProfileRow[]> {
     const feed = feedBatch(batch);
-    return this.#enqueue(() => {
-      this.#cursor = null;
-      return this.#stepper.profile(feed);
-    });
+    return this.#enqueue(() =>
+      this.#stepper.profile(feed, () => {
+        this.#cursor = null;
+      }),
+    );
   }
 
   peakBytes(): Promise<number | undefined> {
@@ -196,6 +205,7 @@ export class TrainingRun {
   }
 
   async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
+    checkFunction("predict", predict);
     const feed = feedBatch(data, "data");
     return this.#enqueue(async () => {
       const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
@@ -209,14 +219,15 @@ export class TrainingRun {
   #predictorId(predict: PredictFunction): number {
     const known = this.#predictors.get(predict);
     if (known !== undefined) return known;
-    this.#predictors.set(predict, this.#predictorCount);
-    if (this.#predictorCount === 2) {
+    const id = this.#predictorCount++;
+    this.#predictors.set(predict, id);
+    if (id === 2) {
       this.#warn({
         type: "performance",
         message: "predict: a third function is being compiled; pass the same function object each time",
       });
     }
-    return this.#predictorCount++;
+    return id;
   }
 
   parameters(): Promise<unknown> {
@@ -253,18 +264,21 @@ export class TrainingRun {
     return numberIn(await this.#engine.state.read(["iteration"]), "iteration");
   }
 
-  save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
+  async save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
+    checkPath("save", path);
     return this.#enqueue(() => {
       const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
       return saveCheckpoint(path, this.#engine.state, this.#info, cursor);
     });
   }
 
-  load(path: string): Promise<Json> {
+  async load(path: string): Promise<Json> {
+    checkPath("load", path);
+    // Now and not in its turn: a fit that is called after it waits for it.
+    if (this.#isFeeding) {
+      throw new MpError("MP_INVALID_ARGUMENT", "load: a fit or steps is under way; load before it starts");
+    }
     return this.#enqueue(async () => {
-      if (this.#isFeeding) {
-        throw new MpError("MP_INVALID_ARGUMENT", "load: a fit or steps is under way; load before it starts");
-      }
       const { cursor, differences } = await loadCheckpoint(path, this.#engine.state, this.#info);
       this.#cursor = cursor;
       if (differences.length > 0) {

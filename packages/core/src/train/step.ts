@@ -20,7 +20,7 @@ import type { TrainingState } from "./state.js";
 /** Elements of one microbatch's draws: the counter's low half. */
 const STRIDE = 2 ** 32;
 
-/** Counter of a microbatch: (iteration · K + microbatch) · 2^32. */
+/** Counter of a microbatch: (iteration · K + microbatch) · 2^32; that of the update is the first one's. */
 function counterOf(state: TrainingState, accumulate: number, micro: Tensor | undefined): Tensor {
   const iteration = cast(state.iteration, "u64");
   const window = accumulate === 1 ? iteration : mul(iteration, accumulate);
@@ -133,6 +133,7 @@ export function accumulateProgram(
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state }, (tree) => {
     const { window, ...rest } = tree as WindowedState;
+    setRandomCounter(counterOf(rest, definition.accumulate, undefined));
     const { state: next, outputs } = applyGradients(definition, rest, window);
     const empty = withPhase("update", () => {
       const model = mapTensors(

@@ -75,8 +75,11 @@ export class Stepper {
     return diagnose(compiled, feed.inputs);
   }
 
-  /** Runs the program that takes a batch in once, with the engine's profiler on; a whole step commits as always. */
-  async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+  /**
+   * Runs the program that takes a batch in once, with the engine's profiler on. A whole step commits as always, and
+   * `onCommitted` is called; a microbatch is no step, and is thrown away.
+   */
+  async profile(feed: FedBatch, onCommitted: () => void): Promise<readonly ProfileRow[]> {
     const kind = this.#windowed ? "accumulate" : "step";
     const { executable } = this.#engine.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
     if (executable.profile === undefined) {
@@ -84,7 +87,9 @@ export class Stepper {
       throw new MpError("MP_UNSUPPORTED", `profile: ${this.#engine.backend.name}: ${reason}`);
     }
     try {
-      return await executable.profile(feed.inputs);
+      const rows = await executable.profile(feed.inputs);
+      if (!this.#windowed) onCommitted();
+      return rows;
     } finally {
       if (this.#windowed) await resetWindow(this.#engine.state);
     }

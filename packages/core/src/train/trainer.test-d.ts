@@ -9,6 +9,7 @@ import { add, literal, mul } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
+import type { AnyBatch, LossContext, Traced } from "./loss.js";
 import { mixedFloat16, type Precision } from "./precision.js";
 import type { StepResult } from "./step-result.js";
 import { trainer } from "./trainer.js";
@@ -118,6 +119,74 @@ describe("the trainer's types", () => {
     await trainer({ ...common, loss: async ({ b }) => reduceMean(b) });
     // @ts-expect-error no such parameter
     await trainer({ ...common, loss: ({ c }) => reduceMean(c) });
+  });
+
+  it("a loss of its own name may say the types of its parameters, batch and context", async () => {
+    function named(weights: Traced<typeof params>, batch: { x: Tensor }, { step }: LossContext): Tensor {
+      return reduceMean(add(matMul(weights.b, batch.x), step));
+    }
+    const training = await trainer({ ...common, loss: named });
+    await training.step({ x });
+    // @ts-expect-error y is not of the batch
+    await training.step({ x, y: x });
+    type State = { readonly mean: Tensor };
+    const counting = ({ b }: { b: Tensor }, _: AnyBatch, { modelState }: LossContext<State>) => ({
+      loss: reduceMean(b),
+      modelState: { mean: add(modelState.mean, 1) },
+    });
+    await trainer({ ...common, modelState: { mean: x }, loss: counting });
+    // @ts-expect-error the loss wants a state, and there is none
+    await trainer({ ...common, loss: counting });
+    await trainer({
+      ...common,
+      // @ts-expect-error no such parameter
+      loss: ({ c }: { c: Tensor }, _: AnyBatch, { step }: LossContext) => reduceMean(add(c, step)),
+    });
+  });
+
+  it("a batch may be an interface, whether the loss says its type or not", async () => {
+    interface Named {
+      readonly x: HostTensor;
+      readonly y: HostTensor<"i32">;
+    }
+    interface Words {
+      readonly ids: HostTensor;
+    }
+    interface NoTensors {
+      readonly x: number[];
+    }
+    const named: Named = { x, y: tensor(Int32Array.of(1)) };
+    const words: Words = { ids: x };
+    const noTensors: NoTensors = { x: [1] };
+    async function* stream(): AsyncGenerator<Named> {
+      yield named;
+    }
+    const any = await trainer({ ...common, loss: ({ b }, { x }) => reduceMean(add(b, x)) });
+    await any.step(named);
+    await any.step(words);
+    await any.evaluate(named);
+    any.explain(words);
+    await any.fit([named]);
+    await any.fit(stream());
+    for await (const { epoch } of any.steps(stream())) expectTypeOf(epoch).toEqualTypeOf<number>();
+    // @ts-expect-error numbers are no tensors
+    await any.step(noTensors);
+    // @ts-expect-error nor in data
+    await any.fit([noTensors]);
+    // @ts-expect-error a number is no batch
+    await any.fit([3]);
+
+    interface Batch {
+      readonly x: Tensor;
+      readonly y: Tensor;
+    }
+    const typed = await trainer({ ...common, loss: ({ b }, batch: Batch) => reduceMean(add(b, batch.x)) });
+    await typed.step(named);
+    await typed.fit(stream());
+    // @ts-expect-error x and y are missing
+    await typed.step(words);
+    // @ts-expect-error z is not of the batch
+    await typed.step({ x, y: x, z: x });
   });
 
   it("parts of one's own need no cast, whatever their state", async () => {

@@ -17,7 +17,7 @@ import type { FeedingOptions, FitOptions, FitResult } from "./fit.js";
 import { type FrozenMask, frozenPaths } from "./frozen.js";
 import type { Json } from "./json.js";
 import type { LazyStep } from "./lazy-step.js";
-import type { AnyBatch, Fed, LossContext, LossFunction, Traced } from "./loss.js";
+import type { AnyBatch, Fed, FedBatch, LossContext, LossFunction, Traced } from "./loss.js";
 import { mixed, type Precision, type PrecisionChoice } from "./precision.js";
 import { TrainingRun } from "./run.js";
 import type { Counters, Evaluation, StepResult } from "./step-result.js";
@@ -28,7 +28,7 @@ export interface TrainerOptions<P, B, M, K extends string = string> {
   readonly backend: Backend;
   /** Initial parameters: a tree of f32 host tensors. */
   readonly params: P;
-  readonly loss: LossFunction<P, B, M, K>;
+  readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
   readonly optimizer: Optimizer;
   /** Default `mixed()`: what the backend computes natively. */
   readonly precision?: PrecisionChoice;
@@ -69,21 +69,24 @@ export interface Trainer<P, B, M, K extends string = string> {
    * MP_NOT_DIFFERENTIABLE for a loss that no gradient leads from to any parameter; MP_NON_FINITE after too many skips
    * in a row; MP_DISPOSED
    */
-  step(...batches: readonly Fed<B>[]): Promise<StepResult<K>>;
+  step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
   /**
    * Steps through the data, and knows the place in it: what `save` writes meanwhile or afterwards lets a run that
    * loads it go on with the next batch.
    * @throws as `step`; what `onStep` or the data throws
    */
-  fit(data: TrainingData<Fed<B>>, options?: FitOptions<K>): Promise<FitResult>;
+  fit<D extends object>(data: TrainingData<FedBatch<B, D>>, options?: FitOptions<K>): Promise<FitResult>;
   /**
    * The pass under way, or the next one, step by step: each is handed out as it starts, and its numbers can be asked
    * for while it is one of the last nine. Keeps the place in the data as `fit` does.
    */
-  steps(data: TrainingData<Fed<B>>, options?: FeedingOptions): AsyncGenerator<LazyStep<K>, undefined>;
+  steps<D extends object>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: FeedingOptions,
+  ): AsyncGenerator<LazyStep<K>, undefined>;
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes nothing. */
-  evaluate(
-    batch: Fed<B>,
+  evaluate<D extends object>(
+    batch: FedBatch<B, D>,
     options?: { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
@@ -106,17 +109,17 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   load(path: string): Promise<Json>;
   /** The step as the engine gets it for such a batch; with `accumulate`, what one microbatch adds. */
-  graph(batch: Fed<B>): Graph;
+  graph<D extends object>(batch: FedBatch<B, D>): Graph;
   /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
-  explain(batch: Fed<B>): CastReport;
+  explain<D extends object>(batch: FedBatch<B, D>): CastReport;
   /** The first value that is not finite in a step on this batch from here, or undefined; changes nothing. */
-  diagnose(batch: Fed<B>): Promise<Attribution | undefined>;
+  diagnose<D extends object>(batch: FedBatch<B, D>): Promise<Attribution | undefined>;
   /**
    * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step, or
    * with `accumulate` as none: a window that has one microbatch only is thrown away.
    * @throws MP_UNSUPPORTED when the engine has no profiler
    */
-  profile(batch: Fed<B>): Promise<readonly ProfileRow[]>;
+  profile<D extends object>(batch: FedBatch<B, D>): Promise<readonly ProfileRow[]>;
   /** Most bytes that the engine has held at once for this run, undefined when it does not say. */
   peakBytes(): Promise<number | undefined>;
   /** Waits for the calls under way, then frees everything. Idempotent; any other call after it is MP_DISPOSED. */

@@ -1,4 +1,5 @@
 /** Softmax, normalisation layers and the likelihood losses. */
+import { MpError } from "../../errors.js";
 import type { LossReduction } from "../../graph/attributes.js";
 import { normalizeAxis } from "../../shape.js";
 import { asTensor, emit, emitAll } from "../emit.js";
@@ -57,6 +58,12 @@ export interface NormalizationOptions {
   readonly epsilon?: number;
 }
 
+/** Anything else would make every result NaN. */
+function checkEpsilon(what: string, epsilon: number): void {
+  if (epsilon >= 0 && Number.isFinite(Math.fround(epsilon))) return;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: epsilon is at least 0 and finite, got ${epsilon}`);
+}
+
 /** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics in f32. */
 export function layerNormalization(
   x: Tensor,
@@ -65,6 +72,7 @@ export function layerNormalization(
   { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
 ): Tensor {
   const rank = asTensor(x, "LayerNormalization").shape.length;
+  checkEpsilon("LayerNormalization", epsilon);
   return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
     axis: normalizeAxis(axis, rank, "LayerNormalization"),
     epsilon,
@@ -78,6 +86,7 @@ export function rmsNormalization(
   { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
 ): Tensor {
   const rank = asTensor(x, "RMSNormalization").shape.length;
+  checkEpsilon("RMSNormalization", epsilon);
   return emit("RMSNormalization", [x, scale], {
     axis: normalizeAxis(axis, rank, "RMSNormalization"),
     epsilon,
