@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { batch, smallRun, stateOf } from "../../test/small-run.js";
+import { batch, type SmallParams, smallRun, stateOf } from "../../test/small-run.js";
 import type { Backend } from "../backend.js";
+import { staticLossScale } from "../loss-scaler.js";
 import { reference } from "../reference/index.js";
+import { mul } from "../trace/ops/elementwise.js";
+import type { Traced } from "./loss.js";
+import { float32 } from "./precision.js";
 import type { TrainingWarning } from "./warning.js";
 
 const disposed = { code: "MP_DISPOSED" };
@@ -136,6 +140,26 @@ describe("dispose", () => {
   });
 });
 
+const refuse = ({ message }: TrainingWarning): never => {
+  throw new Error(`refused: ${message}`);
+};
+
+it("functions to predict with keep their programs apart, also where the warning of many is an error", async () => {
+  const training = await smallRun({ onWarning: refuse });
+  const factors = [1, 2, 3, 4].map(
+    (factor) =>
+      ({ out }: Traced<SmallParams>) =>
+        mul(out, factor),
+  );
+  const predicted: unknown[] = [];
+  for (const predict of factors) {
+    const first = () => training.predict(predict, {});
+    predicted.push((await first().catch(first)).data[0]);
+  }
+  const weight = (await training.parameters()).out.data[0] ?? 0;
+  expect(predicted).toEqual([1, 2, 3, 4].map((factor) => Math.fround(weight * factor)));
+});
+
 describe("start", () => {
   it("leaves nothing behind where it fails", async () => {
     const backend = await reference();
@@ -151,6 +175,14 @@ describe("start", () => {
     });
     await expect(wrong).rejects.toThrow(RangeError);
     expect(backend.stats().live).toBe(0);
+  });
+
+  it("leaves nothing behind where a warning is answered with an error", async () => {
+    const backend = await reference();
+    const lossScaler = staticLossScale(3);
+    const starting = smallRun({ backend, precision: { ...float32(), lossScaler }, onWarning: refuse });
+    await expect(starting).rejects.toThrow(/^refused: staticLossScale: scale 3/);
+    expect(backend.stats()).toEqual({ live: 0, bytes: 0 });
   });
 
   it.each([

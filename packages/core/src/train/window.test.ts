@@ -13,12 +13,13 @@ import {
 import type { Backend } from "../backend.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { dynamicLossScale } from "../loss-scaler.js";
+import { stochasticRounding } from "../master-weights.js";
 import { sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { add, mul, sub } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
-import { float32, mixedFloat16 } from "./precision.js";
+import { bfloat16, float32, mixedFloat16 } from "./precision.js";
 import { trainer } from "./trainer.js";
 import type { AllReduce } from "./window.js";
 
@@ -70,6 +71,37 @@ describe("a window of microbatches", () => {
     // Iteration 0 of two microbatches reads the counters that iterations 0 and 1 of one read.
     expect(same.loss).toBeCloseTo(((losses[0] ?? 0) + (losses[1] ?? 0)) / 2, 6);
     expect(losses[0]).not.toBe(losses[1]);
+  });
+
+  it("rounds its update at random as one batch does, and otherwise at each step", async () => {
+    const start = async (more: Partial<SmallOptions>) =>
+      trainer({
+        backend: await reference(),
+        // Steps of bf16 are 2^-7 here, and each update a quarter of one.
+        params: { w: tensor(new Float32Array(256).fill(1), [256]) },
+        loss: ({ w }, _: Readonly<Record<never, never>>) => mul(reduceMean(w), -256),
+        optimizer: sgd({ learningRate: 2 ** -9 }),
+        precision: { ...bfloat16(), masterWeights: stochasticRounding() },
+        accumulate: more.accumulate ?? 1,
+        ...(more.allReduce === undefined ? {} : { allReduce: more.allReduce }),
+        onWarning: () => undefined,
+      });
+    const [one, hooked, two] = [
+      await start({}),
+      await start({ allReduce: identity }),
+      await start({ accumulate: 2 }),
+    ];
+    for (let step = 0; step < 8; step++) {
+      await one.step({});
+      await hooked.step({});
+      await two.step({}, {});
+    }
+    expect(await hooked.parameters()).toEqual(await one.parameters());
+    for (const training of [one, two]) {
+      const moved = (await training.parameters()).w.data.filter((weight) => weight > 1).length / 256;
+      // 1 - (3/4)^8; it would stay at 1/4 if every step drew the same.
+      expect(Math.abs(moved - 0.9)).toBeLessThan(0.06);
+    }
   });
 
   it("passes model state from microbatch to microbatch, and commits it with the step or not at all", async () => {
