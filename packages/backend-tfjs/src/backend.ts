@@ -1,0 +1,134 @@
+import {
+  type AnyNode,
+  type Backend,
+  type BackendManifest,
+  type BackendStats,
+  type CompileOptions,
+  type Executable,
+  type Graph,
+  type Handle,
+  type HostTensor,
+  MpError,
+  type State,
+} from "@mp/core";
+import {
+  expectDTypeSupported,
+  expectGraphSupported,
+  expectHostTensor,
+  resolveBindings,
+  validateGraph,
+} from "@mp/core/backend";
+import { emulationWarnings } from "./emulation-warnings.js";
+import { TfjsExecutable } from "./executable.js";
+import { lowerProgram } from "./graph/program.js";
+import { HandleTable } from "./handle-table.js";
+import type { TensorFlow } from "./load/index.js";
+import { ProgramSet } from "./session/program-set.js";
+import { TfjsState } from "./state.js";
+
+export interface Engine {
+  readonly tensorFlow: TensorFlow;
+  readonly manifest: BackendManifest;
+  /** Whether a node is computed in f32 for want of a right kernel in halves. */
+  readonly isWidened: (node: AnyNode) => boolean;
+}
+
+/** TensorFlow as a backend: graphs become SavedModels, state is their variables. */
+export class TfjsBackend implements Backend {
+  readonly name = "tfjs";
+  readonly specVersion = "v1";
+  readonly manifest: BackendManifest;
+  readonly #engine: Engine;
+  readonly #states = new Set<TfjsState>();
+  readonly #executables = new Set<TfjsExecutable>();
+  readonly #handles: HandleTable;
+  #disposal: Promise<void> | undefined;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.manifest = engine.manifest;
+    this.#handles = new HandleTable(engine.tensorFlow.binding);
+  }
+
+  async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
+    this.#expectAlive();
+    validateGraph(graph);
+    expectGraphSupported(this.name, this.manifest, graph);
+    const state = options.state === undefined ? undefined : this.#own(options.state);
+    const bound = resolveBindings(graph, state?.types, options);
+    const { binding } = this.#engine.tensorFlow;
+    const programs = state?.programs ?? new ProgramSet(binding);
+    const program = lowerProgram(graph, {
+      scope: programs.nextScope(),
+      bound,
+      handleOf: (slot) => programs.handleOf(slot),
+      isWidened: this.#engine.isWidened,
+    });
+    const executable = new TfjsExecutable({
+      binding,
+      graph,
+      program,
+      programs,
+      bound,
+      state,
+      warnings: emulationWarnings(graph, this.manifest),
+      handles: this.#handles,
+      onDispose: (gone) => this.#executables.delete(gone),
+    });
+    this.#executables.add(executable);
+    return executable;
+  }
+
+  async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
+    this.#expectAlive();
+    for (const [name, value] of Object.entries(values)) {
+      const what = `state "${name}"`;
+      expectDTypeSupported(this.name, this.manifest, expectHostTensor(what, value), what);
+    }
+    const state = new TfjsState(this.#engine.tensorFlow.binding, values, (gone) => this.#states.delete(gone));
+    this.#states.add(state);
+    return state;
+  }
+
+  async upload(tensor: HostTensor): Promise<Handle> {
+    this.#expectAlive();
+    const value = expectHostTensor("upload", tensor);
+    expectDTypeSupported(this.name, this.manifest, value, "upload");
+    return this.#handles.issue(value);
+  }
+
+  async download(handle: Handle): Promise<HostTensor> {
+    this.#expectAlive();
+    return this.#handles.read(handle);
+  }
+
+  stats(): BackendStats {
+    this.#expectAlive();
+    const bytes = [...this.#states].reduce((sum, state) => sum + state.bytes, this.#handles.bytes);
+    return { live: this.#states.size + this.#executables.size + this.#handles.size, bytes };
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#disposeAll();
+    return this.#disposal;
+  }
+
+  async #disposeAll(): Promise<void> {
+    // States first: their programs then have no values to save.
+    await Promise.all([...this.#states].map((state) => state.dispose()));
+    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
+    this.#handles.disposeAll();
+  }
+
+  #own(state: State): TfjsState {
+    if (!(state instanceof TfjsState) || (!this.#states.has(state) && !state.isDisposed)) {
+      throw new MpError("MP_INVALID_ARGUMENT", "compile: the state belongs to another backend");
+    }
+    state.expectAlive();
+    return state;
+  }
+
+  #expectAlive(): void {
+    if (this.#disposal !== undefined) throw new MpError("MP_DISPOSED", "tfjs: the backend has been disposed");
+  }
+}

@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+import type { HostTensor } from "@mp/core";
+import { handleName } from "./variables.js";
+
+/** The large constants of a program, kept in variables of its session, one for each content. */
+export class ConstantTable {
+  readonly #tensors = new Map<string, HostTensor>();
+
+  /** By the key of their variable, which is the same for equal content in every program. */
+  get tensors(): ReadonlyMap<string, HostTensor> {
+    return this.#tensors;
+  }
+
+  /** The name of the variable's handle. */
+  handle(value: HostTensor): string {
+    const { dtype, shape, data } = value;
+    const hash = createHash("sha256").update(`${dtype} [${shape.join()}] `);
+    hash.update(new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength));
+    const key = `constant-${hash.digest("hex").slice(0, 40)}`;
+    this.#tensors.set(key, value);
+    return handleName(key);
+  }
+}

@@ -1,0 +1,184 @@
+/** A graph as nodes of a session that others share: what it feeds, what it reads, what a run leaves behind. */
+import type { AnyNode, Graph, GraphNode, HostTensor, Op, Value, ValueType } from "@mp/core";
+import type { Bound, Replacement } from "@mp/core/backend";
+import { lowerings } from "../lowerings/lowerings.js";
+import { inF32 } from "../lowerings/twins.js";
+import { ConstantTable } from "./constant-table.js";
+import { receive, send } from "./edges.js";
+import type { NodeInit } from "./node-def.js";
+import { RunOrder } from "./run-order.js";
+import { ScopeWriter } from "./scope-writer.js";
+import { int, type Lowering, type } from "./tf-writer.js";
+
+/** An input or output that crosses under that name of a node; without a name it has no elements. */
+export interface Edge {
+  readonly name: string;
+  readonly type: ValueType;
+  readonly node: string | undefined;
+}
+
+export interface Program {
+  readonly nodes: readonly NodeInit[];
+  /** Large constants, which are variables of those keys. */
+  readonly constants: ReadonlyMap<string, HostTensor>;
+  readonly inputs: readonly Edge[];
+  readonly results: readonly Edge[];
+  /** A scalar that exists once everything has been committed. */
+  readonly done: string;
+  /** The graph's node that a node of the session belongs to. */
+  nodeOf(engineNode: string): string | undefined;
+}
+
+export interface ProgramOptions {
+  /** What all names begin with, unique in the session. */
+  readonly scope: string;
+  readonly bound: Bound;
+  /** The name of a slot's handle. */
+  readonly handleOf: (slot: string) => string;
+  /** Whether a node is computed in f32, since the engine has no right kernel for its halves. */
+  readonly isWidened: (node: AnyNode) => boolean;
+}
+
+export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
+  return new ProgramLowering(graph, options).run();
+}
+
+class ProgramLowering {
+  readonly #graph: Graph;
+  readonly #options: ProgramOptions;
+  readonly #constants = new ConstantTable();
+  readonly #writer: ScopeWriter;
+  readonly #names = new Map<Value, string>();
+
+  constructor(graph: Graph, options: ProgramOptions) {
+    this.#graph = graph;
+    this.#options = options;
+    this.#writer = new ScopeWriter(options.scope, this.#constants);
+  }
+
+  run(): Program {
+    const writer = this.#writer;
+    const inputs = this.#inputs();
+    const order = new RunOrder(writer);
+    for (const node of this.#graph.nodes) {
+      writer.enter(node.name);
+      order.begin();
+      this.#lower(node);
+      order.end(node);
+    }
+    const { results, done } = this.#finish();
+    return {
+      nodes: writer.nodes,
+      constants: this.#constants.tensors,
+      inputs,
+      results,
+      done,
+      nodeOf: (engineNode) => writer.sources.get(engineNode),
+    };
+  }
+
+  #inputs(): readonly Edge[] {
+    const { bound, handleOf } = this.#options;
+    const fed: Edge[] = [];
+    for (const { name, value } of this.#graph.inputs) {
+      const slot = bound.reads.get(name);
+      this.#writer.enter(undefined, `input/${name}`);
+      if (slot === undefined) {
+        const received = receive(this.#writer, value);
+        fed.push({ name, type: value, node: received.fed });
+        this.#names.set(value, received.name);
+      } else {
+        const attributes = { dtype: type(value.dtype) };
+        this.#names.set(value, this.#writer.one("ReadVariableOp", [handleOf(slot)], attributes));
+      }
+    }
+    return fed;
+  }
+
+  #lower(node: AnyNode): void {
+    const own = lowerings[node.op] as Lowering;
+    const lowering = this.#options.isWidened(node) ? inF32(own) : own;
+    const names = lowering(
+      node as GraphNode<Op>,
+      node.inputs.map((value) => this.#name(value)),
+      this.#writer,
+    );
+    for (const [index, value] of node.outputs.entries()) this.#names.set(value, names[index] as string);
+  }
+
+  /**
+   * Everything that can fail comes before the gate, all assignments behind it, and what is fetched behind those: a run
+   * that fails has changed nothing, and one that returns has committed. Reads of a slot come before the gate as well,
+   * since what reads nothing that is returned or committed does not run.
+   */
+  #finish(): { readonly results: readonly Edge[]; readonly done: string } {
+    const { bound } = this.#options;
+    const writer = this.#writer;
+    writer.enter(undefined, "commit");
+    const values = new Map(this.#graph.outputs.map(({ name, value }) => [name, this.#name(value)]));
+    const sent = this.#graph.outputs
+      .filter(({ name }) => !bound.taken.has(name))
+      .map(({ name, value }) => ({ name, type: value, value: send(writer, this.#name(value), value) }));
+    const needed = [...values.values(), ...sent.flatMap(({ value }) => value ?? [])];
+    const committed = this.#commit(values, writer.one("NoOp", [], {}, { after: needed }));
+    writer.enter(undefined, "output");
+    const done = writer.one("Identity", [writer.scalar(1, "i32")], { T: type("i32") }, { after: committed });
+    const results = sent.map(({ name, type: own, value }): Edge => {
+      if (value === undefined) return { name, type: own, node: undefined };
+      const carried = { T: type(own.dtype === "f32" || own.dtype === "bool" ? own.dtype : "i32") };
+      return { name, type: own, node: writer.one("Identity", [value], carried, { after: committed }) };
+    });
+    return { results, done };
+  }
+
+  /** @returns the nodes after which everything is committed */
+  #commit(values: ReadonlyMap<string, string>, gate: string): readonly string[] {
+    const { bound } = this.#options;
+    const newValue = ({ output }: Replacement): string => values.get(output) as string;
+    const always = bound.always.map((replacement) =>
+      this.#assign(replacement, newValue(replacement), [gate]),
+    );
+    const { applied, whenApplied } = bound;
+    const flag = applied === undefined ? undefined : values.get(applied);
+    if (flag === undefined || whenApplied.length === 0) return [gate, ...always];
+    return [gate, ...always, this.#commitWhen(flag, whenApplied, newValue, gate)];
+  }
+
+  /** What runs on the dead side of a Switch does not run at all. The Merge is there in either case. */
+  #commitWhen(
+    flag: string,
+    replacements: readonly Replacement[],
+    newValue: (replacement: Replacement) => string,
+    gate: string,
+  ): string {
+    const writer = this.#writer;
+    const branch = (value: string, dtype: ValueType["dtype"]): readonly string[] =>
+      writer.emit("Switch", [value, flag], { T: type(dtype) }, { outputs: 2, after: [gate] });
+    const assigned = replacements.map((replacement) => {
+      const { dtype } = this.#typeOf(replacement.output);
+      const [, taken = ""] = branch(newValue(replacement), dtype);
+      return this.#assign(replacement, taken, []);
+    });
+    const [skipped = "", applied = ""] = branch(flag, "bool");
+    const after = writer.one("Identity", [applied], { T: type("bool") }, { after: assigned });
+    return writer.one("Merge", [skipped, after], { T: type("bool"), N: int(2) }, { outputs: 2 });
+  }
+
+  #assign({ slot, output }: Replacement, value: string, after: readonly string[]): string {
+    const { dtype } = this.#typeOf(output);
+    const attributes = { dtype: type(dtype) };
+    return this.#writer.one("AssignVariableOp", [this.#options.handleOf(slot), value], attributes, { after });
+  }
+
+  #typeOf(output: string): Value {
+    const found = this.#graph.outputs.find(({ name }) => name === output);
+    if (found === undefined) throw new Error(`internal: the graph has no output ${output}`);
+    return found.value;
+  }
+
+  #name(value: Value): string {
+    const name = this.#names.get(value);
+    if (name === undefined) throw new Error(`internal: value %${value.id} has no name`);
+    return name;
+  }
+}

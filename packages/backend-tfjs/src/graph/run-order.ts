@@ -1,0 +1,47 @@
+import { type AnyNode, byteLength, type Value } from "@mp/core";
+import type { ScopeWriter } from "./scope-writer.js";
+
+/** Nodes of which so many may run at the same time; two keep both threads of a small machine busy. */
+const WINDOW = 2;
+/** Nodes that neither read nor make this much decide nothing about memory, and run when they can. */
+const HEAVY_BYTES = 64 * 1024;
+
+/**
+ * TensorFlow runs whatever is ready, and so makes values long before they are read, or keeps ones whose last reader
+ * could have run. A heavy node waits for the heavy one that lies `WINDOW` before it in the schedule, by which memory
+ * stays near what the schedule needs.
+ */
+export class RunOrder {
+  readonly #writer: ScopeWriter;
+  /** The last node of each heavy graph node. */
+  readonly #heavy: string[] = [];
+  #from = 0;
+
+  constructor(writer: ScopeWriter) {
+    this.#writer = writer;
+  }
+
+  begin(): void {
+    this.#from = this.#writer.nodes.length;
+  }
+
+  /** Of the node that has been lowered since `begin`. */
+  end(node: AnyNode): void {
+    const made = this.#writer.nodes
+      .slice(this.#from)
+      .filter(({ op }) => op !== "Const" && op !== "ReadVariableOp");
+    const last = made.at(-1);
+    if (last === undefined || ![...node.inputs, ...node.outputs].some(isHeavy)) return;
+    const before = this.#heavy[this.#heavy.length - WINDOW];
+    this.#heavy.push(last.name);
+    if (before === undefined) return;
+    const own = new Set(made.map(({ name }) => name));
+    for (const { input } of made) {
+      // The others of the node wait for these.
+      const isEntry = !input.some((name) => own.has(name.replace(/^\^|:\d+$/g, "")));
+      if (isEntry) input.push(`^${before}`);
+    }
+  }
+}
+
+const isHeavy = (value: Value): boolean => byteLength(value) >= HEAVY_BYTES;

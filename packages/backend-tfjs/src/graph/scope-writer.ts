@@ -1,0 +1,131 @@
+import { bytesPerElement, type DType, encode, type HostTensor, hostArrayOf, isFloat, tensor } from "@mp/core";
+import type { ConstantTable } from "./constant-table.js";
+import { type NodeInit, nodeInit } from "./node-def.js";
+import {
+  type EmitOptions,
+  shape as shapeAttribute,
+  type TfAttributes,
+  type TfDType,
+  type TfWriter,
+  type,
+} from "./tf-writer.js";
+
+/** Larger ones would stand in every copy of the graph that TensorFlow makes while it prepares a run. */
+const LARGEST_CONST_BYTES = 4096;
+
+/** Appends nodes whose names begin with a scope of its own, unique in it, and knows which graph node they belong to. */
+export class ScopeWriter implements TfWriter {
+  readonly nodes: NodeInit[] = [];
+  /** Name of the graph's node for each of TensorFlow's. */
+  readonly sources: Map<string, string> = new Map();
+  readonly #scope: string;
+  readonly #constants: ConstantTable | undefined;
+  readonly #names = new Set<string>();
+  readonly #known = new Map<string, string>();
+  #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
+
+  constructor(scope: string, constants?: ConstantTable) {
+    this.#scope = scope;
+    this.#constants = constants;
+  }
+
+  /** Nodes from here on are named after that one; `undefined` for nodes of the backend's own. */
+  enter(source: string | undefined, path: string = source ?? ""): void {
+    this.#current = { source, path };
+  }
+
+  emit(
+    op: string,
+    inputs: readonly string[],
+    attributes: TfAttributes = {},
+    { outputs = 1, after = [] }: EmitOptions = {},
+  ): readonly string[] {
+    const name = this.#name(op);
+    this.nodes.push(nodeInit(op, name, [...inputs, ...controls(after)], attributes));
+    if (this.#current.source !== undefined) this.sources.set(name, this.#current.source);
+    return Array.from({ length: outputs }, (_, index) => (index === 0 ? name : `${name}:${index}`));
+  }
+
+  one(op: string, inputs: readonly string[], attributes?: TfAttributes, options?: EmitOptions): string {
+    const [name] = this.emit(op, inputs, attributes, options);
+    return name as string;
+  }
+
+  cast(name: string, from: TfDType, to: TfDType): string {
+    return from === to ? name : this.one("Cast", [name], { SrcT: type(from), DstT: type(to) });
+  }
+
+  constant(value: HostTensor): string {
+    const pool = value.data.byteLength > LARGEST_CONST_BYTES ? this.#constants : undefined;
+    const key = pool === undefined ? contentOf(value) : pool.handle(value);
+    return this.#once(key, () => {
+      const attributes = { dtype: type(value.dtype) };
+      if (pool !== undefined) return this.one("ReadVariableOp", [key], attributes);
+      const name = this.one("Const", [], { ...attributes, value: { kind: "tensor", value } });
+      return isFloat(value.dtype) ? this.#opaque(name, value) : name;
+    });
+  }
+
+  ints(values: readonly number[]): string {
+    return this.constant(tensor(Int32Array.from(values)));
+  }
+
+  scalar(value: number, dtype: DType): string {
+    return this.constant(scalarOf(value, dtype));
+  }
+
+  placeholder(dtype: TfDType, shape: readonly number[]): string {
+    return this.one("Placeholder", [], { dtype: type(dtype), shape: shapeAttribute(shape) });
+  }
+
+  /**
+   * The same value, of which TensorFlow's optimiser does not know that it is constant. What it knows it moves: a · c · d
+   * becomes a · (c · d), a / c becomes a · (1 / c), and so other numbers are rounded and overflow.
+   */
+  #opaque(name: string, { dtype, shape }: HostTensor): string {
+    return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: shapeAttribute(shape) });
+  }
+
+  /** What happens once a program is named after nothing in particular. */
+  #once(key: string, make: () => string): string {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const current = this.#current;
+    this.enter(undefined, "constant");
+    const name = make();
+    this.#current = current;
+    this.#known.set(key, name);
+    return name;
+  }
+
+  #name(op: string): string {
+    const base = [this.#scope, legal(this.#current.path), op].filter((part) => part !== "").join("/");
+    let name = base;
+    for (let count = 1; this.#names.has(name); count++) name = `${base}_${count}`;
+    this.#names.add(name);
+    return name;
+  }
+}
+
+/** Control edges from the nodes that make those results. */
+function controls(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => `^${name.replace(/:\d+$/, "")}`))];
+}
+
+/** A name that TensorFlow accepts after a slash; that of a node may hold anything that the user wrote. */
+function legal(path: string): string {
+  return path.replace(/[^A-Za-z0-9_./-]/g, "_").replace(/\/{2,}/g, "/");
+}
+
+function contentOf({ dtype, shape, data }: HostTensor): string {
+  const bytes = Buffer.from(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  return `${dtype} [${shape.join()}] ${bytes.toString("latin1")}`;
+}
+
+function scalarOf(value: number, dtype: DType): HostTensor {
+  const data = new hostArrayOf[dtype](1);
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(value);
+  else if (isFloat(dtype) && bytesPerElement[dtype] < 4) data[0] = encode(dtype, value);
+  else data[0] = value;
+  return { dtype, shape: [], data } as HostTensor;
+}

@@ -1,0 +1,62 @@
+/** Where lowerings append TensorFlow nodes. Names of results are `node` or `node:1`, as a GraphDef spells them. */
+import type { DType, GraphNode, HostTensor, Op } from "@mp/core";
+
+/** A TensorFlow dtype: ours, and those that only TensorFlow's own nodes need. */
+export type TfDType = DType | "f64" | "u16" | "i8" | "i16" | "u32" | "resource";
+
+export type TfAttribute =
+  | { readonly kind: "type"; readonly value: TfDType }
+  | { readonly kind: "types"; readonly value: readonly TfDType[] }
+  | { readonly kind: "int"; readonly value: number }
+  | { readonly kind: "ints"; readonly value: readonly number[] }
+  | { readonly kind: "float"; readonly value: number }
+  | { readonly kind: "bool"; readonly value: boolean }
+  | { readonly kind: "string"; readonly value: string }
+  | { readonly kind: "shape"; readonly value: readonly number[] }
+  | { readonly kind: "tensor"; readonly value: HostTensor };
+
+export type TfAttributes = Readonly<Record<string, TfAttribute>>;
+
+export const type = (value: TfDType): TfAttribute => ({ kind: "type", value });
+export const types = (value: readonly TfDType[]): TfAttribute => ({ kind: "types", value });
+export const int = (value: number): TfAttribute => ({ kind: "int", value });
+export const ints = (value: readonly number[]): TfAttribute => ({ kind: "ints", value });
+export const float = (value: number): TfAttribute => ({ kind: "float", value });
+export const bool = (value: boolean): TfAttribute => ({ kind: "bool", value });
+export const string = (value: string): TfAttribute => ({ kind: "string", value });
+export const shape = (value: readonly number[]): TfAttribute => ({ kind: "shape", value });
+
+export interface EmitOptions {
+  /** Number of results; 1 unless given. */
+  readonly outputs?: number;
+  /** Nodes that must have run before, beyond those whose results are read. */
+  readonly after?: readonly string[];
+}
+
+export interface TfWriter {
+  /** Appends a node, named after the graph's node that is being lowered, and gives the names of its results. */
+  emit(
+    op: string,
+    inputs: readonly string[],
+    attributes?: TfAttributes,
+    options?: EmitOptions,
+  ): readonly string[];
+  /** `emit` of a node with one result. */
+  one(op: string, inputs: readonly string[], attributes?: TfAttributes, options?: EmitOptions): string;
+  cast(name: string, from: TfDType, to: TfDType): string;
+  /** A Const; those of equal content are one. */
+  constant(tensor: HostTensor): string;
+  /** A one-dimensional i32 Const, as axes, shapes and pads are given. */
+  ints(values: readonly number[]): string;
+  /** A scalar Const, rounded once from f64. */
+  scalar(value: number, dtype: DType): string;
+}
+
+/** @returns the names that hold the node's outputs, in order */
+export type Lowering<K extends Op = Op> = (
+  node: GraphNode<K>,
+  operands: readonly string[],
+  writer: TfWriter,
+) => readonly string[];
+
+export type LoweringTable<O extends Op = Op> = { readonly [K in O]: Lowering<K> };

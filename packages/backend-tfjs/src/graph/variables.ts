@@ -1,0 +1,47 @@
+/** Variables of a session: one per slot and one per large constant, each with nodes to read and to write it. */
+import type { ValueType } from "@mp/core";
+import { receive, send } from "./edges.js";
+import type { NodeInit } from "./node-def.js";
+import { ScopeWriter } from "./scope-writer.js";
+import { shape, string, type } from "./tf-writer.js";
+
+export interface Variable {
+  /** What feeding it takes; undefined for one without elements, which is written all the same. */
+  readonly fed: string | undefined;
+  /** A scalar that exists once it has been written. */
+  readonly written: string;
+  /** Its value as it crosses; undefined for one without elements. */
+  readonly read: string | undefined;
+}
+
+/** The name of a variable's handle. */
+export const handleName = (key: string): string => `variable/${key}/VarHandleOp`;
+
+export function variableNodes(variables: Iterable<readonly [key: string, type: ValueType]>): {
+  readonly nodes: readonly NodeInit[];
+  readonly variables: ReadonlyMap<string, Variable>;
+} {
+  const writer = new ScopeWriter("variable");
+  const made = [...variables].map(([key, value]) => [key, variable(writer, key, value)] as const);
+  return { nodes: writer.nodes, variables: new Map(made) };
+}
+
+function variable(writer: ScopeWriter, key: string, value: ValueType): Variable {
+  writer.enter(undefined, key);
+  const dtype = type(value.dtype);
+  const handle = writer.one("VarHandleOp", [], {
+    dtype,
+    shape: shape(value.shape),
+    shared_name: string(key),
+  });
+  const { fed, name } = receive(writer, value);
+  const assigned = writer.one("AssignVariableOp", [handle, name], { dtype });
+  const written = writer.one(
+    "Identity",
+    [writer.scalar(1, "i32")],
+    { T: type("i32") },
+    { after: [assigned] },
+  );
+  const read = send(writer, writer.one("ReadVariableOp", [handle], { dtype }), value);
+  return { fed, written, read };
+}

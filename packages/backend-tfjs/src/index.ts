@@ -1,0 +1,35 @@
+import type { AnyNode, Backend } from "@mp/core";
+import { decidingDType } from "@mp/core/backend";
+import { TfjsBackend } from "./backend.js";
+import { expectTensorFlow, type TfjsNode } from "./load/index.js";
+import { tfjsManifest } from "./manifest.js";
+import { probeEngine } from "./probe/findings.js";
+import { keyOf } from "./probe/pair.js";
+
+export { type LoadOptions, loadTfjsNode, restoreNodeUtil, type TfjsNode } from "./load/index.js";
+
+export interface TfjsOptions {
+  /** `@tensorflow/tfjs-node` or `@tensorflow/tfjs-node-gpu`, as the program imported it. */
+  readonly tf: TfjsNode;
+}
+
+/**
+ * Opens the TensorFlow that the user's own tfjs-node has loaded.
+ * @example
+ * ```ts
+ * import * as tf from "@tensorflow/tfjs-node";
+ *
+ * const backend = await tfjs({ tf });
+ * ```
+ * @throws MP_INVALID_ARGUMENT when `tf` is not tfjs-node; MP_SPEC_VERSION when it lacks what is needed
+ */
+export async function tfjs({ tf }: TfjsOptions): Promise<Backend> {
+  const tensorFlow = expectTensorFlow(tf);
+  const findings = await probeEngine(tensorFlow.binding);
+  const engine = { name: "tensorflow", version: tensorFlow.version };
+  return new TfjsBackend({
+    tensorFlow,
+    manifest: tfjsManifest(engine, tensorFlow.device, findings),
+    isWidened: (node: AnyNode) => findings.widened.has(keyOf({ op: node.op, dtype: decidingDType(node) })),
+  });
+}

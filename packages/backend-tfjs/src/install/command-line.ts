@@ -1,0 +1,84 @@
+import { Command, CommanderError, Option } from "commander";
+import { DEFAULT_RELEASE, OLDEST_RELEASE } from "./releases.js";
+
+export const COMMAND = "mp-libtensorflow";
+
+export interface InstallChoice {
+  readonly device: "cpu" | "cuda";
+  readonly release: string;
+  readonly wheel: string | undefined;
+  readonly folder: string | undefined;
+  readonly checkOnly: boolean;
+}
+
+export type ParsedCommandLine =
+  | { readonly kind: "run"; readonly choice: InstallChoice }
+  | { readonly kind: "help"; readonly text: string }
+  /** One line, without the command's name. */
+  | { readonly kind: "refused"; readonly message: string };
+
+interface Given {
+  readonly cuda?: boolean;
+  readonly version?: string;
+  readonly wheel?: string;
+  readonly package?: string;
+  readonly check?: boolean;
+}
+
+const DESCRIPTION =
+  "Puts a current libtensorflow under @tensorflow/tfjs-node: fetches TensorFlow's Python wheel, takes its C library, compiles tfjs-node's addon against it, and tries it before it takes the place of what was there.";
+
+const AFTER_HELP = `
+Needs Linux x64 with glibc and a C++ compiler (g++, or what CXX names). The wheel comes by pip where there is one,
+with pip's configuration, else from the index that PIP_INDEX_URL names. Unpacked libraries and compiled addons are
+kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (0.9 GB), which may be deleted at any time.
+
+Exit status: 0 done, 1 failed, 2 asked for wrongly, 3 the package index cannot be reached.
+`;
+
+/** Reads the part after `node mp-libtensorflow.js`. */
+export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
+  let output = "";
+  const command = new Command(COMMAND)
+    .description(DESCRIPTION)
+    .usage("[flags]")
+    .option("--cuda", "take the wheel for CUDA, and prefer @tensorflow/tfjs-node-gpu")
+    .option(
+      "--version <x.y.z>",
+      `the release of TensorFlow, ${OLDEST_RELEASE} or later (default: ${DEFAULT_RELEASE})`,
+    )
+    .addOption(new Option("--wheel <file>", "take this wheel and ask no index").conflicts("version"))
+    .option("--package <dir>", "tfjs-node's folder (default: the one that is found from here)")
+    .addOption(
+      new Option("--check", "change nothing, only try what is installed").conflicts(["version", "wheel"]),
+    )
+    .helpOption("-h, --help", "show this")
+    .addHelpText("after", AFTER_HELP)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => (output += text), writeErr: () => {} });
+  try {
+    command.parse(argv, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.helpDisplayed") return { kind: "help", text: output };
+    return { kind: "refused", message: error.message.replace(/^error: /, "").replaceAll("\n", " ") };
+  }
+  return choose(command.opts());
+}
+
+function choose(given: Given): ParsedCommandLine {
+  const { cuda = false, version = DEFAULT_RELEASE, wheel, package: folder, check = false } = given;
+  if (!/^\d+\.\d+\.\d+$/.test(version) || isOlder(version, OLDEST_RELEASE)) {
+    const message = `--version: a release of TensorFlow from ${OLDEST_RELEASE} on is needed, such as ${DEFAULT_RELEASE}, got "${version}"`;
+    return { kind: "refused", message };
+  }
+  const device = cuda ? "cuda" : "cpu";
+  return { kind: "run", choice: { device, release: version, wheel, folder, checkOnly: check } };
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split(".").map(Number));
+  const first = b?.findIndex((part, i) => part !== a?.[i]) ?? -1;
+  return first >= 0 && (a?.[first] ?? 0) < (b?.[first] ?? 0);
+}

@@ -1,0 +1,121 @@
+import { readdir } from "node:fs/promises";
+import { MpError } from "@mp/core";
+import { indexUnreachable } from "./index-failure.js";
+import { PYTHON } from "./releases.js";
+import { runCommand } from "./run-command.js";
+
+/** What the releases from 2.12 on are tagged with. */
+const PLATFORMS: readonly string[] = [
+  "manylinux_2_28_x86_64",
+  "manylinux_2_27_x86_64",
+  "manylinux_2_17_x86_64",
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The first Python here that has pip. */
+export async function findPip(environment: Environment): Promise<string | undefined> {
+  for (const python of ["python3", "python"]) {
+    const found = await runCommand(python, ["-m", "pip", "--version"], { env: environment }).then(
+      ({ status }) => status === 0,
+      () => false,
+    );
+    if (found) return python;
+  }
+  return undefined;
+}
+
+/**
+ * Downloads by pip, which honours the user's index, credentials, proxies and certificates, and checks the file
+ * against the SHA-256 that the index gives.
+ * @returns the name of the one wheel that is then in the folder
+ * @throws MP_BACKEND_UNAVAILABLE when the index cannot be reached or lacks the release
+ */
+export async function fetchWithPip(options: {
+  readonly python: string;
+  readonly project: string;
+  readonly version: string;
+  readonly folder: string;
+  readonly environment: Environment;
+}): Promise<string> {
+  const { python, project, version, folder, environment } = options;
+  const requirement = `${project}==${version}`;
+  const { status, stderr } = await runCommand(
+    python,
+    [
+      ...["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--retries", "2"],
+      ...["--implementation", "cp", "--python-version", PYTHON],
+      ...PLATFORMS.flatMap((platform) => ["--platform", platform]),
+      ...["--dest", folder, requirement],
+    ],
+    {
+      env: { ...environment, PIP_DISABLE_PIP_VERSION_CHECK: "1" },
+      showOutput: process.stderr.isTTY === true,
+    },
+  );
+  const wheel = (await readdir(folder).catch(() => [])).find((name) => name.endsWith(".whl"));
+  if (status === 0 && wheel !== undefined) return wheel;
+  throw failure(requirement, stderr);
+}
+
+/** What pip prints, by what it means. Its exit status is 1 for all of them. */
+const MEANINGS: readonly {
+  readonly pattern: RegExp;
+  readonly failure: (what: string, said: string) => MpError;
+}[] = [
+  {
+    pattern: /No space left on device|Disk quota exceeded/i,
+    failure: (what, said) =>
+      new MpError(
+        "MP_IO",
+        `${what}: the disk is full (pip: ${said}); 1.2 GB is needed under ~/.cache/mp, XDG_CACHE_HOME moves it`,
+      ),
+  },
+  {
+    pattern: /HASH(?:ES)? (?:FROM|DO NOT MATCH)|DO NOT MATCH THE HASHES/i,
+    failure: (what, said) =>
+      new MpError(
+        "MP_PARSE",
+        `${what}: what the index sent is not what it promised (pip: ${said}); nothing was installed`,
+      ),
+  },
+  {
+    pattern:
+      /Retrying \(|Max retries|ConnectionError|NewConnectionError|Timeout|timed out|Name or service|name resolution|ProxyError|SSLError|HTTP error (?:40[137]|5\d\d)|(?:40[137]|5\d\d) (?:Client|Server) Error/i,
+    failure: indexUnreachable,
+  },
+  {
+    pattern: /No matching distribution|Could not find a version/i,
+    failure: (what, said) =>
+      new MpError(
+        "MP_BACKEND_UNAVAILABLE",
+        `${what}: the index has no wheel of it for Linux x64 and CPython ${PYTHON} (pip: ${said}); choose another release with --version`,
+      ),
+  },
+];
+
+function failure(requirement: string, stderr: string): MpError {
+  const lines = stderr.split("\n").map((line) => line.trim());
+  const meaning = MEANINGS.find(({ pattern }) => pattern.test(stderr));
+  const telling =
+    lines.find((line) => meaning?.pattern.test(line)) ?? lines.findLast((line) => line !== "") ?? "nothing";
+  const said = withoutCredentials(essence(telling));
+  if (meaning !== undefined) return meaning.failure(requirement, said);
+  return new MpError(
+    "MP_BACKEND_UNAVAILABLE",
+    `${requirement}: pip did not download it (${said}); fetch the wheel elsewhere and name it with --wheel`,
+  );
+}
+
+/** pip wraps the reason of a failed connection into the description of its retries. */
+function essence(line: string): string {
+  const [reason = line.replace(/^(?:ERROR|WARNING):\s*/, "")] =
+    /(?:Failed to establish|\[Errno |Read timed out|HTTP error|certificate verify failed)[^'")]*/.exec(
+      line,
+    ) ?? [];
+  return reason.trim().slice(0, 200);
+}
+
+function withoutCredentials(text: string): string {
+  return text.replace(/(https?:\/\/)[^/\s@]+@/g, "$1");
+}

@@ -1,0 +1,44 @@
+import { MpError } from "@mp/core";
+
+/** The system's code, "ENOSPC", of an error that has one. */
+export function errorCode(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return typeof code === "string" ? code : undefined;
+}
+
+const NEED = "1.2 GB is needed, 1.9 GB for CUDA";
+const CACHE = "the cache is under ~/.cache/mp, XDG_CACHE_HOME moves it";
+
+/** What the system refused and what would do, by its code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOSPC: `the disk is full; ${NEED}, ${CACHE}`,
+  EDQUOT: `the disk quota is used up; ${NEED}, ${CACHE}`,
+  EACCES: `permission denied; run as the folder's owner, ${CACHE}`,
+  EPERM: `not permitted; run as the folder's owner, ${CACHE}`,
+  EROFS: `the file system is read-only; ${CACHE}`,
+  ENOTDIR: `a part of the path is a file, not a folder; ${CACHE}`,
+  EEXIST: `something else is there; ${CACHE}`,
+  ENOENT: "it does not exist",
+  EISDIR: "it is a folder, a file is needed",
+};
+
+/** Gives the system's refusals a code and a remedy; every other error is handed back as it is. */
+export function fileFailure(error: unknown): unknown {
+  const code = errorCode(error);
+  const refusal = code === undefined ? undefined : REFUSALS[code];
+  if (refusal === undefined || MpError.is(error)) return error;
+  const { path, dest } = error as NodeJS.ErrnoException & { dest?: string };
+  const place = dest ?? path ?? "mp-libtensorflow";
+  return new MpError("MP_IO", `${place}: ${refusal}`, { details: { file: place, code }, cause: error });
+}
+
+/** @throws MP_IO when less than that is free where the folder lies */
+export function requireSpace(place: string, freeBytes: number, neededBytes: number): void {
+  if (freeBytes >= neededBytes) return;
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`;
+  throw new MpError(
+    "MP_IO",
+    `${place}: ${megabytes(neededBytes)} is needed, ${megabytes(freeBytes)} is free; make room, ${CACHE}`,
+    { details: { file: place, neededBytes, freeBytes } },
+  );
+}

@@ -1,0 +1,37 @@
+import { join, posix } from "node:path";
+import type { WheelArchive } from "./wheel-archive.js";
+
+const INCLUDE = "tensorflow/include";
+
+/** Folders below `include` from which headers are named, by the release: TSL and XLA moved out and in again. */
+export const HEADER_ROOTS: readonly string[] = ["", "external/local_tsl", "external/local_xla"];
+
+/** What the addon's sources name. */
+const FIRST: readonly string[] = [
+  "tensorflow/c/c_api.h",
+  "tensorflow/c/eager/c_api.h",
+  "tensorflow/c/tf_datatype.h",
+  "tensorflow/c/tf_status.h",
+  "tensorflow/c/tf_tensor.h",
+  "tensorflow/core/platform/ctstring_internal.h",
+];
+
+/**
+ * Extracts the headers that the addon needs and those that they name in turn: 14 of the 12 000 in the wheel.
+ * A header that is named and not there belongs to the compiler, or to a branch of the preprocessor not taken.
+ */
+export async function extractHeaders(wheel: WheelArchive, folder: string): Promise<number> {
+  const done = new Set<string>();
+  const waiting = [...FIRST];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    const path = HEADER_ROOTS.map((root) => posix.join(root, posix.normalize(name ?? ""))).find((path) =>
+      wheel.has(`${INCLUDE}/${path}`),
+    );
+    if (path === undefined || done.has(path)) continue;
+    done.add(path);
+    await wheel.extract(`${INCLUDE}/${path}`, join(folder, path));
+    const text = await wheel.text(`${INCLUDE}/${path}`);
+    for (const [, named = ""] of text.matchAll(/^\s*#\s*include\s+["<]([\w./-]+)[">]/gm)) waiting.push(named);
+  }
+  return done.size;
+}

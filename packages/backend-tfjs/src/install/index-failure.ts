@@ -1,0 +1,16 @@
+import { MpError } from "@mp/core";
+
+const REASON = "index-unreachable";
+
+/** No package index answered: the one failure that says nothing about this machine's own state. */
+export function indexUnreachable(what: string, said: string, cause?: unknown): MpError {
+  return new MpError(
+    "MP_BACKEND_UNAVAILABLE",
+    `${what}: the package index cannot be reached (${said}); check the network and pip's configuration (pip config list), or fetch the wheel elsewhere and name it with --wheel`,
+    { details: { reason: REASON }, cause },
+  );
+}
+
+export function isIndexUnreachable(error: unknown): boolean {
+  return MpError.is(error, "MP_BACKEND_UNAVAILABLE") && error.details["reason"] === REASON;
+}

@@ -1,0 +1,111 @@
+import { readFileSync, statSync } from "node:fs";
+import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { requireSpace } from "./file-failure.js";
+import { extractHeaders } from "./headers.js";
+import { publishFolder, withdrawFolder } from "./publish.js";
+import { openWheel } from "./wheel-archive.js";
+import type { WheelName } from "./wheel-name.js";
+
+/** In the wheel under `tensorflow/`, and in the cache under `lib/`. */
+export const LIBRARIES = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"] as const;
+
+/** A libtensorflow in the cache, unpacked and whole. */
+export interface CachedLibrary {
+  /** `tensorflow_cpu-2.21.0-2b847d217b02`: project, release, the first digits of the wheel's SHA-256. */
+  readonly key: string;
+  /** Holds `lib`, `include` and `wheel.json`. */
+  readonly folder: string;
+  readonly version: string;
+  readonly wheel: string;
+  readonly sizeBytes: number;
+  /** Whether an index named this wheel, or a file of the user's did. */
+  readonly origin: "index" | "file";
+}
+
+/** `wheel.json`. Written last into a folder that appears whole, so its sizes are those of whole files. */
+interface CacheNote {
+  readonly wheel: string;
+  readonly version: string;
+  readonly origin: "index" | "file";
+  readonly libraries: Readonly<Record<string, number>>;
+}
+
+/** An absolute XDG_CACHE_HOME counts, as its specification says. */
+export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
+  const { XDG_CACHE_HOME: given = "" } = environment;
+  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libtensorflow");
+}
+
+export function libraryKey({ name, version }: WheelName, digest: string): string {
+  return `${name}-${version}-${digest.slice(0, 12)}`;
+}
+
+/** A whole library of that key; one that lost a part is none. */
+export function cachedLibrary(cache: string, key: string): CachedLibrary | undefined {
+  const folder = join(cache, key);
+  try {
+    const note = JSON.parse(readFileSync(join(folder, "wheel.json"), "utf8")) as CacheNote;
+    const sizes = LIBRARIES.map((file) => statSync(join(folder, "lib", file)).size);
+    if (!LIBRARIES.every((file, i) => note.libraries[file] === sizes[i])) return undefined;
+    const sizeBytes = sizes.reduce((sum, size) => sum + size, 0);
+    return { key, folder, version: note.version, wheel: note.wheel, origin: note.origin, sizeBytes };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A library of that project and release that an index gave before, whatever its digest. */
+export async function cachedRelease(
+  cache: string,
+  project: string,
+  version: string,
+): Promise<CachedLibrary | undefined> {
+  const prefix = `${project.replaceAll("-", "_")}-${version}-`;
+  const names = await readdir(cache).catch(() => []);
+  return names
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => cachedLibrary(cache, name))
+    .find((library) => library?.origin === "index");
+}
+
+/**
+ * Unpacks a wheel into the cache, checked file by file against its RECORD.
+ * @throws MP_PARSE when the wheel is damaged or lacks a part, MP_IO when there is no room
+ */
+export async function unpackLibrary(options: {
+  readonly cache: string;
+  readonly key: string;
+  readonly wheel: WheelName;
+  readonly path: string;
+  readonly origin: "index" | "file";
+}): Promise<CachedLibrary> {
+  const { cache, key, wheel, path, origin } = options;
+  await mkdir(cache, { recursive: true });
+  const archive = await openWheel(path);
+  try {
+    const libraries = Object.fromEntries(
+      LIBRARIES.map((file) => [file, archive.sizeOf(`tensorflow/${file}`)] as const),
+    );
+    const { bavail, bsize } = await statfs(cache);
+    requireSpace(
+      cache,
+      bavail * bsize,
+      Object.values(libraries).reduce((sum, size) => sum + size, 0),
+    );
+    // What is there under this name lost a part, or it would have been used.
+    await withdrawFolder(join(cache, key));
+    await publishFolder(join(cache, key), async (partial) => {
+      for (const file of LIBRARIES) await archive.extract(`tensorflow/${file}`, join(partial, "lib", file));
+      await extractHeaders(archive, join(partial, "include"));
+      const note: CacheNote = { wheel: wheel.file, version: wheel.version, origin, libraries };
+      await writeFile(join(partial, "wheel.json"), `${JSON.stringify(note)}\n`);
+    });
+  } finally {
+    archive.close();
+  }
+  const unpacked = cachedLibrary(cache, key);
+  if (unpacked === undefined) throw new Error(`internal: ${join(cache, key)} is not whole after unpacking`);
+  return unpacked;
+}

@@ -1,0 +1,130 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { MpError } from "@mp/core";
+import { fetchFromIndex } from "./fetch-from-index.js";
+import { fetchWithPip, findPip } from "./fetch-with-pip.js";
+import {
+  type CachedLibrary,
+  cachedLibrary,
+  cachedRelease,
+  libraryKey,
+  unpackLibrary,
+} from "./library-cache.js";
+import { partialPath } from "./publish.js";
+import { PINNED_WHEELS, projectFor } from "./releases.js";
+import { megabytes, type Report, since } from "./report.js";
+import { requireDigest, sha256Of } from "./wheel-archive.js";
+import { expectWheelName, parseWheelName, type WheelName } from "./wheel-name.js";
+
+/** Which libtensorflow is wanted. */
+export interface WheelRequest {
+  readonly device: "cpu" | "cuda";
+  /** The release to take from the index. */
+  readonly release: string;
+  /** A wheel of the user's own, in place of the index's. */
+  readonly wheel?: string | undefined;
+  /** Against which the wheel's path is read. */
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The library that is asked for, from the cache or put there now.
+ * @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE or MP_IO: index, wheel's platform, wheel's bytes, disk
+ */
+export async function libraryFor(
+  request: WheelRequest,
+  cache: string,
+  report: Report,
+): Promise<CachedLibrary> {
+  return request.wheel === undefined
+    ? fromIndex(request, cache, report)
+    : fromFile(resolve(request.workingDirectory, request.wheel), cache, report);
+}
+
+async function fromFile(path: string, cache: string, report: Report): Promise<CachedLibrary> {
+  const wheel = expectWheelName(basename(path));
+  if (!existsSync(path)) {
+    throw new MpError("MP_IO", `--wheel: ${path} does not exist`, { details: { file: path } });
+  }
+  const digest = await checkedDigest(path, wheel);
+  report("wheel", `${wheel.file}, ${await size(path)}, SHA-256 ${digest.slice(0, 12)}…`);
+  const key = libraryKey(wheel, digest);
+  return (
+    cached(cachedLibrary(cache, key), report) ?? unpack({ cache, key, wheel, path, origin: "file" }, report)
+  );
+}
+
+async function fromIndex(request: WheelRequest, cache: string, report: Report): Promise<CachedLibrary> {
+  const project = projectFor(request.device);
+  const known = await knownRelease(cache, project, request.release);
+  if (known !== undefined) return cached(known, report) ?? known;
+  await mkdir(cache, { recursive: true });
+  const folder = partialPath(cache);
+  try {
+    await mkdir(folder);
+    const start = performance.now();
+    const file = await download(request, project, folder, report);
+    const path = join(folder, file);
+    const wheel = expectWheelName(file);
+    const digest = await checkedDigest(path, wheel);
+    report(
+      "wheel",
+      `${file}, ${await size(path)}, SHA-256 ${digest.slice(0, 12)}…, fetched in ${since(start)}`,
+    );
+    return await unpack({ cache, key: libraryKey(wheel, digest), wheel, path, origin: "index" }, report);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Where the wheel's digest is pinned, that and no other. */
+async function knownRelease(
+  cache: string,
+  project: string,
+  release: string,
+): Promise<CachedLibrary | undefined> {
+  for (const [file, digest] of Object.entries(PINNED_WHEELS)) {
+    const wheel = parseWheelName(file);
+    if (wheel?.name !== project.replaceAll("-", "_") || wheel.version !== release) continue;
+    return cachedLibrary(cache, libraryKey(wheel, digest));
+  }
+  return cachedRelease(cache, project, release);
+}
+
+async function download(
+  request: WheelRequest,
+  project: string,
+  folder: string,
+  report: Report,
+): Promise<string> {
+  const { release: version, environment } = request;
+  const python = await findPip(environment);
+  report("fetching", `${project} ${version} ${python === undefined ? "from the index" : "with pip"}`);
+  const options = { project, version, folder, environment };
+  return python === undefined ? fetchFromIndex(options) : fetchWithPip({ ...options, python });
+}
+
+async function checkedDigest(path: string, { file }: WheelName): Promise<string> {
+  const digest = await sha256Of(path);
+  const pinned = PINNED_WHEELS[file];
+  if (pinned !== undefined) requireDigest(path, digest, pinned, "pinned for this release");
+  return digest;
+}
+
+function cached(library: CachedLibrary | undefined, report: Report): CachedLibrary | undefined {
+  if (library !== undefined) report("cache", `${library.key}, ${megabytes(library.sizeBytes)} of libraries`);
+  return library;
+}
+
+async function unpack(options: Parameters<typeof unpackLibrary>[0], report: Report): Promise<CachedLibrary> {
+  const start = performance.now();
+  const library = await unpackLibrary(options);
+  report("unpacked", `${megabytes(library.sizeBytes)} of libraries into ${library.folder}, ${since(start)}`);
+  return library;
+}
+
+async function size(path: string): Promise<string> {
+  return megabytes((await stat(path)).size);
+}

@@ -1,0 +1,73 @@
+/** The package's own folders: libraries beside those that are there, an addon staged beside the one in use. */
+import { statSync } from "node:fs";
+import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { TfjsPackage } from "../load/locate-package.js";
+import { libraryPlace } from "./addon.js";
+import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
+import { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
+import { megabytes, type Report, since } from "./report.js";
+
+/** Libraries under the package that this command put there carry its name. */
+const OWN_LIBRARY = /^mp-/;
+
+export async function placeLibrary(
+  target: TfjsPackage,
+  library: CachedLibrary,
+  report: Report,
+): Promise<void> {
+  const start = performance.now();
+  const place = libraryPlace(target, library);
+  await sweepPartials(dirname(place));
+  if (holds(place, library)) {
+    report("library", `is in ${place}`);
+    return;
+  }
+  await withdrawFolder(place);
+  let how = "linked";
+  await publishFolder(place, async (partial) => {
+    for (const file of LIBRARIES)
+      how = await linkOrCopy(join(library.folder, "lib", file), join(partial, file));
+  });
+  report("library", `${megabytes(library.sizeBytes)} ${how} into ${place}, ${since(start)}`);
+}
+
+function holds(place: string, { folder }: CachedLibrary): boolean {
+  const size = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
+  return LIBRARIES.every((file) => {
+    const wanted = size(join(folder, "lib", file));
+    return wanted !== undefined && size(join(place, file)) === wanted;
+  });
+}
+
+/**
+ * Copies an addon to where the package's own lies, under another name, lets it be tried there and puts it in
+ * place by a rename.
+ * @param tried fails when the addon does not work, whereupon nothing is left of it
+ */
+export async function placeAddon(
+  target: TfjsPackage,
+  addon: string,
+  tried: (staged: string) => Promise<void>,
+): Promise<void> {
+  const folder = dirname(target.addon);
+  await mkdir(folder, { recursive: true });
+  await sweepPartials(folder);
+  // Node loads a file as an addon by its extension.
+  const staged = `${partialPath(folder)}.node`;
+  try {
+    await copyFile(addon, staged);
+    await tried(staged);
+    await rename(staged, target.addon);
+  } finally {
+    await rm(staged, { force: true });
+  }
+}
+
+/** Takes away what earlier runs placed; a process that has it open keeps it until it ends. */
+export async function removeOtherLibraries(target: TfjsPackage, library: CachedLibrary): Promise<void> {
+  const place = libraryPlace(target, library);
+  for (const name of await readdir(dirname(place))) {
+    if (OWN_LIBRARY.test(name) && name !== basename(place)) await withdrawFolder(join(dirname(place), name));
+  }
+}

@@ -1,0 +1,21 @@
+/** The release that is installed when none is asked for: the one that the backend is tested with. */
+export const DEFAULT_RELEASE = "2.21.0";
+
+/** The first wheels that hold libtensorflow_cc with all of the C interface. */
+export const OLDEST_RELEASE = "2.12.0";
+
+/** The CPython whose wheel is taken. Any would do, the libraries are the same in each: no Python code is run. */
+export const PYTHON = "3.11";
+
+/** SHA-256 of the wheels of the default release. What an index or a file gives under these names must be these. */
+export const PINNED_WHEELS: Readonly<Record<string, string>> = {
+  "tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl":
+    "2b847d217b02ee7731ed91431daf3250daa0196c3c94614d23be27232e6e5b6c",
+  "tensorflow-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl":
+    "9056fbc9ba04235810b71ae6cbd958a196e8804fb53bbcffbf3e23b56155f124",
+};
+
+/** The project on the Python package index. */
+export function projectFor(device: "cpu" | "cuda"): string {
+  return device === "cuda" ? "tensorflow" : "tensorflow-cpu";
+}

@@ -1,0 +1,172 @@
+/** Reads a wheel, which is a zip file with the SHA-256 of every file in its RECORD. Nothing is held in memory whole. */
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { MpError } from "@mp/core";
+import { type Entry, openPromise, type ZipFile } from "yauzl";
+import { errorCode } from "./file-failure.js";
+
+export interface WheelArchive {
+  has(name: string): boolean;
+  /** Bytes of the file as it will lie on the disk. */
+  sizeOf(name: string): number;
+  /** @throws MP_PARSE when it is missing, damaged, or not what the RECORD says */
+  text(name: string): Promise<string>;
+  /** Writes one file. @throws MP_PARSE as `text` does */
+  extract(name: string, to: string): Promise<void>;
+  close(): void;
+}
+
+interface RecordRow {
+  /** SHA-256 in base64url without padding. */
+  readonly digest: string;
+}
+
+/** @throws MP_PARSE when the file is no wheel, MP_IO when it cannot be read */
+export async function openWheel(path: string): Promise<WheelArchive> {
+  const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((cause) => {
+    throw errorCode(cause) === undefined ? damaged(path, "it is not a zip file", cause) : cause;
+  });
+  try {
+    const entries = await entriesOf(zip, path);
+    const record = await recordOf(zip, entries, path);
+    return archive(path, zip, entries, record);
+  } catch (error) {
+    zip.close();
+    throw error;
+  }
+}
+
+function archive(
+  path: string,
+  zip: ZipFile,
+  entries: ReadonlyMap<string, Entry>,
+  record: ReadonlyMap<string, RecordRow>,
+): WheelArchive {
+  const entryOf = (name: string): Entry => {
+    const entry = entries.get(name);
+    if (entry === undefined) {
+      throw damaged(path, `it holds no ${name}; a wheel of TensorFlow 2.12 or later for Linux does`);
+    }
+    return entry;
+  };
+  /** Streams a file through a checksum into whatever takes it. */
+  const copy = async (name: string, sink: NodeJS.WritableStream): Promise<void> => {
+    const entry = entryOf(name);
+    const recorded = record.get(name);
+    if (recorded === undefined) throw damaged(path, `its RECORD does not list ${name}`);
+    const hash = createHash("sha256");
+    await inflate(zip, entry, path, (stream) => pipeline(stream, through(hash), sink));
+    if (hash.digest("base64url") !== recorded.digest) {
+      throw damaged(path, `${name} is not what its RECORD says`);
+    }
+  };
+  return {
+    has: (name) => entries.has(name),
+    sizeOf: (name) => entryOf(name).uncompressedSize,
+    text: async (name) => {
+      const chunks: Buffer[] = [];
+      await copy(name, collector(chunks));
+      return Buffer.concat(chunks).toString("utf8");
+    },
+    extract: async (name, to) => {
+      entryOf(name);
+      await mkdir(dirname(to), { recursive: true });
+      await copy(name, createWriteStream(to, { flags: "wx", mode: 0o444 }));
+    },
+    close: () => zip.close(),
+  };
+}
+
+async function entriesOf(zip: ZipFile, path: string): Promise<ReadonlyMap<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  try {
+    for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
+  } catch (cause) {
+    throw damaged(path, "its directory cannot be read", cause);
+  }
+  return entries;
+}
+
+/** Lines of `path,sha256=digest,size`; paths with a comma are quoted, and none of those is of use here. */
+async function recordOf(
+  zip: ZipFile,
+  entries: ReadonlyMap<string, Entry>,
+  path: string,
+): Promise<ReadonlyMap<string, RecordRow>> {
+  const entry = [...entries.values()].find(({ fileName }) => /^[^/]+\.dist-info\/RECORD$/.test(fileName));
+  if (entry === undefined) throw damaged(path, "it has no RECORD");
+  const chunks: Buffer[] = [];
+  await inflate(zip, entry, path, (stream) => pipeline(stream, collector(chunks)));
+  const rows = new Map<string, RecordRow>();
+  for (const line of Buffer.concat(chunks).toString("utf8").split("\n")) {
+    const [, name, digest] = /^([^",]+),sha256=([\w-]+),\d*\r?$/.exec(line) ?? [];
+    if (name !== undefined && digest !== undefined) rows.set(name, { digest });
+  }
+  return rows;
+}
+
+/** Tells a failure of the compressed data, which has codes of zlib or none, from the disk's. */
+async function inflate(
+  zip: ZipFile,
+  entry: Entry,
+  path: string,
+  use: (stream: NodeJS.ReadableStream) => Promise<void>,
+): Promise<void> {
+  try {
+    await use(await zip.openReadStreamPromise(entry));
+  } catch (cause) {
+    const code = errorCode(cause);
+    if (code !== undefined && /^E[A-Z]+$/.test(code)) throw cause;
+    throw damaged(path, `${entry.fileName} cannot be unpacked`, cause);
+  }
+}
+
+function through(hash: ReturnType<typeof createHash>): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+}
+
+function collector(chunks: Buffer[]): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  }).resume();
+}
+
+/** SHA-256 of a file, in hexadecimal. */
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
+
+/** @throws MP_PARSE when the file is not the one that was promised */
+export function requireDigest(file: string, actual: string, wanted: string, by: string): void {
+  if (actual === wanted) return;
+  throw new MpError(
+    "MP_PARSE",
+    `${basename(file)}: SHA-256 ${wanted} is expected (${by}), got ${actual}; the file is damaged or not the one it is named for: nothing was installed, fetch it again`,
+    { details: { file, expected: wanted, actual } },
+  );
+}
+
+function damaged(path: string, problem: string, cause?: unknown): MpError {
+  return new MpError(
+    "MP_PARSE",
+    `${basename(path)}: ${problem}; nothing was installed, fetch the wheel again`,
+    {
+      details: { file: path },
+      cause,
+    },
+  );
+}

@@ -1,0 +1,82 @@
+import { MpError } from "@mp/core";
+import type { TfjsBinding, TfjsNode } from "./tfjs-node.js";
+
+/** tfjs-node, found to be what it should be, with what lies below it. */
+export interface TensorFlow {
+  readonly tf: TfjsNode;
+  readonly binding: TfjsBinding;
+  /** Of the libtensorflow that runs, not of the npm package: "2.21.0". */
+  readonly version: string;
+  readonly device: "cpu" | "cuda";
+}
+
+const PACKAGES = "@tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu";
+const EXAMPLE = 'import * as tf from "@tensorflow/tfjs-node"; tfjs({ tf })';
+
+/** What of the addon is called, by name: a package without one of them is of another age. */
+const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
+  "createTensor",
+  "deleteTensor",
+  "tensorDataSync",
+  "loadSavedModel",
+  "deleteSavedModel",
+  "runSavedModel",
+  "isUsingGpuDevice",
+];
+
+/**
+ * Checks the user's `tf` by what it has, not by where it came from.
+ * @throws MP_INVALID_ARGUMENT when it is not tfjs-node, naming what it seems to be and what to import
+ * @throws MP_SPEC_VERSION when it is tfjs-node without a member that is needed
+ */
+export function expectTensorFlow(tf: unknown): TensorFlow {
+  if (!isRecord(tf)) throw refused(`got ${tf === null ? "null" : typeof tf}`);
+  if (tf instanceof Promise) throw refused("got a promise; await it");
+  if (typeof tf["findBackend"] !== "function") throw refused(describe(tf));
+  const module = tf as unknown as TfjsNode;
+  const backend: unknown = module.findBackend("tensorflow");
+  const binding = isRecord(backend) ? backend["binding"] : undefined;
+  if (!isRecord(binding)) {
+    throw refused(`got ${nameOf(tf)} without its native engine, which computes in JavaScript alone`);
+  }
+  const missing = BINDING_FUNCTIONS.filter((name) => typeof binding[name] !== "function");
+  if (missing.length > 0) {
+    throw new MpError(
+      "MP_SPEC_VERSION",
+      `tfjs: ${nameOf(tf)} has no ${missing.join(", ")}; use ${PACKAGES} of release 4.22 or later`,
+      { details: { missing, versions: { ...module.version } } },
+    );
+  }
+  const native = binding as unknown as TfjsBinding;
+  return Object.freeze({
+    tf: module,
+    binding: native,
+    version: native.TF_Version,
+    device: native.isUsingGpuDevice() ? "cuda" : "cpu",
+  });
+}
+
+function describe(tf: Readonly<Record<string, unknown>>): string {
+  return isRecord(tf["default"]) && typeof tf["default"]["findBackend"] === "function"
+    ? "got a module whose default export is tfjs; pass that"
+    : `got an object with ${Object.keys(tf).slice(0, 5).join(", ") || "no members"}`;
+}
+
+/** `version` of tfjs has one entry a package, of which the union package's is there in every variant. */
+function nameOf(tf: Readonly<Record<string, unknown>>): string {
+  const version = isRecord(tf["version"]) ? tf["version"] : {};
+  const [name, release] = ["tfjs-node", "tfjs", "tfjs-core"]
+    .map((key) => [key, version[key]] as const)
+    .find(([, value]) => value !== undefined) ?? ["tfjs", undefined];
+  return `@tensorflow/${name}${release === undefined ? "" : ` ${String(release)}`}`;
+}
+
+function refused(given: string): MpError {
+  return new MpError("MP_INVALID_ARGUMENT", `tfjs: tf should be ${PACKAGES}, ${given}: ${EXAMPLE}`, {
+    details: { given },
+  });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (typeof value === "object" || typeof value === "function") && value !== null;
+}

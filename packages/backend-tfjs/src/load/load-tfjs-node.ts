@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import { expectTensorFlow } from "./expect-tensorflow.js";
+import {
+  INSTALL_COMMAND,
+  LIBRARY_COMMAND,
+  locatePackage,
+  packagesFor,
+  searchPlaces,
+  type TfjsPackage,
+} from "./locate-package.js";
+import { restoreNodeUtil } from "./restore-node-util.js";
+import type { TfjsNode } from "./tfjs-node.js";
+
+export interface LoadOptions {
+  /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and refuses to go on without a GPU. Default `"cpu"`. */
+  readonly device?: "cpu" | "cuda";
+  /** Folders from which the package is looked for, in order. Default: the working directory, then this package's place. */
+  readonly searchFrom?: readonly string[];
+}
+
+/**
+ * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: what a new Node no
+ * longer has is put back first, see `restoreNodeUtil`.
+ * @example
+ * ```ts
+ * const backend = await tfjs({ tf: await loadTfjsNode() });
+ * ```
+ * @throws MP_BACKEND_UNAVAILABLE when the package, its addon, a library or the GPU is missing, naming the command
+ * that brings it
+ */
+export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions = {}): Promise<TfjsNode> {
+  const names = packagesFor(device);
+  const found = locatePackage(names, searchFrom ?? searchPlaces());
+  const command = device === "cuda" ? `${LIBRARY_COMMAND} --cuda` : LIBRARY_COMMAND;
+  if (found === undefined) {
+    throw unavailable(
+      `${names.join(" or ")} is not installed; install it with: ${INSTALL_COMMAND} && ${command}`,
+      { packages: names },
+    );
+  }
+  if (!existsSync(found.addon)) {
+    throw unavailable(
+      `${found.name} is installed without its native addon, ${found.addon} does not exist; put it there with: ${command}`,
+      { file: found.addon },
+    );
+  }
+  const tf = requirePackage(found, command);
+  const { device: actual } = expectTensorFlow(tf);
+  if (device === "cuda" && actual !== "cuda") {
+    throw unavailable(
+      `${found.name} sees no GPU, device "cuda" was asked for; it needs the NVIDIA driver, CUDA's libraries on LD_LIBRARY_PATH, and a libtensorflow built for it: ${command}`,
+      { package: found.name },
+    );
+  }
+  return tf;
+}
+
+function requirePackage(found: TfjsPackage, command: string): TfjsNode {
+  restoreNodeUtil();
+  try {
+    return createRequire(join(found.folder, "package.json"))(found.folder) as TfjsNode;
+  } catch (cause) {
+    const said = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
+    throw unavailable(`${found.name} does not load (${said}); mend it with: ${command}`, found, cause);
+  }
+}
+
+function unavailable(problem: string, details: object, cause?: unknown): MpError {
+  return new MpError("MP_BACKEND_UNAVAILABLE", `TensorFlow: ${problem}`, {
+    details: { ...details, install: INSTALL_COMMAND },
+    cause,
+  });
+}

@@ -1,0 +1,136 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import util from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import { fakeTfjsNode } from "../../test/fixtures/fake-tfjs-node.js";
+import { failure, removeScratch, scratch } from "../../test/fixtures/scratch.js";
+import { expectTensorFlow } from "./expect-tensorflow.js";
+import { loadTfjsNode } from "./load-tfjs-node.js";
+import { locatePackage, packagesFor, tensorFlowInstalled } from "./locate-package.js";
+import { restoreNodeUtil } from "./restore-node-util.js";
+import type { TfjsNode } from "./tfjs-node.js";
+
+afterEach(removeScratch);
+
+/** What the user imports is what is asked for: a change of either that parts them breaks this line. */
+export const accepted: (tf: typeof import("@tensorflow/tfjs-node")) => TfjsNode = (tf) => tf;
+
+const calls = {
+  createTensor() {},
+  deleteTensor() {},
+  tensorDataSync() {},
+  loadSavedModel() {},
+  deleteSavedModel() {},
+  runSavedModel() {},
+  isUsingGpuDevice: () => false,
+};
+const engine = { binding: { ...calls, TF_Version: "2.21.0" } };
+const version = { tfjs: "4.22.0", "tfjs-node": "4.22.0" };
+
+describe("expectTensorFlow", () => {
+  it("takes what has the members, with the library's release and device", () => {
+    const tf = { findBackend: () => engine, version };
+    expect(expectTensorFlow(tf)).toMatchObject({ tf, version: "2.21.0", device: "cpu" });
+  });
+
+  it.each([
+    [undefined, "got undefined"],
+    [null, "got null"],
+    ["tf", "got string"],
+    [Promise.resolve({}), "await it"],
+    [{}, "got an object with no members"],
+    [{ default: { findBackend: () => engine } }, "default export"],
+    [
+      { findBackend: () => null, version: { tfjs: "4.22.0", "tfjs-core": "4.22.0" } },
+      "got @tensorflow/tfjs 4.22.0 without its native engine",
+    ],
+  ])("refuses %o and names what to import", async (tf, text) => {
+    const error = await failure(() => expectTensorFlow(tf));
+    expect(error.code).toBe("MP_INVALID_ARGUMENT");
+    expect(error.message).toContain(text);
+    expect(error.message).toContain('import * as tf from "@tensorflow/tfjs-node"');
+  });
+
+  it("names what an older tfjs-node lacks", async () => {
+    const { runSavedModel: _, ...older } = engine.binding;
+    const tf = { findBackend: () => ({ binding: older }), version: { "tfjs-node": "1.2.0" } };
+    const error = await failure(() => expectTensorFlow(tf));
+    expect(error.code).toBe("MP_SPEC_VERSION");
+    expect(error.message).toContain("@tensorflow/tfjs-node 1.2.0 has no runSavedModel; use");
+  });
+});
+
+describe("locatePackage", () => {
+  it("walks up from the folder, and takes the better name of one place first", () => {
+    const root = scratch();
+    const folders = [fakeTfjsNode(root), fakeTfjsNode(root, "@tensorflow/tfjs-node-gpu")];
+    mkdirSync(join(root, "src", "deep"), { recursive: true });
+    const from = [join(root, "src", "deep")];
+    expect(locatePackage(packagesFor("cpu"), from)?.folder).toBe(folders[0]);
+    expect(locatePackage(packagesFor("cuda"), from)?.folder).toBe(folders[1]);
+    expect(locatePackage(packagesFor("cpu"), [scratch()])).toBeUndefined();
+  });
+
+  it("says whether the addon is there, at the newest Node-API that both sides know", () => {
+    const root = scratch();
+    const folder = fakeTfjsNode(root);
+    expect(tensorFlowInstalled(root)).toBe(false);
+    const addon = join(folder, "lib", "napi-v8", "tfjs_binding.node");
+    mkdirSync(dirname(addon), { recursive: true });
+    writeFileSync(addon, "");
+    expect(tensorFlowInstalled(root)).toBe(true);
+  });
+});
+
+describe("loadTfjsNode", () => {
+  it("names the commands when the package is not installed", async () => {
+    const error = await failure(() => loadTfjsNode({ searchFrom: [scratch()] }));
+    expect(error.code).toBe("MP_BACKEND_UNAVAILABLE");
+    expect(error.message).toContain(
+      "npm install --ignore-scripts @tensorflow/tfjs-node && npx mp-libtensorflow",
+    );
+  });
+
+  it("names the command when the addon is missing", async () => {
+    const root = scratch();
+    fakeTfjsNode(root, "@tensorflow/tfjs-node-gpu");
+    const error = await failure(() => loadTfjsNode({ device: "cuda", searchFrom: [root] }));
+    expect(error.message).toContain("tfjs-node-gpu is installed without its native addon");
+    expect(error.message).toContain("npx mp-libtensorflow --cuda");
+  });
+
+  it("says in one line why a package does not load", async () => {
+    const root = scratch();
+    const addon = join(fakeTfjsNode(root), "lib", "napi-v8", "tfjs_binding.node");
+    mkdirSync(dirname(addon), { recursive: true });
+    writeFileSync(addon, '{"broken":true}');
+    const error = await failure(() => loadTfjsNode({ searchFrom: [root] }));
+    expect(error.code).toBe("MP_BACKEND_UNAVAILABLE");
+    expect(error.message).toContain("does not load (undefined symbol: TF_NewStatus); mend it with");
+    expect(error.message).not.toContain("\n");
+  });
+});
+
+describe("restoreNodeUtil", () => {
+  it("puts back what this Node lacks, as Node had it, and nothing else", () => {
+    const target = util as unknown as Record<string, ((value: unknown) => boolean) | undefined>;
+    const before = { isNullOrUndefined: target["isNullOrUndefined"], isArray: target["isArray"] };
+    try {
+      delete target["isNullOrUndefined"];
+      delete target["isArray"];
+      expect(restoreNodeUtil()).toEqual(["isNullOrUndefined", "isArray"]);
+      expect([null, undefined, 0, ""].map((value) => target["isNullOrUndefined"]?.(value))).toEqual([
+        true,
+        true,
+        false,
+        false,
+      ]);
+      expect([[], {}, "a"].map((value) => target["isArray"]?.(value))).toEqual([true, false, false]);
+      const [made] = [target["isArray"]];
+      expect(restoreNodeUtil()).toEqual([]);
+      expect(target["isArray"]).toBe(made);
+    } finally {
+      Object.assign(target, before);
+    }
+  });
+});

@@ -1,0 +1,30 @@
+import util from "node:util";
+
+/**
+ * tfjs-node 4.22 calls these functions of `node:util`, of which Node 23 removed the first and has announced the
+ * end of the second. Mended upstream in 2025, in no release yet: https://github.com/tensorflow/tfjs/issues/8609
+ */
+const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>> = {
+  isNullOrUndefined: (value) => value === null || value === undefined,
+  isArray: (value) => Array.isArray(value),
+};
+
+/**
+ * Puts back what tfjs-node needs of `node:util` and this Node no longer has. Call it before the first operation
+ * of `@tensorflow/tfjs-node` on Node 23 or later; `loadTfjsNode` does. What is there is left alone.
+ * @returns the names that were put back
+ * @example
+ * ```ts
+ * restoreNodeUtil();
+ * const tf = await import("@tensorflow/tfjs-node");
+ * ```
+ */
+export function restoreNodeUtil(): readonly string[] {
+  // The object that `require("util")` gives, which is what tfjs-node reads; an import's own bindings are frozen.
+  const target = util as unknown as Record<string, unknown>;
+  const missing = Object.entries(CALLED_BY_TFJS_NODE).filter(([name]) => target[name] === undefined);
+  for (const [name, value] of missing) {
+    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  }
+  return missing.map(([name]) => name);
+}

@@ -1,0 +1,41 @@
+/**
+ * What of tfjs-node is used, written down as an interface of our own: the user passes his `tf`, and any release or
+ * variant of the package that has these members will do.
+ */
+
+/** A result of the native addon: its own number for the tensor, with TensorFlow's number for the dtype. */
+export interface TfjsTensorMetadata {
+  readonly id: number;
+  readonly shape: readonly number[];
+  readonly dtype: number;
+}
+
+/** The native addon below tfjs-node, which holds tensors by number. */
+export interface TfjsBinding {
+  readonly TF_Version: string;
+  readonly TF_FLOAT: number;
+  readonly TF_INT32: number;
+  readonly TF_INT64: number;
+  readonly TF_BOOL: number;
+  createTensor(shape: readonly number[], dtype: number, buffer: ArrayBufferView): number;
+  deleteTensor(tensorId: number): void;
+  tensorDataSync(tensorId: number): Float32Array | Int32Array | Uint8Array;
+  loadSavedModel(exportDirectory: string, tags: string): number;
+  deleteSavedModel(savedModelId: number): void;
+  /** Names are joined by commas, `name:0` each; results come in the order of the output names. */
+  runSavedModel(
+    savedModelId: number,
+    inputTensorIds: readonly number[],
+    inputNames: string,
+    outputNames: string,
+  ): readonly TfjsTensorMetadata[];
+  isUsingGpuDevice(): boolean;
+}
+
+/** `import * as tf from "@tensorflow/tfjs-node"`, or of `@tensorflow/tfjs-node-gpu`. */
+export interface TfjsNode {
+  /** Releases by package: `tfjs-node`, `tfjs-core` and others. */
+  readonly version: Readonly<Record<string, string>>;
+  /** The backend registered under that name, whichever is the active one. */
+  findBackend(name: string): object;
+}

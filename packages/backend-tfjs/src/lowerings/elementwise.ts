@@ -1,0 +1,157 @@
+import type { Op, Shape } from "@mp/core";
+import { isFloat } from "@mp/core";
+import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { emitT, operandAt, typeAt } from "./lowering.js";
+import { inF32 } from "./twins.js";
+
+/** The TensorFlow op of that name, or of that name in floats and another in integers, on the same operands. */
+export function plain<K extends Op>(op: string, ofIntegers: string = op): Lowering<K> {
+  return (node, operands, writer) => {
+    const { dtype } = typeAt(node, 0);
+    return [emitT(isFloat(dtype) ? op : ofIntegers, operands, dtype, writer)];
+  };
+}
+
+/** Arithmetic on f32 names, for functions that the engine has no op for. */
+function f32Arithmetic(writer: TfWriter) {
+  const two =
+    (op: string) =>
+    (a: string, b: string | number): string =>
+      emitT(op, [a, typeof b === "number" ? writer.scalar(b, "f32") : b], "f32", writer);
+  return {
+    add: two("AddV2"),
+    mul: two("Mul"),
+    less: two("Less"),
+    one: (op: string, x: string): string => emitT(op, [x], "f32", writer),
+    select: (condition: string, yes: string, no: string): string =>
+      emitT("SelectV2", [condition, yes, no], "f32", writer),
+  };
+}
+
+/** The engine's own is off by more than one unit. */
+const reciprocal: Lowering<"Reciprocal"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  return [emitT("RealDiv", [writer.scalar(1, dtype), operandAt(operands, 0)], dtype, writer)];
+};
+
+/** Outside 0 … 1 the engine's own takes the larger of x and alpha · x, which is not the one meant. */
+const leakyRelu: Lowering<"LeakyRelu"> = (node, operands, writer) => {
+  const { alpha } = node.attributes;
+  const x = operandAt(operands, 0);
+  if (alpha >= 0 && alpha <= 1) {
+    return [writer.one("LeakyRelu", [x], { T: type("f32"), alpha: float(alpha) })];
+  }
+  const { mul, less, select } = f32Arithmetic(writer);
+  return [select(less(x, 0), mul(x, alpha), x)];
+};
+
+/** The engine's own computes exp(x) - 1, whose error near 0 is that of 1. */
+const elu: Lowering<"Elu"> = (node, operands, writer) => {
+  const { alpha } = node.attributes;
+  const x = operandAt(operands, 0);
+  const { mul, less, one, select } = f32Arithmetic(writer);
+  const minusOne = one("Expm1", x);
+  return [select(less(x, 0), alpha === 1 ? minusOne : mul(minusOne, alpha), x)];
+};
+
+/** x/2 · (1 + erf(x/√2)): the engine's erfc, which would keep the digits of the tail, takes three times as long. */
+function gelu(x: string, writer: TfWriter): string {
+  const { add, mul, one } = f32Arithmetic(writer);
+  return mul(mul(x, 0.5), add(one("Erf", mul(x, Math.SQRT1_2)), 1));
+}
+
+/** (1 + tanh u)/2 is the logistic function of 2u, two passes fewer. */
+function geluTanh(x: string, writer: TfWriter): string {
+  const { add, mul, one } = f32Arithmetic(writer);
+  const scale = 2 * Math.sqrt(2 / Math.PI);
+  const u = mul(x, add(mul(one("Square", x), scale * 0.044715), scale));
+  return mul(x, one("Sigmoid", u));
+}
+
+/** Bounds are values of x's dtype; of integers the next one inside, none where it lies outside all of them. */
+const clip: Lowering<"Clip"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  const { min, max } = node.attributes;
+  const x = operandAt(operands, 0);
+  const low = min === undefined ? undefined : boundIn(dtype, min, Math.ceil);
+  const high = max === undefined ? undefined : boundIn(dtype, max, Math.floor);
+  const above = low === undefined ? x : emitT("Maximum", [x, writer.scalar(low, dtype)], dtype, writer);
+  return [high === undefined ? above : emitT("Minimum", [above, writer.scalar(high, dtype)], dtype, writer)];
+};
+
+const integerRanges: Readonly<Record<string, readonly [low: number, high: number]>> = {
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  i64: [-(2 ** 63), 2 ** 63],
+  u64: [0, 2 ** 64],
+  u8: [0, 255],
+};
+
+function boundIn(dtype: string, bound: number, inside: (x: number) => number): number | undefined {
+  const range = integerRanges[dtype];
+  if (range === undefined) return bound;
+  const integer = inside(bound);
+  return integer >= range[0] && integer < range[1] ? integer : undefined;
+}
+
+/** The engine's remainder of floats has one sign convention, that of integers the other. */
+const mod: Lowering<"Mod"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
+};
+
+/** A row for each row of the other operand is what the engine adds fastest as a bias, alone or fused to a product. */
+const add: Lowering<"Add"> = (node, operands, writer) => {
+  const [a, b] = [typeAt(node, 0), typeAt(node, 1)];
+  const [left, right] = [operandAt(operands, 0), operandAt(operands, 1)];
+  if (a.dtype === "f32" && isRowOf(b.shape, a.shape)) return [emitT("BiasAdd", [left, right], a.dtype, writer)];
+  if (a.dtype === "f32" && isRowOf(a.shape, b.shape)) return [emitT("BiasAdd", [right, left], a.dtype, writer)];
+  return [emitT("AddV2", [left, right], a.dtype, writer)];
+};
+
+function isRowOf(row: Shape, of: Shape): boolean {
+  return row.length === 1 && of.length > 1 && row[0] === of.at(-1) && !of.includes(0);
+}
+
+type ElementwiseOp =
+  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
+  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Identity" | "Add"
+  | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max"; // biome-ignore format: one list
+
+export const elementwiseLowerings: LoweringTable<ElementwiseOp> = {
+  Abs: plain("Abs"),
+  Neg: plain("Neg"),
+  Sign: plain("Sign"),
+  Floor: plain("Floor"),
+  Ceil: plain("Ceil"),
+  /** Half to even, in the engine too. */
+  Round: plain("Round"),
+  Reciprocal: reciprocal,
+  Exp: plain("Exp"),
+  Log: plain("Log"),
+  Sqrt: plain("Sqrt"),
+  Erf: plain("Erf"),
+  Tanh: plain("Tanh"),
+  Sigmoid: plain("Sigmoid"),
+  Relu: plain("Relu"),
+  /** In halves the engine's loses most digits on the way. */
+  Softplus: inF32(plain("Softplus")),
+  Sin: plain("Sin"),
+  Cos: plain("Cos"),
+  LeakyRelu: inF32(leakyRelu),
+  Elu: inF32(elu),
+  Gelu: inF32((node, operands, writer) => {
+    const form = node.attributes.approximate === "tanh" ? geluTanh : gelu;
+    return [form(operandAt(operands, 0), writer)];
+  }),
+  Clip: clip,
+  Identity: (_, operands) => [operandAt(operands, 0)],
+  Add: add,
+  Sub: plain("Sub"),
+  Mul: plain("Mul"),
+  /** Integers truncate toward zero, and fail on a divisor of 0. */
+  Div: plain("RealDiv", "TruncateDiv"),
+  Pow: plain("Pow"),
+  Mod: inF32(mod),
+  Min: plain("Minimum"),
+  Max: plain("Maximum"),
+};

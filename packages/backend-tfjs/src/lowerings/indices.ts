@@ -1,0 +1,79 @@
+/** Indices as TensorFlow takes them: never negative, one row of coordinates for what lies across several axes. */
+import type { DType, Shape } from "@mp/core";
+import { tensor } from "@mp/core";
+import { int, type TfWriter, type } from "../graph/tf-writer.js";
+import { emitT, sameDimensions, sizeOf } from "./lowering.js";
+
+/** Negative indices counted from the end; those outside stay outside, where a gather or scatter fails on them. */
+export function fromStart(indices: string, size: number | readonly number[], writer: TfWriter): string {
+  const sizes =
+    typeof size === "number" ? writer.scalar(size, "i32") : writer.constant(tensor(Int32Array.from(size)));
+  const isNegative = emitT("Less", [indices, writer.scalar(0, "i32")], "i32", writer);
+  return emitT(
+    "SelectV2",
+    [isNegative, emitT("AddV2", [indices, sizes], "i32", writer), indices],
+    "i32",
+    writer,
+  );
+}
+
+/** Slices of `x` at indices along the axis, which both may have `batchDims` axes before. */
+export function gather(
+  x: string,
+  indices: string,
+  dtype: DType,
+  writer: TfWriter,
+  { axis, batchDims = 0 }: { readonly axis: number; readonly batchDims?: number },
+): string {
+  return writer.one("GatherV2", [x, indices, writer.scalar(axis, "i32")], {
+    Tparams: type(dtype),
+    Tindices: type("i32"),
+    Taxis: type("i32"),
+    batch_dims: int(batchDims),
+  });
+}
+
+/** For each place of `shape` its coordinate along the axis, i32. */
+export function coordinate(shape: Shape, axis: number, writer: TfWriter): string {
+  const size = shape[axis] ?? 1;
+  const counted = Int32Array.from({ length: size }, (_, place) => place);
+  const own = shape.map((_, index) => (index === axis ? size : 1));
+  const line = writer.constant(tensor(counted, own));
+  if (sameDimensions(own, shape)) return line;
+  return writer.one("BroadcastTo", [line, writer.ints(shape)], { T: type("i32"), Tidx: type("i32") });
+}
+
+/** Several tensors of one shape as the elements of rows along a new last axis. */
+export function packed(parts: readonly string[], rank: number, writer: TfWriter): string {
+  return writer.one("Pack", parts, { T: type("i32"), N: int(parts.length), axis: int(rank) });
+}
+
+/** What GatherElements and ScatterElements need of a tensor and its indices, with as few axes as possible. */
+export interface ElementView {
+  readonly data: Shape;
+  readonly indices: Shape;
+  /** The axis that the indices are of. */
+  readonly axis: number;
+}
+
+/** Axes beside the indexed one that are crossed evenly are merged, and those of one element left out. */
+export function elementView(data: Shape, indices: Shape, axis: number): ElementView {
+  const merged = (from: number, to: number): readonly (readonly [data: number, indices: number])[] => {
+    const [own, their] = [data.slice(from, to), indices.slice(from, to)];
+    const sizes = sameDimensions(own, their)
+      ? [[sizeOf(own), sizeOf(own)] as const]
+      : own.map((size, index) => [size, their[index] ?? 1] as const);
+    return sizes.filter(([size, index]) => size !== 1 || index !== 1);
+  };
+  const before = merged(0, axis);
+  const all = [...before, [data[axis] ?? 1, indices[axis] ?? 1] as const, ...merged(axis + 1, data.length)];
+  return { data: all.map(([size]) => size), indices: all.map(([, size]) => size), axis: before.length };
+}
+
+/** For each index of a view, already counted from the start, the full coordinates of the element it names. */
+export function elementCoordinates(view: ElementView, indices: string, writer: TfWriter): string {
+  const parts = view.indices.map((_, index) =>
+    index === view.axis ? indices : coordinate(view.indices, index, writer),
+  );
+  return packed(parts, view.indices.length, writer);
+}

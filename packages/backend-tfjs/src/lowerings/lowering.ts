@@ -1,0 +1,86 @@
+import type { DType, GraphNode, Shape, Value } from "@mp/core";
+import { bool, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
+
+/** The operand at that place; a graph that was validated has it. */
+export function operandAt(operands: readonly string[], index: number): string {
+  const name = operands[index];
+  if (name === undefined) throw new Error(`internal: operand ${index} is missing`);
+  return name;
+}
+
+/** The type of a node's operand. */
+export function typeAt(node: GraphNode, index: number): Value {
+  const value = node.inputs[index];
+  if (value === undefined) throw new Error(`internal: ${node.name} has no operand ${index}`);
+  return value;
+}
+
+/** The type of a node's result. */
+export function resultAt(node: GraphNode, index = 0): Value {
+  const value = node.outputs[index];
+  if (value === undefined) throw new Error(`internal: ${node.name} has no result ${index}`);
+  return value;
+}
+
+/** Number of elements of a shape, or of a part of one. */
+export function sizeOf(shape: Shape): number {
+  return shape.reduce((product, dimension) => product * dimension, 1);
+}
+
+export function sameDimensions(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
+}
+
+/** The name itself where the shape stays; a Reshape copies nothing. */
+export function reshape(name: string, dtype: DType, from: Shape, to: Shape, writer: TfWriter): string {
+  if (sameDimensions(from, to)) return name;
+  return writer.one("Reshape", [name, writer.ints(to)], { T: type(dtype), Tshape: type("i32") });
+}
+
+/**
+ * TensorFlow's graph optimizer regroups sums and products for speed, by laws that rounding does not know: (x + a) - a
+ * becomes x, and a loss scale meets the constant that undoes it before it meets the gradient. It passes over nodes that
+ * bear its own marks of what is done already, and its constant folding over those with an attribute of this kind.
+ */
+const asWritten: TfAttributes = {
+  _grappler_ArithmeticOptimizer_MinimizeBroadcasts: bool(true),
+  _grappler_ArithmeticOptimizer_AddOpsRewriteStage: bool(true),
+  _tpu_as_written: bool(true),
+};
+
+const REGROUPED: ReadonlySet<string> = new Set(["AddV2", "BiasAdd", "Sub", "Mul", "RealDiv"]);
+
+/** An op on operands of one dtype, which is its only attribute. */
+export function emitT(op: string, operands: readonly string[], dtype: DType, writer: TfWriter): string {
+  const keeps = REGROUPED.has(op) ? asWritten : {};
+  return writer.one(op, operands, { T: type(dtype), ...keeps });
+}
+
+/** A reduction; one that folds nothing together only changes the shape. */
+export function emitReduce(
+  op: "Sum" | "Mean" | "Max" | "Min" | "Prod",
+  x: string,
+  { dtype, shape }: Pick<Value, "dtype" | "shape">,
+  axes: readonly number[],
+  keepdims: boolean,
+  writer: TfWriter,
+): string {
+  if (axes.every((axis) => shape[axis] === 1)) {
+    const kept = keepdims ? shape : shape.filter((_, axis) => !axes.includes(axis));
+    return reshape(x, dtype, shape, kept, writer);
+  }
+  if (op === "Sum" && dtype === "f32" && isOverRows(shape, axes)) {
+    const sum = writer.one("BiasAddGrad", [x], { T: type(dtype) });
+    const [columns = 1] = shape.slice(-1);
+    return keepdims ? reshape(sum, dtype, [columns], [...axes.map(() => 1), columns], writer) : sum;
+  }
+  const attributes = { T: type(dtype), Tidx: type("i32"), keep_dims: bool(keepdims) };
+  return writer.one(op, [x, writer.ints(axes)], attributes);
+}
+
+/** Columns of a matrix are summed several times as fast as the gradient of a bias. */
+function isOverRows(shape: Shape, axes: readonly number[]): boolean {
+  return (
+    shape.length > 1 && axes.length === shape.length - 1 && !axes.includes(axes.length) && !shape.includes(0)
+  );
+}

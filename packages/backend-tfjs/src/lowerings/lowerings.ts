@@ -1,0 +1,31 @@
+import type { LoweringTable } from "../graph/tf-writer.js";
+import { castLowerings } from "./cast.js";
+import { comparisonLowerings } from "./comparison.js";
+import { elementwiseLowerings } from "./elementwise.js";
+import { gatherLowerings } from "./gather.js";
+import { lossLowerings } from "./loss.js";
+import { matrixLowerings } from "./matmul.js";
+import { movementLowerings } from "./movement.js";
+import { normalizationLowerings } from "./normalization.js";
+import { randomLowerings } from "./random.js";
+import { reduceLowerings } from "./reduce.js";
+import { scatterLowerings } from "./scatter.js";
+import { searchLowerings } from "./search.js";
+import { sourceLowerings } from "./source.js";
+
+/** Every op of the vocabulary in raw ops that TensorFlow has had since 2.9. */
+export const lowerings: LoweringTable = {
+  ...elementwiseLowerings,
+  ...comparisonLowerings,
+  ...castLowerings,
+  ...matrixLowerings,
+  ...reduceLowerings,
+  ...searchLowerings,
+  ...normalizationLowerings,
+  ...lossLowerings,
+  ...movementLowerings,
+  ...gatherLowerings,
+  ...scatterLowerings,
+  ...sourceLowerings,
+  ...randomLowerings,
+};

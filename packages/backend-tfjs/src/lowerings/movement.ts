@@ -1,0 +1,156 @@
+import { type DType, type Shape, tensor } from "@mp/core";
+import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { gather } from "./indices.js";
+import { operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
+import { throughF16 } from "./twins.js";
+import { isZero, noteZero } from "./zeros.js";
+
+/** Rows stay where they are, and only the shape is another. */
+const reshaped: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
+  const { dtype, shape } = resultAt(node);
+  return [reshape(operandAt(operands, 0), dtype, typeAt(node, 0).shape, shape, writer)];
+};
+
+/** Moving axes of one element moves nothing. */
+const transpose: Lowering<"Transpose"> = (node, operands, writer) => {
+  const { perm } = node.attributes;
+  const { dtype, shape } = typeAt(node, 0);
+  const x = operandAt(operands, 0);
+  const long = perm.filter((axis) => shape[axis] !== 1);
+  const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
+  if (!isMoved) return [reshape(x, dtype, shape, resultAt(node).shape, writer)];
+  return writer.emit("Transpose", [x, writer.ints(perm)], { T: type(dtype), Tperm: type("i32") });
+};
+
+const slice: Lowering<"Slice"> = (node, operands, writer) => {
+  const { starts, ends, axes, steps } = node.attributes;
+  const { dtype, shape } = typeAt(node, 0);
+  const size = resultAt(node).shape;
+  const x = operandAt(operands, 0);
+  if (sameDimensions(shape, size) && steps.every((step) => step > 0)) return [x];
+  const along = (values: readonly number[], otherwise: Shape): number[] =>
+    otherwise.map((value, axis) => values[axes.indexOf(axis)] ?? value);
+  const begin = along(
+    starts,
+    shape.map(() => 0),
+  );
+  if (steps.every((step) => step === 1) || sizeOf(size) === 0) {
+    // Where nothing is taken a start may lie beyond the end, which the engine refuses.
+    const first = begin.map((start, axis) => Math.min(start, (shape[axis] ?? 0) - (size[axis] ?? 0)));
+    const attributes = { T: type(dtype), Index: type("i32") };
+    return writer.emit("Slice", [x, writer.ints(first), writer.ints(size)], attributes);
+  }
+  // Our -1 lies before the first element; the engine would count it from the end.
+  const open = axes
+    .filter((_, index) => (ends[index] ?? 0) < 0)
+    .reduce((mask, axis) => mask | (1 << axis), 0);
+  const bounds = [
+    begin,
+    along(ends, shape),
+    along(
+      steps,
+      shape.map(() => 1),
+    ),
+  ];
+  return writer.emit("StridedSlice", [x, ...bounds.map((list) => writer.ints(list))], {
+    T: type(dtype),
+    Index: type("i32"),
+    begin_mask: int(0),
+    end_mask: int(open),
+    ellipsis_mask: int(0),
+    new_axis_mask: int(0),
+    shrink_axis_mask: int(0),
+  });
+};
+
+const concat: Lowering<"Concat"> = (node, operands, writer) => {
+  if (operands.length === 1) return [operandAt(operands, 0)];
+  return writer.emit("ConcatV2", [...operands, writer.scalar(node.attributes.axis, "i32")], {
+    T: type(resultAt(node).dtype),
+    Tidx: type("i32"),
+    N: int(operands.length),
+  });
+};
+
+const split: Lowering<"Split"> = (node, operands, writer) => {
+  const { axis, split: sizes } = node.attributes;
+  const x = operandAt(operands, 0);
+  if (sizes.length === 1) return [x];
+  return writer.emit(
+    "SplitV",
+    [x, writer.ints(sizes), writer.scalar(axis, "i32")],
+    { T: type(typeAt(node, 0).dtype), Tlen: type("i32"), num_split: int(sizes.length) },
+    { outputs: sizes.length },
+  );
+};
+
+const expand: Lowering<"Expand"> = (node, operands, writer) => {
+  const { dtype, shape } = resultAt(node);
+  const x = operandAt(operands, 0);
+  const from = typeAt(node, 0).shape;
+  if (sizeOf(from) === sizeOf(shape)) return [reshape(x, dtype, from, shape, writer)];
+  const y = writer.one("BroadcastTo", [x, writer.ints(shape)], { T: type(dtype), Tidx: type("i32") });
+  if (isZero(x, writer)) noteZero(y, writer);
+  return [y];
+};
+
+/** The engine mirrors, but does not repeat an edge: axis by axis, rows are gathered from where they come. */
+function padByGather(
+  x: string,
+  dtype: DType,
+  shape: Shape,
+  pads: readonly number[],
+  source: (place: number, size: number) => number,
+  writer: TfWriter,
+): string {
+  return shape.reduce((name, size, axis) => {
+    const [before, after] = [pads[axis] ?? 0, pads[shape.length + axis] ?? 0];
+    if (before === 0 && after === 0) return name;
+    const places = Int32Array.from({ length: before + size + after }, (_, place) =>
+      source(place - before, size),
+    );
+    return gather(name, writer.constant(tensor(places)), dtype, writer, { axis });
+  }, x);
+}
+
+const sources = {
+  edge: (place: number, size: number): number => Math.min(Math.max(place, 0), size - 1),
+  reflect: (place: number, size: number): number =>
+    place < 0 ? -place : place < size ? place : 2 * (size - 1) - place,
+};
+
+const pad: Lowering<"Pad"> = (node, operands, writer) => {
+  const { pads, mode, value } = node.attributes;
+  const { dtype, shape } = typeAt(node, 0);
+  const x = operandAt(operands, 0);
+  if (pads.every((width) => width === 0)) return [x];
+  if (mode !== "constant") return [padByGather(x, dtype, shape, pads, sources[mode], writer)];
+  const pairs = shape.flatMap((_, axis) => [pads[axis] ?? 0, pads[shape.length + axis] ?? 0]);
+  const widths = writer.constant(tensor(Int32Array.from(pairs), [shape.length, 2]));
+  const attributes = { T: type(dtype), Tpaddings: type("i32") };
+  return writer.emit("PadV2", [x, widths, writer.scalar(value, dtype)], attributes);
+};
+
+const tile: Lowering<"Tile"> = (node, operands, writer) => {
+  const { repeats } = node.attributes;
+  const x = operandAt(operands, 0);
+  if (repeats.every((repeat) => repeat === 1)) return [x];
+  const attributes = { T: type(resultAt(node).dtype), Tmultiples: type("i32") };
+  return writer.emit("Tile", [x, writer.ints(repeats)], attributes);
+};
+
+type MovementOp =
+  | "Reshape" | "Transpose" | "Slice" | "Concat" | "Split" | "Expand" | "Squeeze" | "Unsqueeze" | "Pad" | "Tile"; // biome-ignore format: one list
+
+export const movementLowerings: LoweringTable<MovementOp> = {
+  Reshape: throughF16(reshaped),
+  Squeeze: throughF16(reshaped),
+  Unsqueeze: throughF16(reshaped),
+  Transpose: throughF16(transpose),
+  Slice: throughF16(slice),
+  Concat: throughF16(concat),
+  Split: throughF16(split),
+  Expand: throughF16(expand),
+  Pad: throughF16(pad),
+  Tile: throughF16(tile),
+};

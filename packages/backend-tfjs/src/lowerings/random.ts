@@ -1,0 +1,28 @@
+// Squares32 (Widynski, arXiv 2004.06278) on u64, which wraps as it should; a rotation by half a word is two shifts.
+import { tensor } from "@mp/core";
+import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
+import { emitT, operandAt, reshape, sizeOf } from "./lowering.js";
+
+const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
+  const { key, shape } = node.attributes;
+  const count = sizeOf(shape);
+  const u64 = (value: bigint): string => writer.constant(tensor(BigUint64Array.of(value), [], "u64"));
+  const on = (op: string, a: string, b: string): string => emitT(op, [a, b], "u64", writer);
+  const keyName = u64(key);
+  const half = u64(32n);
+  const high = (a: string): string => on("RightShift", a, half);
+
+  const bounds = [0, count, 1].map((number) => writer.scalar(number, "i64"));
+  const index = writer.cast(writer.one("Range", bounds, { Tidx: type("i64") }), "i64", "u64");
+  const y = on("Mul", on("AddV2", index, operandAt(operands, 0)), keyName);
+  const z = on("AddV2", y, keyName);
+  let x = y;
+  for (const addend of [y, z, y]) {
+    const square = on("AddV2", on("Mul", x, x), addend);
+    x = on("BitwiseOr", high(square), on("LeftShift", square, half));
+  }
+  const bits = high(on("AddV2", on("Mul", x, x), z));
+  return [reshape(bits, "u64", [count], shape, writer)];
+};
+
+export const randomLowerings: LoweringTable<"RandomBits"> = { RandomBits: randomBits };

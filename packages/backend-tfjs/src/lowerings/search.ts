@@ -1,0 +1,95 @@
+/** Searches along one axis. The engine's compare with `<`, and leave the place of NaN to chance. */
+import type { GraphNode } from "@mp/core";
+import { isFloat } from "@mp/core";
+import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { emitReduce, emitT, operandAt, reshape, resultAt, typeAt } from "./lowering.js";
+import { inF32 } from "./twins.js";
+
+type Search = "ArgMax" | "ArgMin";
+
+function search(
+  op: Search,
+  x: string,
+  dtype: "f32" | "u8" | undefined,
+  node: GraphNode<Search>,
+  writer: TfWriter,
+) {
+  const { axis } = node.attributes;
+  const { shape } = resultAt(node);
+  const found = writer.one(op, [x, writer.scalar(axis, "i32")], {
+    T: type(dtype ?? typeAt(node, 0).dtype),
+    Tidx: type("i32"),
+    output_type: type("i32"),
+  });
+  const squeezed = typeAt(node, 0).shape.filter((_, index) => index !== axis);
+  return [reshape(found, "i32", squeezed, shape, writer)];
+}
+
+/** Of floats the first that equals the extreme, or the first NaN: where there is one the extreme is NaN. */
+function argReduce(op: Search, extreme: "Max" | "Min"): Lowering<Search> {
+  return inF32((node, operands, writer) => {
+    const { dtype } = typeAt(node, 0);
+    const x = operandAt(operands, 0);
+    if (!isFloat(dtype)) return search(op, x, undefined, node, writer);
+    const best = emitReduce(extreme, x, typeAt(node, 0), [node.attributes.axis], true, writer);
+    const isBest = writer.one("Equal", [x, best], { T: type(dtype), incompatible_shape_error: bool(true) });
+    const marks = writer.one("LogicalOr", [isBest, emitT("IsNan", [x], dtype, writer)]);
+    return search("ArgMax", writer.cast(marks, "bool", "u8"), "u8", node, writer);
+  });
+}
+
+/**
+ * The integers that are ordered as the floats are, zeros equal and NaN above all: of negative floats all bits but
+ * the sign are turned.
+ */
+function orderedKeys(x: string, writer: TfWriter): string {
+  const i32 = (op: string, a: string, b: number | string): string =>
+    emitT(op, [a, typeof b === "number" ? writer.scalar(b, "i32") : b], "i32", writer);
+  const unsignedZero = emitT("AddV2", [x, writer.scalar(0, "f32")], "f32", writer);
+  const bits = writer.one("Bitcast", [unsignedZero], { T: type("f32"), type: type("i32") });
+  const turned = i32("BitwiseAnd", i32("RightShift", bits, 31), 2 ** 31 - 1);
+  const keys = i32("BitwiseXor", bits, turned);
+  const isNotNumber = emitT("IsNan", [x], "f32", writer);
+  return emitT("SelectV2", [isNotNumber, writer.scalar(2 ** 31 - 1, "i32"), keys], "i32", writer);
+}
+
+/** The engine searches the last axis for the largest; turning all bits of integers reverses their order. */
+const topK: Lowering<"TopK"> = (node, operands, writer) => {
+  const { axis, k, largest } = node.attributes;
+  const { dtype, shape } = typeAt(node, 0);
+  const last = shape.length - 1;
+  const swap = shape.map((_, index) => (index === axis ? last : index === last ? axis : index));
+  const swapped = (name: string, as: typeof dtype): string =>
+    axis === last
+      ? name
+      : writer.one("Transpose", [name, writer.ints(swap)], { T: type(as), Tperm: type("i32") });
+  const x = swapped(operandAt(operands, 0), dtype);
+  const keyType = isFloat(dtype) ? "i32" : dtype;
+  const keys = isFloat(dtype) ? orderedKeys(x, writer) : x;
+  const sought = largest ? keys : emitT("Invert", [keys], keyType, writer);
+  const [best = "", indices = ""] = writer.emit(
+    "TopKV2",
+    [sought, writer.scalar(k, "i32")],
+    { T: type(keyType), sorted: bool(true) },
+    { outputs: 2 },
+  );
+  const unturned = largest ? best : emitT("Invert", [best], keyType, writer);
+  const values = isFloat(dtype) ? picked(x, indices, last, writer) : unturned;
+  return [swapped(values, dtype), swapped(indices, "i32")];
+};
+
+/** x at those places of its last axis, rows by rows. */
+function picked(x: string, indices: string, last: number, writer: TfWriter): string {
+  return writer.one("GatherV2", [x, indices, writer.scalar(last, "i32")], {
+    Tparams: type("f32"),
+    Tindices: type("i32"),
+    Taxis: type("i32"),
+    batch_dims: int(last),
+  });
+}
+
+export const searchLowerings: LoweringTable<Search | "TopK"> = {
+  ArgMax: argReduce("ArgMax", "Max"),
+  ArgMin: argReduce("ArgMin", "Min"),
+  TopK: inF32(topK),
+};

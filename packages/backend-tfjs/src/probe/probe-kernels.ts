@@ -1,0 +1,48 @@
+import { MpError } from "@mp/core";
+import type { TfjsBinding } from "../load/index.js";
+import { keyOf, type Pair } from "./pair.js";
+import { probeGraph } from "./probe-graph.js";
+import { runGraph } from "./run-graph.js";
+
+/**
+ * Asks the engine about ops in dtypes, lowered as they will be: all in one session that is loaded and run, and where
+ * that fails, half by half.
+ * @returns what the engine says against each pair that it cannot run
+ */
+export async function missingKernels(
+  binding: TfjsBinding,
+  pairs: readonly Pair[],
+  isWidened: boolean,
+): Promise<ReadonlyMap<string, string>> {
+  const missing = new Map<string, string>();
+  const search = async (some: readonly Pair[]): Promise<void> => {
+    const failure = await failureOf(binding, some, isWidened);
+    const [only] = some;
+    if (failure === undefined || only === undefined) return;
+    if (some.length === 1) {
+      missing.set(keyOf(only), failure);
+      return;
+    }
+    const middle = some.length >> 1;
+    await search(some.slice(0, middle));
+    await search(some.slice(middle));
+  };
+  await search(pairs);
+  return missing;
+}
+
+/** What the engine says against those pairs; undefined when it runs them all. */
+async function failureOf(
+  binding: TfjsBinding,
+  pairs: readonly Pair[],
+  isWidened: boolean,
+): Promise<string | undefined> {
+  const { graph, inputs } = probeGraph(pairs);
+  try {
+    await runGraph(binding, graph, inputs, () => isWidened);
+    return undefined;
+  } catch (error) {
+    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return error.message;
+    throw error;
+  }
+}

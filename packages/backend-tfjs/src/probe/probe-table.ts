@@ -1,0 +1,165 @@
+/** The smallest node of each op: what is built once per dtype to ask the engine whether it has kernels for it. */
+import {
+  type DType,
+  type GraphNode,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type Shape,
+  type Value,
+} from "@mp/core";
+
+/** Where a probe is built; every value is all ones. */
+export interface ProbeSite {
+  /** Of the dtype that is being asked about, unless told otherwise. */
+  value(shape: Shape, dtype?: DType): Value;
+  emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): void;
+}
+
+type Probe<K extends Op> = (site: ProbeSite, op: K) => void;
+type NoAttributes = {
+  readonly [K in Op]: OpAttributes[K] extends GraphNode<"Abs">["attributes"] ? K : never;
+}[Op];
+
+const SHAPE = [2, 3];
+
+const elementwise =
+  (operands: number): Probe<NoAttributes> =>
+  (site, op) =>
+    site.emit(
+      op,
+      Array.from({ length: operands }, () => site.value(SHAPE)),
+      {} as never,
+    );
+
+const unary = elementwise(1);
+const binary = elementwise(2);
+
+/** On one operand of two rows and three columns. */
+const on =
+  <K extends Op>(attributes: OpAttributes[K]): Probe<K> =>
+  (site, op) =>
+    site.emit(op, [site.value(SHAPE)], attributes);
+
+const reduce = on<"ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceSumSquare">({ axes: [1], keepdims: false }); // biome-ignore format: one list
+const search = on<"ArgMax" | "ArgMin">({ axis: 1, keepdims: false });
+const normalized = on<"Softmax" | "LogSoftmax">({ axis: 1 });
+
+const likelihood: Probe<"SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss"> = (site, op) =>
+  site.emit(op, [site.value(SHAPE), site.value([2], "i32")], { reduction: "mean" });
+
+export const probeTable: { readonly [K in Op]: Probe<K> } = {
+  Abs: unary,
+  Neg: unary,
+  Sign: unary,
+  Floor: unary,
+  Ceil: unary,
+  Round: unary,
+  Reciprocal: unary,
+  Exp: unary,
+  Log: unary,
+  Sqrt: unary,
+  Erf: unary,
+  Tanh: unary,
+  Sigmoid: unary,
+  Relu: unary,
+  Softplus: unary,
+  Sin: unary,
+  Cos: unary,
+  LeakyRelu: on({ alpha: 0.5 }),
+  Elu: on({ alpha: 0.5 }),
+  Gelu: (site, op) => {
+    for (const approximate of ["none", "tanh"] as const) site.emit(op, [site.value(SHAPE)], { approximate });
+  },
+  Clip: on({ min: 0, max: 1 }),
+  Not: unary,
+  IsNaN: unary,
+  IsInf: unary,
+  Identity: unary,
+  Cast: (site, op) => {
+    const { dtype } = site.value([]);
+    const isEighth = dtype.startsWith("f8");
+    const floats = ["f32", "f16", "bf16"] as const;
+    for (const to of isEighth ? floats : ([...floats, "i32", "u64", "bool"] as const))
+      site.emit(op, [site.value(SHAPE)], { to });
+    site.emit(op, [site.value(SHAPE, "f32")], { to: dtype });
+  },
+  Add: binary,
+  Sub: binary,
+  Mul: binary,
+  Div: binary,
+  Pow: binary,
+  Mod: (site, op) => {
+    const fmod = isFloat(site.value([]).dtype);
+    site.emit(op, [site.value(SHAPE), site.value(SHAPE)], { fmod });
+  },
+  Min: binary,
+  Max: binary,
+  Equal: binary,
+  Greater: binary,
+  GreaterOrEqual: binary,
+  Less: binary,
+  LessOrEqual: binary,
+  And: binary,
+  Or: binary,
+  Xor: binary,
+  Where: (site, op) => site.emit(op, [site.value(SHAPE, "bool"), site.value(SHAPE), site.value([3])], {}),
+  MatMul: (site, op) => site.emit(op, [site.value([2, 3]), site.value([3, 2])], {}),
+  Gemm: (site, op) =>
+    site.emit(op, [site.value([3, 2]), site.value([2, 3]), site.value([2])], {
+      transA: true,
+      transB: true,
+      alpha: 0.5,
+      beta: 0.5,
+    }),
+  ReduceSum: reduce,
+  ReduceMean: reduce,
+  ReduceMax: reduce,
+  ReduceMin: reduce,
+  ReduceProd: reduce,
+  ReduceL1: reduce,
+  ReduceL2: reduce,
+  ReduceLogSum: reduce,
+  ReduceLogSumExp: reduce,
+  ReduceSumSquare: reduce,
+  ArgMax: search,
+  ArgMin: search,
+  TopK: on({ axis: 1, k: 2, largest: true }),
+  CumSum: on({ axis: 1, exclusive: true, reverse: true }),
+  Softmax: normalized,
+  LogSoftmax: normalized,
+  SoftmaxCrossEntropyLoss: likelihood,
+  NegativeLogLikelihoodLoss: likelihood,
+  LayerNormalization: (site, op) =>
+    site.emit(op, [site.value(SHAPE), site.value([3]), site.value([3])], { axis: 1, epsilon: 0.5 }),
+  RMSNormalization: (site, op) =>
+    site.emit(op, [site.value(SHAPE), site.value([3])], { axis: 1, epsilon: 0.5 }),
+  Reshape: on({ shape: [3, 2] }),
+  Transpose: on({ perm: [1, 0] }),
+  Slice: on({ starts: [2], ends: [-1], axes: [1], steps: [-1] }),
+  Concat: (site, op) => site.emit(op, [site.value(SHAPE), site.value(SHAPE)], { axis: 1 }),
+  Split: on({ axis: 1, split: [1, 2] }),
+  Gather: (site, op) => site.emit(op, [site.value(SHAPE), site.value([2], "i32")], { axis: 0 }),
+  GatherElements: (site, op) => site.emit(op, [site.value(SHAPE), site.value([2, 1], "i32")], { axis: 1 }),
+  GatherND: (site, op) => site.emit(op, [site.value(SHAPE), site.value([2, 1], "i32")], { batchDims: 0 }),
+  ScatterElements: (site, op) => {
+    const operands = [site.value(SHAPE), site.value([2, 1], "i32"), site.value([2, 1])];
+    site.emit(op, operands, { axis: 1, reduction: "none" });
+  },
+  ScatterND: (site, op) => {
+    const operands = [site.value(SHAPE), site.value([1, 1], "i32"), site.value([1, 3])];
+    site.emit(op, operands, { reduction: "none" });
+  },
+  Expand: on({ shape: [2, 2, 3] }),
+  Squeeze: (site, op) => site.emit(op, [site.value([1, 3])], { axes: [0] }),
+  Unsqueeze: on({ axes: [0] }),
+  Pad: on({ pads: [0, 1, 1, 0], mode: "constant", value: 1 }),
+  Tile: on({ repeats: [1, 2] }),
+  OneHot: (site, op) => site.emit(op, [site.value([2])], { axis: 1, depth: 2, dtype: "f32" }),
+  Constant: (site) => {
+    site.value(SHAPE);
+  },
+  Range: (site, op) => site.emit(op, [], { start: 1, limit: 2, delta: 1, dtype: site.value([]).dtype }),
+  RandomBits: (site, op) => site.emit(op, [site.value([])], { key: 1n, shape: [2] }),
+  Barrier: (site, op) => site.emit(op, [site.value(SHAPE), site.value([])], {}),
+};

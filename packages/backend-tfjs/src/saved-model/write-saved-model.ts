@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { MpError } from "@mp/core";
+import type { NodeInit } from "../graph/node-def.js";
+import { SavedModelSchema } from "../proto/saved_model_pb.js";
+
+/** By which the graph is found in its SavedModel. */
+export const TAG = "mp";
+
+/** What these ops mean has not changed since; TensorFlow 2.9 and everything later reads it. */
+const GRAPH_VERSION = 1087;
+
+/** The bytes of a `saved_model.pb` of one graph: no checkpoint, no signatures, as nodes are fed and fetched by name. */
+export function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
+  return toBinary(
+    SavedModelSchema,
+    create(SavedModelSchema, {
+      savedModelSchemaVersion: 1n,
+      metaGraphs: [
+        {
+          metaInfoDef: { tags: [TAG] },
+          graphDef: { node: [...nodes], versions: { producer: GRAPH_VERSION } },
+        },
+      ],
+    }),
+  );
+}
+
+/**
+ * Writes the model to a folder of its own for as long as `use` takes.
+ * @throws MP_BACKEND_FAILED when the folder for temporary files cannot be written
+ */
+export async function withSavedModel<R>(nodes: readonly NodeInit[], use: (folder: string) => R): Promise<R> {
+  const folder = await writeFolder(encodeSavedModel(nodes));
+  try {
+    return use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeFolder(bytes: Uint8Array): Promise<string> {
+  const parent = tmpdir();
+  try {
+    const folder = await mkdtemp(join(parent, "mp-tfjs-"));
+    await writeFile(join(folder, "saved_model.pb"), bytes);
+    return folder;
+  } catch (cause) {
+    throw new MpError(
+      "MP_BACKEND_FAILED",
+      `tfjs: TensorFlow loads its graph from a file, and ${parent} cannot be written: ${String(cause)}; set TMPDIR to a folder with ${bytes.byteLength} free bytes`,
+      { cause, details: { folder: parent, bytes: bytes.byteLength } },
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import { type Graph, MpError } from "@mp/core";
+
+const NODE = /\{\{(?:function_)?node ([^}]+)\}\}/;
+const OUT_OF_MEMORY = /OOM when allocating|Resource exhausted|RESOURCE_EXHAUSTED|failed to allocate/i;
+
+/** A failure of the engine, with its words: the first line, which holds what went wrong. */
+export function engineFailure(what: string, cause: unknown): MpError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const [, node] = NODE.exec(said) ?? [];
+  const lines = said.replace(/^Session fail to run with error: /, "").split("\n");
+  const message = (lines[0] ?? "").trim();
+  const code = OUT_OF_MEMORY.test(said) ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
+  return new MpError(code, `tfjs: ${what}: ${message}`, {
+    cause,
+    details: node === undefined ? {} : { engineNode: node },
+  });
+}
+
+/** The engine's failure in terms of the graph: its node, and the user's line that made it. */
+export function explainFailure(
+  error: unknown,
+  graph: Graph,
+  nodeOf: (engineNode: string) => string | undefined,
+): unknown {
+  if (!MpError.is(error)) return error;
+  const { engineNode } = error.details as { readonly engineNode?: string };
+  const name = engineNode === undefined ? undefined : nodeOf(engineNode);
+  const node = graph.nodes.find((candidate) => candidate.name === name);
+  if (node === undefined) return error;
+  const { line } = node.origin;
+  return new MpError(
+    error.code,
+    `${error.message}, in node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+    { details: { ...error.details, node: node.name }, cause: error },
+  );
+}

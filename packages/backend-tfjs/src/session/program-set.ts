@@ -1,0 +1,212 @@
+import type { HostTensor, ValueType } from "@mp/core";
+import type { Program } from "../graph/program.js";
+import { handleName, type Variable, variableNodes } from "../graph/variables.js";
+import type { TfjsBinding } from "../load/index.js";
+import { TfSession } from "./tf-session.js";
+import { copyOf, emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
+
+interface Loaded {
+  readonly session: TfSession;
+  readonly programs: ReadonlySet<Program>;
+  readonly variables: ReadonlyMap<string, Variable>;
+}
+
+/**
+ * The programs that share variables. TensorFlow's variables belong to a session and a session's graph cannot grow,
+ * so a program that comes later has the set loaded anew: the variables' values move from the old session to the new.
+ */
+export class ProgramSet {
+  readonly #binding: TfjsBinding;
+  readonly #slots: ReadonlyMap<string, ValueType>;
+  readonly #keys: ReadonlyMap<string, string>;
+  /** Values of the slots until a session holds them. */
+  readonly #initial: Map<string, HostTensor>;
+  readonly #programs = new Set<Program>();
+  #loaded: Loaded | undefined;
+  #count = 0;
+
+  constructor(binding: TfjsBinding, values: ReadonlyMap<string, HostTensor> = new Map()) {
+    this.#binding = binding;
+    const entries = [...values];
+    this.#slots = new Map(entries.map(([slot, { dtype, shape }]) => [slot, { dtype, shape }]));
+    this.#keys = new Map(entries.map(([slot], index) => [slot, `slot${index}`]));
+    this.#initial = new Map(entries.map(([slot, value]) => [slot, copyOf(value)]));
+  }
+
+  /** What the names of the next program's nodes begin with. */
+  nextScope(): string {
+    return `program${this.#count++}`;
+  }
+
+  handleOf(slot: string): string {
+    return handleName(this.#key(slot));
+  }
+
+  add(program: Program): void {
+    this.#programs.add(program);
+  }
+
+  /** Its nodes stay in the session until that is loaded anew. */
+  remove(program: Program): void {
+    this.#programs.delete(program);
+    if (this.#programs.size > 0) return;
+    this.#unload();
+  }
+
+  /** @returns the numbers of the results */
+  async run(program: Program, inputs: readonly number[]): Promise<readonly number[]> {
+    const { session } = await this.#ready(program);
+    const fed = program.inputs.flatMap(({ node }) => node ?? []);
+    const fetched = program.results.flatMap(({ node }) => node ?? []);
+    const results = session.run({ fed, fetched: [...fetched, program.done] }, inputs);
+    const [done] = results.slice(-1);
+    if (done !== undefined) this.#binding.deleteTensor(done);
+    return results.slice(0, -1);
+  }
+
+  /** Copies of the slots' values. */
+  read(slots: readonly string[]): readonly (readonly [slot: string, value: HostTensor])[] {
+    const loaded = this.#loaded;
+    if (loaded === undefined) {
+      return slots.map((slot) => [slot, copyOf(this.#initial.get(slot) as HostTensor)]);
+    }
+    const held = fetchAll(
+      loaded,
+      slots.map((slot) => this.#key(slot)),
+    );
+    try {
+      return slots.map((slot) => {
+        const type = this.#slots.get(slot) as ValueType;
+        const id = held.get(this.#key(slot));
+        return [slot, id === undefined ? emptyTensor(type) : this.#wire(slot, id).read()];
+      });
+    } finally {
+      for (const id of held.values()) this.#binding.deleteTensor(id);
+    }
+  }
+
+  write(values: readonly (readonly [slot: string, value: HostTensor])[]): void {
+    if (this.#loaded === undefined) {
+      for (const [slot, value] of values) this.#initial.set(slot, copyOf(value));
+      return;
+    }
+    this.#fill(
+      this.#loaded,
+      values.map(([slot, value]) => [this.#key(slot), value]),
+    );
+  }
+
+  dispose(): void {
+    this.#programs.clear();
+    this.#loaded?.session.dispose();
+    this.#loaded = undefined;
+    this.#initial.clear();
+  }
+
+  async #ready(program: Program): Promise<Loaded> {
+    if (this.#loaded?.programs.has(program)) return this.#loaded;
+    const programs = new Set(this.#programs);
+    const types = [...this.#slots].map(([slot, type]) => [this.#key(slot), type] as const);
+    // Of equal content is one, whichever program has it.
+    const constants = new Map([...programs].flatMap((each) => [...each.constants]));
+    const { nodes, variables } = variableNodes([...types, ...constants]);
+    const session = await TfSession.load(this.#binding, [
+      ...nodes,
+      ...[...programs].flatMap((each) => each.nodes),
+    ]);
+    const next = { session, programs, variables };
+    try {
+      this.#fill(next, constants);
+      this.#move(next);
+    } catch (error) {
+      session.dispose();
+      throw error;
+    }
+    this.#loaded?.session.dispose();
+    this.#loaded = next;
+    this.#initial.clear();
+    return next;
+  }
+
+  /** The values of the slots into the variables of the next session, from the last one or from the host. */
+  #move(next: Loaded): void {
+    const keys = [...this.#keys.values()];
+    const last = this.#loaded;
+    if (last === undefined) {
+      this.#fill(
+        next,
+        [...this.#initial].map(([slot, value]) => [this.#key(slot), value]),
+      );
+      return;
+    }
+    const held = fetchAll(last, keys);
+    try {
+      assignAll(next, keys, held, this.#binding);
+    } finally {
+      for (const id of held.values()) this.#binding.deleteTensor(id);
+    }
+  }
+
+  #fill(loaded: Loaded, values: Iterable<readonly [key: string, value: HostTensor]>): void {
+    const wires = new Map<string, WireTensor>();
+    const keys: string[] = [];
+    try {
+      for (const [key, value] of values) {
+        keys.push(key);
+        if (value.data.length > 0) wires.set(key, wireTensor(this.#binding, value));
+      }
+      const ids = new Map([...wires].map(([key, { id }]) => [key, id]));
+      assignAll(loaded, keys, ids, this.#binding);
+    } finally {
+      for (const wire of wires.values()) wire.release();
+    }
+  }
+
+  /** A session that nothing runs in any more gives its memory back; the values wait on the host for the next. */
+  #unload(): void {
+    if (this.#loaded === undefined) return;
+    for (const [slot, value] of this.read([...this.#slots.keys()])) this.#initial.set(slot, value);
+    this.#loaded.session.dispose();
+    this.#loaded = undefined;
+  }
+
+  #key(slot: string): string {
+    const key = this.#keys.get(slot);
+    if (key === undefined) throw new Error(`internal: there is no slot ${slot}`);
+    return key;
+  }
+
+  #wire(slot: string, id: number): WireTensor {
+    return new WireTensor(this.#binding, this.#slots.get(slot) as ValueType, id);
+  }
+}
+
+/** The addon's numbers of what those variables hold; of those without elements there are none. */
+function fetchAll({ session, variables }: Loaded, keys: readonly string[]): ReadonlyMap<string, number> {
+  const full = keys.flatMap((key) => {
+    const read = variables.get(key)?.read;
+    return read === undefined ? [] : [[key, read] as const];
+  });
+  if (full.length === 0) return new Map();
+  const ids = session.run({ fed: [], fetched: full.map(([, read]) => read) }, []);
+  return new Map(full.map(([key], index) => [key, ids[index] as number]));
+}
+
+/** Writes the variables of those keys, with those tensors where they have elements. */
+function assignAll(
+  { session, variables }: Loaded,
+  keys: readonly string[],
+  tensors: ReadonlyMap<string, number>,
+  binding: TfjsBinding,
+): void {
+  if (keys.length === 0) return;
+  const named = keys.map((key) => [key, variables.get(key) as Variable] as const);
+  const fed = named.flatMap(([key, { fed }]) =>
+    fed === undefined ? [] : [[fed, tensors.get(key)] as const],
+  );
+  const tokens = session.run(
+    { fed: fed.map(([name]) => name), fetched: named.map(([, { written }]) => written) },
+    fed.map(([, id]) => id as number),
+  );
+  for (const token of tokens) binding.deleteTensor(token);
+}

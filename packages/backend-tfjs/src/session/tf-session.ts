@@ -1,0 +1,59 @@
+import type { NodeInit } from "../graph/node-def.js";
+import type { TfjsBinding } from "../load/index.js";
+import { TAG, withSavedModel } from "../saved-model/write-saved-model.js";
+import { engineFailure } from "./engine-failure.js";
+
+/** What is fed and fetched, in the order of the tensors. TensorFlow prepares each combination once. */
+export interface Signature {
+  readonly fed: readonly string[];
+  readonly fetched: readonly string[];
+}
+
+/**
+ * One TensorFlow session with its graph and variables. Goes by the addon's own functions, which `predict` of
+ * tfjs-node calls, too: any node can be fed and fetched, and no tensor passes through tfjs.
+ */
+export class TfSession {
+  readonly #binding: TfjsBinding;
+  #id: number | undefined;
+
+  private constructor(binding: TfjsBinding, id: number) {
+    this.#binding = binding;
+    this.#id = id;
+  }
+
+  /** @throws MP_BACKEND_FAILED with what TensorFlow has against the graph */
+  static async load(binding: TfjsBinding, nodes: readonly NodeInit[]): Promise<TfSession> {
+    const id = await withSavedModel(nodes, (folder) => {
+      try {
+        return binding.loadSavedModel(folder, TAG);
+      } catch (error) {
+        throw engineFailure("TensorFlow refuses the graph", error);
+      }
+    });
+    return new TfSession(binding, id);
+  }
+
+  /** The addon's numbers of the results, which are the caller's to delete. @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY */
+  run({ fed, fetched }: Signature, tensorIds: readonly number[]): readonly number[] {
+    if (this.#id === undefined) throw new Error("internal: the session has been disposed");
+    const names = (list: readonly string[]): string => list.map(withPort).join(",");
+    try {
+      const results = this.#binding.runSavedModel(this.#id, tensorIds, names(fed), names(fetched));
+      return results.map(({ id }) => id);
+    } catch (error) {
+      throw engineFailure("the run failed", error);
+    }
+  }
+
+  dispose(): void {
+    if (this.#id === undefined) return;
+    this.#binding.deleteSavedModel(this.#id);
+    this.#id = undefined;
+  }
+}
+
+/** The addon wants the port in every name. */
+function withPort(name: string): string {
+  return name.includes(":") ? name : `${name}:0`;
+}

@@ -1,0 +1,88 @@
+import { bytesPerElement, elementCount, type HostTensor, hostArrayOf, type ValueType } from "@mp/core";
+import { type CarriedDType, carrierOf } from "../dtype.js";
+import { wireOf } from "../graph/edges.js";
+import type { TfjsBinding } from "../load/index.js";
+
+type Carrier = Float32Array | Int32Array | Uint8Array;
+
+/** A tensor in TensorFlow's memory as it crosses; `release` gives it back. */
+export class WireTensor {
+  readonly type: ValueType;
+  readonly #binding: TfjsBinding;
+  #id: number | undefined;
+
+  constructor(binding: TfjsBinding, type: ValueType, id: number) {
+    this.#binding = binding;
+    this.type = type;
+    this.#id = id;
+  }
+
+  get id(): number {
+    if (this.#id === undefined) throw new Error("internal: the tensor has been released");
+    return this.#id;
+  }
+
+  /** A copy on the host. */
+  read(): HostTensor {
+    return fromCarrier(this.type, this.#binding.tensorDataSync(this.id));
+  }
+
+  release(): void {
+    if (this.#id === undefined) return;
+    this.#binding.deleteTensor(this.#id);
+    this.#id = undefined;
+  }
+}
+
+/** A copy of host data in TensorFlow's hands. Not for tensors without elements, which do not cross. */
+export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor {
+  const { dtype, shape } = wireOf(value);
+  const numbers: Readonly<Record<CarriedDType, number>> = {
+    f32: binding.TF_FLOAT,
+    i32: binding.TF_INT32,
+    bool: binding.TF_BOOL,
+  };
+  const id = binding.createTensor(shape, numbers[dtype], carrierCopy(value));
+  return new WireTensor(binding, { dtype: value.dtype, shape: value.shape }, id);
+}
+
+/** TensorFlow takes arrays whose address it likes as they are, and holds them; one that begins here it copies. */
+const UNALIGNED_BYTES = 4;
+
+/**
+ * A copy that TensorFlow will copy once more: no memory of JavaScript's may end up in a variable, which lets go of it
+ * on a thread of its own.
+ */
+function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
+  const {
+    dtype: carrier,
+    shape: [...dimensions],
+  } = wireOf({ dtype, shape });
+  const count = elementCount(dimensions, "edge");
+  const buffer = new ArrayBuffer(UNALIGNED_BYTES + count * bytesPerElement[carrier]);
+  const copy = new hostArrayOf[carrier](buffer, UNALIGNED_BYTES, count);
+  const bytes = new Uint8Array(buffer, UNALIGNED_BYTES);
+  const given = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  bytes.set(dtype === "bool" ? given.map((byte) => Number(byte !== 0)) : given);
+  return copy;
+}
+
+/** What has crossed, as the tensor of that type that it is. */
+function fromCarrier({ dtype, shape }: ValueType, carrier: Carrier): HostTensor {
+  const count = elementCount(shape, "result");
+  const data =
+    carrierOf(dtype) === dtype ? carrier : new hostArrayOf[dtype](carrier.buffer, carrier.byteOffset, count);
+  return { dtype, shape, data } as HostTensor;
+}
+
+/** A tensor without elements. */
+export function emptyTensor({ dtype, shape }: ValueType): HostTensor {
+  return { dtype, shape, data: new hostArrayOf[dtype](0) } as HostTensor;
+}
+
+/** The same values in an array of their own. */
+export function copyOf(value: HostTensor): HostTensor {
+  const { dtype, shape, data } = value;
+  const own = dtype === "bool" ? data.map((byte) => Number(byte !== 0)) : data.slice();
+  return { dtype, shape: [...shape], data: own } as HostTensor;
+}
