@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fail } from "../workspace/fail.mjs";
 import { apps, members, root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
+import { installTensorFlow, sayTensorFlowIsMissing, tensorFlowState } from "../workspace/tensorflow.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
 
 /** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
@@ -32,7 +35,11 @@ function countOf(tested) {
 function testPackages() {
   const tested = members().filter(({ manifest }) => manifest.scripts?.["test"] !== undefined);
   for (const { path } of tested) rmSync(join(root, path, ".results"), { recursive: true, force: true });
+  // Not a file of any package: without this, results of before its installation would be shown again after it.
+  const tensorFlow = tensorFlowState();
+  Object.assign(environment, { MP_TENSORFLOW_ADDON: tensorFlow });
   const succeeded = turbo(["test"], { keepGoing: true });
+  if (tensorFlow === "none") sayTensorFlowIsMissing();
   const counts = tested.map(countOf);
   const passed = counts.reduce((sum, count) => sum + count.passed, 0);
   const failed = counts.reduce((sum, count) => sum + count.failed, 0);
@@ -54,9 +61,24 @@ function smoke(app) {
   return status === 0;
 }
 
-/** @returns {Promise<number>} exit code */
-export function runTests() {
+/** @param {readonly string[]} args */
+function testOptions(args) {
+  try {
+    return parseArgs({ args: [...args], options: { tensorflow: { type: "boolean", default: false } } })
+      .values;
+  } catch (error) {
+    return fail(`test: ${error instanceof Error ? error.message : String(error)}`, 2);
+  }
+}
+
+/**
+ * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may fetch 270 MB
+ * @returns {Promise<number>} exit code
+ */
+export function runTests(args = process.argv.slice(3)) {
+  const { tensorflow } = testOptions(args);
   return runStages("test", [
+    ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     { name: "packages", run: testPackages },
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
     {
