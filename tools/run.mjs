@@ -6,6 +6,7 @@
  *   node tools/run.mjs bench [what] [flags]  time training steps, see bench/README.md
  *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
+ *   node tools/run.mjs pack <folder>         every public package as a tarball
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  */
 import { install, requireNode } from "./workspace/install.mjs";
@@ -42,6 +43,13 @@ switch (command) {
     process.exitCode = await runChecks(checks);
     break;
   }
+  case "pack": {
+    const { packFolder, runPack } = await import("./commands/pack.mjs");
+    const folder = packFolder(rest);
+    install();
+    runPack(folder);
+    break;
+  }
   case "soak": {
     const { runSoak, soakOptions } = await import("./commands/soak.mjs");
     const options = soakOptions(rest);
@@ -51,7 +59,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, soak, test or check`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, check, pack, soak or test`,
     );
     process.exitCode = 2;
 }

@@ -1,16 +1,15 @@
-"""A training step of each workload in PyTorch on the CPU, timed: the peer that ours are run beside.
+"""A training step of each workload in PyTorch on the CPU: the peer that ours are run beside.
 
-Takes one JSON job {workload, precision, sizes, threads, warmup, steps, seconds} as its argument and prints one
-JSON report as its last line, in the form that the TypeScript side prints too. float32, or autocast to bfloat16
-with float32 weights. Data and initial weights come from the same integer hash as on the other side.
+float32, or autocast to bfloat16 with float32 weights.
 """
 
-import json
 import math
-import os
-import resource
 import sys
-import time
+
+from peer import InitialValues as HashValues
+from peer import refuse, run
+from peer import tokens as hash_tokens
+from peer import uniform as hash_uniform
 
 try:
     import torch
@@ -18,46 +17,20 @@ try:
     from torch import nn
 except ImportError as error:
     message = f"{sys.executable} has no torch ({error}); install it there: {sys.executable} -m pip install torch, "
-    message += "or name an interpreter that has it with --python or PEER_PYTHON"
-    print(json.dumps({"error": message}))
-    sys.exit(1)
-
-MASK_32 = 0xFFFFFFFF
-
-
-def hash_32(seed, count):
-    """murmur3's finaliser over index · golden ratio + seed · k, in int64 with the upper half masked away."""
-    value = torch.arange(count, dtype=torch.int64) * 0x9E3779B1
-    value = (value + (seed * 0x85EBCA77 & MASK_32)) & MASK_32
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        value = value ^ (value >> shift)
-        # The product of two 32-bit numbers overflows int64; its lower half is right all the same.
-        value = (value * factor) & MASK_32
-    return value ^ (value >> 16)
+    refuse(message + "or name an interpreter that has it with --python or PEER_PYTHON")
 
 
 def uniform(seed, shape, limit):
-    unit = (hash_32(seed, math.prod(shape)) >> 8).double() * 2.0**-24
-    return ((2 * unit - 1) * limit).float().reshape(shape)
+    return torch.from_numpy(hash_uniform(seed, shape, limit))
 
 
 def tokens(seed, shape, vocabulary):
-    return (hash_32(seed, math.prod(shape)) % vocabulary).reshape(shape)
+    return torch.from_numpy(hash_tokens(seed, shape, vocabulary)).long()
 
 
-class InitialValues:
-    """Parameters one after the other; each takes the next seed, constants too."""
-
-    def __init__(self):
-        self.seed = 100
-
+class InitialValues(HashValues):
     def uniform(self, shape, limit):
-        value = uniform(self.seed, shape, limit)
-        self.seed += 1
-        return value
-
-    def skip(self, count=1):
-        self.seed += count
+        return torch.from_numpy(super().uniform(shape, limit))
 
     def linear(self, inputs, outputs, limit):
         """A layer whose bias starts at 0; kernels are drawn as [inputs, outputs]."""
@@ -240,43 +213,9 @@ def build(job):
     return step
 
 
-def busy_seconds():
-    """Of all processors since boot, less this process's own; None where the system does not tell."""
-    try:
-        with open("/proc/stat", encoding="ascii") as stat:
-            fields = [int(field) for field in stat.readline().split()[1:9]]
-    except OSError:
-        return None
-    own = os.times()
-    return (sum(fields) - fields[3] - fields[4]) / 100 - own.user - own.system
-
-
-def main():
-    job = json.loads(sys.argv[1])
-    if job["precision"] not in ("float32", "mixed_bfloat16"):
-        return {"error": f"torch: float32 and mixed_bfloat16 are run, not {job['precision']}"}
+def prepare(job):
     torch.set_num_threads(job["threads"])
-    began = time.perf_counter()
-    step = build(job)
-    losses = [step() for _ in range(job["warmup"])]
-    start_seconds = time.perf_counter() - began
-    milliseconds = []
-    busy, began = busy_seconds(), time.perf_counter()
-    while len(milliseconds) < job["steps"] and (
-        len(milliseconds) < 3 or time.perf_counter() - began < job["seconds"]
-    ):
-        before = time.perf_counter()
-        losses.append(step())
-        milliseconds.append(round((time.perf_counter() - before) * 1000, 3))
-    elapsed, after = time.perf_counter() - began, busy_seconds()
-    return {
-        "milliseconds": milliseconds,
-        "losses": [round(loss, 6) for loss in losses],
-        "startSeconds": round(start_seconds, 2),
-        "peakResidentBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "otherCores": None if busy is None else round(max(0.0, after - busy) / elapsed, 2),
-        "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
-    }
+    return build(job)
 
 
-print(json.dumps(main()))
+run("torch", prepare, {"torch": torch.__version__})

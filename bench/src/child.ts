@@ -10,9 +10,9 @@ import { workloadOf } from "./workloads/workloads.js";
 type StepsJob = Extract<ChildJob, { readonly kind: "steps" }>;
 type ScenarioJob = Extract<ChildJob, { readonly kind: "scenario" }>;
 
-async function timeSteps({ job, device }: StepsJob): Promise<StepReport> {
+async function timeSteps({ job, choice }: StepsJob): Promise<StepReport> {
   const startedAt = performance.now();
-  const backend = await openEngine({ threads: job.threads, device });
+  const backend = await openEngine(choice);
   try {
     const workload = workloadOf(job.workload);
     const training = await workload.train(backend, precisionOf(job.precision));
@@ -26,7 +26,7 @@ async function timeSteps({ job, device }: StepsJob): Promise<StepReport> {
 }
 
 async function runScenario(job: ScenarioJob): Promise<ScenarioReport> {
-  const backend = await openEngine(job);
+  const backend = await openEngine(job.choice);
   try {
     const others = watchOthers();
     const outcome = await scenarioNamed(job.scenario).run({ backend, part: job.part, quick: job.quick });

@@ -9,7 +9,7 @@ describe("parseCommandLine", () => {
     expect(parse("w1 memory w2 --against torch --precision mixed_bfloat16 --rounds 5")).toMatchObject({
       workloads: ["w1", "w2"],
       scenarios: ["memory"],
-      against: "torch",
+      against: ["torch"],
       precision: "mixed_bfloat16",
       rounds: 5,
       python: "python3",
@@ -17,8 +17,15 @@ describe("parseCommandLine", () => {
   });
 
   it("runs everything that can be run when nothing is named", () => {
-    expect(parse("")).toMatchObject({ workloads: ["w1", "w2"], rounds: 3, against: undefined });
+    expect(parse("")).toMatchObject({ workloads: ["w1", "w2"], rounds: 3, against: [], choice: { engine: "ort", device: "cpu" } });
     expect(parse("")?.scenarios).toContain("soak");
+  });
+
+  it("takes several peers", () => {
+    expect(parse("w1 --backend tfjs --against torch,keras --threads 1")).toMatchObject({
+      against: ["torch", "keras"],
+      choice: { engine: "tfjs", threads: 1 },
+    });
   });
 
   it("gives help", () => {
@@ -30,7 +37,8 @@ describe("parseCommandLine", () => {
     ["--fast", /--fast/],
     ["w1 --rounds 0", /--rounds 0: expected an integer/],
     ["w1 --seconds x", /--seconds x: expected a number/],
-    ["w1 --against keras", /--against keras: torch/],
+    ["w1 --against jax", /--against jax: expected torch, keras/],
+    ["w1 --backend wasm", /--backend wasm: expected ort, tfjs/],
     ["w1 --precision f16", /--precision f16: expected float32/],
     ["w1 --against torch --precision mixed_float16", /bfloat16 only/],
   ])("refuses %s", (line, message) => {

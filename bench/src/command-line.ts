@@ -1,22 +1,30 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { PRECISIONS, type PrecisionName, WORKLOADS, type WorkloadName } from "./job.js";
+import {
+  ENGINES,
+  type EngineChoice,
+  PEERS,
+  type PeerName,
+  PRECISIONS,
+  type PrecisionName,
+  WORKLOADS,
+  type WorkloadName,
+} from "./job.js";
 import { SCENARIOS } from "./scenarios/scenarios.js";
 
 export interface BenchOptions {
   readonly workloads: readonly WorkloadName[];
   readonly scenarios: readonly string[];
-  /** The peer to run beside ours. */
-  readonly against: "torch" | undefined;
+  /** The peers to run beside ours. */
+  readonly against: readonly PeerName[];
   readonly precision: PrecisionName;
-  readonly device: string;
-  readonly threads: number;
+  readonly choice: EngineChoice;
   /** Fresh processes of each side. */
   readonly rounds: number;
   readonly warmup: number;
   readonly steps: number;
   readonly seconds: number;
-  /** The interpreter that has the peer's packages. */
+  /** The interpreter that has the peers' packages. */
   readonly python: string;
   /** How long to wait for an idle machine before each process. */
   readonly idleSeconds: number;
@@ -32,26 +40,28 @@ export class UsageError extends Error {
 export const HELP: string = `npm run bench -- [WHAT …] [flags]
 
 WHAT is any of
-  ${WORKLOADS.join(" ")}          training steps, ours and with --against a peer's, in alternating fresh processes
+  ${WORKLOADS.join(" ")}          training steps, ours and with --against peers', in alternating fresh processes
   ${Object.keys(SCENARIOS).join(" ")}
                        what the parts of our own step cost
 and all of them but w3 and w4 when nothing is named.
 
-  --against torch      run PyTorch beside ours
+  --backend NAME       ours on ${ENGINES.join(" or ")}; default ort
+  --against NAME,…     run ${PEERS.join(" and ")} beside ours
   --precision NAME     ${PRECISIONS.join(", ")}; default float32
   --device cpu|cuda    of ours; default cpu
-  --threads N          of both sides; default all processors
+  --threads N          of all sides; default all processors
   --rounds N           fresh processes of each side; default 3
   --warmup N           steps before the timed ones; default 3
   --steps N            timed steps of a process, at most; default 40
   --seconds X          time limit of a process's timed steps; default 20
-  --python PATH        interpreter that has torch; default PEER_PYTHON, else python3
+  --python PATH        interpreter that has the peers; default PEER_PYTHON, else python3
   --idle-seconds X     wait this long for an idle machine; default 120
   --results DIR        where the JSON goes; default bench/results
   --quick              a few steps once, to see that everything runs; its figures mean nothing
 `;
 
 const flags = {
+  backend: { type: "string", default: "ort" },
   against: { type: "string" },
   precision: { type: "string", default: "float32" },
   device: { type: "string", default: "cpu" },
@@ -83,23 +93,18 @@ export function parseCommandLine(
     throw new UsageError(`${unknown}: expected ${[...WORKLOADS, ...Object.keys(SCENARIOS)].join(", ")}`);
   }
   const { against, quick } = values;
-  if (against !== undefined && against !== "torch") {
-    throw new UsageError(`--against ${against}: torch is the one peer there is`);
-  }
-  const precision = PRECISIONS.find((name) => name === values.precision);
-  if (precision === undefined) {
-    throw new UsageError(`--precision ${values.precision}: expected ${PRECISIONS.join(", ")}`);
-  }
-  if (against === "torch" && precision === "mixed_float16") {
-    throw new UsageError("--precision mixed_float16: PyTorch's CPU autocast is run in bfloat16 only");
+  const peers = against === undefined ? [] : against.split(",").map((name) => oneOf("against", PEERS, name));
+  const engine = oneOf("backend", ENGINES, values.backend);
+  const precision = oneOf("precision", PRECISIONS, values.precision);
+  if (peers.length > 0 && precision === "mixed_float16") {
+    throw new UsageError("--precision mixed_float16: the peers are run in float32 and bfloat16 only");
   }
   return {
     workloads: words.filter(isWorkload),
     scenarios: words.filter((word) => !isWorkload(word)),
-    against,
+    against: peers,
     precision,
-    device: values.device,
-    threads: count("threads", values.threads),
+    choice: { engine, device: values.device, threads: count("threads", values.threads) },
     rounds: count("rounds", values.rounds ?? (quick ? "1" : "3")),
     warmup: count("warmup", values.warmup ?? (quick ? "1" : "3")),
     steps: count("steps", values.steps ?? (quick ? "3" : "40")),
@@ -117,6 +122,12 @@ function parse(argv: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function oneOf<T extends string>(flag: string, names: readonly T[], given: string): T {
+  const found = names.find((name) => name === given);
+  if (found === undefined) throw new UsageError(`--${flag} ${given}: expected ${names.join(", ")}`);
+  return found;
 }
 
 function count(name: string, text: string): number {

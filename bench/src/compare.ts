@@ -1,4 +1,4 @@
-/** Ours beside a peer: fresh processes in turn, medians, and the ratio of the medians. */
+/** Ours beside peers: fresh processes in turn, medians, and the ratio of the medians. */
 import { fileURLToPath } from "node:url";
 import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
@@ -24,23 +24,25 @@ export interface WorkloadResult {
   readonly runs: readonly SideRun[];
   /** Median over processes of each one's median, by side. */
   readonly medianMilliseconds: Readonly<Record<string, number>>;
-  /** Ours over the peer's: at most 1.05 is called no slower. */
-  readonly ratioOfMedians: number | null;
+  /** Ours over each peer's: at most 1.05 is called no slower. */
+  readonly ratioOfMedians: Readonly<Record<string, number>>;
   readonly matrixGigaflops: number;
 }
 
 const OURS = "mp";
 const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
-const TORCH = fileURLToPath(new URL("../peers/torch_step.py", import.meta.url));
 const ATTEMPTS = 2;
+
+const peerScript = (peer: string): string =>
+  fileURLToPath(new URL(`../peers/${peer}_step.py`, import.meta.url));
 
 function ask(side: string, job: StepJob, options: BenchOptions): Promise<StepReport> {
   if (side === OURS) {
-    const child: ChildJob = { kind: "steps", job, device: options.device };
+    const child: ChildJob = { kind: "steps", job, choice: options.choice };
     return askProcess(process.execPath, [CHILD, JSON.stringify(child)]);
   }
   const peer = { ...job, sizes: WORKLOAD_SIZES[job.workload] };
-  return askProcess(options.python, [TORCH, JSON.stringify(peer)]);
+  return askProcess(options.python, [peerScript(side), JSON.stringify(peer)]);
 }
 
 async function runOnce(side: string, round: number, job: StepJob, options: BenchOptions): Promise<SideRun> {
@@ -66,24 +68,28 @@ export async function compareWorkload(
   onRun: (run: SideRun) => void,
 ): Promise<WorkloadResult> {
   const { title, matrixFlops } = workloadOf(workload);
-  const { precision, threads, warmup, steps, seconds } = options;
+  const { precision, warmup, steps, seconds } = options;
+  const { threads } = options.choice;
   const job: StepJob = { workload, precision, threads, warmup, steps, seconds };
-  const sides = options.against === undefined ? [OURS] : [OURS, options.against];
+  const sides = [OURS, ...options.against];
   const runs: SideRun[] = [];
   for (let round = 1; round <= options.rounds; round++) {
-    for (const side of round % 2 === 1 ? sides : [...sides].reverse()) {
+    for (const side of round % 2 === 1 ? sides : sides.toReversed()) {
       const run = await runOnce(side, round, job, options);
       runs.push(run);
       onRun(run);
     }
   }
-  const medians = Object.fromEntries(
+  const medians: Readonly<Record<string, number>> = Object.fromEntries(
     sides.map((side) => [
       side,
       median(runs.filter((run) => run.side === side).map((run) => run.medianMilliseconds)),
     ]),
   );
-  const [ours, peer] = sides.map((side) => medians[side]);
+  const ratios = options.against.map((peer) => [
+    peer,
+    rounded((medians[OURS] ?? Number.NaN) / (medians[peer] ?? Number.NaN), 4),
+  ]);
   return {
     workload,
     title,
@@ -91,7 +97,7 @@ export async function compareWorkload(
     threads,
     runs,
     medianMilliseconds: medians,
-    ratioOfMedians: ours === undefined || peer === undefined ? null : rounded(ours / peer, 4),
+    ratioOfMedians: Object.fromEntries(ratios),
     matrixGigaflops: matrixFlops / 1e9,
   };
 }
@@ -132,8 +138,10 @@ export function formatWorkload(result: WorkloadResult): string {
     textTable(header, rows),
     Object.entries(result.medianMilliseconds)
       .map(([side, time]) => `${side} ${time.toFixed(1)} ms`)
-      .join(", ") +
-      (result.ratioOfMedians === null ? "" : `: ratio of medians ${result.ratioOfMedians.toFixed(3)}`),
+      .join(", "),
+    ...Object.entries(result.ratioOfMedians).map(
+      ([peer, ratio]) => `ours over ${peer}, ratio of medians: ${ratio.toFixed(3)}`,
+    ),
   ];
   if (runs.some(({ isDisturbed }) => isDisturbed)) lines.push("* other processes used processors meanwhile");
   return lines.join("\n");

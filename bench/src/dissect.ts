@@ -28,13 +28,13 @@ const DECIMALS = 4;
 
 export async function dissect(name: string, options: BenchOptions): Promise<ScenarioResult> {
   const scenario = scenarioNamed(name);
-  const { threads, device, quick } = options;
+  const { choice, quick } = options;
   const rounds = quick ? 1 : (scenario.rounds ?? options.rounds);
   const runs: PartRun[] = [];
   for (let round = 1; round <= rounds; round++) {
     for (const part of scenario.parts) {
       const isIdle = await idleMachine(options.idleSeconds);
-      const job: ChildJob = { kind: "scenario", scenario: name, part, threads, device, quick };
+      const job: ChildJob = { kind: "scenario", scenario: name, part, choice, quick };
       const report = await askProcess<ScenarioReport>(
         process.execPath,
         [CHILD, JSON.stringify(job)],
@@ -48,7 +48,7 @@ export async function dissect(name: string, options: BenchOptions): Promise<Scen
   const figures = scenario
     .report(measured)
     .map((figure) => ({ ...figure, value: rounded(figure.value, DECIMALS) }));
-  return { scenario: name, title: scenario.title, threads, figures, runs };
+  return { scenario: name, title: scenario.title, threads: choice.threads, figures, runs };
 }
 
 export function formatScenario({ scenario, title, figures, runs }: ScenarioResult): string {

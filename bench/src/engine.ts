@@ -1,15 +1,26 @@
-import { type OrtOptions, ort } from "@mp/backend-ort";
+import { ort } from "@mp/backend-ort";
+import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
 import { type Backend, float32, MpError, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
-import type { PrecisionName } from "./job.js";
+import type { EngineChoice, EngineName, PrecisionName } from "./job.js";
+
+type Device = "cpu" | "cuda";
+
+const engines: Readonly<Record<EngineName, (threads: number, device: Device) => Promise<Backend>>> = {
+  ort: (threads, device) => ort({ threads, device }),
+  tfjs: async (threads, device) => {
+    // TensorFlow reads these when it makes its thread pools, which is at the first session.
+    process.env["TF_NUM_INTRAOP_THREADS"] = String(threads);
+    process.env["TF_NUM_INTEROP_THREADS"] = String(threads);
+    return tfjs({ tf: await loadTfjsNode({ device }) });
+  },
+};
 
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */
-export function openEngine(options: { readonly threads: number; readonly device: string }): Promise<Backend> {
-  const { threads, device } = options;
+export function openEngine({ engine, threads, device }: EngineChoice): Promise<Backend> {
   if (device !== "cpu" && device !== "cuda") {
     throw new MpError("MP_INVALID_ARGUMENT", `device: cpu or cuda, got ${device}`);
   }
-  const chosen: OrtOptions = { threads, device };
-  return ort(chosen);
+  return engines[engine](threads, device);
 }
 
 const precisions: Readonly<Record<PrecisionName, () => Precision>> = {

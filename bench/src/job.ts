@@ -4,6 +4,17 @@ export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as cons
 export type PrecisionName = (typeof PRECISIONS)[number];
 export const WORKLOADS = ["w1", "w2", "w3", "w4"] as const;
 export type WorkloadName = (typeof WORKLOADS)[number];
+export const ENGINES = ["ort", "tfjs"] as const;
+export type EngineName = (typeof ENGINES)[number];
+export const PEERS = ["torch", "keras"] as const;
+export type PeerName = (typeof PEERS)[number];
+
+/** Which engine of ours is measured, and where it runs. */
+export interface EngineChoice {
+  readonly engine: EngineName;
+  readonly device: string;
+  readonly threads: number;
+}
 
 /** Time steps of one workload. */
 export interface StepJob {
@@ -40,13 +51,12 @@ export interface ScenarioReport {
 }
 
 export type ChildJob =
-  | { readonly kind: "steps"; readonly job: StepJob; readonly device: string }
+  | { readonly kind: "steps"; readonly job: StepJob; readonly choice: EngineChoice }
   | {
       readonly kind: "scenario";
       readonly scenario: string;
       readonly part: string;
-      readonly threads: number;
-      readonly device: string;
+      readonly choice: EngineChoice;
       /** A hundredth of the work, to see that it runs. */
       readonly quick: boolean;
     };

@@ -36,8 +36,9 @@ async function bench(argv: readonly string[]): Promise<void> {
     return;
   }
   const parts = [...options.workloads, ...options.scenarios];
+  parts.push(options.choice.engine);
   if (options.workloads.length > 0) parts.push(options.precision);
-  if (options.against !== undefined) parts.push(options.against);
+  parts.push(...options.against);
   const command = `npm run bench -- ${withoutPaths(argv).join(" ")}`;
   const path = writeBenchResult(options.results, parts.join("-"), {
     date,

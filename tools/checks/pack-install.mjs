@@ -4,12 +4,12 @@
  * README's program.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
-import { publicLibraries, root } from "../workspace/packages.mjs";
-import { environment, turbo } from "../workspace/turbo.mjs";
+import { publicLibraries } from "../workspace/packages.mjs";
+import { packAll } from "../workspace/tarballs.mjs";
 import { checkProgram } from "./program.mjs";
 import { readmeBlock } from "./readme-block.mjs";
 
@@ -35,26 +35,13 @@ function run(command, args, options) {
   return status === 0;
 }
 
-if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) fail("pack: the packages did not build");
 const work = mkdtempSync(join(tmpdir(), "mp-pack-"));
 const project = join(work, "project");
 const tarballs = join(work, "tarballs");
 mkdirSync(project);
 mkdirSync(tarballs);
 
-/** @type {Map<string, string>} */
-const tarballOf = new Map();
-for (const { name, path } of packages) {
-  const before = new Set(readdirSync(tarballs));
-  const packed = run("pnpm", ["--silent", "pack", "--pack-destination", tarballs], {
-    cwd: join(root, path),
-    env: environment,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const tarball = readdirSync(tarballs).find((file) => !before.has(file));
-  if (!packed || tarball === undefined) fail(`pack: ${name} could not be packed`);
-  tarballOf.set(name, join(tarballs, tarball));
-}
+const tarballOf = packAll(tarballs);
 
 // Once published, npm finds the packages that the named ones depend on by itself; tarballs have to be named.
 const named = new Set(installCommand.match(/@mp\/[\w-]+/g));

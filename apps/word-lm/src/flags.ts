@@ -17,7 +17,7 @@ export const definition = defineApp({
     decay: number({ default: 0.2, help: "what is left of the learning rate after an epoch, step by step" }),
     clip: number({ default: 5, help: "largest norm of all gradients together" }),
     profile: toggle({ help: "print the engine's time per operator" }),
-    sweep: text({ argument: "NAME=A,B,…", help: "run once for each value of batch, cells or layers" }),
+    sweep: text({ argument: "NAME=A,B,…", help: "run once for each value of seed, batch, cells or layers" }),
   },
 });
 

@@ -4,7 +4,7 @@ import { definition, type Options } from "./flags.js";
 import { runWordModel } from "./run.js";
 import { loadText } from "./text.js";
 
-const SWEPT = ["batch", "cells", "layers"] as const;
+const SWEPT = ["seed", "batch", "cells", "layers"] as const;
 
 /** `cells=200,400` as one set of options per value. @throws UsageError */
 function swept(options: Options): readonly Options[] {
@@ -23,7 +23,7 @@ await runApp(definition, async (given, context) => {
   const results: unknown[] = [];
   for (const options of swept(given)) {
     if (given.sweep !== undefined)
-      context.print(`layers ${options.layers}, batch ${options.batch}, cells ${options.cells}`);
+      context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
     const { save, resume } = options;
     if (!options.compare) {
       const result = await runWordModel({ options, label: options.precision, save, resume }, text, context);

@@ -1,4 +1,13 @@
-import { float32, negativeLogLikelihoodLoss, sgd, softmaxCrossEntropyLoss, tensor, trainer } from "@mp/core";
+import {
+  float32,
+  gather,
+  negativeLogLikelihoodLoss,
+  reduceMean,
+  sgd,
+  softmaxCrossEntropyLoss,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
@@ -24,11 +33,28 @@ describe.each(Object.entries(losses))("%s", (_name, lossOf) => {
       precision: float32(),
     });
     const batch = (of: readonly number[]) => ({ y: tensor(Int32Array.from(of)) });
-    await expect(training.step(batch(labels))).rejects.toThrow("run: ");
-    await expect(training.evaluate(batch(labels))).rejects.toThrow();
+    const outOfRange = { code: "MP_OUT_OF_RANGE" };
+    await expect(training.step(batch(labels))).rejects.toMatchObject(outOfRange);
+    await expect(training.evaluate(batch(labels))).rejects.toMatchObject(outOfRange);
     expect((await training.counters()).iteration).toBe(0);
     expect((await training.step(batch([0, 2]))).applied).toBe(true);
     await training.dispose();
     await backend.dispose();
   });
+});
+
+it.each([10, -11])("an embedding of 10 words refuses word %i in a step as in an evaluation", async (word) => {
+  const backend = await ort();
+  const training = await trainer({
+    backend,
+    params: { table: tensor(new Float32Array(20).fill(0.5), [10, 2]) },
+    loss: ({ table }, { words }) => reduceMean(gather(table, words)),
+    optimizer: sgd({ learningRate: 1 }),
+    precision: float32(),
+  });
+  const batch = { words: tensor(Int32Array.of(1, word)) };
+  await expect(training.step(batch)).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+  await expect(training.evaluate(batch)).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+  await training.dispose();
+  await backend.dispose();
 });

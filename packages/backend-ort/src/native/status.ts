@@ -36,7 +36,8 @@ const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED/i;
 
 /** Indices are data, so only a run can find one outside its axis; the engine calls that an invalid argument too. */
-const OUT_OF_RANGE = /out of (data )?bounds|out of range|within the inclusive range/i;
+const OUT_OF_RANGE =
+  /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid indice/i;
 
 /** What an OrtErrorCode and its message mean in our codes. */
 export function errorCodeOf(ortCode: number, message: string): ErrorCode {

@@ -1,0 +1,22 @@
+import { mkdirSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { fail } from "../workspace/fail.mjs";
+import { packAll } from "../workspace/tarballs.mjs";
+
+/**
+ * @param {readonly string[]} args
+ * @returns {string} the folder
+ */
+export function packFolder(args) {
+  const [folder, ...rest] = args;
+  if (folder === undefined || folder.startsWith("-") || rest.length > 0) {
+    return fail("pack: takes the folder that the tarballs go to, as in npm run pack -- tarballs", 2);
+  }
+  return resolve(folder);
+}
+
+/** Packs every public package into that folder. @param {string} folder */
+export function runPack(folder) {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, path] of packAll(folder)) console.log(`${name} ${relative(process.cwd(), path)}`);
+}
