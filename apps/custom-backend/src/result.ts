@@ -9,10 +9,10 @@ export function resultOf(backend: Backend, options: NetworkOptions, record: Trai
   const precision = precisionOf(options, manifest);
   return {
     app: "custom-backend",
-    backend: name as RunResult["backend"],
+    backend: name,
     device: "cpu",
     engine: manifest.engine,
-    precision: precision.name as RunResult["precision"],
+    precision: precision.name,
     lossScale: lossScaleName(options, precision),
     masterWeights: options.masterWeights,
     seed: options.seed,

@@ -1,18 +1,14 @@
-import type {
-  BackendName,
-  DeviceName,
-  LossScaleName,
-  MasterWeightsName,
-  PrecisionName,
-} from "./common-flags.js";
+import type { DeviceName, LossScaleName, MasterWeightsName } from "./common-flags.js";
 
 /** What `--json` writes of one run. A figure that was not measured is null, never an estimate. */
 export interface RunResult {
   readonly app: string;
-  readonly backend: BackendName;
-  readonly device: DeviceName;
+  /** Its name: one of those that `--backend` takes, or of one's own. */
+  readonly backend: string;
+  readonly device: DeviceName | "other";
   readonly engine: { readonly name: string; readonly version: string };
-  readonly precision: PrecisionName;
+  /** Its name, as the precision itself says it. */
+  readonly precision: string;
   readonly lossScale: LossScaleName;
   readonly masterWeights: MasterWeightsName;
   readonly seed: number;

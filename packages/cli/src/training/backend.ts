@@ -8,8 +8,9 @@ const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Bac
     if (device !== "cpu") throw new UsageError("--backend reference has no device but cpu");
     return (await import("@mp/core/reference")).reference();
   },
-  tfjs: async () => {
-    throw new UsageError("--backend tfjs is not part of this version; ort and reference are");
+  tfjs: async (device) => {
+    const { loadTfjsNode, tfjs } = await import("@mp/backend-tfjs");
+    return tfjs({ tf: await loadTfjsNode({ device }) });
   },
 };
 

@@ -146,7 +146,7 @@ function unscaledNorm(
   return { gradNorm: sqrt(sumOfSquares(unscaled)), factor: literal(1), unscaled };
 }
 
-type Counters = Pick<TrainingState, "iteration" | "skipped" | "consecutiveSkips" | "retries">;
+type Counters = Pick<TrainingState, "iteration" | "drawn" | "skipped" | "consecutiveSkips" | "retries">;
 
 /**
  * An overflow is retried while the scaler reacts and the budget lasts; otherwise the iteration is skipped. A scaler
@@ -170,6 +170,7 @@ function count(
     again,
     next: {
       iteration: add(state.iteration, cast(advances, "i64")),
+      drawn: add(state.drawn, cast(mul(advances, definition.accumulate), "i64")),
       skipped: add(state.skipped, skips),
       consecutiveSkips: where(finite, literal(0, "i32"), add(state.consecutiveSkips, skips)),
       retries: where(again, retries, 0),

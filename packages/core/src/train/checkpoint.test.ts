@@ -49,6 +49,7 @@ describe("a checkpoint", () => {
     ).toEqual([
       "applied i32[]",
       "consecutiveSkips i32[]",
+      "drawn i64[]",
       "iteration i64[]",
       "master/hidden/b f32[4]",
       "master/hidden/w f32[3,4]",

@@ -17,9 +17,9 @@ export type Fed<T> = string extends keyof T
  * The data of a batch: of the structure that the loss says, or any named tensors where it says none. `D` is what is
  * given then: an interface has no index signature, so no type could ask for one.
  */
-export type FedBatch<B, D> = string extends keyof B
-  ? { readonly [K in keyof D]: HostTensor | Handle }
-  : Fed<B>;
+export type FedBatch<B, D> =
+  | Fed<B>
+  | (string extends keyof B ? { readonly [K in keyof D]: HostTensor | Handle } : never);
 
 /** What a traced function may depend on besides parameters and batch. */
 export interface LossContext<M = TensorTree> {

@@ -18,8 +18,10 @@ export type TrainingState = {
   readonly frozen: TensorTree;
 
   readonly scaler: TensorTree;
-  /** i64: iterations, applied or skipped; the clock of all randomness. A retry is the same iteration. */
+  /** i64: iterations, applied or skipped. A retry is the same iteration. */
   readonly iteration: Tensor;
+  /** i64: microbatches of those iterations, the clock of all randomness: no two draw the same, whatever `accumulate` is. */
+  readonly drawn: Tensor;
   /** i32: skipped iterations. */
   readonly skipped: Tensor;
   /** i32: skipped in a row, up to now. */
@@ -36,6 +38,7 @@ const commitOf: Readonly<Record<keyof TrainingState, NonNullable<StateBinding["c
   frozen: "when-applied",
   scaler: "always",
   iteration: "always",
+  drawn: "always",
   skipped: "always",
   consecutiveSkips: "always",
   retries: "always",

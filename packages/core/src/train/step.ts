@@ -20,11 +20,10 @@ import type { TrainingState } from "./state.js";
 /** Elements of one microbatch's draws: the counter's low half. */
 const STRIDE = 2 ** 32;
 
-/** Counter of a microbatch: (iteration · K + microbatch) · 2^32; that of the update is the first one's. */
-function counterOf(state: TrainingState, accumulate: number, micro: Tensor | undefined): Tensor {
-  const iteration = cast(state.iteration, "u64");
-  const window = accumulate === 1 ? iteration : mul(iteration, accumulate);
-  return mul(micro === undefined ? window : add(window, cast(micro, "u64")), STRIDE);
+/** Counter of the microbatch so many places (integer) further on; the update draws as its first one does. */
+function counterOf({ drawn }: TrainingState, micro?: Tensor): Tensor {
+  const place = micro === undefined ? drawn : add(drawn, cast(micro, "i64"));
+  return mul(cast(place, "u64"), STRIDE);
 }
 
 /** Fed: parameters, model. Outputs: the state a run starts from. */
@@ -47,6 +46,7 @@ export function initProgram(
       frozen: definition.frozen.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
       scaler: lossScaler.init(),
       iteration: literal(0, "i64"),
+      drawn: literal(0, "i64"),
       skipped: literal(0, "i32"),
       consecutiveSkips: literal(0, "i32"),
       retries: literal(0, "i32"),
@@ -65,7 +65,7 @@ export function trainProgram(
 ): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const current = tree as TrainingState;
-    setRandomCounter(counterOf(current, 1, undefined));
+    setRandomCounter(counterOf(current));
     const scale = scaleOf(definition, current);
     const pass = forwardBackward(definition, current, {
       model: current.model,
@@ -110,7 +110,7 @@ export function accumulateProgram(
 ): Program {
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = tree as WindowedState;
-    setRandomCounter(counterOf(rest, definition.accumulate, window.micro));
+    setRandomCounter(counterOf(rest, window.micro));
     const scale = scaleOf(definition, rest);
     const pass = forwardBackward(definition, rest, {
       model: window.model,
@@ -133,7 +133,7 @@ export function accumulateProgram(
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state }, (tree) => {
     const { window, ...rest } = tree as WindowedState;
-    setRandomCounter(counterOf(rest, definition.accumulate, undefined));
+    setRandomCounter(counterOf(rest));
     const { state: next, outputs } = applyGradients(definition, rest, window);
     const empty = withPhase("update", () => {
       const model = mapTensors(
