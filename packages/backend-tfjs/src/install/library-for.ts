@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { MpError } from "@mp/core";
-import { fetchFromIndex } from "./fetch-from-index.js";
 import { fetchWithPip, findPip } from "./fetch-with-pip.js";
 import {
   type CachedLibrary,
@@ -101,9 +100,14 @@ async function download(
 ): Promise<string> {
   const { release: version, environment } = request;
   const python = await findPip(environment);
-  report("fetching", `${project} ${version} ${python === undefined ? "from the index" : "with pip"}`);
-  const options = { project, version, folder, environment };
-  return python === undefined ? fetchFromIndex(options) : fetchWithPip({ ...options, python });
+  if (python === undefined) {
+    throw new MpError(
+      "MP_BACKEND_UNAVAILABLE",
+      `${project} ${version}: pip is needed to fetch the wheel, and neither python3 nor python has it; apt-get install python3-pip, or fetch the wheel elsewhere and name it with --wheel`,
+    );
+  }
+  report("fetching", `${project} ${version} with pip`);
+  return fetchWithPip({ project, version, folder, environment, python });
 }
 
 async function checkedDigest(path: string, { file }: WheelName): Promise<string> {
