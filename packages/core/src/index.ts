@@ -85,16 +85,14 @@ export {
   stochasticRounding,
 } from "./master-weights.js";
 // Optimizers
-export type {
-  AdagradOptions,
-  AdamOptions,
-  AdamState,
-  AdamWOptions,
-  RmsPropOptions,
-} from "./optim/adaptive.js";
-export { adagrad, adam, adamW, rmsProp } from "./optim/adaptive.js";
+export type { AdagradOptions } from "./optim/adagrad.js";
+export { adagrad } from "./optim/adagrad.js";
+export type { AdamOptions, AdamState, AdamWOptions } from "./optim/adam.js";
+export { adam, adamW } from "./optim/adam.js";
 export { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./optim/chain.js";
 export type { LearningRate, Optimizer, Schedule, UpdateContext } from "./optim/optimizer.js";
+export type { RmsPropOptions } from "./optim/rms-prop.js";
+export { rmsProp } from "./optim/rms-prop.js";
 export {
   cosineDecay,
   exponentialDecay,

@@ -4,6 +4,7 @@
  * A scaler is a value; its state is a tree of tensors that lives in the graph with everything else, so no
  * decision ever waits for the host.
  */
+import { described } from "./described.js";
 import { MpError } from "./errors.js";
 import type { TensorTree } from "./trace/map-tensors.js";
 import {
@@ -25,10 +26,13 @@ import type { Tensor } from "./trace/tensor.js";
 export interface LossScaler<S extends TensorTree = TensorTree> {
   /** How it prints: `dynamic(65536)`. */
   readonly name: string;
+  /** All that decides how the scale moves; a checkpoint made under another one is loaded with a warning. Default `name`. */
+  readonly description?: string;
   /** What the user should know of these options; the trainer passes it on. */
   readonly warnings?: readonly string[];
   /** The largest scale that it will give, where it has one; left out, any may come. */
   readonly maxScale?: number;
+  /** The state that a run starts from, in traced operators: f32 and i32 scalars as a rule, kept in every checkpoint. */
   init(): S;
   /** The scale for the coming step, f32 scalar. */
   scale(state: S): Tensor;
@@ -92,7 +96,7 @@ export interface DynamicLossScaleOptions {
   readonly minScale?: number;
   /** Default the larger of 2^24 and `initialScale`. */
   readonly maxScale?: number;
-  /** How many overflows are tolerated before the scale backs off; default 1 backs off at once. */
+  /** The how-manieth overflow backs the scale off, one less being tolerated; default 1 backs off at once. */
   readonly hysteresis?: number;
   /** When tolerance is restored: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
   readonly refill?: "on-good-step" | "on-growth";
@@ -103,7 +107,7 @@ export type DynamicLossScaleState = {
   readonly scale: Tensor;
   /** i32: finite steps since the last overflow or growth. */
   readonly goodSteps: Tensor;
-  /** i32: overflows that are still tolerated before the next backs off. */
+  /** i32: at which overflow from here the scale backs off; 1 is the next. */
   readonly tolerance: Tensor;
 };
 
@@ -145,6 +149,15 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
 
   return {
     name: `dynamic(${initialScale})`,
+    description: described("dynamic", {
+      growthFactor,
+      backoffFactor,
+      growthInterval,
+      minScale,
+      maxScale,
+      hysteresis,
+      refill,
+    }),
     maxScale,
     warnings: unlessPowersOfTwo("dynamicLossScale", {
       initialScale,

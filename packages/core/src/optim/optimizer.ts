@@ -1,6 +1,5 @@
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import type { Operand } from "../trace/emit.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { literal, mul, neg } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
@@ -19,6 +18,8 @@ export interface UpdateContext {
  */
 export interface Optimizer<S extends TensorTree = TensorTree> {
   readonly name: string;
+  /** The name with all hyperparameters; a checkpoint made under another one is loaded with a warning. Default `name`. */
+  readonly description?: string;
   /** State for these parameters (f32 view). */
   init(parameters: TensorTree): S;
   update(
@@ -26,7 +27,12 @@ export interface Optimizer<S extends TensorTree = TensorTree> {
     state: S,
     parameters: TensorTree,
     context: UpdateContext,
-  ): { readonly updates: TensorTree; readonly state: S };
+  ): {
+    readonly updates: TensorTree;
+    readonly state: S;
+    /** Learning rates that are computed (floating scalars): a step is skipped where one is not finite. */
+    readonly rates?: readonly Tensor[];
+  };
 }
 
 /** @throws MP_INVALID_ARGUMENT for an update that is none: types do not hold in JavaScript */
@@ -58,12 +64,11 @@ export function checkRate(what: string, learningRate: LearningRate): void {
 }
 
 /**
- * The learning rate for this step: a number, or a floating scalar of the graph.
+ * The learning rate for this step, a floating scalar.
  * @throws MP_SHAPE_MISMATCH for a schedule that gives more than one rate, which would be drawn over the parameters
  */
-function rateAt(learningRate: LearningRate, context: UpdateContext): Operand {
-  if (typeof learningRate === "number") return learningRate;
-  const rate: unknown = learningRate(context.step);
+function rateAt(schedule: Schedule, context: UpdateContext): Tensor {
+  const rate: unknown = schedule(context.step);
   if (isTensor(rate) && rate.shape.length === 0 && isComputeFloat(rate.dtype)) return rate;
   const code = !isTensor(rate)
     ? "MP_INVALID_ARGUMENT"
@@ -73,13 +78,16 @@ function rateAt(learningRate: LearningRate, context: UpdateContext): Operand {
   throw new MpError(code, `learningRate: a schedule gives a floating scalar tensor, got ${String(rate)}`);
 }
 
-/** f32 updates of -rate times each direction. */
+/** f32 updates of -rate times each direction, and the rate where it is computed. */
 export function descend(
   directions: TensorTree,
   learningRate: LearningRate,
   context: UpdateContext,
-): TensorTree {
+): { readonly updates: TensorTree; readonly rates?: readonly Tensor[] } {
+  if (typeof learningRate === "number") {
+    return { updates: mapTensors((direction) => mul(direction, -learningRate), directions) };
+  }
   const rate = rateAt(learningRate, context);
-  const down = typeof rate === "number" ? -rate : neg(rate);
-  return mapTensors((direction) => mul(direction, down), directions);
+  const down = neg(rate);
+  return { updates: mapTensors((direction) => mul(direction, down), directions), rates: [rate] };
 }

@@ -8,9 +8,11 @@ import { literal } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
-import { adagrad, adam, adamW, rmsProp } from "./adaptive.js";
+import { adagrad } from "./adagrad.js";
+import { adam, adamW } from "./adam.js";
 import { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./chain.js";
 import type { Optimizer, Schedule } from "./optimizer.js";
+import { rmsProp } from "./rms-prop.js";
 import { exponentialDecay } from "./schedules.js";
 import { momentum, sgd } from "./sgd.js";
 
@@ -162,6 +164,16 @@ describe("Adam", () => {
     expect(none).toBeCloseTo(-0.5 * 1e-12, 14);
   });
 
+  it("leaves a weight alone that has no gradient, with the smallest ε there is", () => {
+    const none = [vector([0, -0]), vector([0, 0])];
+    for (const make of [adam, adamW, rmsProp, adagrad]) {
+      for (const update of updatesOf(make({ learningRate: 1, epsilon: 2 ** -100 }), none, none)) {
+        expect(numbers(update as HostTensor).map(Math.abs)).toEqual([0, 0]);
+      }
+    }
+    expect(() => adam({ learningRate: 1, epsilon: 1e-44 })).toThrow(/adam: epsilon is at least/);
+  });
+
   it("corrects its bias to the last places after 1 and after 100 000 steps", () => {
     for (const [step, want] of [
       [0, 1],
@@ -206,7 +218,10 @@ describe("hyperparameters", () => {
     [() => adam({ learningRate: 1e39 }), "adam: learningRate is at least 0 in f32, got 1e+39"],
     [() => adam({ learningRate: 1, beta2: 0.99999999999 }), /adam: beta2 .* below 1 in f32/],
     [() => adam({ learningRate: 1, beta1: -0.1 }), /beta1/],
-    [() => adam({ learningRate: 1, epsilon: 1e-50 }), "adam: epsilon is above 0 in f32, got 1e-50"],
+    [
+      () => adam({ learningRate: 1, epsilon: 1e-50 }),
+      /^adam: epsilon is at least 7.888609052210118e-31 in f32, got 1e-50/,
+    ],
     [() => adamW({ learningRate: 1, weightDecay: -1 }), /weightDecay/],
     [() => adagrad({ learningRate: 1, epsilon: 0 }), /epsilon/],
     [() => adagrad({ learningRate: 1, initialAccumulator: -1 }), /initialAccumulator/],

@@ -1,4 +1,5 @@
 /** Learning-rate schedules of the count of applied steps: a skipped step does not move them. */
+import { described } from "../described.js";
 import { MpError } from "../errors.js";
 import {
   add,
@@ -18,6 +19,10 @@ import type { Tensor } from "../trace/tensor.js";
 import type { Schedule } from "./optimizer.js";
 import { checkOptions } from "./options.js";
 
+/** Gives a schedule the name by which a checkpoint tells it from others. */
+const named = (name: string, schedule: Schedule): Schedule =>
+  Object.defineProperty(schedule, "name", { value: name });
+
 const asFloat = (step: Tensor): Tensor => cast(step, "f32");
 
 function positive(what: string, name: string, value: number): void {
@@ -26,7 +31,7 @@ function positive(what: string, name: string, value: number): void {
   }
 }
 
-/** A rate that is NaN would make every parameter NaN, in a step that counts as applied. */
+/** Refused where it is written: of a step whose rate is not finite only the skip would tell. */
 function rates(what: string, values: readonly number[]): void {
   for (const value of values) {
     if (Number.isFinite(Math.fround(value))) continue;
@@ -43,10 +48,11 @@ export function exponentialDecay(
   rates("exponentialDecay", [initial]);
   positive("exponentialDecay", "decay", options.decay);
   positive("exponentialDecay", "every", options.every);
-  return (step) => {
-    const turns = div(asFloat(step), options.every);
-    return mul(pow(literal(options.decay), options.staircase === true ? floor(turns) : turns), initial);
-  };
+  const { decay, every, staircase = false } = options;
+  return named(described("exponentialDecay", { initial, decay, every, staircase }), (step) => {
+    const turns = div(asFloat(step), every);
+    return mul(pow(literal(decay), staircase ? floor(turns) : turns), initial);
+  });
 }
 
 /** From `initial` along half a cosine to `final` (default 0) over `steps`, then `final`. */
@@ -58,20 +64,23 @@ export function cosineDecay(
   positive("cosineDecay", "steps", options.steps);
   const final = options.final ?? 0;
   rates("cosineDecay", [initial, final]);
-  return (step) => {
-    const progress = clip(div(asFloat(step), options.steps), { min: 0, max: 1 });
+  const { steps } = options;
+  return named(described("cosineDecay", { initial, steps, final }), (step) => {
+    const progress = clip(div(asFloat(step), steps), { min: 0, max: 1 });
     return add(mul(add(cos(mul(progress, Math.PI)), 1), (initial - final) / 2), final);
-  };
+  });
 }
 
 /** Straight from `from` to `to` over `steps`, then `to`. */
 export function linearSchedule(from: number, to: number, steps: number): Schedule {
   rates("linearSchedule", [from, to]);
   positive("linearSchedule", "steps", steps);
-  return (step) => add(mul(clip(div(asFloat(step), steps), { min: 0, max: 1 }), to - from), from);
+  return named(described("linearSchedule", { from, to, steps }), (step) =>
+    add(mul(clip(div(asFloat(step), steps), { min: 0, max: 1 }), to - from), from),
+  );
 }
 
-/** 0 up to the peak of `then` over `steps`, then `then` counted from there. */
+/** From 1/steps of the first rate of `then` up to all of it in `steps` steps, then `then` counted from there. */
 export function warmup(steps: number, then: Schedule): Schedule {
   positive("warmup", "steps", steps);
   if (typeof then !== "function") {
@@ -80,11 +89,11 @@ export function warmup(steps: number, then: Schedule): Schedule {
       `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${String(then)}`,
     );
   }
-  return (step) => {
+  return named(described("warmup", { steps, then }), (step) => {
     const t = asFloat(step);
     const rest = then(cast(clip(sub(t, steps), { min: 0 }), "i32"));
     return mul(rest, clip(div(add(t, 1), steps), { max: 1 }));
-  };
+  });
 }
 
 /** `values[i]` while step < boundaries[i], the last value beyond all of them. */
@@ -103,9 +112,11 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
       `piecewiseConstant: boundaries are steps in ascending order, got ${boundaries.join(", ")}`,
     );
   });
-  return (step) =>
+  const name = described("piecewiseConstant", { boundaries: boundaries.join(" "), values: values.join(" ") });
+  return named(name, (step) =>
     boundaries.reduceRight<Tensor>(
       (later, boundary, index) => where(less(step, boundary), literal(values[index] as number), later),
       literal(values.at(-1) as number),
-    );
+    ),
+  );
 }

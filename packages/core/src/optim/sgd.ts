@@ -1,3 +1,4 @@
+import { described } from "../described.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/elementwise.js";
 import { checkHyperparameter } from "./hyperparameter.js";
@@ -15,9 +16,10 @@ export function sgd(options: SgdOptions): Optimizer {
   checkRate("sgd", learningRate);
   return {
     name: "sgd",
+    description: described("sgd", { learningRate }),
     init: () => ({}),
     update: (gradients, state, _parameters, context) => ({
-      updates: descend(gradients, learningRate, context),
+      ...descend(gradients, learningRate, context),
       state,
     }),
   };
@@ -36,15 +38,17 @@ export function momentum(options: MomentumOptions): Optimizer<{ readonly velocit
   const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
   checkRate("momentum", learningRate);
   checkHyperparameter("momentum: momentum", factor, { from: 0, below: 1 });
+  const name = nesterov ? "nesterov" : "momentum";
   return {
-    name: nesterov ? "nesterov" : "momentum",
+    name,
+    description: described(name, { learningRate, momentum: factor }),
     init: (parameters) => ({ velocity: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const velocity = mapTensors((v, g) => add(mul(v, factor), g), state.velocity, gradients);
       const direction = nesterov
         ? mapTensors((g, v) => add(g, mul(v, factor)), gradients, velocity)
         : velocity;
-      return { updates: descend(direction, learningRate, context), state: { velocity } };
+      return { ...descend(direction, learningRate, context), state: { velocity } };
     },
   };
 }

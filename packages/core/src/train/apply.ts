@@ -51,7 +51,7 @@ export interface Applied {
   };
 }
 
-/** bool scalar of an f32 scalar: neither infinite nor NaN. */
+/** bool scalar of a floating scalar: neither infinite nor NaN. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
 /** Up to here the squares of scaled gradients stay inside f32 while the norm of the unscaled ones is below 2^40. */
@@ -90,11 +90,13 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
   const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
   checkUpdate(optimizer.name, update);
-  const { updates, state: optimizerState } = update;
+  const { updates, state: optimizerState, rates = [] } = update;
   const master = masterWeights.apply(state.master, updates, fold(definition.key, "master"));
+  // Times a gradient of 0, an infinite rate would make the parameter NaN.
+  const finiteUpdate = rates.reduce((all, rate) => and(all, isFiniteScalar(rate)), finiteGradients);
   const finite = definition.checkNewParameters
-    ? and(finiteGradients, equal(poisonOf({ master, optimizerState }), 0))
-    : finiteGradients;
+    ? and(finiteUpdate, equal(poisonOf({ master, optimizerState }), 0))
+    : finiteUpdate;
 
   const scaler = lossScaler.update(state.scaler, finite);
   const counters = count(definition, state, scaler, finite);

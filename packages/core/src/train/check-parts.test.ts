@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../host-tensor.js";
-import { adamW } from "../optim/adaptive.js";
+import { adamW } from "../optim/adam.js";
 import { sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { reduceSum } from "../trace/ops/reduce.js";

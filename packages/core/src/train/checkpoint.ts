@@ -11,9 +11,9 @@ const FORMAT = "mp.training/1";
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
   readonly key: string;
+  /** For whoever reads the file; the settings say what it is made of. */
   readonly precision: string;
-  readonly masterWeights: string;
-  readonly optimizer: string;
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 export interface Loaded {
@@ -35,7 +35,7 @@ export async function saveCheckpoint(
   const slots = Object.keys(state.types).filter((slot) => !isWindowSlot(slot));
   await saveTensors(path, await state.read(slots), {
     format: FORMAT,
-    ...info,
+    ...metadataOf(info),
     cursor: JSON.stringify(cursor),
   });
 }
@@ -60,7 +60,7 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
-  const made = `made with ${describe(metadata)}, this run has ${describe({ ...info })}`;
+  const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
   const misfits = compare(state, tensors);
   if (misfits.length > 0) {
     const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
@@ -68,13 +68,18 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
   }
   const cursor = parseCursor(metadata["cursor"], refuse);
   await state.write({ ...tensors, ...emptyWindow(state, tensors) });
-  const settings = ["precision", "masterWeights", "optimizer"] as const;
   return {
     cursor,
-    differences: settings
-      .filter((name) => metadata[name] !== info[name])
-      .map((name) => `${name} ${info[name]} instead of ${metadata[name]}`),
+    differences: Object.entries(info.settings)
+      .filter(([name, own]) => metadata[name] !== own)
+      .map(
+        ([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`,
+      ),
   };
+}
+
+function metadataOf({ key, precision, settings }: CheckpointInfo): Readonly<Record<string, string>> {
+  return { key, precision, ...settings };
 }
 
 function describe(of: Readonly<Record<string, string>>): string {

@@ -6,7 +6,7 @@ import { batch, params, type SmallOptions, smallRun, stateOf } from "../../test/
 import { loadTensors } from "../checkpoint/checkpoint-file.js";
 import { tensor } from "../host-tensor.js";
 import { kahan } from "../master-weights.js";
-import { adamW } from "../optim/adaptive.js";
+import { adamW } from "../optim/adam.js";
 import { reference } from "../reference/index.js";
 import { add, mul } from "../trace/ops/elementwise.js";
 import { reduceMean } from "../trace/ops/reduce.js";

@@ -13,9 +13,11 @@ import {
   noMasterWeights,
   stochasticRounding,
 } from "../master-weights.js";
-import { adagrad, adam, adamW, rmsProp } from "../optim/adaptive.js";
+import { adagrad } from "../optim/adagrad.js";
+import { adam, adamW } from "../optim/adam.js";
 import { chain, clipByGlobalNorm, clipByValue, weightDecay } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
+import { rmsProp } from "../optim/rms-prop.js";
 import { cosineDecay } from "../optim/schedules.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { bfloat16, float16, mixedBfloat16, mixedFloat16, type Precision } from "./precision.js";

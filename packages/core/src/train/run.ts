@@ -18,6 +18,7 @@ import type { Json } from "./json.js";
 import { type LazyStep, lazySteps } from "./lazy-step.js";
 import type { Precision } from "./precision.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program.js";
+import { settingsOf } from "./settings.js";
 import { isValueType } from "./state.js";
 import {
   evaluateProgram,
@@ -322,9 +323,11 @@ export class TrainingRun {
   }
 
   get #info(): CheckpointInfo {
-    const { key, optimizer } = this.#definition;
-    const { name, masterWeights } = this.precision;
-    return { key: key.path, precision: name, masterWeights: masterWeights.name, optimizer: optimizer.name };
+    return {
+      key: this.#definition.key.path,
+      precision: this.precision.name,
+      settings: settingsOf(this.#definition),
+    };
   }
 
   async #enqueue<T>(call: () => Promise<T>): Promise<T> {

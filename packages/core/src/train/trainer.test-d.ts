@@ -3,7 +3,7 @@ import type { Backend } from "../backend.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { dynamicLossScale, type LossScaler } from "../loss-scaler.js";
 import { kahan } from "../master-weights.js";
-import { adam } from "../optim/adaptive.js";
+import { adam } from "../optim/adam.js";
 import { sgd } from "../optim/sgd.js";
 import { add, literal, mul } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";

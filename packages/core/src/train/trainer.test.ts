@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../host-tensor.js";
 import { dynamicLossScale } from "../loss-scaler.js";
-import { adamW } from "../optim/adaptive.js";
+import { adamW } from "../optim/adam.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { add, mul, relu, sub, where } from "../trace/ops/elementwise.js";

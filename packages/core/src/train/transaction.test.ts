@@ -11,10 +11,12 @@ import {
 } from "../../test/small-run.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../loss-scaler.js";
-import { adam } from "../optim/adaptive.js";
+import { adam } from "../optim/adam.js";
+import { chain, clipByValue } from "../optim/chain.js";
+import { exponentialDecay } from "../optim/schedules.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
-import { mul } from "../trace/ops/elementwise.js";
+import { literal, mul } from "../trace/ops/elementwise.js";
 import { constant } from "../trace/ops/movement.js";
 import { reduceMean, reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
@@ -42,6 +44,28 @@ const precisions: Readonly<Record<string, Precision>> = {
   mixedBfloat16: mixedBfloat16(),
   static: { ...mixedFloat16(), lossScaler: staticLossScale(64) },
 };
+
+describe("a learning rate that is not finite", () => {
+  const infinite = exponentialDecay(0.1, { decay: 1e20, every: 1 });
+  it.each<readonly [string, SmallOptions["optimizer"]]>([
+    ["a schedule that grows", sgd({ learningRate: infinite })],
+    ["inside a chain", chain(clipByValue(1), adam({ learningRate: infinite }))],
+  ])("skips the step, also where a parameter has no gradient: %s", async (_name, optimizer) => {
+    const training = await smallRun({
+      optimizer,
+      loss: ({ hidden }, _batch, { modelState }) => ({
+        loss: mul(reduceSum(mul(hidden.w, hidden.w)), 0),
+        metrics: { error: literal(0) },
+        modelState,
+      }),
+    });
+    const before = await training.parameters();
+    const applied: boolean[] = [];
+    for (let step = 0; step < 4; step++) applied.push((await training.step(batch(step))).applied);
+    expect(applied).toEqual([true, true, false, false]);
+    expect(await training.parameters()).toEqual(before);
+  });
+});
 
 describe("data that is not finite", () => {
   for (const [name, precision] of Object.entries(precisions)) {

@@ -1,9 +1,10 @@
-/** Optimizers with a rate per weight. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
+/** Adam and AdamW. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
+import { described } from "../described.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, cast, div, literal, mul, sqrt, tanh } from "../trace/ops/elementwise.js";
-import { expand } from "../trace/ops/movement.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
+import { average, checkEpsilon, square } from "./moments.js";
 import {
   checkRate,
   descend,
@@ -14,73 +15,13 @@ import {
 } from "./optimizer.js";
 import { checkOptions } from "./options.js";
 
-const square = (x: Tensor): Tensor => mul(x, x);
-
-/** decay · average + (1 - decay) · x, leaf by leaf. */
-const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
-  mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
-
-export interface AdagradOptions {
-  readonly learningRate: LearningRate;
-  /** Default 1e-10, PyTorch's. */
-  readonly epsilon?: number;
-  /** What the sum of squares starts from; default 0. */
-  readonly initialAccumulator?: number;
-}
-
-/** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
-export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
-  checkOptions("adagrad", options, "{ learningRate: 0.1 }");
-  const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
-  checkRate("adagrad", learningRate);
-  checkHyperparameter("adagrad: epsilon", epsilon, { from: 0, open: true });
-  checkHyperparameter("adagrad: initialAccumulator", initialAccumulator, { from: 0 });
-  return {
-    name: "adagrad",
-    init: (parameters) => ({
-      sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
-    }),
-    update: (gradients, state, _parameters, context) => {
-      const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
-      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);
-      return { updates: descend(direction, learningRate, context), state: { sum } };
-    },
-  };
-}
-
-export interface RmsPropOptions {
-  readonly learningRate: LearningRate;
-  /** Default 0.99, PyTorch's. */
-  readonly decay?: number;
-  /** Default 1e-8. */
-  readonly epsilon?: number;
-}
-
-/** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
-export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
-  checkOptions("rmsProp", options, "{ learningRate: 1e-3 }");
-  const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
-  checkRate("rmsProp", learningRate);
-  checkHyperparameter("rmsProp: decay", decay, { from: 0, below: 1 });
-  checkHyperparameter("rmsProp: epsilon", epsilon, { from: 0, open: true });
-  return {
-    name: "rmsProp",
-    init: (parameters) => ({ square: zerosLike(parameters) }),
-    update: (gradients, state, _parameters, context) => {
-      const squares = average(state.square, mapTensors(square, gradients), decay);
-      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, squares);
-      return { updates: descend(direction, learningRate, context), state: { square: squares } };
-    },
-  };
-}
-
 export interface AdamOptions {
   readonly learningRate: LearningRate;
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999. */
   readonly beta2?: number;
-  /** Default 1e-8, f32 always. */
+  /** Added to √v, in the unit of the gradients; f32 whatever the policy, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
 }
 
@@ -92,10 +33,11 @@ export function adam(options: AdamOptions): Optimizer<AdamState> {
   const { learningRate } = options;
   return {
     name: "adam",
+    description: described("adam", settingsOf(options)),
     init: adamState,
     update: (gradients, state, _parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, options, context);
-      return { updates: descend(direction, learningRate, context), state: next };
+      return { ...descend(direction, learningRate, context), state: next };
     },
   };
 }
@@ -112,14 +54,22 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
   checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
   return {
     name: "adamW",
+    description: described("adamW", { ...settingsOf(options), weightDecay }),
     init: adamState,
     update: (gradients, state, parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, options, context);
       const decayed = mapTensors((d, w) => add(d, mul(w, weightDecay)), direction, parameters);
-      return { updates: descend(decayed, learningRate, context), state: next };
+      return { ...descend(decayed, learningRate, context), state: next };
     },
   };
 }
+
+const settingsOf = ({ learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamOptions) => ({
+  learningRate,
+  beta1,
+  beta2,
+  epsilon,
+});
 
 function checkAdam(what: string, options: AdamOptions): void {
   checkOptions(what, options, "{ learningRate: 1e-3 }");
@@ -127,7 +77,7 @@ function checkAdam(what: string, options: AdamOptions): void {
   checkRate(what, learningRate);
   checkHyperparameter(`${what}: beta1`, beta1, { from: 0, below: 1 });
   checkHyperparameter(`${what}: beta2`, beta2, { from: 0, below: 1 });
-  checkHyperparameter(`${what}: epsilon`, epsilon, { from: 0, open: true });
+  checkEpsilon(what, epsilon);
 }
 
 /**

@@ -1,0 +1,18 @@
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, mul } from "../trace/ops/elementwise.js";
+import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
+
+export const square = (x: Tensor): Tensor => mul(x, x);
+
+/** decay · average + (1 - decay) · x, leaf by leaf. */
+export const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
+  mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
+
+/** A smaller epsilon, times a bias correction, could be 0 on an engine without subnormals: 0 / 0 where no gradient is. */
+const SMALLEST_EPSILON = 2 ** -100;
+
+/** @throws MP_INVALID_ARGUMENT for an epsilon that would not keep a quotient of zeros finite */
+export function checkEpsilon(what: string, epsilon: number): void {
+  checkHyperparameter(`${what}: epsilon`, epsilon, { from: SMALLEST_EPSILON });
+}
