@@ -57,6 +57,8 @@ describe("explainCudaFailure", () => {
     expect(explainCudaFailure(loadLibrary(), memory)).toBe(memory);
     const other = new Error("other");
     expect(explainCudaFailure(loadLibrary(), other)).toBe(other);
+    const explained = explain("Failed to load library libcudnn.so.9: cannot open shared object file");
+    expect(explainCudaFailure(loadLibrary(), explained)).toBe(explained);
   });
 });
 

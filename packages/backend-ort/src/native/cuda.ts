@@ -81,7 +81,8 @@ const EXPLANATIONS: readonly Explanation[] = [
 
 /** One clear error out of whichever text the provider failed with; errors that say nothing of loading pass. */
 export function explainCudaFailure(library: OrtLibrary, cause: unknown): unknown {
-  if (!MpError.is(cause)) return cause;
+  // One that has been explained holds the provider's text, and would be explained again.
+  if (!MpError.is(cause) || cause.code === "MP_BACKEND_UNAVAILABLE") return cause;
   const found = EXPLANATIONS.find(({ pattern }) => pattern.test(cause.message));
   if (found === undefined && !/failed to load/i.test(cause.message)) return cause;
   const missing = found?.missing ?? "a part of the CUDA provider";

@@ -9,7 +9,7 @@ import { StoragePool } from "./storage-pool.js";
 
 /** How the author's storage meets the host. */
 export interface StorageFunctions<T> {
-  /** A storage with a copy of the data. The caller may change its array as soon as this returns or resolves. */
+  /** A storage with a copy of the data; bools come as 0 and 1. The caller may change its array as soon as this returns or resolves. */
   readonly upload: (tensor: HostTensor) => T | Promise<T>;
   /** A copy in host form; never the storage's own memory. */
   readonly download: (data: T, type: ValueType) => HostTensor | Promise<HostTensor>;
@@ -17,6 +17,12 @@ export interface StorageFunctions<T> {
   readonly release?: (data: T) => void;
   /** Bytes that a storage holds; by default elements times those of the manifest's `storage` dtype. */
   readonly bytes?: (data: T, type: ValueType) => number;
+}
+
+/** A bool is any byte, and 0 or 1 to a kernel. */
+function withTruths(tensor: HostTensor): HostTensor {
+  if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
+  return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
 }
 
 /** What handles, states and executables of one backend share. */
@@ -43,7 +49,7 @@ export class Engine<T> {
   /** A storage of the tensor's data, with one use. Runs synchronously up to the author's first promise. */
   async upload(tensor: HostTensor): Promise<T> {
     try {
-      const uploaded = this.#storage.upload(tensor);
+      const uploaded = this.#storage.upload(withTruths(tensor));
       return this.retain(uploaded instanceof Promise ? await uploaded : uploaded, tensor).data;
     } catch (error) {
       throw this.failure("upload", error);

@@ -8,6 +8,7 @@ import type { Graph, Value, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { Kernel } from "./kernel.js";
+import { deriveManifest } from "./manifest.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
 const f32 = (...numbers: number[]): HostTensor => tensor(Float32Array.from(numbers));
@@ -47,6 +48,17 @@ describe("the derived manifest", () => {
     expect(manifest.ops.Constant).toEqual(["f32", "f16", "i32", "bool"]);
   });
 
+  it("says that an op is unsupported where none of its dtypes is stored", () => {
+    expect(manifest.ops.RandomBits).toEqual({ unsupported: "no kernel" });
+    const claims = { dtypes: { f32: { storage: "f32", compute: "native" } }, opDTypes: { Neg: [] } } as const;
+    const { ops } = deriveManifest({ ...manifest, ...claims }, () => true);
+    expect(ops.Not).toEqual({ unsupported: "takes bool, no storage" });
+    expect(ops.Neg).toEqual({ unsupported: "takes nothing, no storage" });
+    expect(Object.values(ops).filter((support) => Array.isArray(support) && support.length === 0)).toEqual(
+      [],
+    );
+  });
+
   it("is plain data", () => {
     expect(JSON.parse(JSON.stringify(manifest))).toEqual(manifest);
   });
@@ -66,6 +78,57 @@ describe("compile", () => {
     await expect(backend.compile(refused)).rejects.toThrow(refusal("MP_UNSUPPORTED", message));
     expect(counts.uploads).toBe(0);
     expect(backend.stats().live).toBe(0);
+  });
+
+  it("names all that is unsupported, the first with its node and line, a few by name", async () => {
+    const builder = new GraphBuilder();
+    let x = builder.input("x", type("f32", 2), "batch");
+    for (const op of ["Relu", "Exp", "Log", "Exp", "Sqrt", "Tanh", "Sign"] as const) {
+      x = builder.emitOne(op, [x], {}, { scope: "", phase: "forward", line: `/app.ts:${op.length}:1` });
+    }
+    const { backend } = tinyBackend();
+    const failure = backend.compile(builder.finish({ y: x }));
+    await expect(failure).rejects.toMatchObject({
+      code: "MP_UNSUPPORTED",
+      message:
+        "tiny: Relu is unsupported: no kernel, node Relu (at /app.ts:4:1); so are Exp (no kernel), Log (no kernel), Sqrt (no kernel) and 2 more",
+      details: {
+        op: "Relu",
+        unsupported: ["Relu", "Exp", "Log", "Sqrt", "Tanh", "Sign"].map((op) => ({
+          op,
+          dtype: "f32",
+          reason: "no kernel",
+          node: op,
+          line: `/app.ts:${op.length}:1`,
+        })),
+      },
+    });
+  });
+
+  it("gives kernels bools of 0 and 1, whatever byte is true", async () => {
+    const seen: number[][] = [];
+    const { backend } = tinyBackend({
+      kernels: (make) => ({
+        Not: ([x]) => {
+          seen.push([...(x?.data.numbers ?? [])]);
+          return [make((x?.data.numbers ?? []).map((truth) => 1 - truth))];
+        },
+      }),
+    });
+    const builder = new GraphBuilder();
+    const truths = tensor(Uint8Array.of(0, 1, 2, 255), [4], "bool");
+    const x = builder.input("x", type("bool", 4), "batch");
+    const constant = builder.constant(truths);
+    const y = { fed: builder.emitOne("Not", [x], {}), constant: builder.emitOne("Not", [constant], {}) };
+    const executable = await backend.compile(builder.finish(y));
+    const handle = await backend.upload(truths);
+    for (const given of [truths, handle]) {
+      const { fed } = await executable.run({ x: given });
+      expect([...(fed?.data ?? [])]).toEqual([1, 0, 0, 0]);
+    }
+    expect(seen).toEqual(Array.from({ length: 4 }, () => [0, 1, 1, 1]));
+    expect([...truths.data]).toEqual([0, 1, 2, 255]);
+    expect((await backend.download(handle)).data).toEqual(Uint8Array.of(0, 1, 1, 1));
   });
 
   it("refuses a graph that is none", async () => {

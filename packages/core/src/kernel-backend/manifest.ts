@@ -2,7 +2,7 @@ import { DTYPES, type DType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
 import { formatType } from "../graph/builder.js";
-import type { Graph, ValueType } from "../graph/graph.js";
+import type { AnyNode, Graph, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
 import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
@@ -35,7 +35,9 @@ export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => bo
   const { dtypes, opDTypes: narrowed = {}, ...rest } = claims;
   const support = (op: Op): Support<readonly DType[]> => {
     if (!hasKernel(op)) return { unsupported: "no kernel" };
-    return (narrowed[op] ?? opDTypes[op]).filter((dtype) => dtypes[dtype] !== undefined);
+    const taken = narrowed[op] ?? opDTypes[op];
+    const stored = taken.filter((dtype) => dtypes[dtype] !== undefined);
+    return stored.length > 0 ? stored : { unsupported: `takes ${taken.join(", ") || "nothing"}, no storage` };
   };
   return Object.freeze({
     ...rest,
@@ -56,41 +58,72 @@ export function expectDTypeSupported(
   type: ValueType,
   what: string,
 ): void {
-  const reason = unsupportedReason(manifest.dtypes[type.dtype]);
-  if (reason !== undefined) {
-    throw new MpError(
-      "MP_UNSUPPORTED",
-      `${backend}: ${what} is ${formatType(type)}, ${type.dtype} is unsupported: ${reason}`,
-      {
-        details: { dtype: type.dtype, reason },
-      },
-    );
-  }
+  const problem = dtypeProblem(manifest, type, what);
+  if (problem !== undefined) throw refusal(backend, [problem]);
 }
 
-/** @throws MP_UNSUPPORTED for the first op or dtype of the graph that the manifest calls unsupported */
+/** Something of a graph that the manifest calls unsupported. */
+interface Problem {
+  /** `Relu`, or the dtype. */
+  readonly subject: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Problems in a message; all of them are in its details. */
+const NAMED = 4;
+
+/**
+ * @throws MP_UNSUPPORTED for ops and dtypes of the graph that the manifest calls unsupported: the first with its node
+ *   and line, the next few by name, all of them in `details.unsupported`
+ */
 export function expectGraphSupported(backend: string, manifest: BackendManifest, graph: Graph): void {
-  for (const { name, value } of graph.inputs)
-    expectDTypeSupported(backend, manifest, value, `input "${name}"`);
+  const problems = new Map<string, Problem>();
+  const note = (problem: Problem | undefined): void => {
+    if (problem === undefined) return;
+    const key = `${problem.subject} ${problem.reason}`;
+    if (!problems.has(key)) problems.set(key, problem);
+  };
+  for (const { name, value } of graph.inputs) note(dtypeProblem(manifest, value, `input "${name}"`));
   for (const node of graph.nodes) {
-    const support = manifest.ops[node.op];
-    const dtype = decidingDType(node);
-    const reason =
-      unsupportedReason(support) ??
-      ((support as readonly DType[]).includes(dtype) ? undefined : `not in ${dtype}`);
-    if (reason !== undefined) {
-      const { line } = node.origin;
-      const place = line === undefined ? "" : ` (at ${line})`;
-      throw new MpError(
-        "MP_UNSUPPORTED",
-        `${backend}: ${node.op} is unsupported: ${reason}, node ${node.name}${place}`,
-        {
-          details: { op: node.op, dtype, reason, node: node.name },
-        },
-      );
-    }
+    note(opProblem(manifest, node));
     for (const output of node.outputs) {
-      expectDTypeSupported(backend, manifest, output, `the result of ${node.op}, node ${node.name},`);
+      note(dtypeProblem(manifest, output, `the result of ${node.op}, node ${node.name},`));
     }
   }
+  if (problems.size > 0) throw refusal(backend, [...problems.values()]);
+}
+
+function dtypeProblem({ dtypes }: BackendManifest, type: ValueType, what: string): Problem | undefined {
+  const { dtype } = type;
+  const reason = unsupportedReason(dtypes[dtype]);
+  if (reason === undefined) return undefined;
+  const message = `${what} is ${formatType(type)}, ${dtype} is unsupported: ${reason}`;
+  return { subject: dtype, reason, message, details: { dtype, reason } };
+}
+
+function opProblem({ ops }: BackendManifest, node: AnyNode): Problem | undefined {
+  const { op, name } = node;
+  const { line } = node.origin;
+  const support = ops[op];
+  const dtype = decidingDType(node);
+  const reason =
+    unsupportedReason(support) ??
+    ((support as readonly DType[]).includes(dtype) ? undefined : `not in ${dtype}`);
+  if (reason === undefined) return undefined;
+  const place = line === undefined ? "" : ` (at ${line})`;
+  const message = `${op} is unsupported: ${reason}, node ${name}${place}`;
+  const details = { op, dtype, reason, node: name, ...(line === undefined ? {} : { line }) };
+  return { subject: op, reason, message, details };
+}
+
+function refusal(backend: string, problems: readonly Problem[]): MpError<"MP_UNSUPPORTED"> {
+  const [first, ...rest] = problems;
+  const named = rest.slice(0, NAMED - 1).map(({ subject, reason }) => `${subject} (${reason})`);
+  const more = rest.length > named.length ? ` and ${rest.length - named.length} more` : "";
+  const others = named.length === 0 ? "" : `; so are ${named.join(", ")}${more}`;
+  return new MpError("MP_UNSUPPORTED", `${backend}: ${first?.message}${others}`, {
+    details: { ...first?.details, unsupported: problems.map(({ details }) => details) },
+  });
 }

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { batch, smallRun } from "../../test/small-run.js";
+import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../test/small-run.js";
+import { tinyBackend } from "../../test/tiny-backend.js";
 import { type BackendManifest, defineManifest } from "../manifest.js";
 import { reference } from "../reference/index.js";
+import { cast, greater, mul } from "../trace/ops/elementwise.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { reduceMean } from "../trace/ops/reduce.js";
 import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./precision.js";
 import type { TrainingWarning } from "./warning.js";
 
@@ -48,6 +52,40 @@ describe("mixed()", () => {
       ),
     ]);
   });
+});
+
+it("a half that the backend does not have at all is refused when the trainer is made", async () => {
+  const { backend } = tinyBackend();
+  for (const precision of [mixedBfloat16(), bfloat16()]) {
+    await expect(smallRun({ backend, precision })).rejects.toMatchObject({
+      code: "MP_UNSUPPORTED",
+      message: expect.stringMatching(
+        /^casting policy .*compute=bf16.*: tiny has no bf16, no storage; take another policy or backend$/,
+      ) as string,
+    });
+    expect(backend.stats()).toEqual({ live: 0, bytes: 0 });
+  }
+});
+
+it("a pure half warns of casts that the user wrote, and of no others", async () => {
+  const warningsOf = async (run: SmallTrainer): Promise<readonly string[]> => {
+    await run.step(batch(0));
+    return run.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
+  };
+  // Its dropout makes floats of random bits, its loss and metrics become f32.
+  expect(await warningsOf(await smallRun({ precision: float16() }))).toEqual([]);
+  const counting: SmallOptions["loss"] = ({ hidden, out }, { x }, { modelState }) => {
+    const y = matMul(matMul(x, hidden.w), out);
+    return { loss: reduceMean(y), metrics: { error: reduceMean(cast(greater(y, 0), "f32")) }, modelState };
+  };
+  expect(await warningsOf(await smallRun({ precision: float16(), loss: counting }))).toEqual([]);
+  const casting: SmallOptions["loss"] = ({ hidden, out }, { x }, { modelState }) => {
+    const error = reduceMean(mul(cast(matMul(matMul(x, hidden.w), out), "f32"), 2));
+    return { loss: error, metrics: { error }, modelState };
+  };
+  expect(await warningsOf(await smallRun({ precision: float16(), loss: casting }))).toEqual([
+    expect.stringMatching(/the cast to f32 is undone, Mul takes f16 \(at .*precision\.test\.ts/),
+  ]);
 });
 
 it("each precision is the policy, the masters and the scaler of its name", () => {

@@ -7,6 +7,7 @@ import type { Optimizer } from "../optim/optimizer.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
+import { expectHalf } from "../transform/cast-plan.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import type { MapLeaves } from "../tree.js";
 import { checkParts, checkPrecision } from "./check-parts.js";
@@ -104,7 +105,8 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   save(path: string, options?: { readonly cursor?: Json }): Promise<void>;
   /**
-   * Resumes bit for bit; gives the place in the data back, from which `fit` and `steps` go on by themselves.
+   * Resumes bit for bit where optimizer, precision and options are those it was saved with, and warns of each that is
+   * not; gives the place in the data back, from which `fit` and `steps` go on by themselves.
    * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
    */
   load(path: string): Promise<Json>;
@@ -135,7 +137,8 @@ export interface Trainer<P, B, M, K extends string = string> {
  * const training = await trainer({ backend, params, loss, optimizer: adamW({ learningRate: 1e-3 }), precision: mixed() });
  * const { loss, applied, scale } = await training.step({ x, y });
  * ```
- * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32,
+ * MP_UNSUPPORTED for a precision whose half the backend does not have at all
  */
 export async function trainer<
   P,
@@ -160,6 +163,7 @@ export async function trainer<
   const choice = options.precision ?? mixed();
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision(precision);
+  expectHalf(precision.policy, backend.manifest);
   const definition: StepDefinition = {
     loss: options.loss as unknown as AnyLoss,
     optimizer: options.optimizer,

@@ -120,6 +120,8 @@ function undoneCasts(plan: CastPlan): readonly CastLint[] {
     const [value] = node.outputs;
     const isUsers = node.op === "Cast" && node.origin.castSettled !== true && !implicit.has(node);
     if (!isUsers || value === undefined || !isComputeFloat(value.dtype) || returned.has(value)) return [];
+    // What makes a float of an index or a truth says nothing of precision, and cannot be left out.
+    if (!node.inputs.every((input) => isComputeFloat(input.dtype))) return [];
     const taken = (readers.get(value) ?? []).flatMap((reader) => {
       const dtype = plan.takes(reader, value);
       return dtype === undefined ? [] : [{ reader, dtype }];

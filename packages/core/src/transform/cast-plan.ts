@@ -61,7 +61,7 @@ export interface CastOptions {
 export function planCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastPlan {
   const low = lowDType(policy);
   const { manifest } = options;
-  if (low !== undefined && manifest !== undefined) expectHalf(low, policy, manifest);
+  if (manifest !== undefined) expectHalf(policy, manifest);
   const decisions =
     low === undefined
       ? new Map(graph.nodes.map((node) => [node, asWritten(node)]))
@@ -85,7 +85,10 @@ function asWritten(node: AnyNode): CastDecision {
   return { dtype: undefined, rule: node.op === "Cast" ? "user cast" : "as written" };
 }
 
-function expectHalf(low: HalfDType, policy: CastingPolicy, { dtypes, engine }: BackendManifest): void {
+/** @throws MP_UNSUPPORTED when the backend has nothing of the policy's half, not even emulated */
+export function expectHalf(policy: CastingPolicy, { dtypes, engine }: BackendManifest): void {
+  const low = lowDType(policy);
+  if (low === undefined) return;
   const reason = unsupportedReason(dtypes[low]);
   if (reason === undefined) return;
   throw new MpError(
