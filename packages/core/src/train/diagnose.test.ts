@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { batch, smallRun, stateOf, wave } from "../../test/small-run.js";
+import { batch, type SmallOptions, smallRun, stateOf, wave } from "../../test/small-run.js";
 import type { Backend } from "../backend.js";
 import { MpError } from "../errors.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { reference } from "../reference/index.js";
+import { cast, div, greater, literal, mul, sub, where } from "../trace/ops/elementwise.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { concat, slice } from "../trace/ops/movement.js";
+import { softmax } from "../trace/ops/normalization.js";
+import { reduceMean, reduceSum } from "../trace/ops/reduce.js";
+import { randomBernoulli } from "../trace/random.js";
 
 const poisoned = (rows = 4): { readonly x: HostTensor<"f32">; readonly y: HostTensor<"f32"> } => ({
   x: wave([rows, 3], 1),
@@ -59,6 +65,58 @@ describe("the search for what is not finite", () => {
     expect(await training.diagnose(batch(0))).toBeUndefined();
     expect(await stateOf(training)).toEqual(before);
   });
+
+  it("passes over a mask of -∞ that a softmax takes away, and names it where it does not", async () => {
+    const attention: SmallOptions["loss"] = ({ hidden, out }, { x, y }, { modelState }) => {
+      const scores = matMul(x, hidden.w);
+      const masked = where(greater(scores, 0), scores, Number.NEGATIVE_INFINITY);
+      // A row of nothing but masked scores would be a culprit, so one column is never masked.
+      const kept = concat([slice(scores, [{ axis: 1, start: 0, end: 1 }]), masked], 1);
+      const weights = slice(softmax(kept), [{ axis: 1, start: 1 }]);
+      const difference = sub(matMul(weights, out), y);
+      const metrics = { error: reduceSum(masked) };
+      return { loss: reduceMean(mul(difference, difference)), metrics, modelState };
+    };
+    const training = await smallRun({ loss: attention });
+    expect(await training.step(batch(0))).toMatchObject({ applied: true, metrics: { error: -Infinity } });
+    expect(await training.diagnose(batch(0))).toBeUndefined();
+    expect(await training.diagnose(poisoned())).toMatchObject({ value: "batch/y" });
+    const unmasked = await smallRun({
+      loss: ({ hidden }, { x }, { modelState }) => {
+        const scores = matMul(x, hidden.w);
+        const masked = where(greater(scores, 0), scores, Number.NEGATIVE_INFINITY);
+        return { loss: reduceMean(masked), metrics: { error: literal(0) }, modelState };
+      },
+    });
+    expect(await unmasked.diagnose(batch(0))).toMatchObject({ op: "Where", phase: "forward" });
+  });
+
+  it.each([1, 2])(
+    "draws the masks of the step that failed, of the microbatch that failed (of %i)",
+    async (accumulate) => {
+      let culprits = 0;
+      for (let seed = 0; seed < 8; seed++) {
+        const training = await smallRun({
+          seed,
+          accumulate,
+          maxConsecutiveSkips: 1,
+          loss: ({ out }, _, { key, modelState }) => {
+            const kept = cast(randomBernoulli(key, 0.5, []), "f32");
+            return { loss: div(reduceSum(mul(out, out)), kept), metrics: { error: kept }, modelState };
+          },
+        });
+        const batches = Array.from({ length: accumulate }, (_, index) => batch(index));
+        for (let step = 0; step < 40; step++) {
+          const failure: unknown = await training.step(...batches).catch((error: unknown) => error);
+          if (!MpError.is(failure)) continue;
+          expect(failure.message).toMatch(/first in Div/);
+          culprits++;
+          break;
+        }
+      }
+      expect(culprits).toBe(8);
+    },
+  );
 
   it("that fails leaves the step's own failure to be told, with what is known", async () => {
     const cause = new MpError("MP_UNSUPPORTED", "watched: Concat: no kernel");

@@ -1,7 +1,7 @@
 import type { RunInput } from "../backend.js";
 import { formatType } from "../graph/builder.js";
 import type { Phase } from "../graph/graph.js";
-import { instrumentFinite } from "../transform/instrument.js";
+import { firstCulprit, instrumentFinite } from "../transform/instrument.js";
 import type { Compiled } from "./engine.js";
 import type { Program } from "./program.js";
 
@@ -28,9 +28,12 @@ const remedies: Readonly<Record<Attribution["phase"], string>> = {
   update: "the update is not finite: lower the learning rate or raise the optimizer's epsilon",
 };
 
-/** A step on an instrumented copy of its graph, which reads the state and changes nothing. */
+/** A step on an instrumented copy of its graph, which reads the state and changes nothing. Metrics decide nothing. */
 export function diagnosisOf({ graph, bindings }: Program): Program {
-  const instrumented = instrumentFinite(graph);
+  const decisive = graph.outputs
+    .map(({ name }) => name)
+    .filter((name) => /^(applied|loss|gradNorm|next\/.*)$/.test(name));
+  const instrumented = instrumentFinite(graph, decisive);
   return {
     graph: instrumented.graph,
     bindings: bindings.map(({ slot, input }) => ({ slot, input })),
@@ -39,14 +42,18 @@ export function diagnosisOf({ graph, bindings }: Program): Program {
   };
 }
 
-/** Runs such a program and names the first value in running order that is not finite throughout; undefined when all are. */
+/**
+ * Runs such a program and names the first value in running order that is not finite throughout and by which loss,
+ * gradients or the next state are not; undefined when there is none.
+ */
 export async function diagnose(
-  { executable, probes = [] }: Compiled,
+  { executable, probes }: Compiled,
   inputs: Readonly<Record<string, RunInput>>,
 ): Promise<Attribution | undefined> {
+  if (probes === undefined) throw new Error("internal: the program has no probes");
   const { poison } = await executable.run(inputs);
   const flags = poison?.data as Float32Array;
-  const first = probes.find((_, index) => flags[index] !== 0);
+  const first = firstCulprit(probes, (place) => flags[place] === 0);
   if (first === undefined) return undefined;
   const { node, input, value } = first;
   const phase = node?.origin.phase ?? "input";

@@ -6,7 +6,7 @@ import type { HostTensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
 import { currentBuilder, traceInto } from "../trace/trace.js";
-import type { Probe } from "../transform/instrument.js";
+import type { Probes } from "../transform/instrument.js";
 import { prepareGraph } from "../transform/prepare.js";
 import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
 import { commitOfSlot, isValueType } from "./state.js";
@@ -18,7 +18,7 @@ export interface Program {
   /** Structure and types of what the host reads, by output name. */
   readonly outputs: Readonly<Record<string, TypeTree>>;
   /** What the elements of the output `poison` speak of, in a program that diagnoses another. */
-  readonly probes?: readonly Probe[];
+  readonly probes?: Probes;
 }
 
 export type TypeTree = Tree<ValueType>;

@@ -13,7 +13,7 @@ import type { StepDefinition } from "./definition.js";
 import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
 import { splitFrozen } from "./frozen.js";
 import type { LossContext } from "./loss.js";
-import { type Program, type TypeTree, traceProgram } from "./program.js";
+import { type Program, type ProgramResult, type TypeTree, traceProgram } from "./program.js";
 import { scaleOf } from "./scale.js";
 import type { TrainingState } from "./state.js";
 
@@ -66,16 +66,33 @@ export function trainProgram(
   return traceProgram({ state, fed: { batch } }, (tree, fed) => {
     const current = tree as TrainingState;
     setRandomCounter(counterOf(current));
-    const scale = scaleOf(definition, current);
-    const pass = forwardBackward(definition, current, {
-      model: current.model,
-      batch: fed["batch"] as TensorTree,
-      scale,
-      reports,
-    });
-    const { state: next, outputs } = applyGradients(definition, current, { ...pass, poison: literal(0) });
-    return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
+    return wholeStep(definition, current, fed["batch"] as TensorTree, reports);
   });
+}
+
+/**
+ * A whole step on one microbatch with the randomness of another time. Fed beside the batch: `place` (i64 scalar), so
+ * many microbatches from here; below 0 are those that have been.
+ */
+export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const place: TypeTree = { dtype: "i64", shape: [] };
+  return traceProgram({ state, fed: { batch, place } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current, fed["place"] as Tensor));
+    return wholeStep({ ...definition, accumulate: 1 }, current, fed["batch"] as TensorTree);
+  });
+}
+
+function wholeStep(
+  definition: StepDefinition,
+  state: TrainingState,
+  batch: TensorTree,
+  reports?: TraceReports,
+): ProgramResult {
+  const scale = scaleOf(definition, state);
+  const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
+  const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
+  return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
 }
 
 /** What a window of microbatches has gathered; lives beside the training state between runs, never in a checkpoint. */

@@ -1,5 +1,6 @@
 import type { ProfileRow } from "../backend.js";
 import { MpError } from "../errors.js";
+import { tensor } from "../host-tensor.js";
 import { unsupportedReason } from "../manifest.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { batchDifferences, type FedBatch } from "./batch.js";
@@ -8,7 +9,7 @@ import { type Attribution, diagnose, diagnosisOf, formatAttribution } from "./di
 import type { Compiled, Engine } from "./engine.js";
 import type { TraceReports } from "./forward.js";
 import type { Program, TypeTree } from "./program.js";
-import { accumulateProgram, applyProgram, trainProgram } from "./step.js";
+import { accumulateProgram, applyProgram, revisitProgram, trainProgram } from "./step.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./step-outputs.js";
 import type { StepResult } from "./step-result.js";
 import type { TrainingWarning } from "./warning.js";
@@ -66,13 +67,13 @@ export class Stepper {
     }
   }
 
-  /** Reads the state and changes nothing. */
-  async diagnose(feed: FedBatch): Promise<Attribution | undefined> {
+  /** With the randomness of the microbatch so many places from here. Reads the state and changes nothing. */
+  async diagnose(feed: FedBatch, place = 0): Promise<Attribution | undefined> {
     const { definition, stateTypes } = this.#options;
     const compiled = await this.#engine.compiled("diagnose", feed.signature, () =>
-      diagnosisOf(trainProgram({ ...definition, accumulate: 1 }, stateTypes, feed.types())),
+      diagnosisOf(revisitProgram(definition, stateTypes, feed.types())),
     );
-    return diagnose(compiled, feed.inputs);
+    return diagnose(compiled, { ...feed.inputs, place: tensor(BigInt64Array.of(BigInt(place)), []) });
   }
 
   /**
@@ -166,8 +167,8 @@ export class Stepper {
     known: string,
   ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
     try {
-      for (const feed of feeds) {
-        const attribution = await this.diagnose(feed);
+      for (const [index, feed] of feeds.entries()) {
+        const attribution = await this.diagnose(feed, index - feeds.length);
         if (attribution !== undefined)
           return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
       }

@@ -1,6 +1,6 @@
 import { isComputeFloat } from "../dtype.js";
 import { GraphBuilder } from "../graph/builder.js";
-import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
 import { poison } from "../trace/finite.js";
 import { concat, reshape } from "../trace/ops/movement.js";
 import { Tensor } from "../trace/tensor.js";
@@ -13,30 +13,88 @@ export interface Probe {
   readonly value: Value;
 }
 
+/** Probes by what they are made of. */
+export interface Probes {
+  /** In the order in which their values come to be. */
+  readonly all: readonly Probe[];
+  /** For each probe, the places of those that its value is computed from. */
+  readonly sources: readonly (readonly number[])[];
+  /** Places of the probes that decide the results that were asked for, directly or through a comparison. */
+  readonly results: readonly number[];
+}
+
 /**
  * The graph with one output instead of its own: `poison`, f32 [probes], 0 where the value is finite
- * throughout and NaN where it is not, in the order in which values come to be.
+ * throughout and NaN where it is not. `results` are outputs of the graph.
  */
-export function instrumentFinite(graph: Graph): { readonly graph: Graph; readonly probes: readonly Probe[] } {
+export function instrumentFinite(
+  graph: Graph,
+  results: readonly string[],
+): { readonly graph: Graph; readonly probes: Probes } {
   const builder = new GraphBuilder();
   const twins = new Map<Value, Value>();
-  const probes: Probe[] = [];
+  const all: Probe[] = [];
   for (const { name, role, value } of graph.inputs) {
     twins.set(value, builder.input(name, value, role));
-    if (isComputeFloat(value.dtype)) probes.push({ input: name, value });
+    if (isComputeFloat(value.dtype)) all.push({ input: name, value });
   }
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((value) => twins.get(value) as Value);
     const outputs = builder.emit(node.op, inputs, node.attributes, node.origin);
     node.outputs.forEach((value, index) => {
       twins.set(value, outputs[index] as Value);
-      if (isComputeFloat(value.dtype) && node.op !== "Constant") probes.push({ node, value });
+      if (isComputeFloat(value.dtype) && node.op !== "Constant") all.push({ node, value });
     });
   }
   const flags = withBuilder(builder, () =>
     withoutLines(() =>
-      concat(probes.map(({ value }) => reshape(poison(Tensor.of(twins.get(value) as Value, builder)), [1]))),
+      concat(all.map(({ value }) => reshape(poison(Tensor.of(twins.get(value) as Value, builder)), [1]))),
     ),
   );
-  return { graph: builder.finish({ poison: Tensor.valueIn(flags, builder, "probe") }), probes };
+  const asked = graph.outputs.filter(({ name }) => results.includes(name)).map(({ value }) => value);
+  return {
+    graph: builder.finish({ poison: Tensor.valueIn(flags, builder, "probe") }),
+    probes: { all, ...pathsOf(graph, all, asked) },
+  };
+}
+
+function pathsOf(
+  graph: Graph,
+  probes: readonly Probe[],
+  results: readonly Value[],
+): Pick<Probes, "sources" | "results"> {
+  const places = new Map(probes.map(({ value }, place) => [value, place]));
+  const makers = producers(graph);
+  /** The nearest probes from which a value is computed, itself where it is one. */
+  const nearest = (values: readonly Value[], through: (value: Value) => boolean): readonly number[] => {
+    const found = new Set<number>();
+    const seen = new Set(values);
+    for (const value of seen) {
+      const place = places.get(value);
+      if (place !== undefined) found.add(place);
+      else if (through(value)) for (const input of makers.get(value)?.inputs ?? []) seen.add(input);
+    }
+    return [...found];
+  };
+  // What is not finite ends in a comparison; only a value that is stored in few bits passes it on unseen.
+  const isStored = ({ dtype }: Value): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
+  return {
+    sources: probes.map(({ node }) => nearest(node?.inputs ?? [], isStored)),
+    results: nearest(results, () => true),
+  };
+}
+
+/**
+ * The first of the values that are not finite (in the order of `all`) from which others that are not lead to a
+ * result. One that leads nowhere was meant: a mask of -∞ ends in the softmax that reads it.
+ */
+export function firstCulprit(
+  { all, sources, results }: Probes,
+  finite: (place: number) => boolean,
+): Probe | undefined {
+  const leading = new Set(results.filter((place) => !finite(place)));
+  for (const place of leading) {
+    for (const source of sources[place] ?? []) if (!finite(source)) leading.add(source);
+  }
+  return leading.size === 0 ? undefined : all[Math.min(...leading)];
 }
