@@ -1,6 +1,6 @@
 import type { BackendManifest, BackendWarning, Graph } from "@mp/core";
 
-/** One warning per half that the graph computes in without gaining by it. */
+/** One warning per half that the graph computes in without gaining time by it. */
 export function emulationWarnings(
   graph: Graph,
   { dtypes, engine, device }: BackendManifest,
@@ -13,6 +13,6 @@ export function emulationWarnings(
     })
     .map((dtype) => ({
       type: "emulated",
-      message: `${dtype} is emulated by ${engine.name} ${engine.version} on ${device}: exact results, no speed-up`,
+      message: `${dtype} is multiplied in f32 by ${engine.name} ${engine.version} on ${device}: exact results in half the memory, no speed-up`,
     }));
 }

@@ -25,7 +25,7 @@ export interface TfjsOptions {
  */
 export async function tfjs({ tf }: TfjsOptions): Promise<Backend> {
   const tensorFlow = expectTensorFlow(tf);
-  const findings = await probeEngine(tensorFlow.binding);
+  const findings = await probeEngine(tensorFlow);
   const engine = { name: "tensorflow", version: tensorFlow.version };
   return new TfjsBackend({
     tensorFlow,

@@ -33,7 +33,7 @@ export function tfjsManifest(
   const dtypeSupport = (dtype: DType): BackendManifest["dtypes"][DType] => {
     const reason = reasonOf("Identity", dtype);
     if (reason !== undefined) return { unsupported: reason };
-    // A half whose products are made in f32 gains nothing but memory.
+    // A half whose matrix products are made in f32 gains memory and no time.
     return { storage: dtype, compute: widened.has(keyOf({ op: "MatMul", dtype })) ? "emulated" : "native" };
   };
   const opSupport = (op: Op): Support<readonly DType[]> => {

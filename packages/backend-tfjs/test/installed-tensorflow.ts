@@ -2,11 +2,10 @@ import { test } from "vitest";
 import { loadTfjsNode, type TfjsNode, tensorFlowInstalled } from "../src/load/index.js";
 
 /**
- * The tfjs-node of this package, or nothing where its addon has not been built; then the file's one test says how to get
- * it. An addon that is there and does not load is a failure.
+ * Defines tests on the tfjs-node of this package. Where its addon has not been built, there is one that says how to get
+ * it; an addon that is there and does not load is a failure.
  */
-export async function installedTensorFlow(): Promise<TfjsNode | undefined> {
-  if (tensorFlowInstalled()) return loadTfjsNode();
-  test("not run: TensorFlow's library is not installed, get it with npx mp-libtensorflow", () => {});
-  return undefined;
+export async function withTensorFlow(define: (tf: TfjsNode) => void): Promise<void> {
+  if (tensorFlowInstalled()) define(await loadTfjsNode());
+  else test("not run: TensorFlow's library is not installed, get it with npx mp-libtensorflow", () => {});
 }

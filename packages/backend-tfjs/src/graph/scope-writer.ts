@@ -21,6 +21,8 @@ export class ScopeWriter implements TfWriter {
   readonly #scope: string;
   readonly #constants: ConstantTable | undefined;
   readonly #names = new Set<string>();
+  /** How many names begin with each base. */
+  readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
@@ -100,10 +102,14 @@ export class ScopeWriter implements TfWriter {
 
   #name(op: string): string {
     const base = [this.#scope, legal(this.#current.path), op].filter((part) => part !== "").join("/");
-    let name = base;
-    for (let count = 1; this.#names.has(name); count++) name = `${base}_${count}`;
-    this.#names.add(name);
-    return name;
+    for (;;) {
+      const count = this.#used.get(base) ?? 0;
+      this.#used.set(base, count + 1);
+      const name = count === 0 ? base : `${base}_${count}`;
+      if (this.#names.has(name)) continue;
+      this.#names.add(name);
+      return name;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { DTYPES, type DType, type HalfDType, type Op } from "@mp/core";
 import { opDTypes } from "@mp/core/backend";
-import type { TfjsBinding } from "../load/index.js";
+import type { TensorFlow, TfjsBinding } from "../load/index.js";
+import { halfUnits } from "./half-units.js";
 import { keyOf, type Pair } from "./pair.js";
 import { missingKernels } from "./probe-kernels.js";
 import { probeSubnormals, type Subnormals, wrongSums } from "./probe-numerics.js";
@@ -18,8 +19,8 @@ export interface Findings {
 const known = new WeakMap<TfjsBinding, Promise<Findings>>();
 
 /** Asks the engine what it computes, once a process. */
-export function probeEngine(binding: TfjsBinding): Promise<Findings> {
-  const findings = known.get(binding) ?? probe(binding);
+export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "device">): Promise<Findings> {
+  const findings = known.get(binding) ?? probe(binding, halfUnits(device));
   known.set(binding, findings);
   // A failure is that of the one who asked; the next one asks again.
   findings.catch(() => known.delete(binding));
@@ -27,9 +28,10 @@ export function probeEngine(binding: TfjsBinding): Promise<Findings> {
 }
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
+const PRODUCTS: readonly Op[] = ["MatMul", "Gemm"];
 const isHalf = (dtype: DType): boolean => (HALVES as readonly DType[]).includes(dtype);
 
-async function probe(binding: TfjsBinding): Promise<Findings> {
+async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
   // What cannot be carried in or out cannot be asked about either.
   const missing = new Map(
@@ -49,6 +51,8 @@ async function probe(binding: TfjsBinding): Promise<Findings> {
   const widened = new Set(retried.map(keyOf).filter((key) => !still.has(key)));
   for (const dtype of HALVES.filter(isCarried)) {
     for (const op of await wrongSums(binding, dtype)) widened.add(keyOf({ op, dtype }));
+    // Exact, and faster than what the engine does without the units.
+    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(keyOf({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
   return { missing, widened, subnormals: await probeSubnormals(binding) };
