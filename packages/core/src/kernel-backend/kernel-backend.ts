@@ -55,6 +55,8 @@ class KernelBackend<T> implements Backend {
   readonly #handles: HandleTable<T>;
   readonly #states = new Map<State, KernelState<T>>();
   readonly #executables = new Set<Executable>();
+  /** Calls under way that use the author's storages. */
+  readonly #unsettled = new Set<Promise<unknown>>();
   readonly #close: (() => void | Promise<void>) | undefined;
   #disposal: Promise<void> | undefined;
 
@@ -71,7 +73,23 @@ class KernelBackend<T> implements Backend {
     this.#close = options.close;
   }
 
-  async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
+  compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
+    return this.#settling(this.#compile(graph, options));
+  }
+
+  createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
+    return this.#settling(this.#createState(values));
+  }
+
+  upload(tensor: HostTensor): Promise<Handle> {
+    return this.#settling(this.#upload(tensor));
+  }
+
+  download(handle: Handle): Promise<HostTensor> {
+    return this.#settling(this.#download(handle));
+  }
+
+  async #compile(graph: Graph, options: CompileOptions): Promise<Executable> {
     this.#expectAlive();
     validateGraph(graph);
     expectGraphSupported(this.name, this.manifest, graph);
@@ -89,7 +107,7 @@ class KernelBackend<T> implements Backend {
     return this.#unlessDisposed(executable);
   }
 
-  async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
+  async #createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
     for (const [name, value] of Object.entries(values)) {
       const what = `state "${name}"`;
@@ -102,7 +120,7 @@ class KernelBackend<T> implements Backend {
     return this.#unlessDisposed(state);
   }
 
-  async upload(tensor: HostTensor): Promise<Handle> {
+  async #upload(tensor: HostTensor): Promise<Handle> {
     this.#expectAlive();
     expectDTypeSupported(
       this.name,
@@ -114,7 +132,7 @@ class KernelBackend<T> implements Backend {
     return this.#unlessDisposed(handle);
   }
 
-  async download(handle: Handle): Promise<HostTensor> {
+  async #download(handle: Handle): Promise<HostTensor> {
     this.#expectAlive();
     const held = this.#handles.find(handle);
     if (held === undefined)
@@ -136,6 +154,8 @@ class KernelBackend<T> implements Backend {
   }
 
   async #disposeAll(): Promise<void> {
+    // What was being made frees itself once it finds the backend disposed, and the author's close comes after that.
+    await Promise.allSettled(this.#unsettled);
     await Promise.all([...this.#executables].map((executable) => executable.dispose()));
     await Promise.all([...this.#states.values()].map((state) => state.dispose()));
     this.#handles.disposeAll();
@@ -147,6 +167,13 @@ class KernelBackend<T> implements Backend {
     if (own !== undefined && !own.isDisposed) return own;
     if (state instanceof KernelState && state.isDisposed) throw this.#engine.disposed("the state");
     throw new MpError("MP_INVALID_ARGUMENT", `${this.name}: the state belongs to another backend`);
+  }
+
+  #settling<R>(call: Promise<R>): Promise<R> {
+    this.#unsettled.add(call);
+    const settled = (): void => void this.#unsettled.delete(call);
+    call.then(settled, settled);
+    return call;
   }
 
   /** Frees what was made while the backend was being disposed. */
