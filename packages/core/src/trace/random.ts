@@ -23,9 +23,15 @@ export function key(seed: number): Key {
   return { path: String(seed) };
 }
 
-/** The stream of that name below this one; different names are independent. */
+/** The stream of that name below this one; different names are independent, also a number and its digits as text. */
 export function fold(parent: Key, name: string | number): Key {
-  return { path: `${parent.path}/${name}` };
+  return { path: `${parent.path}/${typeof name === "number" ? name : escaped(name)}` };
+}
+
+/** Text that no other text, number or path gives; names that read as neither stay as they are. */
+function escaped(name: string): string {
+  const plain = name.replace(/[%/@]/g, encodeURIComponent);
+  return String(Number(name)) === name ? `%${plain}` : plain;
 }
 
 interface RandomState {
