@@ -103,8 +103,10 @@ const mod: Lowering<"Mod"> = (node, operands, writer) => {
 const add: Lowering<"Add"> = (node, operands, writer) => {
   const [a, b] = [typeAt(node, 0), typeAt(node, 1)];
   const [left, right] = [operandAt(operands, 0), operandAt(operands, 1)];
-  if (a.dtype === "f32" && isRowOf(b.shape, a.shape)) return [emitT("BiasAdd", [left, right], a.dtype, writer)];
-  if (a.dtype === "f32" && isRowOf(a.shape, b.shape)) return [emitT("BiasAdd", [right, left], a.dtype, writer)];
+  if (a.dtype === "f32" && isRowOf(b.shape, a.shape))
+    return [emitT("BiasAdd", [left, right], a.dtype, writer)];
+  if (a.dtype === "f32" && isRowOf(a.shape, b.shape))
+    return [emitT("BiasAdd", [right, left], a.dtype, writer)];
   return [emitT("AddV2", [left, right], a.dtype, writer)];
 };
 

@@ -38,17 +38,16 @@ export function reshape(name: string, dtype: DType, from: Shape, to: Shape, writ
 }
 
 /**
- * TensorFlow's graph optimizer regroups sums and products for speed, by laws that rounding does not know: (x + a) - a
- * becomes x, and a loss scale meets the constant that undoes it before it meets the gradient. It passes over nodes that
- * bear its own marks of what is done already, and its constant folding over those with an attribute of this kind.
+ * TensorFlow's graph optimiser regroups sums and products of values whose shapes it knows, by laws that rounding does
+ * not know: (x + a) - a becomes x, and overflows come and go. It passes over nodes that bear its own marks of what has
+ * been done already. Constants, which it moves on other grounds, the writer hides from it.
  */
 const asWritten: TfAttributes = {
   _grappler_ArithmeticOptimizer_MinimizeBroadcasts: bool(true),
   _grappler_ArithmeticOptimizer_AddOpsRewriteStage: bool(true),
-  _tpu_as_written: bool(true),
 };
 
-const REGROUPED: ReadonlySet<string> = new Set(["AddV2", "BiasAdd", "Sub", "Mul", "RealDiv"]);
+const REGROUPED: ReadonlySet<string> = new Set(["AddV2", "Mul"]);
 
 /** An op on operands of one dtype, which is its only attribute. */
 export function emitT(op: string, operands: readonly string[], dtype: DType, writer: TfWriter): string {
