@@ -50,6 +50,16 @@ export interface CompileOptions {
 
 export type RunInput = HostTensor | Handle;
 
+/**
+ * A tensor of an engine's own library (a `tf.Tensor`), as a batch may hold it where the backend adopts such tensors.
+ * Only the backend knows what it really is, and one that does not know it refuses it.
+ */
+export interface EngineTensor {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  dispose(): void;
+}
+
 export interface ProfileRow {
   /** The graph node's name, or the engine's own for work that belongs to no node. */
   readonly node: string;
@@ -92,6 +102,14 @@ export interface Backend {
   createState(values: Readonly<Record<string, HostTensor>>): Promise<State>;
   upload(tensor: HostTensor): Promise<Handle>;
   download(handle: Handle): Promise<HostTensor>;
+  /**
+   * Lets the engine library's own tensors stand in a batch. Asked, synchronously and at every step, for each leaf of a
+   * batch that core does not know: an instance of a class that is no array. Gives what `run` will take in its place,
+   * or undefined for what is not the engine's. Neither copies nor counts in `stats`: the value is its owner's, who
+   * keeps it as it is until the call it was given to resolves, and frees it; core disposes of nothing. Present when the
+   * manifest says so. @throws MP_DISPOSED for a tensor that is gone, MP_UNSUPPORTED for a dtype that the engine lacks
+   */
+  adopt?(value: object): RunInput | undefined;
   stats(): BackendStats;
   /** Frees everything the backend holds. Idempotent; any other use afterwards is MP_DISPOSED. */
   dispose(): Promise<void>;

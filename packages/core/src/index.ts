@@ -6,6 +6,7 @@ export type {
   BackendStats,
   BackendWarning,
   CompileOptions,
+  EngineTensor,
   Executable,
   Handle,
   MemoryReport,
@@ -232,7 +233,7 @@ export type { FeedingOptions, FitOptions, FitResult, FitStep } from "./train/fit
 export type { FrozenMask } from "./train/frozen.js";
 export type { Json } from "./train/json.js";
 export type { LazyStep } from "./train/lazy-step.js";
-export type { AnyBatch, Fed, FedBatch, LossContext, LossFunction, LossParts, Traced } from "./train/loss.js";
+export type { AnyBatch, Fed, FedBatch, FedTensor, LossContext, LossFunction, LossParts, Traced } from "./train/loss.js";
 export type { Precision, PrecisionChoice } from "./train/precision.js";
 export { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./train/precision.js";
 export type { Counters, Evaluation, StepResult } from "./train/step-result.js";

@@ -49,6 +49,8 @@ export interface BackendManifest {
   readonly profile: Support;
   /** `Executable.memory` is there. */
   readonly memory: Support;
+  /** `Backend.adopt` is there: batches may hold the engine library's own tensors. Left out: they may not. */
+  readonly adopt?: Support;
 }
 
 /** Keeps literal types while checking totality. */

@@ -65,7 +65,7 @@ const declared: readonly ConformanceCase[] = [
     const entries = [
       ...Object.entries(manifest.dtypes),
       ...Object.entries(manifest.ops),
-      ...(["determinism", "profile", "memory"] as const).map((key) => [key, manifest[key]] as const),
+      ...(["determinism", "profile", "memory", "adopt"] as const).map((key) => [key, manifest[key]] as const),
     ];
     for (const [name, support] of entries) {
       const reason = unsupportedReason(support);
@@ -208,6 +208,17 @@ const silent: ConformanceCase = scriptedCase(
 );
 
 const optionalVerbs: readonly ConformanceCase[] = [
+  universalCase("manifest/adopt/is-there-as-declared", (backend) => {
+    const { adopt = { unsupported: "it is left out" } } = backend.manifest;
+    expectEqual(
+      backend.adopt !== undefined,
+      unsupportedReason(adopt) === undefined,
+      "whether backend.adopt is there",
+    );
+    for (const value of [new Date(0), new Map(), new (class Thing {})(), new URL("file:///x"), /x/]) {
+      expectEqual(backend.adopt?.(value), undefined, `what adopt makes of a ${value.constructor.name}`);
+    }
+  }),
   scriptedCase("manifest/profile/is-there-as-declared", doubling, async (backend) => {
     await withExecutable(backend, doubling, async (executable) => {
       const reason = unsupportedReason(backend.manifest.profile);

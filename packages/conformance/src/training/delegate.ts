@@ -12,6 +12,7 @@ export function delegate(backend: Backend, replaced: Partial<Backend>): Backend 
     download: (handle) => backend.download(handle),
     stats: () => backend.stats(),
     dispose: () => backend.dispose(),
+    ...(backend.adopt === undefined ? {} : { adopt: (value: object) => backend.adopt?.(value) }),
     ...replaced,
   };
 }

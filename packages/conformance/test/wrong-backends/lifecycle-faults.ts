@@ -205,6 +205,19 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     named: ["manifest/event-loop/is-as-free-as-declared"],
   },
   {
+    fault: "the manifest says that tensors are adopted, and none are",
+    factory: () => claiming(() => ({ adopt: true })),
+    axes: ["manifest"],
+    named: ["manifest/adopt/is-there-as-declared"],
+  },
+  {
+    fault: "everything is adopted",
+    factory: async () => delegate(await claiming(() => ({ adopt: true })), { adopt: junk }),
+    axes: ["manifest"],
+    named: ["manifest/adopt/is-there-as-declared"],
+    message: /what adopt makes of a Date/,
+  },
+  {
     fault: "the manifest asks for a billion ulp",
     factory: () =>
       claiming(({ tolerance }) => ({

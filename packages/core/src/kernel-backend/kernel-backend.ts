@@ -35,6 +35,8 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
    * uploaded once per executable; a kernel for one of these is used instead, `Constant`'s at compilation.
    */
   readonly kernels: KernelTable<T>;
+  /** `Backend.adopt` for the author's own tensors: a view of one in host form, or undefined for anything else. */
+  readonly adopt?: (value: object) => HostTensor | undefined;
   /** Called once, after everything the backend held has been released. */
   readonly close?: () => void | Promise<void>;
 }
@@ -58,6 +60,8 @@ class KernelBackend<T> implements Backend {
   /** Calls under way that use the author's storages. */
   readonly #unsettled = new Set<Promise<unknown>>();
   readonly #close: (() => void | Promise<void>) | undefined;
+  /** There only where the author has one. */
+  readonly adopt?: (value: object) => HostTensor | undefined;
   #disposal: Promise<void> | undefined;
 
   constructor(options: KernelBackendOptions<T>) {
@@ -67,10 +71,14 @@ class KernelBackend<T> implements Backend {
       ...options.kernels,
     };
     this.name = options.name;
-    this.manifest = deriveManifest(options.manifest, (op) => op === "Constant" || kernels[op] !== undefined);
+    this.manifest = {
+      ...deriveManifest(options.manifest, (op) => op === "Constant" || kernels[op] !== undefined),
+      adopt: options.adopt === undefined ? { unsupported: "it takes no tensors of a library's" } : true,
+    };
     this.#engine = new Engine(options.name, this.manifest, kernels, options);
     this.#handles = new HandleTable(this.#engine);
     this.#close = options.close;
+    if (options.adopt !== undefined) this.adopt = options.adopt;
   }
 
   compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {

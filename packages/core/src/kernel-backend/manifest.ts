@@ -9,7 +9,7 @@ import { type BackendManifest, type DTypeSupport, type Support, unsupportedReaso
 
 /** What a backend of kernels says of itself; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
-  extends Omit<BackendManifest, "specVersion" | "dtypes" | "ops" | "profile" | "memory"> {
+  extends Omit<BackendManifest, "specVersion" | "dtypes" | "ops" | "profile" | "memory" | "adopt"> {
   /** Dtypes that `upload` can store; the others are unsupported. */
   readonly dtypes: Readonly<Partial<Record<DType, DTypeSupport>>>;
   /** For kernels that do not take every stored dtype their op exists in: those they take. */

@@ -1,4 +1,5 @@
-import type { Handle, RunInput } from "../backend.js";
+import type { EngineTensor, Handle, RunInput } from "../backend.js";
+import { DTYPES } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/builder.js";
 import type { ValueType } from "../graph/graph.js";
@@ -20,17 +21,28 @@ export interface FedBatch {
  * Takes a batch apart. This runs at every step, so it does no more than it must: one walk, no types.
  * @throws MP_INVALID_ARGUMENT for a leaf that is no tensor or holds no elements, naming its path
  */
-export function feedBatch(batch: unknown, name = "batch"): FedBatch {
+export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBatch {
   const inputs: Record<string, RunInput> = {};
   let signature = "";
+  let adopted: Map<unknown, RunInput> | undefined;
+  const take = (leaf: RunInput, place: string): void => {
+    const { dtype, shape } = leaf;
+    if (shape.includes(0)) {
+      throw invalid(`${place}: holds no elements, its shape is ${formatShape(shape)}`);
+    }
+    inputs[place] = leaf;
+    signature += `${place}:${dtype}[${shape.join()}];`;
+  };
   const walk = (value: unknown, place: string, depth: number): void => {
     if (isRunInput(value)) {
-      const { dtype, shape } = value;
-      if (shape.includes(0)) {
-        throw invalid(`${place}: holds no elements, its shape is ${formatShape(shape)}`);
-      }
-      inputs[place] = value;
-      signature += `${place}:${dtype}[${shape.join()}];`;
+      take(value, place);
+      return;
+    }
+    const own = adopt !== undefined && isInstance(value) ? adoptedBy(adopt, value, place) : undefined;
+    if (own !== undefined) {
+      adopted ??= new Map();
+      adopted.set(value, own);
+      take(own, place);
       return;
     }
     if (depth > DEEPEST_TREE || isData(value)) throw refusal(batch, value, name, place);
@@ -46,12 +58,36 @@ export function feedBatch(batch: unknown, name = "batch"): FedBatch {
     }
   };
   walk(batch, name, 0);
-  const typeOf = ({ dtype, shape }: RunInput): ValueType => ({ dtype, shape });
+  const isLeaf = (value: unknown): value is RunInput => isRunInput(value) || adopted?.has(value) === true;
+  const typeOf = (leaf: RunInput): ValueType => {
+    const { dtype, shape } = adopted?.get(leaf) ?? leaf;
+    return { dtype, shape };
+  };
   return {
     inputs,
     signature,
-    types: () => mapTree(batch, isRunInput, typeOf, name) as unknown as TypeTree,
+    types: () => mapTree(batch, isLeaf, typeOf, name) as unknown as TypeTree,
   };
+}
+
+/** What a backend makes of a leaf that is no tensor of ours. */
+export type Adopt = (value: object) => RunInput | undefined;
+
+function adoptedBy(adopt: Adopt, value: object, place: string): RunInput | undefined {
+  const own: unknown = adopt(value);
+  if (own === undefined || isRunInput(own)) return own;
+  throw new MpError("MP_BACKEND_FAILED", `${place}: the backend's adopt gave neither a tensor nor a handle`);
+}
+
+/** An instance of some class: neither plain object, array nor bare data, which are core's to judge. */
+function isInstance(value: unknown): value is object {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    !isPlainObject(value)
+  );
 }
 
 /** What sets a batch apart from one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
@@ -78,7 +114,7 @@ function isHandle(value: unknown): value is Handle {
   if (typeof value !== "object" || value === null) return false;
   const candidate = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
   return (
-    typeof candidate.dtype === "string" &&
+    (DTYPES as readonly unknown[]).includes(candidate.dtype) &&
     Array.isArray(candidate.shape) &&
     typeof candidate.dispose === "function"
   );
@@ -97,6 +133,12 @@ function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
   return ArrayBuffer.isView(value) || (Array.isArray(value) && isNumber(first));
 }
 
+function isEngineTensor(value: unknown): value is EngineTensor {
+  if (!isInstance(value)) return false;
+  const { dtype, shape, dispose } = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
+  return typeof dtype === "string" && Array.isArray(shape) && typeof dispose === "function";
+}
+
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
 function refusal(batch: unknown, value: unknown, name: string, place: string): Error {
@@ -111,6 +153,11 @@ function refusal(batch: unknown, value: unknown, name: string, place: string): E
     const kind = Array.isArray(value) ? "an array of numbers" : `a ${value.constructor.name} without a shape`;
     const data = Array.isArray(value) ? "Float32Array.from(numbers)" : "data";
     return invalid(`${place}: is ${kind}; wrap it: tensor(${data}, shape), with Int32Array for indices`);
+  }
+  if (isEngineTensor(value)) {
+    return invalid(
+      `${place}: is a ${value.dtype} ${value.constructor.name} of a library that this backend does not take tensors of; copy its data: tensor(data, shape)`,
+    );
   }
   try {
     leavesOf(batch, isRunInput, name);

@@ -1,5 +1,6 @@
 import type { Backend, Executable, State } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
+import type { Adopt } from "./batch.js";
 import type { Program } from "./program.js";
 import type { TrainingWarning } from "./warning.js";
 
@@ -19,11 +20,14 @@ export class Engine {
   readonly #signatures = new Map<string, Set<string>>();
   #latest = "";
   readonly #warn: (warning: TrainingWarning) => void;
+  /** What the backend makes of leaves of a batch that core does not know. */
+  readonly adopt: Adopt | undefined;
 
   constructor(backend: Backend, state: State, warn: (warning: TrainingWarning) => void) {
     this.backend = backend;
     this.state = state;
     this.#warn = warn;
+    this.adopt = backend.adopt?.bind(backend);
   }
 
   /** The program of that kind for that batch signature, or undefined before its first use. */

@@ -1,5 +1,5 @@
 import { MpError } from "../errors.js";
-import { type FedBatch, feedBatch } from "./batch.js";
+import type { FedBatch } from "./batch.js";
 import { openPass, type TrainingData } from "./data-source.js";
 import type { Json } from "./json.js";
 import type { TrainingWarning } from "./warning.js";
@@ -21,6 +21,8 @@ export interface FeedOptions {
   readonly passes: number;
   /** What becomes of a pass's last batch when it is smaller than the others. */
   readonly partial: "drop" | "keep";
+  /** Takes a batch apart. */
+  readonly take: (batch: unknown) => FedBatch;
   readonly warn: (warning: TrainingWarning) => void;
 }
 
@@ -48,7 +50,7 @@ export async function* feed<T>(
       let batch = await source.next();
       while (batch !== undefined) {
         taken++;
-        const fed = feedBatch(batch);
+        const fed = options.take(batch);
         const after = source.place;
         shapes ??= shapesOf(fed);
         // Only a smaller batch makes it worth knowing whether another follows.

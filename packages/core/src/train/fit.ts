@@ -48,6 +48,8 @@ export interface FitResult {
 /** What feeding needs of a run. */
 export interface FeedingRun {
   readonly accumulate: number;
+  /** Takes a batch apart. */
+  take(batch: unknown): FedBatch;
   iteration(): Promise<number>;
   /** The place that the run's state stands at, once the calls before this one are done. */
   cursor(): Promise<Json>;
@@ -81,8 +83,8 @@ export async function fit<T>(
   };
   let ended: FitResult["ended"] = "epochs";
   const { partial = "drop" } = options;
-  const { accumulate, warn } = run;
-  const windows = feed(data, { accumulate, warn, start: place, passes, partial });
+  const { accumulate, warn, take } = run;
+  const windows = feed(data, { accumulate, warn, take, start: place, passes, partial });
   try {
     while (step < steps && signal?.aborted !== true) {
       const next = await windows.next();

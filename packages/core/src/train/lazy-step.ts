@@ -47,9 +47,9 @@ export async function* lazySteps<T>(
   options: FeedingOptions,
 ): AsyncGenerator<LazyStep, undefined> {
   const { partial = "drop", signal } = options;
-  const { accumulate, warn } = run;
+  const { accumulate, warn, take } = run;
   const start = feedPlaceOf(options.cursor === undefined ? await run.cursor() : options.cursor);
-  const windows = feed(data, { accumulate, warn, start, passes: start.pass + 1, partial });
+  const windows = feed(data, { accumulate, warn, take, start, passes: start.pass + 1, partial });
   const kept: StartedStep[] = [];
   let running: Promise<StepResult> | undefined;
   try {

@@ -1,4 +1,4 @@
-import type { Handle } from "../backend.js";
+import type { EngineTensor, Handle } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
@@ -8,10 +8,13 @@ import type { MapLeaves } from "../tree.js";
 /** A tree of host tensors as the traced function sees it: the same structure of `Tensor`s. */
 export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;
 
+/** Data on the host, on the engine, or of the engine's own library where the backend adopts it. */
+export type FedTensor = HostTensor | Handle | EngineTensor;
+
 /** The data of a traced tree: what is passed in at run time where the function says `Tensor`. */
 export type Fed<T> = string extends keyof T
-  ? { readonly [name: string]: HostTensor | Handle }
-  : MapLeaves<T, Tensor, HostTensor | Handle>;
+  ? { readonly [name: string]: FedTensor }
+  : MapLeaves<T, Tensor, FedTensor>;
 
 /**
  * The data of a batch: of the structure that the loss says, or any named tensors where it says none. `D` is what is
@@ -19,7 +22,7 @@ export type Fed<T> = string extends keyof T
  */
 export type FedBatch<B, D> =
   | Fed<B>
-  | (string extends keyof B ? { readonly [K in keyof D]: HostTensor | Handle } : never);
+  | (string extends keyof B ? { readonly [K in keyof D]: FedTensor } : never);
 
 /** What a traced function may depend on besides parameters and batch. */
 export interface LossContext<M = TensorTree> {

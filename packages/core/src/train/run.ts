@@ -111,7 +111,7 @@ export class TrainingRun {
     }
     // Whoever steps by hand knows the place in the data, and we do not.
     return this.#step(
-      batches.map((batch) => feedBatch(batch)),
+      batches.map((batch) => this.#take(batch)),
       null,
     );
   }
@@ -153,8 +153,13 @@ export class TrainingRun {
     this.#isFeeding = true;
   }
 
+  #take(batch: unknown, name?: string): FedBatch {
+    return feedBatch(batch, name, this.#engine.adopt);
+  }
+
   get #feeding(): FeedingRun {
     return {
+      take: (batch) => this.#take(batch),
       accumulate: this.#definition.accumulate,
       iteration: () => this.#enqueue(() => this.#iteration()),
       cursor: () => this.#enqueue(async () => this.#cursor),
@@ -168,7 +173,7 @@ export class TrainingRun {
   }
 
   async profile(batch: unknown): Promise<readonly ProfileRow[]> {
-    const feed = feedBatch(batch);
+    const feed = this.#take(batch);
     return this.#enqueue(() =>
       this.#stepper.profile(feed, () => {
         this.#cursor = null;
@@ -181,13 +186,13 @@ export class TrainingRun {
   }
 
   async diagnose(batch: unknown): Promise<Attribution | undefined> {
-    const feed = feedBatch(batch);
+    const feed = this.#take(batch);
     return this.#enqueue(() => this.#stepper.diagnose(feed));
   }
 
   async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
-    const feed = feedBatch(batch);
-    const model = options.modelState === undefined ? undefined : feedBatch(options.modelState, "model");
+    const feed = this.#take(batch);
+    const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
     return this.#enqueue(async () => {
       const build = (): Program =>
         evaluateProgram(this.#definition, this.#stateTypes, {
@@ -207,7 +212,7 @@ export class TrainingRun {
 
   async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
     checkFunction("predict", predict);
-    const feed = feedBatch(data, "data");
+    const feed = this.#take(data, "data");
     return this.#enqueue(async () => {
       const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
       const kind = `predict ${this.#predictorId(predict)}`;
@@ -292,13 +297,13 @@ export class TrainingRun {
 
   graph(batch: unknown): Graph {
     this.#expectAlive();
-    return this.#stepper.program(feedBatch(batch)).graph;
+    return this.#stepper.program(this.#take(batch)).graph;
   }
 
   explain(batch: unknown): CastReport {
     this.#expectAlive();
     let found: CastReport | undefined;
-    this.#stepper.program(feedBatch(batch), {
+    this.#stepper.program(this.#take(batch), {
       casts: (report) => {
         found ??= report;
       },
