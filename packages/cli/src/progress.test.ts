@@ -18,12 +18,12 @@ function fake(isTTY: boolean, columns = 100): { stream: ProgressStream; written:
   };
 }
 
-/** 1000 steps of 20 ms each by a clock of our own. */
+/** 1000 steps of 20 ms each by a clock of our own, the first of which compiles for 3 seconds. */
 function train(stream: ProgressStream, during?: (step: number, shown: Progress) => void): void {
   let clock = 0;
   const shown = progress({ label: "float32", total: 1000 }, stream, () => clock);
   for (let step = 1; step <= 1000; step++) {
-    clock += 20;
+    clock += step === 1 ? 3_020 : 20;
     shown.update({ step, loss: 8 / step, scale: 2 ** 15, skipped: 3 });
     during?.(step, shown);
   }
@@ -37,7 +37,7 @@ describe("progress on a pipe", () => {
     const { stream, written } = fake(false);
     train(stream);
     expect(written().split("\n")).toEqual([
-      "float32: step 1/1000, loss 8.0000, scale 2^15, skipped 3, 50.0 steps/s, 0:20 left",
+      "float32: step 1/1000, loss 8.0000, scale 2^15, skipped 3",
       "float32: step 251/1000, loss 0.0319, scale 2^15, skipped 3, 50.0 steps/s, 0:15 left",
       "float32: step 501/1000, loss 0.0160, scale 2^15, skipped 3, 50.0 steps/s, 0:10 left",
       "float32: step 751/1000, loss 0.0107, scale 2^15, skipped 3, 50.0 steps/s, 0:05 left",
@@ -128,12 +128,27 @@ describe("formatBar", () => {
 });
 
 describe("StepRate", () => {
+  it("counts from the end of the first step, which compiles, of a new run and of a resumed one", () => {
+    for (const start of [0, 300]) {
+      const rate = new StepRate();
+      expect(rate.add(start + 1, 15_000)).toBeUndefined();
+      expect(rate.add(start + 2, 15_500)).toBeCloseTo(2);
+      expect(rate.add(start + 3, 16_000)).toBeCloseTo(2);
+    }
+  });
+
   it("forgets what is older than ten seconds", () => {
-    const rate = new StepRate(100, 0);
+    const rate = new StepRate();
     expect(rate.add(101, 0)).toBeUndefined();
-    expect(rate.add(101, 8_000)).toBeCloseTo(1 / 8);
+    expect(rate.add(102, 8_000)).toBeCloseTo(1 / 8);
     let last: number | undefined;
-    for (let step = 1; step <= 20; step++) last = rate.add(101 + step, 8_000 + step * 1_000);
+    for (let step = 1; step <= 20; step++) last = rate.add(102 + step, 8_000 + step * 1_000);
     expect(last).toBeCloseTo(1);
+  });
+
+  it("says nothing before time has passed", () => {
+    const rate = new StepRate();
+    rate.add(1, 5);
+    expect(rate.add(2, 5)).toBeUndefined();
   });
 });

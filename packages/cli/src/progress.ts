@@ -18,8 +18,6 @@ export interface ProgressOptions {
   readonly label: string;
   /** The step at which it is done. */
   readonly total: number;
-  /** The step it went on from, 0 unless resumed. */
-  readonly start?: number;
 }
 
 /** Where progress is written to; `process.stderr` is one. */
@@ -45,7 +43,7 @@ export function progress(
   stream: ProgressStream = process.stderr,
   now: () => number = () => performance.now(),
 ): Progress {
-  const rate = new StepRate(options.start ?? 0, now());
+  const rate = new StepRate();
   const stateOf = (update: ProgressUpdate): ProgressState => ({
     ...update,
     label: options.label,

@@ -43,7 +43,7 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
       `--steps ${options.steps}: ${loop.resume ?? "the run"} stands at step ${start} already, ask for more`,
     );
   }
-  const progress = context.progress({ label: loop.label, total: options.steps, start });
+  const progress = context.progress({ label: loop.label, total: options.steps });
   const losses: number[] = [];
   const milliseconds: number[] = [];
   let skipped = (await training.counters()).skipped;
