@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { isFloat } from "@mp/core";
+import { type DType, isFloat } from "@mp/core";
 import {
   bool,
   type Lowering,

@@ -1,5 +1,4 @@
-import type { Op, Shape } from "@mp/core";
-import { isFloat } from "@mp/core";
+import { isComputeFloat, isFloat, type Op, type Shape } from "@mp/core";
 import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
@@ -99,15 +98,19 @@ const mod: Lowering<"Mod"> = (node, operands, writer) => {
   return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
 };
 
-/** A row for each row of the other operand is what the engine adds fastest as a bias, alone or fused to a product. */
+/**
+ * A row for each row of the other operand is what the engine adds fastest as a bias. Behind a product it adds that while
+ * it multiplies, and so rounds halves once where the graph says twice.
+ */
 const add: Lowering<"Add"> = (node, operands, writer) => {
   const [a, b] = [typeAt(node, 0), typeAt(node, 1)];
   const [left, right] = [operandAt(operands, 0), operandAt(operands, 1)];
-  if (a.dtype === "f32" && isRowOf(b.shape, a.shape))
-    return [emitT("BiasAdd", [left, right], a.dtype, writer)];
-  if (a.dtype === "f32" && isRowOf(a.shape, b.shape))
-    return [emitT("BiasAdd", [right, left], a.dtype, writer)];
-  return [emitT("AddV2", [left, right], a.dtype, writer)];
+  const { dtype } = a;
+  if (isComputeFloat(dtype) && isRowOf(b.shape, a.shape))
+    return [emitT("BiasAdd", [left, right], dtype, writer)];
+  if (isComputeFloat(dtype) && isRowOf(a.shape, b.shape))
+    return [emitT("BiasAdd", [right, left], dtype, writer)];
+  return [emitT("AddV2", [left, right], dtype, writer)];
 };
 
 function isRowOf(row: Shape, of: Shape): boolean {

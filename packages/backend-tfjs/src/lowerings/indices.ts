@@ -1,6 +1,5 @@
 /** Indices as TensorFlow takes them: never negative, one row of coordinates for what lies across several axes. */
-import type { DType, Shape } from "@mp/core";
-import { tensor } from "@mp/core";
+import { type DType, type Shape, tensor } from "@mp/core";
 import { int, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, sameDimensions, sizeOf } from "./lowering.js";
 

@@ -1,5 +1,4 @@
-import type { DType, Op, ScatterReduction, Shape } from "@mp/core";
-import { isFloat, tensor } from "@mp/core";
+import { type DType, isFloat, type Op, type ScatterReduction, type Shape, tensor } from "@mp/core";
 import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { elementCoordinates, elementView, fromStart, gather } from "./indices.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";

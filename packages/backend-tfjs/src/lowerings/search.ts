@@ -1,6 +1,5 @@
 /** Searches along one axis. The engine's compare with `<`, and leave the place of NaN to chance. */
-import type { GraphNode } from "@mp/core";
-import { isFloat } from "@mp/core";
+import { type GraphNode, isFloat } from "@mp/core";
 import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, reshape, resultAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
