@@ -22,7 +22,11 @@ export interface CastingOverride {
 export type OpCategories = { readonly [K in Op]?: CastCategory };
 
 export interface CastingPolicyChanges {
-  /** What the trainer keeps and passes parameters in; the pass itself takes them as they come. */
+  /**
+   * The dtype of parameters that the policy is made for, default f32. A half that is also computed in makes the policy
+   * pure; apart from that nothing depends on it. The pass takes parameters as they come, and a trainer keeps them as
+   * the precision's `masterWeights` says, which may be another dtype: mixed arithmetic on `kahan("bf16")` weights.
+   */
   readonly parameters?: ComputeDType;
   readonly compute?: PolicyCompute;
   /** What the floating results of the traced function are cast to. */

@@ -11,6 +11,7 @@ import type { Tensor } from "./trace/tensor.js";
 
 /** One's own way of keeping weights is these three functions in traced operators. */
 export interface MasterWeights<S extends TensorTree = TensorTree> {
+  /** The way and, where it has one, its dtype: `kahan(bf16)`. A checkpoint made under another name is loaded with a warning. */
   readonly name: string;
   /** State from the user's initial parameters (f32). */
   init(parameters: TensorTree): S;
@@ -45,6 +46,7 @@ export function noMasterWeights(dtype: HalfDType): MasterWeights {
 }
 
 export type KahanState = {
+  /** The weights as the loss gets them, in the half; with the compensation they are what the updates sum up to. */
   readonly value: TensorTree;
   /** What the last additions rounded away, in the same half. */
   readonly compensation: TensorTree;

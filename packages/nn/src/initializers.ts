@@ -27,6 +27,7 @@ export function normal(standardDeviation: number): Initializer {
   };
 }
 
+/** Every element the same, rounded to f32; draws nothing from the key. */
 export function constantValue(value: number): Initializer {
   return (_key, shape) => tensor(new Float32Array(elementCount(shape, "constant")).fill(value), shape);
 }

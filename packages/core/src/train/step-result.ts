@@ -15,7 +15,9 @@ export interface StepResult<K extends string = string> {
 }
 
 export interface Evaluation<K extends string = string> {
+  /** The loss as the loss function gives it, unscaled; not finite when the forward pass is not. */
   readonly loss: number;
+  /** What the loss returned as `metrics`. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 
@@ -24,7 +26,8 @@ export interface Counters {
   readonly applied: number;
   /** Applied and skipped ones. */
   readonly iteration: number;
+  /** Iterations that were not applied. */
   readonly skipped: number;
-  /** Of the next step. */
+  /** The loss scale of the next step. */
   readonly scale: number;
 }

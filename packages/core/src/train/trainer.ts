@@ -95,7 +95,7 @@ export interface Trainer<P, B, M, K extends string = string> {
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
     data: Fed<D>,
   ): Promise<MapLeaves<R, Tensor, HostTensor>>;
-  /** The parameters in f32. */
+  /** A copy of the parameters as the calls before leave them, in f32 whatever they are kept in, frozen ones included. */
   parameters(): Promise<P>;
   modelState(): Promise<M>;
   counters(): Promise<Counters>;
