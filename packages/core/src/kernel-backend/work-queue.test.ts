@@ -33,6 +33,6 @@ it("is idle before the first piece and once the last has ended, well or not", as
   await first;
   expect(queue.isIdle).toBe(false);
   await second.catch(() => undefined);
-  await queue.idle();
+  await later(0);
   expect(queue.isIdle).toBe(true);
 });

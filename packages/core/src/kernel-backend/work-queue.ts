@@ -17,9 +17,4 @@ export class WorkQueue {
     this.#tail = result.then(done, done);
     return result;
   }
-
-  /** Resolves when everything that has been pushed so far is done. */
-  async idle(): Promise<void> {
-    await this.#tail;
-  }
 }

@@ -3,7 +3,8 @@ import { MpError } from "../errors.js";
 import { formatType } from "../graph/builder.js";
 import type { HostTensor } from "../host-tensor.js";
 import { checkJson, type Json } from "./json.js";
-import { emptyWindow, isWindowSlot } from "./window.js";
+import { slotGroupOf } from "./state.js";
+import { emptyWindowSlots } from "./window.js";
 
 /** Bumped when a file of the older kind could be misread. */
 const FORMAT = "mp.training/1";
@@ -31,8 +32,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   checkJson(cursor, "save: cursor");
   const { saveTensors } = await import("../checkpoint/index.js");
-  // A half-gathered window is never saved: between calls there is none.
-  const slots = Object.keys(state.types).filter((slot) => !isWindowSlot(slot));
+  const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
   await saveTensors(path, await state.read(slots), {
     format: FORMAT,
     ...metadataOf(info),
@@ -67,7 +67,7 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
     refuse(`does not fit (${made}): ${misfits.slice(0, 5).join("; ")}${more}`);
   }
   const cursor = parseCursor(metadata["cursor"], refuse);
-  await state.write({ ...tensors, ...emptyWindow(state, tensors) });
+  await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
   return {
     cursor,
     differences: Object.entries(info.settings)
@@ -89,7 +89,7 @@ function describe(of: Readonly<Record<string, string>>): string {
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {
   const misfits: string[] = [];
   for (const [slot, type] of Object.entries(state.types)) {
-    if (isWindowSlot(slot)) continue;
+    if (!slotGroupOf(slot).isSaved) continue;
     const tensor = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
     if (tensor === undefined) misfits.push(`${slot} is missing`);
     else if (formatType(tensor) !== formatType(type)) {
@@ -99,7 +99,7 @@ function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): r
   for (const slot of Object.keys(tensors)) {
     if (!Object.hasOwn(state.types, slot)) misfits.push(`${slot} is unknown here`);
     // A window in a file would be one that was cut off: its gradients must not leak into the next step.
-    else if (isWindowSlot(slot)) misfits.push(`${slot} is no part of a checkpoint`);
+    else if (!slotGroupOf(slot).isSaved) misfits.push(`${slot} is no part of a checkpoint`);
   }
   return misfits;
 }

@@ -15,7 +15,7 @@ export interface DataSource<T> {
 export type TrainingData<T> = DataSource<T> | AsyncIterable<T> | Iterable<T>;
 
 /** A pass over the data under way: one batch after another, and the place after the last. */
-export interface Pass<T> {
+export interface DataPass<T> {
   next(): Promise<T | undefined>;
   /** To start the next pass from, instead of the beginning. */
   readonly place: Json;
@@ -23,7 +23,7 @@ export interface Pass<T> {
 }
 
 /** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a place that does not lie in it */
-export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<Pass<T>> {
+export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<DataPass<T>> {
   if (isDataSource(data)) {
     const iterator = data.iterate(place ?? undefined);
     return passOf(iterator, () => iterator.cursor);
@@ -52,7 +52,7 @@ function passOf<T>(
   iterator: AsyncIterator<T> | Iterator<T>,
   place: () => Json,
   onTaken?: () => void,
-): Pass<T> {
+): DataPass<T> {
   let isOver = false;
   return {
     next: async () => {

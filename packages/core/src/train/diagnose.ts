@@ -2,8 +2,8 @@ import type { RunInput } from "../backend.js";
 import { formatType } from "../graph/builder.js";
 import type { Phase } from "../graph/graph.js";
 import { firstCulprit, instrumentFinite } from "../transform/instrument.js";
-import type { Compiled } from "./engine.js";
 import type { Program } from "./program.js";
+import type { Compiled } from "./program-cache.js";
 
 /** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
 export interface Attribution {

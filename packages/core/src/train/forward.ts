@@ -107,7 +107,7 @@ function sameTypes(before: TensorTree, after: TensorTree): TensorTree {
 }
 
 /** What goes into a pass over one microbatch. */
-export interface Pass {
+export interface MicrobatchInputs {
   readonly model: TensorTree;
   readonly batch: TensorTree;
   readonly scale: Tensor;
@@ -127,7 +127,7 @@ export interface TraceReports {
 export function forwardBackward(
   definition: StepDefinition,
   state: TrainingState,
-  { model, batch, scale, reports = {} }: Pass,
+  { model, batch, scale, reports = {} }: MicrobatchInputs,
 ): ForwardBackward {
   const { precision, manifest } = definition;
   const options = { manifest, ...(reports.casts === undefined ? {} : { report: reports.casts }) };

@@ -5,7 +5,7 @@ import type { FeedingOptions, FeedingRun } from "./fit.js";
 import type { StepResult } from "./step-result.js";
 
 /** Further steps for which a step's numbers can be asked for. */
-const KEPT = 8;
+const KEPT_STEPS = 8;
 
 /** A step that has been started. Nothing waits for its numbers unless they are asked for. */
 export interface LazyStep<K extends string = string> {
@@ -28,7 +28,7 @@ class StartedStep implements LazyStep {
     if (this.#result !== undefined) return this.#result;
     throw new MpError(
       "MP_DISPOSED",
-      `steps: the numbers of a step are kept for ${KEPT} further steps; ask for them earlier, or await result() in the loop`,
+      `steps: the numbers of a step are kept for ${KEPT_STEPS} further steps; ask for them earlier, or await result() in the loop`,
     );
   }
 
@@ -65,7 +65,7 @@ export async function* lazySteps<T>(
       running.catch(() => undefined);
       const step = new StartedStep(pass, running);
       kept.push(step);
-      if (kept.length > KEPT + 1) kept.shift()?.drop();
+      if (kept.length > KEPT_STEPS + 1) kept.shift()?.drop();
       yield step;
     }
   } finally {

@@ -1,7 +1,7 @@
 import type { StateBinding } from "../backend.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/builder.js";
-import type { Graph, InputRole, ValueType } from "../graph/graph.js";
+import type { Graph, ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
@@ -9,7 +9,7 @@ import { currentBuilder, traceInto } from "../trace/trace.js";
 import type { Probes } from "../transform/instrument.js";
 import { prepareGraph } from "../transform/prepare.js";
 import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
-import { commitOfSlot, isValueType } from "./state.js";
+import { isValueType, slotGroupOf } from "./state.js";
 
 /** A closed graph with its state bindings: what a backend compiles. */
 export interface Program {
@@ -36,7 +36,6 @@ export interface ProgramResult {
   readonly outputs: Readonly<Record<string, TensorTree>>;
 }
 
-const roleOfSlot = (slot: string): InputRole => (/^(master|frozen)(\/|$)/.test(slot) ? "parameter" : "state");
 const join = (head: string, path: string): string => (path === "" ? head : `${head}/${path}`);
 
 /** Name of the graph input that carries that leaf of a fed tree. */
@@ -54,7 +53,7 @@ export function traceProgram(
     ([name, tree]) => [name, tree, leavesOf(tree, isValueType, name)] as const,
   );
   const declared = [
-    ...stateLeaves.map(([path, type]) => ({ name: join("state", path), role: roleOfSlot(path), type })),
+    ...stateLeaves.map(([path, type]) => ({ name: join("state", path), role: slotGroupOf(path).role, type })),
     ...fedLeaves.flatMap(([name, , leaves]) =>
       leaves.map(([path, type]) => ({ name: fedName(name, path), role: "batch" as const, type })),
     ),
@@ -87,7 +86,7 @@ export function traceProgram(
       // `a/b` and `a.b` are two slots.
       while (Object.hasOwn(next, name)) name += "'";
       next[name] = leaf;
-      bindings.push({ slot, input, output: join("next", name), commit: commitOfSlot(slot) });
+      bindings.push({ slot, input, output: join("next", name), commit: slotGroupOf(slot).commit });
     });
     return { ...outputs, next };
   });

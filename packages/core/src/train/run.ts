@@ -10,7 +10,6 @@ import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoin
 import type { TrainingData } from "./data-source.js";
 import type { StepDefinition } from "./definition.js";
 import type { Attribution } from "./diagnose.js";
-import { Engine } from "./engine.js";
 import { breather } from "./event-loop.js";
 import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./fit.js";
 import { initialState } from "./initial-state.js";
@@ -18,6 +17,7 @@ import type { Json } from "./json.js";
 import { type LazyStep, lazySteps } from "./lazy-step.js";
 import type { Precision } from "./precision.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program.js";
+import { ProgramCache } from "./program-cache.js";
 import { settingsOf } from "./settings.js";
 import { isValueType } from "./state.js";
 import {
@@ -50,7 +50,7 @@ export class TrainingRun {
   readonly #definition: StepDefinition;
   readonly #onWarning: (warning: TrainingWarning) => void;
   readonly #stateTypes: TypeTree;
-  readonly #engine: Engine;
+  readonly #programs: ProgramCache;
   readonly #stepper: Stepper;
   readonly #predictors = new WeakMap<object, number>();
   #predictorCount = 0;
@@ -68,9 +68,9 @@ export class TrainingRun {
     this.#definition = definition;
     this.#onWarning = options.onWarning;
     this.#stateTypes = stateTypes;
-    this.#engine = new Engine(backend, state, warn);
+    this.#programs = new ProgramCache(backend, state, warn);
     const breathe = breather(backend.manifest);
-    this.#stepper = new Stepper(this.#engine, {
+    this.#stepper = new Stepper(this.#programs, {
       definition,
       stateTypes,
       allReduce,
@@ -154,7 +154,7 @@ export class TrainingRun {
   }
 
   #take(batch: unknown, name?: string): FedBatch {
-    return feedBatch(batch, name, this.#engine.adopt);
+    return feedBatch(batch, name, this.#programs.adopt);
   }
 
   get #feeding(): FeedingRun {
@@ -182,7 +182,7 @@ export class TrainingRun {
   }
 
   peakBytes(): Promise<number | undefined> {
-    return this.#enqueue(async () => this.#engine.peakBytes());
+    return this.#enqueue(async () => this.#programs.peakBytes());
   }
 
   async diagnose(batch: unknown): Promise<Attribution | undefined> {
@@ -200,7 +200,7 @@ export class TrainingRun {
           ...(model === undefined ? {} : { model: model.types() }),
         });
       const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-      const { executable, outputs } = await this.#engine.compiled("evaluate", signature, build);
+      const { executable, outputs } = await this.#programs.compiled("evaluate", signature, build);
       const values = await executable.run({ ...feed.inputs, ...model?.inputs });
       return {
         loss: numberIn(values, "loss"),
@@ -216,7 +216,7 @@ export class TrainingRun {
     return this.#enqueue(async () => {
       const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
       const kind = `predict ${this.#predictorId(predict)}`;
-      const { executable, outputs } = await this.#engine.compiled(kind, feed.signature, build);
+      const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
   }
@@ -239,7 +239,7 @@ export class TrainingRun {
   parameters(): Promise<unknown> {
     return this.#enqueue(async () => {
       const build = (): Program => parametersProgram(this.#definition, this.#stateTypes);
-      const { executable, outputs } = await this.#engine.compiled("parameters", "", build);
+      const { executable, outputs } = await this.#programs.compiled("parameters", "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     });
   }
@@ -248,15 +248,15 @@ export class TrainingRun {
     return this.#enqueue(async () => {
       const types = (this.#stateTypes as { readonly model: TypeTree }).model;
       const slots = leavesOf(types, isValueType, "model").map(([path]) => fedName("model", path));
-      return outputTree(types, "model", await this.#engine.state.read(slots));
+      return outputTree(types, "model", await this.#programs.state.read(slots));
     });
   }
 
   counters(): Promise<Counters> {
     return this.#enqueue(async () => {
-      const values = await this.#engine.state.read(["applied", "iteration", "skipped"]);
+      const values = await this.#programs.state.read(["applied", "iteration", "skipped"]);
       const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
-      const { executable } = await this.#engine.compiled("scale", "", build);
+      const { executable } = await this.#programs.compiled("scale", "", build);
       return {
         applied: numberIn(values, "applied"),
         iteration: numberIn(values, "iteration"),
@@ -267,14 +267,14 @@ export class TrainingRun {
   }
 
   async #iteration(): Promise<number> {
-    return numberIn(await this.#engine.state.read(["iteration"]), "iteration");
+    return numberIn(await this.#programs.state.read(["iteration"]), "iteration");
   }
 
   async save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
     checkPath("save", path);
     return this.#enqueue(() => {
       const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
-      return saveCheckpoint(path, this.#engine.state, this.#info, cursor);
+      return saveCheckpoint(path, this.#programs.state, this.#info, cursor);
     });
   }
 
@@ -285,7 +285,7 @@ export class TrainingRun {
       throw new MpError("MP_INVALID_ARGUMENT", "load: a fit or steps is under way; load before it starts");
     }
     return this.#enqueue(async () => {
-      const { cursor, differences } = await loadCheckpoint(path, this.#engine.state, this.#info);
+      const { cursor, differences } = await loadCheckpoint(path, this.#programs.state, this.#info);
       this.#cursor = cursor;
       if (differences.length > 0) {
         const message = `${path}: goes on under other settings, ${differences.join("; ")}`;
@@ -314,7 +314,7 @@ export class TrainingRun {
 
   /** Waits for the calls under way, then frees everything; idempotent. */
   dispose(): Promise<void> {
-    this.#disposal ??= this.#queue.then(() => this.#engine.dispose());
+    this.#disposal ??= this.#queue.then(() => this.#programs.dispose());
     return this.#disposal;
   }
 

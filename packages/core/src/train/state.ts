@@ -1,11 +1,11 @@
 import type { StateBinding } from "../backend.js";
-import type { ValueType } from "../graph/graph.js";
+import type { InputRole, ValueType } from "../graph/graph.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /**
- * Everything a training run carries from step to step, one tree. The first group commits when the step is
- * applied, the second always; `commitOf` says which is which, by top-level key.
+ * Everything a training run carries from step to step, one tree. `slotGroups` says by top-level key what commits when
+ * the step is applied and what always does.
  */
 export type TrainingState = {
   readonly master: TensorTree;
@@ -30,24 +30,40 @@ export type TrainingState = {
   readonly retries: Tensor;
 };
 
-const commitOf: Readonly<Record<keyof TrainingState, NonNullable<StateBinding["commit"]>>> = {
-  master: "when-applied",
-  optimizer: "when-applied",
-  model: "when-applied",
-  applied: "when-applied",
-  frozen: "when-applied",
-  scaler: "always",
-  iteration: "always",
-  drawn: "always",
-  skipped: "always",
-  consecutiveSkips: "always",
-  retries: "always",
+/** What the first part of a slot's path decides. */
+interface SlotGroup {
+  readonly commit: NonNullable<StateBinding["commit"]>;
+  /** What it is to casting. */
+  readonly role: InputRole;
+  /** Whether a checkpoint holds it. */
+  readonly isSaved: boolean;
+}
+
+const weights: SlotGroup = { commit: "when-applied", role: "parameter", isSaved: true };
+const transactional: SlotGroup = { commit: "when-applied", role: "state", isSaved: true };
+const steady: SlotGroup = { commit: "always", role: "state", isSaved: true };
+
+const slotGroups: Readonly<Record<keyof TrainingState | "window", SlotGroup>> = {
+  master: weights,
+  optimizer: transactional,
+  model: transactional,
+  applied: transactional,
+  frozen: weights,
+  scaler: steady,
+  iteration: steady,
+  drawn: steady,
+  skipped: steady,
+  consecutiveSkips: steady,
+  retries: steady,
+  // Between calls there is none, so one in a file would be one that was cut off.
+  window: { ...steady, isSaved: false },
 };
 
 /** The slot's group, by the first part of its path. */
-export function commitOfSlot(slot: string): NonNullable<StateBinding["commit"]> {
-  const [head] = slot.split("/");
-  return commitOf[head as keyof TrainingState] ?? "always";
+export function slotGroupOf(slot: string): SlotGroup {
+  const [head = ""] = slot.split("/");
+  if (!Object.hasOwn(slotGroups, head)) throw new Error(`internal: a training state has no ${slot}`);
+  return slotGroups[head as keyof typeof slotGroups];
 }
 
 export function isValueType(value: unknown): value is ValueType {

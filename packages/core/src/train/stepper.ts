@@ -6,9 +6,9 @@ import type { CastReport } from "../transform/explain-casts.js";
 import { batchDifferences, type FedBatch } from "./batch.js";
 import type { StepDefinition } from "./definition.js";
 import { type Attribution, diagnose, diagnosisOf, formatAttribution } from "./diagnose.js";
-import type { Compiled, Engine } from "./engine.js";
 import type { TraceReports } from "./forward.js";
 import type { Program, TypeTree } from "./program.js";
+import type { Compiled, ProgramCache } from "./program-cache.js";
 import { accumulateProgram, applyProgram, revisitProgram, trainProgram } from "./step.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./step-outputs.js";
 import type { StepResult } from "./step-result.js";
@@ -32,14 +32,14 @@ export function isWindowed({ accumulate }: StepDefinition, allReduce: AllReduce 
 
 /** Makes steps on an engine: one program or a window of them, again where an overflow is retried. One at a time. */
 export class Stepper {
-  readonly #engine: Engine;
+  readonly #programs: ProgramCache;
   readonly #options: StepperOptions;
   readonly #windowed: boolean;
   /** Inputs of the last batch that could be compiled: what one that cannot is compared with. */
   #accepted: FedBatch["inputs"] | undefined;
 
-  constructor(engine: Engine, options: StepperOptions) {
-    this.#engine = engine;
+  constructor(programs: ProgramCache, options: StepperOptions) {
+    this.#programs = programs;
     this.#options = options;
     this.#windowed = isWindowed(options.definition, options.allReduce);
   }
@@ -70,7 +70,7 @@ export class Stepper {
   /** With the randomness of the microbatch so many places from here. Reads the state and changes nothing. */
   async diagnose(feed: FedBatch, place = 0): Promise<Attribution | undefined> {
     const { definition, stateTypes } = this.#options;
-    const compiled = await this.#engine.compiled("diagnose", feed.signature, () =>
+    const compiled = await this.#programs.compiled("diagnose", feed.signature, () =>
       diagnosisOf(revisitProgram(definition, stateTypes, feed.types())),
     );
     return diagnose(compiled, { ...feed.inputs, place: tensor(BigInt64Array.of(BigInt(place)), []) });
@@ -82,17 +82,17 @@ export class Stepper {
    */
   async profile(feed: FedBatch, onCommitted: () => void): Promise<readonly ProfileRow[]> {
     const kind = this.#windowed ? "accumulate" : "step";
-    const { executable } = this.#engine.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
+    const { executable } = this.#programs.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
     if (executable.profile === undefined) {
-      const reason = unsupportedReason(this.#engine.backend.manifest.profile) ?? "it has no profiler";
-      throw new MpError("MP_UNSUPPORTED", `profile: ${this.#engine.backend.name}: ${reason}`);
+      const reason = unsupportedReason(this.#programs.backend.manifest.profile) ?? "it has no profiler";
+      throw new MpError("MP_UNSUPPORTED", `profile: ${this.#programs.backend.name}: ${reason}`);
     }
     try {
       const rows = await executable.profile(feed.inputs);
       if (!this.#windowed) onCommitted();
       return rows;
     } finally {
-      if (this.#windowed) await resetWindow(this.#engine.state);
+      if (this.#windowed) await resetWindow(this.#programs.state);
     }
   }
 
@@ -104,24 +104,25 @@ export class Stepper {
   }
 
   async #runWhole(feed: FedBatch): Promise<Outputs> {
-    const known = this.#engine.known("step", feed.signature) ?? (await this.#compile("step", feed));
+    const known = this.#programs.known("step", feed.signature) ?? (await this.#compile("step", feed));
     return known.executable.run(feed.inputs);
   }
 
   async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
     const { definition, stateTypes, allReduce } = this.#options;
-    const engine = this.#engine;
+    const programs = this.#programs;
     try {
       const metrics: Outputs[] = [];
       for (const feed of feeds) {
-        const known = engine.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
+        const known =
+          programs.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
         metrics.push(await known.executable.run(feed.inputs));
       }
-      if (allReduce !== undefined) await reduceWindow(engine.state, allReduce);
-      const apply = await engine.compiled("apply", "", () => applyProgram(definition, stateTypes));
+      if (allReduce !== undefined) await reduceWindow(programs.state, allReduce);
+      const apply = await programs.compiled("apply", "", () => applyProgram(definition, stateTypes));
       return { ...meanOf(metrics), ...(await apply.executable.run({})) };
     } catch (error) {
-      await resetWindow(engine.state).catch((cause: unknown) => {
+      await resetWindow(programs.state).catch((cause: unknown) => {
         throw new AggregateError(
           [error, cause],
           "step: a window failed, and so did throwing away what it had gathered",
@@ -138,7 +139,7 @@ export class Stepper {
     };
     const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
-      const compiled = await this.#engine.compiled(kind, feed.signature, () => this.program(feed, reports));
+      const compiled = await this.#programs.compiled(kind, feed.signature, () => this.program(feed, reports));
       this.#accepted = feed.inputs;
       return compiled;
     } catch (error) {

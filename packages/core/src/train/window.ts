@@ -14,12 +14,9 @@ export type AllReduce = (window: Outputs) => Promise<Outputs>;
 
 const WINDOW = "window/";
 
-/** Slots of a window live beside the training state and are never in a checkpoint. */
-export const isWindowSlot = (slot: string): boolean => slot.startsWith(WINDOW);
-
-/** What an empty window holds: zeros, and the model state of the run, from `model/…`. */
-export function emptyWindow(state: State, model: Outputs): Outputs {
-  const slots = Object.keys(state.types).filter(isWindowSlot);
+/** What the slots of an empty window hold: zeros, and the model state of the run, from `model/…`. */
+export function emptyWindowSlots(state: State, model: Outputs): Outputs {
+  const slots = Object.keys(state.types).filter((slot) => slot.startsWith(WINDOW));
   return Object.fromEntries(
     slots.map((slot) => {
       const { dtype, shape } = state.types[slot] as HostTensor;
@@ -31,7 +28,7 @@ export function emptyWindow(state: State, model: Outputs): Outputs {
 /** Throws away what a window has gathered, after a microbatch or a hook that failed half-way. */
 export async function resetWindow(state: State): Promise<void> {
   const model = Object.keys(state.types).filter((slot) => Object.hasOwn(state.types, WINDOW + slot));
-  await state.write(emptyWindow(state, await state.read(model)));
+  await state.write(emptyWindowSlots(state, await state.read(model)));
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Program } from "./program.js";
 import type { TrainingWarning } from "./warning.js";
 
 /** Compilations kept per trainer; the least recently used is disposed beyond this. */
-const KEPT = 8;
+const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
 export interface Compiled extends Pick<Program, "outputs" | "probes"> {
@@ -13,7 +13,7 @@ export interface Compiled extends Pick<Program, "outputs" | "probes"> {
 }
 
 /** Compiled programs over one resident state, by kind and batch signature. Owns what it compiles. */
-export class Engine {
+export class ProgramCache {
   readonly backend: Backend;
   readonly state: State;
   readonly #compiled = new Map<string, Compiled>();
@@ -67,13 +67,13 @@ export class Engine {
     if (seen.size !== MANY_SHAPES) return;
     this.#warn({
       type: "performance",
-      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${KEPT} programs are kept`,
+      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${KEPT_PROGRAMS} programs are kept`,
     });
   }
 
   async #evict(): Promise<void> {
     for (const [id, { executable }] of this.#compiled) {
-      if (this.#compiled.size <= KEPT) return;
+      if (this.#compiled.size <= KEPT_PROGRAMS) return;
       this.#compiled.delete(id);
       await executable.dispose();
     }
