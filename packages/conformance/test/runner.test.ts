@@ -141,7 +141,7 @@ describe("the suite", () => {
         "leak": 6,
         "lifecycle": 17,
         "loss-scale": 29,
-        "manifest": 26,
+        "manifest": 27,
         "master-weights": 19,
         "op": 1290,
         "random": 6,

@@ -1,6 +1,7 @@
 /**
  * `@mp/core/backend`: what authors of backends build on. `kernelBackend` makes a whole backend of a table of
  * kernels; the checks below it are the edge of every backend of ours, so that refusals read the same everywhere.
+ * What `@mp/core` exports as well (`validateGraph`, `opDTypes`, `decidingDType`) is part of the graph's vocabulary.
  */
 
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";

@@ -68,11 +68,6 @@ export { printGraph } from "./graph/print.js";
 export { validateGraph } from "./graph/validate.js";
 export type { HostTensor } from "./host-tensor.js";
 export { byteLength, isHostTensor, tensor, zeros } from "./host-tensor.js";
-export type { Kernel, KernelTable, KernelTensor } from "./kernel-backend/kernel.js";
-export type { KernelBackendOptions } from "./kernel-backend/kernel-backend.js";
-export { kernelBackend } from "./kernel-backend/kernel-backend.js";
-export type { KernelManifest } from "./kernel-backend/manifest.js";
-export { exactNumerics } from "./kernel-backend/manifest.js";
 export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./loss-scaler.js";
 export { dynamicLossScale, noLossScaling, staticLossScale } from "./loss-scaler.js";
 export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
@@ -233,7 +228,16 @@ export type { FeedingOptions, FitOptions, FitResult, FitStep } from "./train/fit
 export type { FrozenMask } from "./train/frozen.js";
 export type { Json } from "./train/json.js";
 export type { LazyStep } from "./train/lazy-step.js";
-export type { AnyBatch, Fed, FedBatch, FedTensor, LossContext, LossFunction, LossParts, Traced } from "./train/loss.js";
+export type {
+  AnyBatch,
+  Fed,
+  FedBatch,
+  FedTensor,
+  LossContext,
+  LossFunction,
+  LossParts,
+  Traced,
+} from "./train/loss.js";
 export type { Precision, PrecisionChoice } from "./train/precision.js";
 export { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./train/precision.js";
 export type { Counters, Evaluation, StepResult } from "./train/step-result.js";

@@ -5,7 +5,8 @@ import { tinyBackend } from "../../test/tiny-backend.js";
 import type { Backend, EngineTensor, RunInput } from "../backend.js";
 import { MpError } from "../errors.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
-import { exactNumerics, kernelBackend } from "../index.js";
+import { kernelBackend } from "../kernel-backend/kernel-backend.js";
+import { exactNumerics } from "../kernel-backend/manifest.js";
 import { reference } from "../reference/index.js";
 
 /** A tensor as a library has it: its own names for dtypes, and memory that somebody frees. */

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { gradientError, gradientSum, pointOf } from "../../test/finite-differences.js";
+import { attention, lstm, modelShapes } from "../../test/model-losses.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { checkpoint } from "../trace/checkpoint.js";
@@ -11,8 +13,6 @@ import { reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, traceInto } from "../trace/trace.js";
 import { eliminateDeadCode } from "./dead-code.js";
-import { gradientError, gradientSum, pointOf } from "./finite-differences.js";
-import { attention, lstm, modelShapes } from "./model-losses.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 type Input = readonly [

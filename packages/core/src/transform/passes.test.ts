@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { pointOf } from "../../test/finite-differences.js";
+import { attention, type Loss, lstm, modelShapes } from "../../test/model-losses.js";
 import type { ComputeDType } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { Graph } from "../graph/graph.js";
@@ -11,10 +13,8 @@ import { traceInto, withPhase } from "../trace/trace.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
-import { pointOf } from "./finite-differences.js";
 import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
-import { attention, type Loss, lstm, modelShapes } from "./model-losses.js";
 import { scheduleGraph } from "./schedule.js";
 
 /** Value, gradients, and a step of descent with momentum. */

@@ -1,9 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Op } from "../../graph/attributes.js";
-import { tensor } from "../../host-tensor.js";
-import * as e from "../../trace/ops/elementwise.js";
-import { constant } from "../../trace/ops/movement.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -14,7 +9,12 @@ import {
   positivePoint,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import type { Op } from "../../graph/attributes.js";
+import { tensor } from "../../host-tensor.js";
+import * as e from "../../trace/ops/elementwise.js";
+import { constant } from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { binaryGradients } from "./binary.js";
 
 type Make = (shape: readonly number[], seed?: number) => Point;

@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { literal } from "../../trace/ops/elementwise.js";
-import * as m from "../../trace/ops/movement.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -11,7 +8,10 @@ import {
   pointOf,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import { literal } from "../../trace/ops/elementwise.js";
+import * as m from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { indexingGradients } from "./indexing.js";
 
 const x23 = pointOf([2, 3]);

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import * as n from "../../trace/ops/normalization.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -11,7 +9,9 @@ import {
   positivePoint,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import * as n from "../../trace/ops/normalization.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { likelihoodGradients } from "./likelihood.js";
 
 const reductions = ["mean", "sum", "none"] as const;

@@ -1,9 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Op } from "../../graph/attributes.js";
-import { tensor } from "../../host-tensor.js";
-import * as e from "../../trace/ops/elementwise.js";
-import * as m from "../../trace/ops/movement.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -13,7 +8,12 @@ import {
   pointOf,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import type { Op } from "../../graph/attributes.js";
+import { tensor } from "../../host-tensor.js";
+import * as e from "../../trace/ops/elementwise.js";
+import * as m from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { movementGradients } from "./movement.js";
 
 const unary = (op: Op, fn: (x: Tensor) => Tensor, point: Point, name = ""): GradientCase => ({

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import * as n from "../../trace/ops/normalization.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -9,7 +7,9 @@ import {
   pointOf,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import * as n from "../../trace/ops/normalization.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { normalizationGradients } from "./normalization.js";
 
 const cases: readonly GradientCase[] = [

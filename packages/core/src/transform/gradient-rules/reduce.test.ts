@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Op } from "../../graph/attributes.js";
-import * as r from "../../trace/ops/reduce.js";
-import type { Tensor } from "../../trace/tensor.js";
 import {
   type GradientCase,
   gradientError,
@@ -12,7 +9,10 @@ import {
   positivePoint,
   titled,
   withoutCase,
-} from "../finite-differences.js";
+} from "../../../test/finite-differences.js";
+import type { Op } from "../../graph/attributes.js";
+import * as r from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { reduceGradients } from "./reduce.js";
 
 const reduction = (

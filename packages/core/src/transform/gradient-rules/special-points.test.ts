@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { indices } from "../../../test/finite-differences.js";
 import { type HostTensor, tensor } from "../../host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
 import { grad } from "../../trace/grad.js";
@@ -8,7 +9,6 @@ import { softmaxCrossEntropyLoss } from "../../trace/ops/normalization.js";
 import * as r from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
-import { indices } from "../finite-differences.js";
 
 /** Gradients of the sum of `fn`, each as plain numbers; exact arithmetic, all inputs f32 vectors. */
 function gradients(

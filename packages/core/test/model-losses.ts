@@ -1,11 +1,11 @@
 // Two small models for tests of whole training graphs.
-import type { Shape } from "../shape.js";
-import { add, cast, gelu, mul, sigmoid, tanh } from "../trace/ops/elementwise.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { gather, slice, split, squeeze, transpose } from "../trace/ops/movement.js";
-import { layerNormalization, softmax, softmaxCrossEntropyLoss } from "../trace/ops/normalization.js";
-import { key, randomBernoulli } from "../trace/random.js";
-import type { Tensor } from "../trace/tensor.js";
+import type { Shape } from "../src/shape.js";
+import { add, cast, gelu, mul, sigmoid, tanh } from "../src/trace/ops/elementwise.js";
+import { matMul } from "../src/trace/ops/matrix.js";
+import { gather, slice, split, squeeze, transpose } from "../src/trace/ops/movement.js";
+import { layerNormalization, softmax, softmaxCrossEntropyLoss } from "../src/trace/ops/normalization.js";
+import { key, randomBernoulli } from "../src/trace/random.js";
+import type { Tensor } from "../src/trace/tensor.js";
 import { indices } from "./finite-differences.js";
 
 /** Table, weight, bias and output weight of either model. */

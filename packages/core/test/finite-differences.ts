@@ -1,16 +1,16 @@
-import type { HalfDType } from "../dtype.js";
-import { roundTo } from "../float-format/round.js";
-import type { Op } from "../graph/attributes.js";
-import { formatType } from "../graph/builder.js";
-import { tensor } from "../host-tensor.js";
-import { evaluateRaw, type RawTensor } from "../reference/evaluate.js";
-import { elementCount, formatShape, type Shape } from "../shape.js";
-import { grad } from "../trace/grad.js";
-import { add, mul } from "../trace/ops/elementwise.js";
-import { constant } from "../trace/ops/movement.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import type { Tensor } from "../trace/tensor.js";
-import { traceInto } from "../trace/trace.js";
+import type { HalfDType } from "../src/dtype.js";
+import { roundTo } from "../src/float-format/round.js";
+import type { Op } from "../src/graph/attributes.js";
+import { formatType } from "../src/graph/builder.js";
+import { tensor } from "../src/host-tensor.js";
+import { evaluateRaw, type RawTensor } from "../src/reference/evaluate.js";
+import { elementCount, formatShape, type Shape } from "../src/shape.js";
+import { grad } from "../src/trace/grad.js";
+import { add, mul } from "../src/trace/ops/elementwise.js";
+import { constant } from "../src/trace/ops/movement.js";
+import { reduceSum } from "../src/trace/ops/reduce.js";
+import type { Tensor } from "../src/trace/tensor.js";
+import { traceInto } from "../src/trace/trace.js";
 
 export interface Point {
   readonly shape: Shape;
