@@ -13,7 +13,7 @@ export const TAG = "mp";
 const GRAPH_VERSION = 1087;
 
 /** The bytes of a `saved_model.pb` of one graph: no checkpoint, no signatures, as nodes are fed and fetched by name. */
-export function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
+function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
   return toBinary(
     SavedModelSchema,
     create(SavedModelSchema, {
