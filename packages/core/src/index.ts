@@ -35,6 +35,7 @@ export {
   mixedFloat16Policy,
   parseCastingPolicy,
 } from "./casting-policy.js";
+export { contentHash } from "./content-hash.js";
 export type { ComputeDType, DType, FloatDType, FloatFormat, HalfDType, HostArrays } from "./dtype.js";
 export { bytesPerElement, DTYPES, floatFormats, hostArrayOf, isComputeFloat, isFloat } from "./dtype.js";
 export type { ErrorCode, MpErrorOptions } from "./errors.js";

@@ -61,6 +61,9 @@ describe("arrayDataset", () => {
     expect(() => arrayDataset({ y }, { batch: 3, epochs: 2, shuffle: { seed: 6 } }).iterate(cursor)).toThrow(
       /seed 5.*seed 6/,
     );
+    const other = tensor(y.data.toReversed(), y.shape);
+    const elsewhere = arrayDataset({ y: other }, { batch: 3, epochs: 2, shuffle: { seed: 5 } });
+    expect(() => elsewhere.iterate(cursor)).toThrow(/the cursor belongs to other data/);
   });
 
   it("takes rows of every storage class", async () => {

@@ -1,4 +1,4 @@
-import { formatShape, type HostTensor, hostArrayOf, MpError } from "@mp/core";
+import { contentHash, formatShape, type HostTensor, hostArrayOf, MpError } from "@mp/core";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { permutation, randomStream } from "./random.js";
 
@@ -14,7 +14,8 @@ export interface ArrayDatasetOptions {
 
 /**
  * Batches of examples held in memory: tensors whose first dimension counts the examples, by name.
- * `arrayDataset({ x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each.
+ * `arrayDataset({ x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that a
+ * cursor is not taken for one of other data of the same shape.
  * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
  * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
  */
@@ -36,7 +37,7 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
     );
   }
   const types = Object.entries(examples).map(
-    ([name, { dtype, shape }]) => `${name} ${dtype}${formatShape(shape)}`,
+    ([name, { dtype, shape, data }]) => `${name} ${dtype}${formatShape(shape)} ${contentHash(data)}`,
   );
   // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;

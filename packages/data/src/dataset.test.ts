@@ -1,6 +1,6 @@
-import { MpError } from "@mp/core";
+import { type Json, MpError } from "@mp/core";
 import { describe, expect, it } from "vitest";
-import { type Dataset, indexedDataset, type Json, mapDataset } from "./dataset.js";
+import { type Dataset, indexedDataset, mapDataset } from "./dataset.js";
 
 const letters = (options: { epochs?: number; signature?: string } = {}): Dataset<string> =>
   indexedDataset({

@@ -1,7 +1,4 @@
-import { MpError } from "@mp/core";
-
-/** What a cursor is made of: it survives `JSON.stringify` and `JSON.parse` unchanged. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+import { type Json, MpError } from "@mp/core";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {

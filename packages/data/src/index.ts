@@ -2,7 +2,7 @@
 
 export type { ArrayDatasetOptions } from "./array-dataset.js";
 export { arrayDataset } from "./array-dataset.js";
-export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions, Json } from "./dataset.js";
+export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions } from "./dataset.js";
 export { indexedDataset, mapDataset } from "./dataset.js";
 export type { RandomStream } from "./random.js";
 export { permutation, randomStream } from "./random.js";

@@ -1,3 +1,4 @@
+import { contentHash } from "../content-hash.js";
 import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Phase, Value } from "../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
@@ -73,7 +74,7 @@ class ContentKeys {
     const known = this.#known.get(tensor);
     if (known !== undefined) return known;
     const bytes = bytesOf(tensor);
-    const stem = `${tensor.dtype}[${tensor.shape.join()}]#${hash(bytes)}`;
+    const stem = `${tensor.dtype}[${tensor.shape.join()}]#${contentHash(bytes)}`;
     const bucket = this.#buckets.get(stem) ?? [];
     this.#buckets.set(stem, bucket);
     let index = bucket.findIndex((other) => sameBytes(bytesOf(other), bytes));
@@ -90,11 +91,4 @@ function bytesOf({ data }: HostTensor): Uint8Array {
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
-}
-
-/** FNV-1a, 32 bits. */
-function hash(bytes: Uint8Array): number {
-  let state = 0x811c9dc5;
-  for (const byte of bytes) state = Math.imul(state ^ byte, 0x01000193);
-  return state >>> 0;
 }

@@ -1,4 +1,4 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { contentHash, type HostTensor, MpError, tensor } from "@mp/core";
 import { type Dataset, indexedDataset } from "../dataset.js";
 
 /** One step of truncated back-propagation through time. */
@@ -49,7 +49,7 @@ export function languageModelBatches(
     );
   }
   return indexedDataset({
-    signature: `language model, ${tokens.length} words ${hash(tokens)}, batch ${batch}, sequence ${sequence}, partial ${partial}`,
+    signature: `language model, ${tokens.length} words ${contentHash(tokens)}, batch ${batch}, sequence ${sequence}, partial ${partial}`,
     batchesPerEpoch,
     epochs,
     batch: ({ index }) => {
@@ -67,13 +67,6 @@ export function languageModelBatches(
       return { inputs: window(0), targets: window(1), reset: tensor(reset, [batch, 1], "bool") };
     },
   });
-}
-
-/** FNV-1a over the words: enough to notice that a cursor belongs to another text or vocabulary. */
-function hash(tokens: Int32Array): string {
-  let state = 0x811c9dc5;
-  for (const token of tokens) state = Math.imul(state ^ token, 0x01000193);
-  return (state >>> 0).toString(16).padStart(8, "0");
 }
 
 function invalid(message: string, details: Readonly<Record<string, unknown>> = {}): MpError {
