@@ -86,7 +86,9 @@ export type { AdagradOptions } from "./optim/adagrad.js";
 export { adagrad } from "./optim/adagrad.js";
 export type { AdamOptions, AdamState, AdamWOptions } from "./optim/adam.js";
 export { adam, adamW } from "./optim/adam.js";
-export { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./optim/chain.js";
+export { chain } from "./optim/chain.js";
+export { clipByGlobalNorm, clipByValue } from "./optim/clip.js";
+export { globalNorm } from "./optim/global-norm.js";
 export type { LearningRate, Optimizer, Schedule, UpdateContext } from "./optim/optimizer.js";
 export type { RmsPropOptions } from "./optim/rms-prop.js";
 export { rmsProp } from "./optim/rms-prop.js";
@@ -99,6 +101,7 @@ export {
 } from "./optim/schedules.js";
 export type { MomentumOptions, SgdOptions } from "./optim/sgd.js";
 export { momentum, sgd } from "./optim/sgd.js";
+export { weightDecay } from "./optim/weight-decay.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 export type { AutocastOptions } from "./trace/autocast.js";

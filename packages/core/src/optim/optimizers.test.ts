@@ -10,11 +10,14 @@ import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import { adagrad } from "./adagrad.js";
 import { adam, adamW } from "./adam.js";
-import { chain, clipByGlobalNorm, clipByValue, globalNorm, weightDecay } from "./chain.js";
+import { chain } from "./chain.js";
+import { clipByGlobalNorm, clipByValue } from "./clip.js";
+import { globalNorm } from "./global-norm.js";
 import type { Optimizer, Schedule } from "./optimizer.js";
 import { rmsProp } from "./rms-prop.js";
 import { exponentialDecay } from "./schedules.js";
 import { momentum, sgd } from "./sgd.js";
+import { weightDecay } from "./weight-decay.js";
 
 interface Fixture {
   readonly start: readonly number[];

@@ -1,4 +1,5 @@
-import { clipFactor, sumOfSquares } from "../optim/chain.js";
+import { clipFactor } from "../optim/clip.js";
+import { sumOfSquares } from "../optim/global-norm.js";
 import { checkUpdate } from "../optim/optimizer.js";
 import { poisonOf } from "../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../trace/map-tensors.js";

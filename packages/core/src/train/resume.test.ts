@@ -15,11 +15,13 @@ import {
 } from "../master-weights.js";
 import { adagrad } from "../optim/adagrad.js";
 import { adam, adamW } from "../optim/adam.js";
-import { chain, clipByGlobalNorm, clipByValue, weightDecay } from "../optim/chain.js";
+import { chain } from "../optim/chain.js";
+import { clipByGlobalNorm, clipByValue } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { rmsProp } from "../optim/rms-prop.js";
 import { cosineDecay } from "../optim/schedules.js";
 import { momentum, sgd } from "../optim/sgd.js";
+import { weightDecay } from "../optim/weight-decay.js";
 import { bfloat16, float16, mixedBfloat16, mixedFloat16, type Precision } from "./precision.js";
 
 const learningRate = cosineDecay(0.05, { steps: 20 });

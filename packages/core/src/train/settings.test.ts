@@ -6,7 +6,8 @@ import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../tes
 import { mixedBfloat16Policy } from "../casting-policy.js";
 import { dynamicLossScale } from "../loss-scaler.js";
 import { adam, adamW } from "../optim/adam.js";
-import { chain, clipByGlobalNorm } from "../optim/chain.js";
+import { chain } from "../optim/chain.js";
+import { clipByGlobalNorm } from "../optim/clip.js";
 import { cosineDecay, warmup } from "../optim/schedules.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { float32, mixedBfloat16, mixedFloat16 } from "./precision.js";

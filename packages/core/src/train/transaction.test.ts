@@ -12,7 +12,8 @@ import {
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../loss-scaler.js";
 import { adam } from "../optim/adam.js";
-import { chain, clipByValue } from "../optim/chain.js";
+import { chain } from "../optim/chain.js";
+import { clipByValue } from "../optim/clip.js";
 import { exponentialDecay } from "../optim/schedules.js";
 import { momentum, sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
