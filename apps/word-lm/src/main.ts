@@ -22,8 +22,7 @@ await runApp(definition, async (given, context) => {
   const text = await loadText(given.data, given.vocab);
   const results: unknown[] = [];
   for (const options of swept(given)) {
-    if (given.sweep !== undefined)
-      context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
+    if (given.sweep !== undefined) context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
     const { save, resume } = options;
     if (!options.compare) {
       const result = await runWordModel({ options, label: options.precision, save, resume }, text, context);
