@@ -46,17 +46,26 @@ export function soakOptions(args) {
   }
 }
 
-/** Engines whose package built and whose native library opens here. */
+/** How each engine's package is opened, from its folder. */
+const opened = {
+  ort: { folder: "backend-ort", backend: "m.ort()" },
+  tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
+};
+
+/** The oracle, and engines whose package built and whose native library opens here. */
 function engines() {
-  const ort = join(root, "packages", "backend-ort");
-  if (!existsSync(ort) || !turbo(["build:js"], { filter: ["@mp/backend-ort"], quiet: true }))
-    return ["reference"];
-  const script = "const { ort } = await import('./dist/index.js'); await (await ort()).dispose();";
-  const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-    cwd: ort,
-    stdio: ["ignore", "inherit", "inherit"],
+  const found = Object.entries(opened).filter(([name, { folder, backend }]) => {
+    const path = join(root, "packages", folder);
+    if (!existsSync(path) || !turbo(["build:js"], { filter: [`@mp/${folder}`], quiet: true })) return false;
+    const script = `const m = await import('./dist/index.js'); await (await ${backend}).dispose();`;
+    const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: path,
+      stdio: "ignore",
+    });
+    if (status !== 0) console.log(`soak: ${name} does not open here, and is left out`);
+    return status === 0;
   });
-  return status === 0 ? ["reference", "ort"] : ["reference"];
+  return ["reference", ...found.map(([name]) => name)];
 }
 
 /**

@@ -8,6 +8,10 @@ const core = await import("../../dist/index.js");
 const backends = {
   reference: async () => (await import("../../dist/reference.js")).reference(),
   ort: async () => (await import("../../../backend-ort/dist/index.js")).ort(),
+  tfjs: async () => {
+    const { loadTfjsNode, tfjs } = await import("../../../backend-tfjs/dist/index.js");
+    return tfjs({ tf: await loadTfjsNode() });
+  },
 };
 
 const wave = (shape, step) => {
