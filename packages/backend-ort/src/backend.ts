@@ -2,7 +2,6 @@ import {
   type Backend,
   type BackendManifest,
   type BackendStats,
-  type BackendWarning,
   type CompileOptions,
   type Executable,
   type Graph,
@@ -13,19 +12,23 @@ import {
   type State,
 } from "@mp/core";
 import {
+  emulationWarnings,
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
+  HandleTable,
   resolveBindings,
   validateGraph,
 } from "@mp/core/backend";
 import { ConstantPool } from "./constant-pool.js";
 import { OrtExecutable } from "./executable.js";
-import { HandleTable } from "./handle-table.js";
 import { lowerGraph } from "./lower.js";
 import { emulatedHalves } from "./manifest.js";
-import type { NativeRuntime } from "./native/index.js";
+import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { OrtState } from "./state.js";
+
+/** What to do where a half is emulated. */
+const SPEED = "and in more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units";
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
 export class OrtBackend implements Backend {
@@ -36,7 +39,7 @@ export class OrtBackend implements Backend {
   readonly #states = new Set<OrtState>();
   readonly #executables = new Set<OrtExecutable>();
   readonly #emulated: readonly HalfDType[];
-  readonly #handles = new HandleTable();
+  readonly #handles = new HandleTable<NativeTensor>("ort", (tensor) => tensor.release());
   readonly #constants: ConstantPool;
   #disposal: Promise<void> | undefined;
 
@@ -69,7 +72,7 @@ export class OrtBackend implements Backend {
       session,
       bound,
       state,
-      warnings: emulationWarnings(graph, this.manifest, this.#emulated),
+      warnings: emulationWarnings(this.name, this.manifest, graph, SPEED),
       handles: this.#handles,
       constants: this.#constants,
       onDispose: (gone) => this.#executables.delete(gone),
@@ -139,19 +142,4 @@ export class OrtBackend implements Backend {
   #expectAlive(): void {
     if (this.#disposal !== undefined) throw new MpError("MP_DISPOSED", "ort: the backend has been disposed");
   }
-}
-
-/** One warning per half that the graph computes in and the engine only emulates. */
-function emulationWarnings(
-  graph: Graph,
-  { engine, device }: BackendManifest,
-  emulated: readonly HalfDType[],
-): readonly BackendWarning[] {
-  const used = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));
-  return emulated
-    .filter((dtype) => used.has(dtype))
-    .map((dtype) => ({
-      type: "emulated",
-      message: `${dtype} is emulated by ${engine.name} ${engine.version} on ${device}: exact results, no speed-up and more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units`,
-    }));
 }

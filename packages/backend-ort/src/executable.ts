@@ -8,10 +8,9 @@ import {
   type ProfileRow,
   type RunInput,
 } from "@mp/core";
-import { type Bound, WorkQueue } from "@mp/core/backend";
+import { type Bound, type HandleTable, WorkQueue } from "@mp/core/backend";
 import type { ConstantPool, PooledConstant } from "./constant-pool.js";
 import { FeedBuffers } from "./feed-buffers.js";
-import type { HandleTable } from "./handle-table.js";
 import type { Lowered } from "./lower.js";
 import {
   type NativeBinding,
@@ -35,7 +34,7 @@ export interface ExecutableParts {
   readonly bound: Bound;
   readonly state: OrtState | undefined;
   readonly warnings: readonly BackendWarning[];
-  readonly handles: HandleTable;
+  readonly handles: HandleTable<NativeTensor>;
   readonly constants: ConstantPool;
   readonly onDispose: (executable: OrtExecutable) => void;
 }

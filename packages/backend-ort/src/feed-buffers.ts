@@ -1,16 +1,15 @@
 import { type HostTensor, MpError, type RunInput, type ValueType } from "@mp/core";
-import { expectHostTensor, expectType } from "@mp/core/backend";
-import type { HandleTable } from "./handle-table.js";
+import { expectHostTensor, expectType, type HandleTable } from "@mp/core/backend";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
 /** Bound buffers that a run's inputs are copied into. */
 export class FeedBuffers {
-  readonly #handles: HandleTable;
+  readonly #handles: HandleTable<NativeTensor>;
   readonly #buffers = new Map<string, NativeTensor>();
 
-  constructor(handles: HandleTable) {
+  constructor(handles: HandleTable<NativeTensor>) {
     this.#handles = handles;
   }
 

@@ -1,4 +1,12 @@
-import { type BackendManifest, DTYPES, type DType, type HalfDType, type Op, type Support } from "@mp/core";
+import {
+  type BackendManifest,
+  DTYPES,
+  type DType,
+  type HalfDType,
+  isHalf,
+  type Op,
+  type Support,
+} from "@mp/core";
 import { exactNumerics, opDTypes } from "@mp/core/backend";
 import type { Findings } from "./probe/findings.js";
 
@@ -30,7 +38,7 @@ function dtypeSupport(dtype: DType, { nativeHalves, missing }: Findings): Backen
 }
 
 const isEmulated = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
-  (dtype === "f16" || dtype === "bf16") && !native.includes(dtype);
+  isHalf(dtype) && !native.includes(dtype);
 
 function opSupport(op: Op, { missing, nativeHalves }: Findings): Support<readonly DType[]> {
   const reasons = missing.get(op);

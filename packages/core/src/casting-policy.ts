@@ -2,7 +2,7 @@
  * Which dtype each operator computes in, as a value. A policy says nothing of engines; what one cannot compute
  * in a half is a matter of its manifest, which the pass takes beside the policy.
  */
-import type { ComputeDType, HalfDType } from "./dtype.js";
+import { type ComputeDType, type HalfDType, isHalf } from "./dtype.js";
 import { MpError } from "./errors.js";
 import type { Op } from "./graph/attributes.js";
 import { CAST_CATEGORIES, type CastCategory, castCategories } from "./graph/cast-category.js";
@@ -125,7 +125,7 @@ function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
 
 /** What a policy lowers to; undefined where it casts nothing. */
 export function lowDType(policy: CastingPolicy): HalfDType | undefined {
-  return policy.compute === "f16" || policy.compute === "bf16" ? policy.compute : undefined;
+  return policy.compute !== "manual" && isHalf(policy.compute) ? policy.compute : undefined;
 }
 
 /** Parameters and arithmetic in one half: the op lists do not apply. */

@@ -128,6 +128,10 @@ export function isFloat(dtype: DType): dtype is FloatDType {
   return dtype in floatFormats;
 }
 
+export function isHalf(dtype: DType): dtype is HalfDType {
+  return dtype === "f16" || dtype === "bf16";
+}
+
 export function isComputeFloat(dtype: DType): dtype is ComputeDType {
-  return dtype === "f32" || dtype === "f16" || dtype === "bf16";
+  return dtype === "f32" || isHalf(dtype);
 }

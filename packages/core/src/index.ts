@@ -37,7 +37,15 @@ export {
 } from "./casting-policy.js";
 export { contentHash } from "./content-hash.js";
 export type { ComputeDType, DType, FloatDType, FloatFormat, HalfDType, HostArrays } from "./dtype.js";
-export { bytesPerElement, DTYPES, floatFormats, hostArrayOf, isComputeFloat, isFloat } from "./dtype.js";
+export {
+  bytesPerElement,
+  DTYPES,
+  floatFormats,
+  hostArrayOf,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+} from "./dtype.js";
 export type { ErrorCode, MpErrorOptions } from "./errors.js";
 export { assertNever, ERROR_CODES, MpError } from "./errors.js";
 export { decode, decodeArray, encode, encodeArray } from "./float-format/bits.js";

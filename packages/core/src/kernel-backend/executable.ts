@@ -5,7 +5,7 @@ import type { HostTensor } from "../host-tensor.js";
 import type { Bound, Replacement } from "./bindings.js";
 import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Engine } from "./engine.js";
-import type { HandleTable } from "./handles.js";
+import type { HandleTable } from "./handle-table.js";
 import type { KernelTensor } from "./kernel.js";
 import type { Plan } from "./plan.js";
 import { at, dropAll, runStep, type Slots, shared } from "./run-step.js";
@@ -16,7 +16,7 @@ type OnStep = (node: AnyNode, microseconds: number) => void;
 
 export interface ExecutableParts<T> {
   readonly engine: Engine<T>;
-  readonly handles: HandleTable<T>;
+  readonly handles: HandleTable<KernelTensor<T>>;
   readonly plan: Plan;
   readonly bound: Bound;
   readonly state: KernelState<T> | undefined;

@@ -1,23 +1,16 @@
-import type {
-  Backend,
-  BackendStats,
-  BackendWarning,
-  CompileOptions,
-  Executable,
-  Handle,
-  State,
-} from "../backend.js";
+import type { Backend, BackendStats, CompileOptions, Executable, Handle, State } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { validateGraph } from "../graph/validate.js";
 import type { HostTensor } from "../host-tensor.js";
-import { type BackendManifest, unsupportedReason } from "../manifest.js";
+import type { BackendManifest } from "../manifest.js";
 import { resolveBindings } from "./bindings.js";
 import { expectHostTensor } from "./check-tensor.js";
+import { emulationWarnings } from "./emulation-warnings.js";
 import { Engine, type StorageFunctions } from "./engine.js";
 import { KernelExecutable } from "./executable.js";
-import { HandleTable } from "./handles.js";
-import type { KernelTable } from "./kernel.js";
+import { HandleTable } from "./handle-table.js";
+import type { KernelTable, KernelTensor } from "./kernel.js";
 import {
   deriveManifest,
   expectDTypeSupported,
@@ -54,7 +47,7 @@ class KernelBackend<T> implements Backend {
   readonly specVersion = "v1";
   readonly manifest: BackendManifest;
   readonly #engine: Engine<T>;
-  readonly #handles: HandleTable<T>;
+  readonly #handles: HandleTable<KernelTensor<T>>;
   readonly #states = new Map<State, KernelState<T>>();
   readonly #executables = new Set<Executable>();
   /** Calls under way that use the author's storages. */
@@ -76,7 +69,7 @@ class KernelBackend<T> implements Backend {
       adopt: options.adopt === undefined ? { unsupported: "it takes no tensors of a library's" } : true,
     };
     this.#engine = new Engine(options.name, this.manifest, kernels, options);
-    this.#handles = new HandleTable(this.#engine);
+    this.#handles = new HandleTable(options.name, ({ data }) => this.#engine.pool.drop(data));
     this.#close = options.close;
     if (options.adopt !== undefined) this.adopt = options.adopt;
   }
@@ -136,7 +129,8 @@ class KernelBackend<T> implements Backend {
       expectHostTensor("upload: the tensor", tensor),
       "the tensor",
     );
-    const handle = this.#handles.issue(tensor, await this.#engine.upload(tensor));
+    const type = { dtype: tensor.dtype, shape: Object.freeze([...tensor.shape]) };
+    const handle = this.#handles.issue({ ...type, data: await this.#engine.upload(tensor) });
     return this.#unlessDisposed(handle);
   }
 
@@ -194,16 +188,4 @@ class KernelBackend<T> implements Backend {
   #expectAlive(): void {
     if (this.#disposal !== undefined) throw this.#engine.disposed("the backend");
   }
-}
-
-/** One warning for each dtype of the graph that the backend computes in another. */
-function emulationWarnings(name: string, manifest: BackendManifest, graph: Graph): readonly BackendWarning[] {
-  const dtypes = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));
-  return [...dtypes].flatMap((dtype) => {
-    const support = manifest.dtypes[dtype];
-    if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
-    if (support.compute === "native") return [];
-    const message = `${name}: ${dtype} is emulated, with results as of ${dtype} but no faster than ${support.storage}`;
-    return [{ type: "emulated", message } as const];
-  });
 }

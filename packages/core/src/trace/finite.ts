@@ -1,3 +1,4 @@
+import { isComputeFloat } from "../dtype.js";
 import { type TensorTree, tensorsOf } from "./map-tensors.js";
 import { add, cast, equal, literal, mul } from "./ops/elementwise.js";
 import { reduceSum } from "./ops/reduce.js";
@@ -14,7 +15,7 @@ export function poison(x: Tensor): Tensor {
 /** The sum of the poisons of all floating tensors of a tree; f32 scalar. */
 export function poisonOf(tree: TensorTree): Tensor {
   const parts = tensorsOf(tree)
-    .filter((tensor) => tensor.dtype === "f32" || tensor.dtype === "f16" || tensor.dtype === "bf16")
+    .filter((tensor) => isComputeFloat(tensor.dtype))
     .map(poison);
   return (
     parts.reduce<Tensor | undefined>((sum, part) => (sum === undefined ? part : add(sum, part)), undefined) ??

@@ -1,7 +1,7 @@
 /** What the casting passes know of a graph before they decide anything. */
 
 import { type CastingPolicy, isPure, overrideFor } from "../casting-policy.js";
-import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
+import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { type CastCategory, castCategories, summingOps } from "../graph/cast-category.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
@@ -195,7 +195,7 @@ function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value
 export function storedInHalf(graph: Graph): ReadonlySet<AnyNode> {
   const halves = new Set<Value>();
   for (const { role, value } of graph.inputs) {
-    if (role === "parameter" && (value.dtype === "f16" || value.dtype === "bf16")) halves.add(value);
+    if (role === "parameter" && isHalf(value.dtype)) halves.add(value);
   }
   return new Set(
     graph.nodes.filter(

@@ -1,4 +1,4 @@
-import { type DType, type HalfDType, isFloat } from "../dtype.js";
+import { type DType, type HalfDType, isFloat, isHalf } from "../dtype.js";
 import { decodeArray } from "../float-format/bits.js";
 import type { Op } from "../graph/attributes.js";
 import { GraphBuilder } from "../graph/builder.js";
@@ -11,8 +11,6 @@ const EXACT: ReadonlySet<Op> = new Set<Op>([
   "TopK", "Reshape", "Transpose", "Slice", "Concat", "Split", "Gather", "GatherElements", "GatherND", "Expand",
   "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier",
 ]); // biome-ignore format: one list
-
-const isHalf = (dtype: DType): dtype is HalfDType => dtype === "f16" || dtype === "bf16";
 
 function isExact(node: AnyNode): boolean {
   if (isNode(node, "ScatterElements") || isNode(node, "ScatterND"))

@@ -1,0 +1,20 @@
+import type { BackendWarning } from "../backend.js";
+import type { Graph } from "../graph/graph.js";
+import { type BackendManifest, unsupportedReason } from "../manifest.js";
+
+/** One warning for each dtype of the graph that the backend computes in another; `advice` is what its user can do. */
+export function emulationWarnings(
+  name: string,
+  manifest: BackendManifest,
+  graph: Graph,
+  advice?: string,
+): readonly BackendWarning[] {
+  const dtypes = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));
+  return [...dtypes].flatMap((dtype) => {
+    const support = manifest.dtypes[dtype];
+    if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
+    if (support.compute === "native") return [];
+    const message = `${name}: ${dtype} is emulated, with results as of ${dtype} but no faster than ${support.storage}`;
+    return [{ type: "emulated", message: advice === undefined ? message : `${message} ${advice}` } as const];
+  });
+}
