@@ -17,7 +17,12 @@ describe("parseCommandLine", () => {
   });
 
   it("runs everything that can be run when nothing is named", () => {
-    expect(parse("")).toMatchObject({ workloads: ["w1", "w2"], rounds: 3, against: [], choice: { engine: "ort", device: "cpu" } });
+    expect(parse("")).toMatchObject({
+      workloads: ["w1", "w2"],
+      rounds: 3,
+      against: [],
+      choice: { engine: "ort", device: "cpu" },
+    });
     expect(parse("")?.scenarios).toContain("soak");
   });
 

@@ -47,6 +47,8 @@ export async function dissect(name: string, options: BenchOptions): Promise<Scen
     median(runs.filter((run) => run.part === part).map((run) => run.figures[figure] ?? Number.NaN));
   const figures = scenario
     .report(measured)
+    // What an engine does not tell has no figure.
+    .filter(({ value }) => !Number.isNaN(value))
     .map((figure) => ({ ...figure, value: rounded(figure.value, DECIMALS) }));
   return { scenario: name, title: scenario.title, threads: choice.threads, figures, runs };
 }

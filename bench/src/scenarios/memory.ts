@@ -1,6 +1,5 @@
 import {
   checkpoint,
-  MpError,
   prepareGraph,
   reduceSum,
   reduceSumSquare,
@@ -54,15 +53,12 @@ export const memory: Scenario = {
       await executable.run({ x });
       times.push(performance.now() - startedAt);
     }
-    const report = executable.memory?.();
-    if (report === undefined) {
-      throw new MpError("MP_UNSUPPORTED", `memory: ${backend.name} does not report what it holds`);
-    }
+    const held = executable.memory?.().peakBytes ?? Number.NaN;
     const resident = process.resourceUsage().maxRSS * 1024;
     await executable.dispose();
     return {
       figures: {
-        engine: report.peakBytes / MEGABYTE,
+        engine: held / MEGABYTE,
         resident: resident / MEGABYTE,
         added: (resident - residentBefore) / MEGABYTE,
         milliseconds: median(times.slice(1)),
@@ -72,11 +68,16 @@ export const memory: Scenario = {
   report: (measured) => [
     { name: "kept: engine's peak", value: measured("kept", "engine"), unit: "MB", bar: KEPT_BAR },
     { name: "kept: process's peak", value: measured("kept", "resident"), unit: "MB" },
-    { name: "kept: process's peak over its start", value: measured("kept", "added"), unit: "MB" },
+    { name: "kept: process's peak over its start", value: measured("kept", "added"), unit: "MB", bar: 850 },
     { name: "kept: time", value: measured("kept", "milliseconds"), unit: "ms" },
     { name: "recomputed: engine's peak", value: measured("recomputed", "engine"), unit: "MB", bar: 256 },
     { name: "recomputed: process's peak", value: measured("recomputed", "resident"), unit: "MB" },
-    { name: "recomputed: process's peak over its start", value: measured("recomputed", "added"), unit: "MB" },
+    {
+      name: "recomputed: process's peak over its start",
+      value: measured("recomputed", "added"),
+      unit: "MB",
+      bar: 300,
+    },
     { name: "recomputed: time", value: measured("recomputed", "milliseconds"), unit: "ms" },
     {
       name: "time recomputed, of kept",

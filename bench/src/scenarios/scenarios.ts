@@ -1,3 +1,4 @@
+import { activations } from "./activations.js";
 import { compilation } from "./compilation.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
@@ -14,6 +15,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   host: hostOverhead,
   compile: compilation,
   memory,
+  activations,
   soak,
   operators,
 };
