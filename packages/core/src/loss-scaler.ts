@@ -6,6 +6,8 @@
  */
 import { described } from "./described.js";
 import { MpError } from "./errors.js";
+import { checkOptions } from "./options.js";
+import { shown } from "./shown.js";
 import type { TensorTree } from "./trace/map-tensors.js";
 import {
   add,
@@ -52,10 +54,10 @@ const SMALLEST_SCALE = 2 ** -126;
 const LARGEST_SCALE = 2 ** 126;
 
 function checkScale(what: string, name: string, scale: number): void {
-  if (scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE) return;
+  if (typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE) return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${what}: ${name} is a number from 2^-126 to 2^126, so that f32 can divide by it, got ${scale}`,
+    `${what}: ${name} is a number from 2^-126 to 2^126, so that f32 can divide by it, got ${shown(scale)}`,
     { details: { [name]: scale } },
   );
 }
@@ -117,6 +119,21 @@ export type DynamicLossScaleState = {
  * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
  */
 export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossScaler<DynamicLossScaleState> {
+  checkOptions(
+    "dynamicLossScale",
+    options,
+    {
+      initialScale: true,
+      growthFactor: true,
+      backoffFactor: true,
+      growthInterval: true,
+      minScale: true,
+      maxScale: true,
+      hysteresis: true,
+      refill: true,
+    },
+    "{ initialScale: 1024 }",
+  );
   const initialScale = options.initialScale ?? 2 ** 16;
   const {
     growthFactor = 2,
@@ -137,15 +154,15 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
     refuse(`initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`);
   }
   if (!(growthFactor >= 1 && Number.isFinite(Math.fround(growthFactor))))
-    refuse(`growthFactor is 1 or more, got ${growthFactor}`);
+    refuse(`growthFactor is 1 or more, got ${shown(growthFactor)}`);
   if (!(backoffFactor > 0 && backoffFactor < 1))
-    refuse(`backoffFactor is between 0 and 1, got ${backoffFactor}`);
+    refuse(`backoffFactor is between 0 and 1, got ${shown(backoffFactor)}`);
   for (const [name, count] of Object.entries({ growthInterval, hysteresis })) {
     if (!Number.isInteger(count) || count < 1 || count > 2 ** 31 - 1)
-      refuse(`${name} is an integer of 1 or more, got ${count}`);
+      refuse(`${name} is an integer of 1 or more, got ${shown(count)}`);
   }
   if (refill !== "on-good-step" && refill !== "on-growth")
-    refuse(`refill is on-good-step or on-growth, got ${String(refill)}`);
+    refuse(`refill is on-good-step or on-growth, got ${shown(refill)}`);
 
   return {
     name: `dynamic(${initialScale})`,

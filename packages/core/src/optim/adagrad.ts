@@ -1,11 +1,11 @@
 import { described } from "../described.js";
+import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, literal, sqrt } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { checkEpsilon, square } from "./moments.js";
 import { checkRate, descend, type LearningRate, type Optimizer } from "./optimizer.js";
-import { checkOptions } from "./options.js";
 
 export interface AdagradOptions {
   readonly learningRate: LearningRate;
@@ -17,7 +17,12 @@ export interface AdagradOptions {
 
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
 export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
-  checkOptions("adagrad", options, "{ learningRate: 0.1 }");
+  checkOptions(
+    "adagrad",
+    options,
+    { learningRate: true, epsilon: true, initialAccumulator: true },
+    "{ learningRate: 0.1 }",
+  );
   const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
   checkRate("adagrad", learningRate);
   checkEpsilon("adagrad", epsilon);

@@ -1,5 +1,6 @@
 /** Adam and AdamW. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
 import { described } from "../described.js";
+import { checkOptions, type OptionNames } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, cast, div, literal, mul, sqrt, tanh } from "../trace/ops/elementwise.js";
 import type { Tensor } from "../trace/tensor.js";
@@ -13,7 +14,6 @@ import {
   type UpdateContext,
   zerosLike,
 } from "./optimizer.js";
-import { checkOptions } from "./options.js";
 
 export interface AdamOptions {
   readonly learningRate: LearningRate;
@@ -25,10 +25,14 @@ export interface AdamOptions {
   readonly epsilon?: number;
 }
 
+const ADAM: OptionNames<AdamOptions> = { learningRate: true, beta1: true, beta2: true, epsilon: true };
+const EXAMPLE = "{ learningRate: 1e-3 }";
+
 export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree };
 
 /** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments of the applied steps. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
+  checkOptions("adam", options, ADAM, EXAMPLE);
   checkAdam("adam", options);
   const { learningRate } = options;
   return {
@@ -49,6 +53,7 @@ export interface AdamWOptions extends AdamOptions {
 
 /** Loshchilov & Hutter, arXiv 1711.05101: Adam with w ← w - η·λ·w beside it. */
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
+  checkOptions("adamW", options, { ...ADAM, weightDecay: true }, EXAMPLE);
   checkAdam("adamW", options);
   const { learningRate, weightDecay = 0.01 } = options;
   checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
@@ -72,7 +77,6 @@ const settingsOf = ({ learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }
 });
 
 function checkAdam(what: string, options: AdamOptions): void {
-  checkOptions(what, options, "{ learningRate: 1e-3 }");
   const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   checkRate(what, learningRate);
   checkHyperparameter(`${what}: beta1`, beta1, { from: 0, below: 1 });

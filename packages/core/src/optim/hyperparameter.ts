@@ -1,4 +1,5 @@
 import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
 
 /** Bounds that a hyperparameter keeps; one without `below` is any finite number from `from` on. */
 interface Range {
@@ -20,5 +21,5 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   )
     return;
   const range = `${open === true ? "above" : "at least"} ${from}${below === undefined ? "" : ` and below ${below}`}`;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${range} in f32, got ${value}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${range} in f32, got ${shown(value)}`);
 }

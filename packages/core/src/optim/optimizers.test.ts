@@ -211,7 +211,7 @@ describe("options that were left out", () => {
 describe("hyperparameters", () => {
   it.each([
     [() => sgd({ learningRate: Number.NaN }), "sgd: learningRate is at least 0 in f32, got NaN"],
-    [() => sgd({ learningRate: "0.1" as never }), "sgd: learningRate is at least 0 in f32, got 0.1"],
+    [() => sgd({ learningRate: "0.1" as never }), 'sgd: learningRate is at least 0 in f32, got "0.1"'],
     [() => sgd({ learningRate: null as never }), "sgd: learningRate is at least 0 in f32, got null"],
     [() => sgd({ learningRate: -1 }), "sgd: learningRate is at least 0 in f32, got -1"],
     [

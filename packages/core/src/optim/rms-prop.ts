@@ -1,10 +1,10 @@
 import { described } from "../described.js";
+import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, sqrt } from "../trace/ops/elementwise.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { average, checkEpsilon, square } from "./moments.js";
 import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
-import { checkOptions } from "./options.js";
 
 export interface RmsPropOptions {
   readonly learningRate: LearningRate;
@@ -16,7 +16,12 @@ export interface RmsPropOptions {
 
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
 export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
-  checkOptions("rmsProp", options, "{ learningRate: 1e-3 }");
+  checkOptions(
+    "rmsProp",
+    options,
+    { learningRate: true, decay: true, epsilon: true },
+    "{ learningRate: 1e-3 }",
+  );
   const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
   checkRate("rmsProp", learningRate);
   checkHyperparameter("rmsProp: decay", decay, { from: 0, below: 1 });

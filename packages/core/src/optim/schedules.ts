@@ -1,6 +1,8 @@
 /** Learning-rate schedules of the count of applied steps: a skipped step does not move them. */
 import { described } from "../described.js";
 import { MpError } from "../errors.js";
+import { checkOptions } from "../options.js";
+import { shown } from "../shown.js";
 import {
   add,
   cast,
@@ -17,7 +19,6 @@ import {
 } from "../trace/ops/elementwise.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Schedule } from "./optimizer.js";
-import { checkOptions } from "./options.js";
 
 /** Gives a schedule the name by which a checkpoint tells it from others. */
 const named = (name: string, schedule: Schedule): Schedule =>
@@ -27,7 +28,7 @@ const asFloat = (step: Tensor): Tensor => cast(step, "f32");
 
 function positive(what: string, name: string, value: number): void {
   if (!(Math.fround(value) > 0 && Number.isFinite(Math.fround(value)))) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is above 0, got ${value}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is above 0, got ${shown(value)}`);
   }
 }
 
@@ -35,7 +36,7 @@ function positive(what: string, name: string, value: number): void {
 function rates(what: string, values: readonly number[]): void {
   for (const value of values) {
     if (Number.isFinite(Math.fround(value))) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a rate is finite in f32, got ${value}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a rate is finite in f32, got ${shown(value)}`);
   }
 }
 
@@ -44,7 +45,12 @@ export function exponentialDecay(
   initial: number,
   options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
 ): Schedule {
-  checkOptions("exponentialDecay", options, "{ decay: 0.5, every: 1000 }");
+  checkOptions(
+    "exponentialDecay",
+    options,
+    { decay: true, every: true, staircase: true },
+    "{ decay: 0.5, every: 1000 }",
+  );
   rates("exponentialDecay", [initial]);
   positive("exponentialDecay", "decay", options.decay);
   positive("exponentialDecay", "every", options.every);
@@ -60,7 +66,7 @@ export function cosineDecay(
   initial: number,
   options: { readonly steps: number; readonly final?: number },
 ): Schedule {
-  checkOptions("cosineDecay", options, "{ steps: 10_000 }");
+  checkOptions("cosineDecay", options, { steps: true, final: true }, "{ steps: 10_000 }");
   positive("cosineDecay", "steps", options.steps);
   const final = options.final ?? 0;
   rates("cosineDecay", [initial, final]);
@@ -86,7 +92,7 @@ export function warmup(steps: number, then: Schedule): Schedule {
   if (typeof then !== "function") {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${String(then)}`,
+      `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${shown(then)}`,
     );
   }
   return named(described("warmup", { steps, then }), (step) => {

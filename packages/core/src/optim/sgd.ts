@@ -1,9 +1,9 @@
 import { described } from "../described.js";
+import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/elementwise.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
-import { checkOptions } from "./options.js";
 
 export interface SgdOptions {
   readonly learningRate: LearningRate;
@@ -11,7 +11,7 @@ export interface SgdOptions {
 
 /** w ← w - η·g. */
 export function sgd(options: SgdOptions): Optimizer {
-  checkOptions("sgd", options, "{ learningRate: 0.1 }");
+  checkOptions("sgd", options, { learningRate: true }, "{ learningRate: 0.1 }");
   const { learningRate } = options;
   checkRate("sgd", learningRate);
   return {
@@ -34,7 +34,12 @@ export interface MomentumOptions extends SgdOptions {
 
 /** v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, the rate outside the velocity. */
 export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
-  checkOptions("momentum", options, "{ learningRate: 0.1 }");
+  checkOptions(
+    "momentum",
+    options,
+    { learningRate: true, momentum: true, nesterov: true },
+    "{ learningRate: 0.1 }",
+  );
   const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
   checkRate("momentum", learningRate);
   checkHyperparameter("momentum: momentum", factor, { from: 0, below: 1 });
