@@ -167,13 +167,13 @@ function count(
     definition.onOverflow === "retry" && tensorsOf(state.scaler).length > 0
       ? and(and(overflow, differs(state.scaler, scaler)), not(greater(retries, definition.maxRetries)))
       : and(overflow, finite);
-  const advances = where(again, literal(0, "i32"), 1);
+  const advanceBy = (steps: number): Tensor => cast(where(again, literal(0, "i32"), steps), "i64");
   const skips = where(and(overflow, not(again)), literal(1, "i32"), 0);
   return {
     again,
     next: {
-      iteration: add(state.iteration, cast(advances, "i64")),
-      drawn: add(state.drawn, cast(mul(advances, definition.accumulate), "i64")),
+      iteration: add(state.iteration, advanceBy(1)),
+      drawn: add(state.drawn, advanceBy(definition.accumulate)),
       skipped: add(state.skipped, skips),
       consecutiveSkips: where(finite, literal(0, "i32"), add(state.consecutiveSkips, skips)),
       retries: where(again, retries, 0),
