@@ -6,6 +6,7 @@ import { type ComputeDType, type HalfDType, isHalf } from "./dtype.js";
 import { MpError } from "./errors.js";
 import type { Op } from "./graph/attributes.js";
 import { CAST_CATEGORIES, type CastCategory, castCategories } from "./graph/cast-category.js";
+import { checkOptions, type OptionNames } from "./options.js";
 
 /** `manual`: nothing is cast but what the user casts. */
 export type PolicyCompute = ComputeDType | "manual";
@@ -49,6 +50,13 @@ export interface CastingPolicy {
   toString(): string;
 }
 
+const CHANGES: OptionNames<CastingPolicyChanges> = {
+  parameters: true,
+  compute: true,
+  output: true,
+  ops: true,
+  scopes: true,
+};
 const COMPUTE: readonly string[] = ["f32", "f16", "bf16"];
 const FIXED_OPS = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 === "fixed");
 
@@ -60,6 +68,7 @@ const FIXED_OPS = (Object.keys(castCategories) as Op[]).filter((op) => castCateg
 export function castingPolicy(
   options: CastingPolicyChanges & { readonly compute: PolicyCompute },
 ): CastingPolicy {
+  checkOptions("castingPolicy", options, CHANGES, '{ compute: "f16" }');
   const { compute, parameters = "f32", output = "f32" } = options;
   return policyOf(parameters, compute, output, overridesIn(options));
 }
@@ -83,11 +92,15 @@ function policyOf(
     compute,
     output,
     overrides: Object.freeze(overrides),
-    with: (changes) =>
-      policyOf(changes.parameters ?? parameters, changes.compute ?? compute, changes.output ?? output, [
-        ...overrides,
-        ...overridesIn(changes),
-      ]),
+    with: (changes) => {
+      checkOptions("castingPolicy: with", changes, CHANGES, '{ ops: { Tanh: "f32" } }');
+      return policyOf(
+        changes.parameters ?? parameters,
+        changes.compute ?? compute,
+        changes.output ?? output,
+        [...overrides, ...overridesIn(changes)],
+      );
+    },
     toString: () => formatCastingPolicy(policy),
   };
   return Object.freeze(policy);

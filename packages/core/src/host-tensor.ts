@@ -1,6 +1,8 @@
 import { bytesPerElement, DTYPES, type DType, type HostArrays, hostArrayOf } from "./dtype.js";
 import { MpError } from "./errors.js";
+import { isLiteralInRange, literalTensor } from "./graph/literal.js";
 import { elementCount, formatShape, type Shape } from "./shape.js";
+import { shown } from "./shown.js";
 
 /** Dense row-major data on the host. Halves are `Uint16Array` bits, i64 is `BigInt64Array`. */
 export type HostTensor<D extends DType = DType> = {
@@ -35,6 +37,12 @@ export function tensor<A extends Numeric>(data: A, shape?: Shape): HostTensor<DT
 export function tensor<D extends DType>(data: HostArrays[D], shape: Shape, dtype: D): HostTensor<D>;
 export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): HostTensor {
   const kind = dtype ?? dtypeOfConstructor.get(data?.constructor);
+  if (Array.isArray(data)) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      "tensor: takes a typed array, got an array; wrap it: Float32Array.from(numbers), or Int32Array.from(indices)",
+    );
+  }
   if (kind === undefined || !DTYPES.includes(kind)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
@@ -47,6 +55,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
       `tensor: ${kind} is stored in ${hostArrayOf[kind].name}, got ${data?.constructor?.name ?? typeof data}`,
     );
   }
+  if (shape !== undefined) expectShape("tensor", shape);
   const dimensions = Object.freeze([...(shape ?? [data.length])]);
   const size = elementCount(dimensions, "tensor");
   if (size !== data.length) {
@@ -73,12 +82,45 @@ export function isHostTensor(value: unknown): value is HostTensor {
 export function zeros<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
 export function zeros(shape: Shape): HostTensor<"f32">;
 export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
+  expectShape("zeros", shape);
   const size = elementCount(shape, "zeros");
   return Object.freeze({
     dtype,
     shape: Object.freeze([...shape]),
     data: new hostArrayOf[dtype](size),
   }) as HostTensor;
+}
+
+/**
+ * Every element the same number, rounded once to the dtype; f32 unless given.
+ * @throws MP_OUT_OF_RANGE for a number that the dtype does not hold: a finite one that would become infinite, or a
+ * fraction as an integer
+ * @throws MP_SHAPE_MISMATCH for dimensions that are no integers of 0 or more
+ */
+export function full<D extends DType>(shape: Shape, value: number, dtype: D): HostTensor<D>;
+export function full(shape: Shape, value: number): HostTensor<"f32">;
+export function full(shape: Shape, value: number, dtype: DType = "f32"): HostTensor {
+  expectShape("full", shape);
+  if (typeof value !== "number" || !isLiteralInRange(value, dtype)) {
+    throw new MpError("MP_OUT_OF_RANGE", `full: ${shown(value)} is no value of ${dtype}`);
+  }
+  const data = new hostArrayOf[dtype](elementCount(shape, "full"));
+  // One array class on both sides, which the union hides.
+  (data as Float32Array).fill((literalTensor(value, dtype).data as Float32Array)[0] as number);
+  return Object.freeze({ dtype, shape: Object.freeze([...shape]), data }) as HostTensor;
+}
+
+/** Ones (true) of any dtype; f32 unless given. @throws MP_SHAPE_MISMATCH as `full` */
+export function ones<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
+export function ones(shape: Shape): HostTensor<"f32">;
+export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
+  return full(shape, 1, dtype);
+}
+
+/** A shape is one array: `zeros(2, 3)` means `zeros([2, 3])`. */
+function expectShape(what: string, shape: unknown): asserts shape is Shape {
+  if (Array.isArray(shape)) return;
+  throw new MpError("MP_SHAPE_MISMATCH", `${what}: a shape is an array such as [2, 3], got ${shown(shape)}`);
 }
 
 /** Bytes of a tensor of that type. */

@@ -76,7 +76,7 @@ export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
 export { printGraph } from "./graph/print.js";
 export { validateGraph } from "./graph/validate.js";
 export type { HostTensor } from "./host-tensor.js";
-export { byteLength, isHostTensor, tensor, zeros } from "./host-tensor.js";
+export { byteLength, full, isHostTensor, ones, tensor, zeros } from "./host-tensor.js";
 export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./loss-scaler.js";
 export { dynamicLossScale, noLossScaling, staticLossScale } from "./loss-scaler.js";
 export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
@@ -110,6 +110,9 @@ export {
 export type { MomentumOptions, SgdOptions } from "./optim/sgd.js";
 export { momentum, sgd } from "./optim/sgd.js";
 export { weightDecay } from "./optim/weight-decay.js";
+// Options of optimizers, layers and backends of one's own
+export type { OptionNames } from "./options.js";
+export { checkOptions } from "./options.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 export type { AutocastOptions } from "./trace/autocast.js";
@@ -172,6 +175,7 @@ export {
   softplus,
   sqrt,
   square,
+  stopGradient,
   sub,
   tanh,
   where,

@@ -40,8 +40,8 @@ function likelyMeant(name: string, names: readonly string[]): string | undefined
   const scored = names.map((candidate) => {
     const other = candidate.toLowerCase();
     const initials = [candidate[0], ...candidate.replace(/[^A-Z]/g, "")].join("").toLowerCase();
-    const [short, long] = other.length < lower.length ? [other, lower] : [lower, other];
-    const isPart = short.length >= 3 && (long.startsWith(short) || long.endsWith(short));
+    const isShortened = lower.length >= 3 && (other.startsWith(lower) || other.endsWith(lower));
+    const isPart = isShortened || (lower.startsWith(other) && 2 * other.length > lower.length);
     if (initials.length > 1 && initials === lower) return { candidate, far: 0 };
     return { candidate, far: isPart ? 0.5 : editDistance(lower, other) };
   });

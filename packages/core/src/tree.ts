@@ -1,4 +1,5 @@
 import { MpError } from "./errors.js";
+import { shown } from "./shown.js";
 
 /**
  * A pytree: leaves in arrays and plain objects. Keys run in code-unit order whatever order they were written
@@ -87,7 +88,7 @@ function childrenOf(
   }
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${place}: a tree holds tensors, arrays and plain objects, got ${describe(tree)}`,
+    `${place}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`,
   );
 }
 
@@ -98,11 +99,6 @@ function keyProblem(key: string): string | undefined {
   if (key.includes("\0")) return "contains a zero character";
   if (/\p{Surrogate}/u.test(key)) return "is not well-formed Unicode";
   return undefined;
-}
-
-function describe(value: unknown): string {
-  if (typeof value !== "object" || value === null) return String(value);
-  return value.constructor?.name ?? "an object";
 }
 
 /** The tree with every leaf replaced by `map(leaf, path)`. @throws as `leavesOf` */

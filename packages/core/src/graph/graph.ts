@@ -29,6 +29,8 @@ export interface Origin {
   readonly segment?: number;
   /** A casting policy has decided this node's dtypes; policies around it leave them alone. */
   readonly castSettled?: true;
+  /** No gradient flows through it: what `stopGradient` made. */
+  readonly stopsGradient?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
 }

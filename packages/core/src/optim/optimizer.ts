@@ -1,5 +1,6 @@
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { literal, mul, neg } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
@@ -68,14 +69,29 @@ export function checkRate(what: string, learningRate: LearningRate): void {
  * @throws MP_SHAPE_MISMATCH for a schedule that gives more than one rate, which would be drawn over the parameters
  */
 function rateAt(schedule: Schedule, context: UpdateContext): Tensor {
-  const rate: unknown = schedule(context.step);
+  const rate: unknown = rateOf(schedule, context);
   if (isTensor(rate) && rate.shape.length === 0 && isComputeFloat(rate.dtype)) return rate;
   const code = !isTensor(rate)
     ? "MP_INVALID_ARGUMENT"
     : rate.shape.length === 0
       ? "MP_DTYPE_MISMATCH"
       : "MP_SHAPE_MISMATCH";
-  throw new MpError(code, `learningRate: a schedule gives a floating scalar tensor, got ${String(rate)}`);
+  const got = isTensor(rate) ? String(rate) : shown(rate);
+  const hint = code === "MP_DTYPE_MISMATCH" ? `; ${STEP_HINT}` : "";
+  throw new MpError(code, `learningRate: a schedule gives a floating scalar tensor, got ${got}${hint}`);
+}
+
+const STEP_HINT = 'a schedule gets the step as i32, compute with cast(step, "f32")';
+
+/** The step is i32, and integers meet neither fractions nor floats: whoever forgets it is told. */
+function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
+  try {
+    return schedule(step);
+  } catch (error) {
+    if (!MpError.is(error) || !error.message.includes("i32")) throw error;
+    const { code, message, details } = error;
+    throw new MpError(code, `${message}; ${STEP_HINT}`, { details, cause: error });
+  }
 }
 
 /** f32 updates of -rate times each direction, and the rate where it is computed. */

@@ -2,6 +2,7 @@ import { type CastingPolicy, lowDType } from "../casting-policy.js";
 import { isComputeFloat } from "../dtype.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { checkOptions } from "../options.js";
 import { autocastGraph } from "../transform/autocast.js";
 import type { CastOptions } from "../transform/cast-plan.js";
 import { type CastReport, explainCasts } from "../transform/explain-casts.js";
@@ -29,6 +30,7 @@ export function autocast<A extends readonly unknown[], R>(
   policy: CastingPolicy,
   options: AutocastOptions = {},
 ): (...args: A) => R {
+  checkOptions("autocast", options, { manifest: true, report: true });
   return (...args) => {
     const builder = currentBuilder("autocast");
     const traced = traceInto([], () => {

@@ -3,6 +3,7 @@ import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import type { Origin, Value } from "../graph/graph.js";
+import { shown } from "../shown.js";
 import { isTensor, Tensor } from "./tensor.js";
 import { currentBuilder, originHere } from "./trace.js";
 
@@ -89,13 +90,15 @@ export function commonDType(op: string, tensors: readonly { readonly dtype: DTyp
 /** @throws MP_INVALID_ARGUMENT for anything that is no traced tensor */
 export function asTensor(value: unknown, what: string): Tensor {
   if (isTensor(value)) return value;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`, {
+    details: value === undefined ? { got: "undefined" } : {},
+  });
 }
 
 function describe(value: unknown): string {
   if (typeof value === "object" && value !== null && "data" in value)
     return "host data; wrap it with constant(...)";
-  return typeof value === "object" ? "an object" : String(value);
+  return shown(value);
 }
 
 function first(tensors: readonly Tensor[]): Tensor {

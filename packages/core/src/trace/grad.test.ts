@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../casting-policy.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
+import { autocast } from "./autocast.js";
+import { checkpoint } from "./checkpoint.js";
 import { grad, valueAndGrad } from "./grad.js";
-import { add, cast, mul, sin } from "./ops/elementwise.js";
+import { add, cast, mul, round, sin, stopGradient, sub } from "./ops/elementwise.js";
 import { reduceSum } from "./ops/reduce.js";
 import type { Tensor } from "./tensor.js";
 import { Tensor as TensorClass } from "./tensor.js";
@@ -27,6 +30,41 @@ function run(
 
 const x = tensor(Float32Array.of(2, 3));
 const y = tensor(Float32Array.of(5, 7));
+
+describe("stopGradient", () => {
+  const half = (a: Tensor): Tensor => reduceSum(mul(a, stopGradient(a)));
+
+  it("lets the value through and no gradient, which counts as no way to the loss", () => {
+    expect(run({ x: vector }, (a) => valueAndGrad(half)(a as Tensor), { x })).toEqual({
+      value: [4 + 9],
+      gradients: [2, 3],
+    });
+    const unreached: unknown[] = [];
+    const stopped = valueAndGrad((a: Tensor) => reduceSum(stopGradient(a)), {
+      onUnreached: ({ cuts }) => void unreached.push(...cuts),
+    });
+    expect(run({ x: vector }, (a) => stopped(a as Tensor), { x })).toMatchObject({ gradients: [0, 0] });
+    expect(unreached).toMatchObject([{ op: "Identity", reason: "stopGradient" }]);
+  });
+
+  it("holds under casting policies, in checkpoints and for gradients of gradients", () => {
+    for (const policy of [mixedFloat16Policy, mixedBfloat16Policy, float32Policy]) {
+      const cast = autocast(half, policy);
+      expect(run({ x: vector }, (a) => grad(cast)(a as Tensor), { x })).toEqual({ result: [2, 3] });
+    }
+    expect(run({ x: vector }, (a) => grad(checkpoint(half))(a as Tensor), { x })).toEqual({ result: [2, 3] });
+    // d(a · stop(a))/da = stop(a): constant from then on.
+    const second = grad((a: Tensor) => reduceSum(mul(grad(half)(a), a)));
+    expect(run({ x: vector }, (a) => second(a as Tensor), { x })).toEqual({ result: [2, 3] });
+  });
+
+  it("makes a straight-through estimate", () => {
+    const through = (a: Tensor): Tensor => reduceSum(add(a, stopGradient(sub(round(a), a))));
+    expect(
+      run({ x: vector }, (a) => valueAndGrad(through)(a as Tensor), { x: tensor(Float32Array.of(1.2, 2.7)) }),
+    ).toEqual({ value: [4], gradients: [1, 1] });
+  });
+});
 
 describe("valueAndGrad", () => {
   it("gives the value and a tree like the first argument", () => {

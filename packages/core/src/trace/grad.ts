@@ -1,6 +1,7 @@
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { producers, type Value } from "../graph/graph.js";
+import { checkOptions } from "../options.js";
 import { formatShape } from "../shape.js";
 import { emitGradient } from "../transform/gradient.js";
 import { type GradientCut, gradientCuts } from "../transform/gradient-cuts.js";
@@ -66,6 +67,7 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
   fn: (parameters: P, ...rest: A) => Returned,
   options: GradOptions & { readonly hasAux?: boolean } = {},
 ): (parameters: P, ...rest: A) => ValueAndGradients<P> & { readonly aux?: unknown } {
+  checkOptions("valueAndGrad", options, { seed: true, onUnreached: true, hasAux: true });
   return (parameters, ...rest) => {
     const builder = currentBuilder("valueAndGrad");
     const leaves = leavesOf(parameters, isTensor, "valueAndGrad");

@@ -5,6 +5,7 @@
 import { MpError } from "../errors.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import { elementCount, type Shape } from "../shape.js";
+import { shown } from "../shown.js";
 import { emit } from "./emit.js";
 import { cast, greaterOrEqual, literal, mul } from "./ops/elementwise.js";
 import { squaresKey } from "./squares.js";
@@ -19,13 +20,21 @@ export interface Key {
 /** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is no safe integer */
 export function key(seed: number): Key {
   if (!Number.isSafeInteger(seed))
-    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${seed}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${shown(seed)}`);
   return { path: String(seed) };
 }
 
-/** The stream of that name below this one; different names are independent, also a number and its digits as text. */
+/**
+ * The stream of that name below this one; different names are independent, also a number and its digits as text.
+ * @throws MP_INVALID_ARGUMENT for a parent that is no key: `model.init(42)` instead of `model.init(key(42))`
+ */
 export function fold(parent: Key, name: string | number): Key {
-  return { path: `${parent.path}/${typeof name === "number" ? name : escaped(name)}` };
+  const { path } = (parent ?? {}) as Partial<Key>;
+  if (typeof path !== "string") {
+    const example = typeof parent === "number" ? `key(${parent})` : "key(42)";
+    throw new MpError("MP_INVALID_ARGUMENT", `fold: takes a key such as ${example}, got ${shown(parent)}`);
+  }
+  return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
 }
 
 /** Text that no other text, number or path gives; names that read as neither stay as they are. */

@@ -12,6 +12,14 @@ import type { Shape } from "../shape.js";
 export class Tensor {
   /** Bundlers rename classes that speak of themselves, and messages name what they were given. */
   static readonly name: string = "Tensor";
+  static {
+    // What console.log of Node asks for; otherwise it shows the fields of a class that a bundler has renamed.
+    Object.defineProperty(Tensor.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+      value(this: Tensor): string {
+        return this.toString();
+      },
+    });
+  }
   readonly dtype: DType;
   readonly shape: Shape;
   readonly #value: Value;

@@ -72,6 +72,11 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
+/** What `body` emits lets no gradient through. */
+export function withoutGradient<T>(body: () => T): T {
+  return withOrigin((origin) => ({ ...origin, stopsGradient: true }), body);
+}
+
 /** Runs code of the SDK whose nodes should not carry a line of the user's. */
 export function withoutLines<T>(body: () => T): T {
   quiet++;

@@ -53,7 +53,7 @@ describe("a batch", () => {
     ],
     [{ x: new DataView(new ArrayBuffer(8)) }, /is a DataView without a shape/],
     [{ x: 3 }, /batch\/x: is a number; wrap it/],
-    [{ x: "text" }, /batch at x: a tree holds tensors, arrays and plain objects, got text/],
+    [{ x: "text" }, /batch at x: a tree holds tensors, arrays and plain objects, got "text"/],
     [{ x: null }, /got null/],
     [{ x: undefined }, /got undefined/],
     [{ x: new Map() }, /got Map/],

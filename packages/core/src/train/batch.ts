@@ -141,7 +141,19 @@ function isEngineTensor(value: unknown): value is EngineTensor {
 
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
+/** What gives batches: of @mp/data, or an iterable that is no array. */
+function isDataset(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { iterate } = value as { readonly iterate?: unknown };
+  return typeof iterate === "function" || Symbol.asyncIterator in value || Symbol.iterator in value;
+}
+
 function refusal(batch: unknown, value: unknown, name: string, place: string): Error {
+  if (isDataset(batch) && !ArrayBuffer.isView(batch)) {
+    return invalid(
+      `${name}: is a dataset, and this takes one batch; go through it: for await (const batch of dataset.iterate())`,
+    );
+  }
   if (isNumber(value))
     return invalid(`${place}: is a number; wrap it: tensor(Float32Array.of(${value}), [])`);
   if (value instanceof Float64Array) {

@@ -28,6 +28,15 @@ it("calls of a trainer refuse what they cannot take, with a code", async () => {
     ],
     [training.predict(undefined as unknown as typeof predict, {}), "predict: takes a function"],
     [training.step(undefined as never), "batch: a tree holds tensors"],
+    [training.save("x", { curser: 2 } as never), "did you mean cursor?"],
+    [
+      training.evaluate({}, { state: 2 } as never),
+      'evaluate: has no option "state"; did you mean modelState?',
+    ],
+    [
+      training.evaluate({ iterate: () => undefined } as never),
+      "batch: is a dataset, and this takes one batch",
+    ],
   ];
   for (const [call, message] of refused) {
     await expect(call).rejects.toMatchObject({
@@ -35,6 +44,16 @@ it("calls of a trainer refuse what they cannot take, with a code", async () => {
       message: expect.stringContaining(message) as string,
     });
   }
+  // One after the other: only one may be under way.
+  await expect(training.fit([{}], { epoch: 2 } as never)).rejects.toThrow(
+    'fit: has no option "epoch"; did you mean epochs?',
+  );
+  await expect(training.fit([{}], { save: { path: "x", evry: 2 } } as never)).rejects.toThrow(
+    'fit: save: has no option "evry"; did you mean every?',
+  );
+  await expect(training.steps([{}], { steps: 2 } as never).next()).rejects.toThrow(
+    'steps: has no option "steps"; takes partial, signal, cursor',
+  );
   await training.dispose();
 });
 
@@ -67,9 +86,14 @@ describe("a trainer of parts that are none", () => {
     [{ optimizer: undefined }, "optimizer is undefined"],
     [{ optimizer: adamW }, "optimizer is the function adamW; make one"],
     [{ optimizer: { update: () => undefined } }, "optimizer is an object with update"],
+    [
+      { params: { init: () => ({}), apply: () => undefined } },
+      "params is a layer, an object with init, apply; make its",
+    ],
+    [{ lossScaler: 3 }, 'trainer: has no option "lossScaler"; takes backend'],
     [{ loss: "mse" }, 'loss is a function, got "mse"'],
     [{ precision: "mixed_float16" }, 'precision is "mixed_float16"; make one'],
-    [{ precision: mixed }, "precision is the function"],
+    [{ precision: mixed }, "precision is a function"],
     [{ precision: { ...float32(), lossScaler: 128 } }, "precision: lossScaler is 128; make one"],
     [{ precision: { ...float32(), masterWeights: {} } }, "masterWeights is an object with nothing"],
   ])("%o is refused", async (wrong, message) => {

@@ -1,4 +1,5 @@
 import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
 
 type Parts = Readonly<Record<string, unknown>>;
 
@@ -14,19 +15,11 @@ const PRECISION: typeof PARTS = [
 
 const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
 
-function describe(value: unknown): string {
-  if (value instanceof Promise) return "a promise";
-  if (typeof value === "function") return `the function ${value.name}`;
-  return isObject(value)
-    ? `an object with ${Object.keys(value).join(", ") || "nothing"}`
-    : JSON.stringify(value);
-}
-
 function check(from: Parts, wanted: typeof PARTS, what: string): void {
   for (const [name, functions, remedy] of wanted) {
     const part = from[name];
     if (isObject(part) && functions.every((each) => typeof part[each] === "function")) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is ${describe(part)}; ${remedy}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is ${shown(part)}; ${remedy}`);
   }
 }
 
@@ -35,7 +28,7 @@ export function checkFunction(what: string, value: unknown): void {
   if (typeof value === "function") return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${what}: takes a function of parameters and data, got ${describe(value)}`,
+    `${what}: takes a function of parameters and data, got ${shown(value)}`,
   );
 }
 
@@ -43,8 +36,13 @@ export function checkFunction(what: string, value: unknown): void {
 export function checkParts(options: unknown): void {
   const given = isObject(options) ? options : {};
   check(given, PARTS, "trainer");
+  const { params } = given;
+  if (isObject(params) && typeof params["init"] === "function") {
+    const remedy = "make its parameters: params: model.init(key(42))";
+    throw new MpError("MP_INVALID_ARGUMENT", `trainer: params is a layer, ${shown(params)}; ${remedy}`);
+  }
   if (typeof given["loss"] === "function") return;
-  throw new MpError("MP_INVALID_ARGUMENT", `trainer: loss is a function, got ${describe(given["loss"])}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `trainer: loss is a function, got ${shown(given["loss"])}`);
 }
 
 /** @throws MP_INVALID_ARGUMENT for what is no bundle of policy, master weights and loss scaler */
@@ -52,7 +50,7 @@ export function checkPrecision(precision: unknown): void {
   if (!isObject(precision) || !isObject(precision["policy"])) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `trainer: precision is ${describe(precision)}; make one: precision: mixed(), mixedFloat16(), float32() …`,
+      `trainer: precision is ${shown(precision)}; make one: precision: mixed(), mixedFloat16(), float32() …`,
     );
   }
   check(precision, PRECISION, "trainer: precision");

@@ -101,10 +101,21 @@ describe("fit", () => {
     const all = batches(3);
     const training = await smallRun();
     expect(await training.fit(all, { steps: 2 })).toMatchObject({ steps: 2, made: 2 });
+    expect(training.warnings).toEqual([]);
     expect(await training.fit(all, { steps: 2 })).toMatchObject({ steps: 2, made: 0, ended: "steps" });
+    expect(training.warnings.at(-1)).toEqual({
+      type: "data",
+      message:
+        "fit: made no step, since steps: 2 counts from the start of the run, which has made 2 steps; ask for steps: 3 or more, or for neither to make one more pass",
+      details: { iteration: 2, passes: 0 },
+    });
     expect(await training.fit(all)).toMatchObject({ steps: 3, made: 1, ended: "epochs" });
     expect(await training.fit(all)).toMatchObject({ steps: 6, made: 3 });
     expect(await training.fit(all, { epochs: 2 })).toMatchObject({ made: 0, ended: "epochs" });
+    expect(training.warnings.at(-1)?.message).toMatch(
+      /since epochs: 2 counts from the start .* made 2 passes over the data; ask for epochs: 3, or for neither/,
+    );
+    expect(training.warnings).toHaveLength(2);
     expect(await stateOf(training)).toEqual(await byHand([...all, ...all]));
   });
 

@@ -1,5 +1,7 @@
 import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
+import { checkOptions, type OptionNames } from "../options.js";
+import { shown } from "../shown.js";
 import type { FedBatch } from "./batch.js";
 import type { TrainingData } from "./data-source.js";
 import { feed, feedPlaceOf } from "./feed.js";
@@ -29,6 +31,10 @@ export interface FitOptions<K extends string = string> extends FeedingOptions {
   /** Writes a checkpoint at every so many iterations (default 1000) and at the end, also when the signal ends it. */
   readonly save?: { readonly path: string; readonly every?: number };
 }
+
+/** The names of `FeedingOptions`. */
+export const FEEDING: OptionNames<FeedingOptions> = { partial: true, signal: true, cursor: true };
+const FIT: OptionNames<FitOptions> = { ...FEEDING, steps: true, epochs: true, onStep: true, save: true };
 
 export interface FitStep<K extends string = string> extends StepResult<K> {
   /** Iterations made since the start of the run, this one included. */
@@ -68,7 +74,11 @@ export async function fit<T>(
   data: TrainingData<T>,
   options: FitOptions,
 ): Promise<FitResult> {
+  checkOptions("fit", options, FIT, "{ steps: 1000 }");
   const { steps = Number.POSITIVE_INFINITY, save, signal } = options;
+  if (save !== undefined) {
+    checkOptions("fit: save", save, { path: true, every: true }, '{ path: "run.safetensors" }');
+  }
   const every = save?.every ?? SAVE_EVERY;
   if (save !== undefined) checkPath("fit: save.path", save.path);
   checkCounts({ steps: options.steps, epochs: options.epochs, "save.every": save?.every });
@@ -105,12 +115,26 @@ export async function fit<T>(
     await windows.return(undefined);
   }
   if (save !== undefined && step > saved) await saveNow(save.path);
+  if (start >= steps || place.pass >= passes) warn(nothingToDo(options, start, place.pass));
   return { steps: step, made: step - start, ended };
+}
+
+/** A loop of calls that each ask for one epoch trains in the first alone: say so, and what to ask for. */
+function nothingToDo({ steps, epochs }: FitOptions, iteration: number, passes: number): TrainingWarning {
+  const isAtSteps = steps !== undefined && iteration >= steps;
+  const asked = isAtSteps ? `steps: ${steps}` : `epochs: ${epochs}`;
+  const done = isAtSteps ? `${iteration} steps` : `${passes} passes over the data`;
+  const more = isAtSteps ? `steps: ${iteration + 1} or more` : `epochs: ${passes + 1}`;
+  return {
+    type: "data",
+    message: `fit: made no step, since ${asked} counts from the start of the run, which has made ${done}; ask for ${more}, or for neither to make one more pass`,
+    details: { iteration, passes },
+  };
 }
 
 function checkCounts(counts: Readonly<Record<string, number | undefined>>): void {
   for (const [name, count] of Object.entries(counts)) {
     if (count === undefined || (Number.isSafeInteger(count) && count >= 1)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `fit: ${name} is an integer of 1 or more, got ${count}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `fit: ${name} is an integer of 1 or more, got ${shown(count)}`);
   }
 }

@@ -12,6 +12,7 @@ import { leavesOf } from "../tree.js";
 import type { StepDefinition } from "./definition.js";
 import { mergeFrozen } from "./frozen.js";
 import type { LossContext, LossParts } from "./loss.js";
+import { tellingNames } from "./missing-name.js";
 import { warningOfUnreached } from "./reach.js";
 import type { TrainingState } from "./state.js";
 import type { TrainingWarning } from "./warning.js";
@@ -36,6 +37,7 @@ export function strictLoss(
   state: TrainingState,
   model: TensorTree,
   training: boolean,
+  warn?: (warning: TrainingWarning) => void,
 ) {
   return (parameters: TensorTree, batch: TensorTree): readonly [Tensor, Omit<LossParts, "loss">] => {
     const context: LossContext<TensorTree> = {
@@ -44,10 +46,14 @@ export function strictLoss(
       modelState: model,
       step: state.applied,
     };
-    const parts = partsOf(atUserLines(() => definition.loss(parameters, batch, context)));
+    const call = (): unknown => atUserLines(() => definition.loss(parameters, batch, context));
+    const parts = partsOf(tellingNames("the batch", batch, call));
     const metrics = Object.fromEntries(
       Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
     );
+    if (parts.modelState === undefined && leavesOf(model, isTensor, "modelState").length > 0) {
+      warn?.(stateNotReturned);
+    }
     const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
     if (!isComputeFloat(parts.loss.dtype)) {
       throw new MpError(
@@ -58,6 +64,12 @@ export function strictLoss(
     return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
   };
 }
+
+const stateNotReturned: TrainingWarning = {
+  type: "state",
+  message:
+    "loss: returns no modelState, so the one that the trainer was given never changes; return { loss, modelState }, or pass constants in as parameters that are frozen",
+};
 
 function partsOf(result: unknown): LossParts {
   if (isTensor(result)) return { loss: result };
@@ -131,7 +143,11 @@ export function forwardBackward(
 ): ForwardBackward {
   const { precision, manifest } = definition;
   const options = { manifest, ...(reports.casts === undefined ? {} : { report: reports.casts }) };
-  const lossOf = autocast(strictLoss(definition, state, model, true), precision.policy, options);
+  const lossOf = autocast(
+    strictLoss(definition, state, model, true, reports.warning),
+    precision.policy,
+    options,
+  );
   const weightsWith = (trained: TensorTree): TensorTree =>
     definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
   const differentiated = valueAndGrad((trained: TensorTree) => lossOf(weightsWith(trained), batch), {

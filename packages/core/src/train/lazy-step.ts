@@ -1,7 +1,8 @@
 import { MpError } from "../errors.js";
+import { checkOptions } from "../options.js";
 import type { TrainingData } from "./data-source.js";
 import { feed, feedPlaceOf } from "./feed.js";
-import type { FeedingOptions, FeedingRun } from "./fit.js";
+import { FEEDING, type FeedingOptions, type FeedingRun } from "./fit.js";
 import type { StepResult } from "./step-result.js";
 
 /** Further steps for which a step's numbers can be asked for. */
@@ -46,6 +47,7 @@ export async function* lazySteps<T>(
   data: TrainingData<T>,
   options: FeedingOptions,
 ): AsyncGenerator<LazyStep, undefined> {
+  checkOptions("steps", options, FEEDING, '{ partial: "keep" }');
   const { partial = "drop", signal } = options;
   const { accumulate, warn, take } = run;
   const start = feedPlaceOf(options.cursor === undefined ? await run.cursor() : options.cursor);

@@ -14,6 +14,8 @@ type Loss = SmallOptions["loss"];
 type Weights = { readonly hidden: { readonly w: Tensor; readonly b: Tensor }; readonly out: Tensor };
 const runOf = (wrong: unknown, options: Partial<SmallOptions> = {}) =>
   smallRun({ loss: wrong as Loss, ...options });
+/** Losses here return no model state, which is told as well. */
+const notOfState = (warnings: readonly TrainingWarning[]) => warnings.filter(({ type }) => type !== "state");
 const outputs = ({ hidden, out }: Weights, x: Tensor): Tensor => matMul(matMul(x, hidden.w), out);
 
 const nothingTrained: readonly (readonly [name: string, loss: unknown, message: RegExp])[] = [
@@ -81,8 +83,9 @@ describe("a loss that leaves parameters out", () => {
     const before = await training.parameters();
     for (const rows of [4, 4, 3])
       expect(await training.step(batch(0, rows))).toMatchObject({ applied: true });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatchObject({
+    const [first, ...more] = notOfState(told);
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({
       type: "gradient",
       message: expect.stringMatching(
         /^loss: hidden\/b, out take no part in the gradient.*Greater \(.*reach\.test\.ts:\d+:\d+;.*, or say so with frozen$/,
@@ -100,7 +103,7 @@ describe("a loss that leaves parameters out", () => {
     await frozen.step(batch(0));
     const whole = await runOf(loss);
     await whole.step(batch(0));
-    expect([...frozen.warnings, ...whole.warnings]).toEqual([]);
+    expect(notOfState([...frozen.warnings, ...whole.warnings])).toEqual([]);
   });
 
   it("says nothing of a gradient that is merely 0", async () => {
@@ -108,6 +111,6 @@ describe("a loss that leaves parameters out", () => {
       add(mul(reduceMean(outputs(weights, x)), 0), reduceSum(weights.hidden.b)),
     );
     await training.step(batch(0));
-    expect(training.warnings).toEqual([]);
+    expect(notOfState(training.warnings)).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import type { Backend, ProfileRow, State } from "../backend.js";
 import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
+import { checkOptions } from "../options.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import { type FedBatch, feedBatch } from "./batch.js";
@@ -191,6 +192,7 @@ export class TrainingRun {
   }
 
   async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
+    checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
     return this.#enqueue(async () => {
@@ -272,6 +274,7 @@ export class TrainingRun {
 
   async save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
     checkPath("save", path);
+    checkOptions("save", options, { cursor: true }, "{ cursor }");
     return this.#enqueue(() => {
       const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
       return saveCheckpoint(path, this.#programs.state, this.#info, cursor);

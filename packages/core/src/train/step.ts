@@ -13,6 +13,7 @@ import type { StepDefinition } from "./definition.js";
 import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
 import { splitFrozen } from "./frozen.js";
 import type { LossContext } from "./loss.js";
+import { tellingNames } from "./missing-name.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "./program.js";
 import { scaleOf } from "./scale.js";
 import type { TrainingState } from "./state.js";
@@ -203,7 +204,8 @@ export function predictProgram(
       step: current.applied,
     };
     const run = autocast(
-      (weights: TensorTree, inputs: TensorTree) => atUserLines(() => predict(weights, inputs, context)),
+      (weights: TensorTree, inputs: TensorTree) =>
+        tellingNames("the data", inputs, () => atUserLines(() => predict(weights, inputs, context))),
       definition.precision.policy,
       { manifest: definition.manifest },
     );

@@ -4,6 +4,8 @@ import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import { checkHyperparameter } from "../optim/hyperparameter.js";
 import type { Optimizer } from "../optim/optimizer.js";
+import { checkOptions, type OptionNames } from "../options.js";
+import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
@@ -59,6 +61,25 @@ export interface TrainerOptions<P, B, M, K extends string = string> {
   /** Told of each soft degradation once; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
+
+const TRAINER: OptionNames<TrainerOptions<unknown, unknown, unknown>> = {
+  backend: true,
+  params: true,
+  loss: true,
+  optimizer: true,
+  precision: true,
+  modelState: true,
+  frozen: true,
+  seed: true,
+  clipNorm: true,
+  accumulate: true,
+  allReduce: true,
+  onOverflow: true,
+  maxRetries: true,
+  maxConsecutiveSkips: true,
+  checkNewParameters: true,
+  onWarning: true,
+};
 
 export interface Trainer<P, B, M, K extends string = string> {
   readonly precision: Precision;
@@ -146,18 +167,22 @@ export async function trainer<
   M = Readonly<Record<never, never>>,
   const K extends string = never,
 >(options: TrainerOptions<P, B, M, K>): Promise<Trainer<P, B, M, K>> {
+  checkOptions("trainer", options, TRAINER, "{ backend, params, loss, optimizer }");
   checkParts(options);
   const { backend, clipNorm, accumulate = 1, maxRetries = 100, maxConsecutiveSkips = 50 } = options;
   for (const [name, count] of Object.entries({ accumulate, maxRetries, maxConsecutiveSkips })) {
     if (Number.isInteger(count) && count >= 1 && count < 2 ** 31) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `trainer: ${name} is an integer of 1 or more, got ${count}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `trainer: ${name} is an integer of 1 or more, got ${shown(count)}`,
+    );
   }
   if (clipNorm !== undefined) checkHyperparameter("trainer: clipNorm", clipNorm, { from: 0, open: true });
   const { onOverflow = "skip" } = options;
   if (onOverflow !== "skip" && onOverflow !== "retry") {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `trainer: onOverflow is skip or retry, got ${String(onOverflow)}`,
+      `trainer: onOverflow is skip or retry, got ${shown(onOverflow)}`,
     );
   }
   const choice = options.precision ?? mixed();

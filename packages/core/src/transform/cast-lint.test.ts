@@ -9,7 +9,7 @@ import {
 } from "../casting-policy.js";
 import type { Graph } from "../graph/graph.js";
 import { tensor } from "../host-tensor.js";
-import { add, cast, clip, div, exp, mul, where } from "../trace/ops/elementwise.js";
+import { add, cast, clip, div, exp, mul, sub, where } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { constant } from "../trace/ops/movement.js";
 import { reduceMean } from "../trace/ops/reduce.js";
@@ -22,6 +22,31 @@ const rules = (graph: Graph, policy = mixedFloat16Policy): string[] =>
 const line = expect.stringMatching(/cast-lint\.test\.ts:\d+:\d+$/);
 
 describe("lintCasts", () => {
+  it("warns of a column that meets a row, and only of that", () => {
+    const meet = (a: readonly number[], b: readonly number[]): Graph =>
+      graphOf({ w: [4, 1] }, { a, b }, ({ a: x, b: y }) => reduceMean(sub(x, y)));
+    const found = { rule: "crossed-broadcast", severity: "warning", node: "Sub" };
+    expect(lintCasts(meet([4, 1], [4]), float32Policy)).toMatchObject([
+      { ...found, message: expect.stringContaining("[4, 1] with [4] makes [4, 4]"), line },
+    ]);
+    expect(lintCasts(meet([4], [4, 1]), mixedFloat16Policy)).toMatchObject([found]);
+    const meant: readonly (readonly [readonly number[], readonly number[]])[] = [
+      [
+        [4, 1],
+        [4, 1],
+      ],
+      [[4, 1], [3]],
+      [
+        [4, 1],
+        [1, 4],
+      ],
+      [[4, 1], []],
+      [[1, 1], [1]],
+      [[4, 4], [4]],
+    ];
+    for (const [a, b] of meant) expect(lintCasts(meet(a, b), float32Policy)).toEqual([]);
+  });
+
   it("has nothing to say of a plain net", () => {
     expect(lintCasts(mlp(), mixedFloat16Policy)).toEqual([]);
   });

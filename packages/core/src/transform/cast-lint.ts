@@ -12,8 +12,14 @@ import { storedInHalf } from "./cast-sites.js";
  * - `constant-vanishes`: a number that is not zero is zero in the half (an epsilon of 1e-8 in f16).
  * - `cast-undone`: every reader takes the result of the user's cast in another dtype.
  * - `half-loss`: a scalar result in f16, where a loss scale above 32768 overflows the first gradient.
+ * - `crossed-broadcast`: a column [n, 1] meets a row [n] and makes n² numbers, as a rule of a prediction and a target.
  */
-export type CastLintRule = "constant-overflows" | "constant-vanishes" | "cast-undone" | "half-loss";
+export type CastLintRule =
+  | "constant-overflows"
+  | "constant-vanishes"
+  | "cast-undone"
+  | "half-loss"
+  | "crossed-broadcast";
 
 export interface CastLint {
   readonly rule: CastLintRule;
@@ -42,6 +48,7 @@ export function lintPlan(plan: CastPlan): readonly CastLint[] {
     ...plan.graph.nodes.flatMap((node) => [
       ...constantLints(plan, node, made),
       ...attributeLints(plan, node),
+      ...crossedBroadcast(node),
     ]),
     ...undoneCasts(plan),
     ...halfLosses(plan, made),
@@ -75,6 +82,23 @@ function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
   if (node.op !== "Clip") return [];
   const bounds = [node.attributes.min, node.attributes.max].filter((bound) => bound !== undefined);
   return bounds.filter((bound) => vanishes(bound, dtype)).map((bound) => vanishing(node, bound, dtype));
+}
+
+/** Differences and products alone: comparisons of that kind are how masks are made. */
+function crossedBroadcast(node: AnyNode): readonly CastLint[] {
+  if (node.op !== "Sub" && node.op !== "Mul") return [];
+  const [a, b] = node.inputs;
+  if (a === undefined || b === undefined || !isComputeFloat(a.dtype)) return [];
+  const [column, row] = a.shape.length === 2 ? [a.shape, b.shape] : [b.shape, a.shape];
+  const [n] = row;
+  if (n === undefined || n === 1 || row.length !== 1 || column.join() !== `${n},1`) return [];
+  const finding: Finding = {
+    rule: "crossed-broadcast",
+    severity: "warning",
+    what: `[${a.shape.join(", ")}] with [${b.shape.join(", ")}] makes [${n}, ${n}]`,
+    remedy: `reshape one of them to the other's shape; where all pairs are meant, say so: unsqueeze(row, [0])`,
+  };
+  return [lintOf(node, finding)];
 }
 
 function overflows(node: AnyNode, number: number, dtype: ComputeDType): CastLint {

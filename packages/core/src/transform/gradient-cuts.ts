@@ -14,8 +14,11 @@ export interface GradientCut {
   readonly line: string | undefined;
 }
 
+const STOPPED: GradientRow<Op> = { zero: "stopGradient" };
+
 /** The rule of a node, whatever its op. */
 export function gradientRow(node: AnyNode): GradientRow<Op> {
+  if (node.origin.stopsGradient === true) return STOPPED;
   return gradientRules[node.op] as GradientRow<Op>;
 }
 

@@ -1,9 +1,10 @@
 /** Elementwise operators, broadcasting as ONNX (NumPy) does. Each is its ONNX operator in lower camel form. */
 import type { DType } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
+import { checkOptions } from "../../options.js";
 import { commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
 import { isTensor, Tensor } from "../tensor.js";
-import { currentBuilder, keepsCasts } from "../trace.js";
+import { currentBuilder, keepsCasts, withoutGradient } from "../trace.js";
 
 type Plain = { [K in Op]: Record<never, never> extends OpAttributes[K] ? K : never }[Op];
 type Unary = (x: Tensor) => Tensor;
@@ -41,6 +42,15 @@ export const isNan: Unary = unary("IsNaN");
 export const isInf: Unary = unary("IsInf");
 export const identity: Unary = unary("Identity");
 
+/**
+ * x itself, of its shape and dtype (any), that gradients take for a constant: a target computed by the model, a
+ * baseline, a straight-through estimate, as in `add(x, stopGradient(sub(round(x), x)))`.
+ * @throws MP_INVALID_ARGUMENT for what is no traced tensor
+ */
+export function stopGradient(x: Tensor): Tensor {
+  return withoutGradient(() => emit("Identity", [x], {}));
+}
+
 export const add: Binary = binary("Add");
 export const sub: Binary = binary("Sub");
 export const mul: Binary = binary("Mul");
@@ -69,16 +79,19 @@ export function elu(x: Tensor, alpha = 1): Tensor {
 
 /** x · Φ(x); `approximate: "tanh"` is the formula of the original BERT and GPT code. */
 export function gelu(x: Tensor, options: { readonly approximate?: "none" | "tanh" } = {}): Tensor {
+  checkOptions("Gelu", options, { approximate: true });
   return emit("Gelu", [x], { approximate: options.approximate ?? "none" });
 }
 
 /** Limits to min … max; NaN stays NaN, and has gradient 0 outside the limits. */
 export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: number }): Tensor {
+  checkOptions("Clip", limits, { min: true, max: true }, "{ min: 0 }");
   return emit("Clip", [x], limits);
 }
 
 /** Remainder; `fmod: true` takes the dividend's sign (floats), otherwise the divisor's (integers). */
 export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean } = {}): Tensor {
+  checkOptions("Mod", options, { fmod: true });
   return emitBroadcast("Mod", [a, b], { fmod: options.fmod ?? false });
 }
 

@@ -1,4 +1,5 @@
 /** Matrix products. Halves accumulate in f32 and are rounded once, on every engine. */
+import { checkOptions } from "../../options.js";
 import { emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 
@@ -16,6 +17,7 @@ export interface GemmOptions {
 
 /** alpha · A' · B' + beta · C for matrices A, B and a C that broadcasts to the result. */
 export function gemm(a: Tensor, b: Tensor, c?: Tensor, options: GemmOptions = {}): Tensor {
+  checkOptions("Gemm", options, { transA: true, transB: true, alpha: true, beta: true });
   return emit("Gemm", c === undefined ? [a, b] : [a, b, c], {
     transA: options.transA ?? false,
     transB: options.transB ?? false,

@@ -3,6 +3,7 @@ import type { ComputeDType, DType } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
 import type { HostTensor } from "../../host-tensor.js";
+import { checkOptions } from "../../options.js";
 import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -124,6 +125,7 @@ export function scatterElements(
   updates: Tensor,
   options: ScatterOptions = {},
 ): Tensor {
+  checkOptions("ScatterElements", options, { axis: true, reduction: true });
   return emit("ScatterElements", [data, indices, updates], {
     axis: axisOf(data, options.axis ?? 0, "ScatterElements"),
     reduction: options.reduction ?? "none",
@@ -136,6 +138,7 @@ export function scatterND(
   updates: Tensor,
   options: { readonly reduction?: ScatterReduction } = {},
 ): Tensor {
+  checkOptions("ScatterND", options, { reduction: true });
   return emit("ScatterND", [data, indices, updates], { reduction: options.reduction ?? "none" });
 }
 
@@ -169,6 +172,7 @@ export function pad(
   pads: readonly (readonly [number, number])[],
   options: PadOptions = {},
 ): Tensor {
+  checkOptions("Pad", options, { mode: true, value: true });
   return emit("Pad", [x], {
     pads: [...pads.map(([before]) => before), ...pads.map(([, after]) => after)],
     mode: options.mode ?? "constant",
@@ -186,6 +190,7 @@ export function oneHot(
   depth: number,
   options: { readonly axis?: number; readonly dtype?: ComputeDType | "i32" } = {},
 ): Tensor {
+  checkOptions("OneHot", options, { axis: true, dtype: true });
   const axis = normalizeAxis(options.axis ?? -1, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
   return emit("OneHot", [indices], { axis, depth, dtype: options.dtype ?? "f32" });
 }
@@ -201,5 +206,6 @@ export function range(
   limit: number,
   options: { readonly delta?: number; readonly dtype?: DType } = {},
 ): Tensor {
+  checkOptions("Range", options, { delta: true, dtype: true });
   return emit("Range", [], { start, limit, delta: options.delta ?? 1, dtype: options.dtype ?? "i32" });
 }

@@ -1,7 +1,9 @@
 /** Softmax, normalisation layers and the likelihood losses. */
 import { MpError } from "../../errors.js";
-import type { LossReduction } from "../../graph/attributes.js";
+import type { LossReduction, Op } from "../../graph/attributes.js";
+import { checkOptions, type OptionNames } from "../../options.js";
 import { normalizeAxis } from "../../shape.js";
+import { shown } from "../../shown.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 
@@ -24,10 +26,16 @@ export interface LikelihoodOptions {
   readonly weights?: Tensor;
 }
 
-function attributes(options: LikelihoodOptions): {
+const LIKELIHOOD: OptionNames<LikelihoodOptions> = { reduction: true, ignoreIndex: true, weights: true };
+
+function attributes(
+  op: Op,
+  options: LikelihoodOptions,
+): {
   readonly reduction: LossReduction;
   readonly ignoreIndex?: number;
 } {
+  checkOptions(op, options, LIKELIHOOD, '{ reduction: "sum" }');
   const reduction = options.reduction ?? "mean";
   return options.ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex: options.ignoreIndex };
 }
@@ -38,8 +46,9 @@ export function softmaxCrossEntropyLoss(
   labels: Tensor,
   options: LikelihoodOptions = {},
 ): Tensor {
+  const settings = attributes("SoftmaxCrossEntropyLoss", options);
   const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
-  return emitAll("SoftmaxCrossEntropyLoss", inputs, attributes(options))[0] as Tensor;
+  return emitAll("SoftmaxCrossEntropyLoss", inputs, settings)[0] as Tensor;
 }
 
 /** Negative log likelihood of log-probabilities [N, C, d…] at labels i32 [N, d…]. */
@@ -48,8 +57,9 @@ export function negativeLogLikelihoodLoss(
   labels: Tensor,
   options: LikelihoodOptions = {},
 ): Tensor {
+  const settings = attributes("NegativeLogLikelihoodLoss", options);
   const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
-  return emit("NegativeLogLikelihoodLoss", inputs, attributes(options));
+  return emit("NegativeLogLikelihoodLoss", inputs, settings);
 }
 
 export interface NormalizationOptions {
@@ -58,10 +68,15 @@ export interface NormalizationOptions {
   readonly epsilon?: number;
 }
 
+const NORMALIZATION: OptionNames<NormalizationOptions> = { axis: true, epsilon: true };
+
 /** Anything else would make every result NaN. */
 function checkEpsilon(what: string, epsilon: number): void {
   if (epsilon >= 0 && Number.isFinite(Math.fround(epsilon))) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: epsilon is at least 0 and finite, got ${epsilon}`);
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: epsilon is at least 0 and finite, got ${shown(epsilon)}`,
+  );
 }
 
 /** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics in f32. */
@@ -69,8 +84,10 @@ export function layerNormalization(
   x: Tensor,
   scale: Tensor,
   bias?: Tensor,
-  { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
+  options: NormalizationOptions = {},
 ): Tensor {
+  checkOptions("LayerNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
+  const { axis = -1, epsilon = 1e-5 } = options;
   const rank = asTensor(x, "LayerNormalization").shape.length;
   checkEpsilon("LayerNormalization", epsilon);
   return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
@@ -80,11 +97,9 @@ export function layerNormalization(
 }
 
 /** x / sqrt(mean(x²) + epsilon) · scale over `axis` … last; the mean in f32. */
-export function rmsNormalization(
-  x: Tensor,
-  scale: Tensor,
-  { axis = -1, epsilon = 1e-5 }: NormalizationOptions = {},
-): Tensor {
+export function rmsNormalization(x: Tensor, scale: Tensor, options: NormalizationOptions = {}): Tensor {
+  checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
+  const { axis = -1, epsilon = 1e-5 } = options;
   const rank = asTensor(x, "RMSNormalization").shape.length;
   checkEpsilon("RMSNormalization", epsilon);
   return emit("RMSNormalization", [x, scale], {

@@ -1,5 +1,6 @@
 /** Reductions. Floats accumulate in f32 whatever the tensor's dtype; NaN always comes through. */
 import type { Op } from "../../graph/attributes.js";
+import { checkOptions, type OptionNames } from "../../options.js";
 import { normalizeAxis } from "../../shape.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -14,9 +15,12 @@ export interface ReduceOptions {
 type Reduction = (x: Tensor, options?: ReduceOptions) => Tensor;
 type ReduceOp = Extract<Op, `Reduce${string}`>;
 
+const REDUCE: OptionNames<ReduceOptions> = { axes: true, keepdims: true };
+
 const reduction =
   (op: ReduceOp): Reduction =>
   (x, options = {}) => {
+    checkOptions(op, options, REDUCE, "{ axes: [0] }");
     const rank = asTensor(x, op).shape.length;
     const axes = (options.axes ?? x.shape.map((_, axis) => axis)).map((axis) =>
       normalizeAxis(axis, rank, op),
@@ -40,14 +44,18 @@ export interface ArgOptions {
   readonly keepdims?: boolean;
 }
 
+const ARG: OptionNames<ArgOptions> = { axis: true, keepdims: true };
+
 /** Index (i32) of the largest along the axis (default last), the first of equals. */
 export function argMax(x: Tensor, options: ArgOptions = {}): Tensor {
+  checkOptions("ArgMax", options, ARG, "{ axis: 1 }");
   const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMax").shape.length, "ArgMax");
   return emit("ArgMax", [x], { axis, keepdims: options.keepdims ?? false });
 }
 
 /** Index (i32) of the smallest along the axis (default last), the first of equals. */
 export function argMin(x: Tensor, options: ArgOptions = {}): Tensor {
+  checkOptions("ArgMin", options, ARG, "{ axis: 1 }");
   const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMin").shape.length, "ArgMin");
   return emit("ArgMin", [x], { axis, keepdims: options.keepdims ?? false });
 }
@@ -58,6 +66,7 @@ export function topK(
   k: number,
   options: { readonly axis?: number; readonly largest?: boolean } = {},
 ): { readonly values: Tensor; readonly indices: Tensor } {
+  checkOptions("TopK", options, { axis: true, largest: true });
   const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "TopK").shape.length, "TopK");
   const [values, indices] = emitAll("TopK", [x], { axis, k, largest: options.largest ?? true });
   return { values: values as Tensor, indices: indices as Tensor };
@@ -68,6 +77,7 @@ export function cumSum(
   axis: number,
   options: { readonly exclusive?: boolean; readonly reverse?: boolean } = {},
 ): Tensor {
+  checkOptions("CumSum", options, { exclusive: true, reverse: true });
   return emit("CumSum", [x], {
     axis: normalizeAxis(axis, asTensor(x, "CumSum").shape.length, "CumSum"),
     exclusive: options.exclusive ?? false,
