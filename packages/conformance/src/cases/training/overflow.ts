@@ -137,6 +137,8 @@ function budgetCase(
             } catch (error) {
               // What a backend cannot run is a refusal of the whole case, not an outcome of a step.
               if (!MpError.is(error) || error.code === "MP_UNSUPPORTED") throw error;
+              // Nor is the search for the culprit, without which the step says the rest.
+              if (MpError.is(error.cause, "MP_UNSUPPORTED")) throw error.cause;
               last ??= error;
               codes.push(error.code);
             }
