@@ -4,5 +4,7 @@ import { isTensor, MpError, type Tensor } from "@mp/core";
 export function expectTensor(what: string, value: unknown): asserts value is Tensor {
   if (isTensor(value)) return;
   const got = typeof value === "object" && value !== null ? "an object" : String(value);
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a traced tensor, got ${got}`);
+  // The trainer adds what the batch has where a name is not there.
+  const details = value === undefined ? { got } : {};
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a traced tensor, got ${got}`, { details });
 }

@@ -1,4 +1,4 @@
-import { add, fold, type HostTensor, matMul, scope } from "@mp/core";
+import { add, checkOptions, fold, type HostTensor, matMul, scope } from "@mp/core";
 import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -12,9 +12,10 @@ export interface DenseOptions {
   readonly bias?: Initializer;
 }
 
-/** x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for sizes below 1 */
+/** x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for sizes below 1, or options that there are not */
 export function dense(inputs: number, outputs: number, options: DenseOptions = {}): Layer<DenseParameters> {
   checkSizes("dense", { inputs, outputs });
+  checkOptions("dense", options, { kernel: true, bias: true }, "{ kernel: heNormal }");
   const { kernel = glorotUniform, bias = constantValue(0) } = options;
   return {
     name: "dense",

@@ -117,7 +117,7 @@ describe("dropout", () => {
 
   it("without the loss's context says what is missing, in training or not", () => {
     expect(() => run({ x: zeros([1]) }, ({ x }) => dropout(0.5).apply({}, x))).toThrow(
-      "dropout: pass the loss's context to apply(...)",
+      "dropout: needs the context: model.apply(params, x, context)",
     );
   });
 });

@@ -19,7 +19,10 @@ export function dropout(rate: number): Layer<Nothing> {
 
 function drop(x: Tensor, rate: number, context: LayerContext | undefined): Tensor {
   if (context === undefined)
-    throw new MpError("MP_INVALID_ARGUMENT", "dropout: pass the loss's context to apply(...)");
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      "dropout: needs the context: model.apply(params, x, context); a loss gets it as its third argument, and so does the function given to predict",
+    );
   if (!context.training || rate === 0) return x;
   const kept = randomBernoulli(context.key, 1 - rate, x.shape);
   return where(kept, mul(x, 1 / (1 - rate)), 0);

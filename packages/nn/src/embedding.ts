@@ -1,4 +1,4 @@
-import { fold, gather, type HostTensor, scope } from "@mp/core";
+import { checkOptions, fold, gather, type HostTensor, scope } from "@mp/core";
 import { checkSizes } from "./check-size.js";
 import { type Initializer, uniform } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -12,6 +12,7 @@ export function embedding(
   options: { readonly table?: Initializer } = {},
 ): Layer<EmbeddingParameters> {
   checkSizes("embedding", { vocabulary, size });
+  checkOptions("embedding", options, { table: true }, "{ table: normal(1) }");
   const table = options.table ?? uniform(0.05);
   return {
     name: "embedding",

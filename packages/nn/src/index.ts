@@ -9,7 +9,15 @@ export { type EmbeddingParameters, embedding } from "./embedding.js";
 export { constantValue, glorotUniform, heNormal, type Initializer, normal, uniform } from "./initializers.js";
 export type { Layer, LayerContext, Nothing, Parameters, ParameterTree } from "./layer.js";
 export { type LayerNormParameters, layerNorm } from "./layer-norm.js";
-export { meanSquaredError, softmaxCrossEntropy } from "./losses.js";
+export {
+  binaryCrossEntropyWithLogits,
+  type HuberOptions,
+  huber,
+  meanSquaredError,
+  type SmoothL1Options,
+  smoothL1,
+  softmaxCrossEntropy,
+} from "./losses.js";
 export {
   type LstmParameters,
   type LstmResult,

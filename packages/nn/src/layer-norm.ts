@@ -1,4 +1,4 @@
-import { fold, type HostTensor, layerNormalization, MpError, scope } from "@mp/core";
+import { checkOptions, fold, type HostTensor, layerNormalization, MpError, scope } from "@mp/core";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -11,6 +11,7 @@ export function layerNorm(
   options: { readonly epsilon?: number } = {},
 ): Layer<LayerNormParameters> {
   checkSizes("layerNorm", { size });
+  checkOptions("layerNorm", options, { epsilon: true }, "{ epsilon: 1e-6 }");
   const epsilon = options.epsilon ?? 1e-5;
   if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon)))) {
     throw new MpError("MP_INVALID_ARGUMENT", `layerNorm: epsilon is at least 0 and finite, got ${epsilon}`);

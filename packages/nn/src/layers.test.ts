@@ -15,7 +15,15 @@ import {
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
-import { dense, embedding, layerNorm, lstm, meanSquaredError, softmaxCrossEntropy } from "./index.js";
+import {
+  dense,
+  embedding,
+  layerNorm,
+  lstm,
+  meanSquaredError,
+  sequential,
+  softmaxCrossEntropy,
+} from "./index.js";
 
 interface Numbers {
   readonly shape: readonly number[];
@@ -192,6 +200,21 @@ describe("what layers refuse", () => {
         [() => dense(2, Number.NaN), "dense: outputs is an integer of 1 or more, got NaN"],
         [() => embedding(0, 2), "embedding: vocabulary"],
         [() => lstm(2, -1), "lstm: cells"],
+        [() => dense("2" as never, 3), 'dense: inputs is an integer of 1 or more, got "2"'],
+        [
+          () => dense(2, 3, { activation: 1 } as never),
+          'dense: has no option "activation"; takes kernel, bias',
+        ],
+        [() => dense(2, 3, { kernal: 1 } as never), "did you mean kernel?"],
+        [() => embedding(2, 3, { init: 1 } as never), 'embedding: has no option "init"; takes table'],
+        [() => lstm(2, 3, { bias: 1 } as never), 'lstm: has no option "bias"; takes kernel'],
+        [() => layerNorm(2, { eps: 1 } as never), 'layerNorm: has no option "eps"; did you mean epsilon?'],
+        [() => dense(2, 3).init(42 as never), "fold: takes a key such as key(42), got 42"],
+        [() => sequential(dense(2, 3)).init(undefined as never), "fold: takes a key such as key(42)"],
+        [
+          () => sequential(dense(2, 3), "relu" as never),
+          'sequential: part 1 is a layer or a function such as relu, got "relu"',
+        ],
         [() => layerNorm(0), "layerNorm: size"],
         [() => layerNorm(4, { epsilon: Number.NaN }), "layerNorm: epsilon is at least 0 and finite, got NaN"],
         [() => layerNorm(4, { epsilon: -1 }), "layerNorm: epsilon is at least 0 and finite, got -1"],

@@ -1,17 +1,25 @@
 import {
+  add,
+  cast,
+  checkOptions,
+  clip,
+  div,
+  isFloat,
   type LikelihoodOptions,
   MpError,
   mul,
+  neg,
   reduceMean,
   reshape,
   softmaxCrossEntropyLoss,
+  softplus,
   sub,
   type Tensor,
 } from "@mp/core";
 import { expectTensor } from "./check-tensor.js";
 
 /**
- * Cross entropy of logits [..., classes] against labels i32 [...], the mean over all labels that count.
+ * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that count.
  * Computed in f32 through log-softmax, whatever the policy.
  * @throws MP_INVALID_ARGUMENT for what is no tensor; MP_SHAPE_MISMATCH when labels are not the logits' shape without the last axis
  */
@@ -25,7 +33,8 @@ export function softmaxCrossEntropy(logits: Tensor, labels: Tensor, options: Lik
       `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
     );
   }
-  return softmaxCrossEntropyLoss(reshape(logits, [-1, classes]), reshape(labels, [-1]), options);
+  const classOf = labels.dtype === "i64" ? cast(labels, "i32") : labels;
+  return softmaxCrossEntropyLoss(reshape(logits, [-1, classes]), reshape(classOf, [-1]), options);
 }
 
 /**
@@ -34,14 +43,85 @@ export function softmaxCrossEntropy(logits: Tensor, labels: Tensor, options: Lik
  * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function meanSquaredError(prediction: Tensor, target: Tensor): Tensor {
-  expectTensor("meanSquaredError: prediction", prediction);
-  expectTensor("meanSquaredError: target", target);
-  if (prediction.shape.join() !== target.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `meanSquaredError: prediction [${prediction.shape.join(", ")}] and target [${target.shape.join(", ")}] differ in shape; reshape one of them`,
-    );
-  }
+  expectAlike("meanSquaredError", { prediction, target });
   const difference = sub(prediction, target);
   return reduceMean(mul(difference, difference));
+}
+
+/**
+ * Binary cross entropy of logits [...] (any float) against targets of the same shape, the probability of the event, 0
+ * … 1 (a float, an integer or bool); the mean over all elements, f32 scalar. It is y · softplus(-x) + (1 - y) ·
+ * softplus(x), computed in f32 whatever the policy: no sigmoid that rounds to 0 or 1, nothing that cancels, and at 0
+ * the gradient is ½ - y as anywhere else.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_DTYPE_MISMATCH for logits that are no floats,
+ * MP_SHAPE_MISMATCH for shapes that differ
+ */
+export function binaryCrossEntropyWithLogits(logits: Tensor, targets: Tensor): Tensor {
+  expectAlike("binaryCrossEntropyWithLogits", { logits, targets });
+  if (!isFloat(logits.dtype)) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `binaryCrossEntropyWithLogits: logits are floats before a sigmoid, got ${logits.dtype}`,
+    );
+  }
+  const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
+  return reduceMean(add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))));
+}
+
+export interface HuberOptions {
+  /** The size of an error from which on it counts linearly; above 0, default 1. */
+  readonly delta?: number;
+}
+
+/**
+ * Huber's loss of floats of one shape, any: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; the
+ * mean over all elements, f32 scalar, computed in f32 whatever the policy. The gradient of an element is d, limited
+ * to ±delta.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for shapes
+ * that differ
+ */
+export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
+  checkOptions("huber", options, { delta: true }, "{ delta: 1 }");
+  const { delta = 1 } = options;
+  expectAlike("huber", { prediction, target });
+  return huberOf("huber: delta", prediction, target, delta);
+}
+
+export interface SmoothL1Options {
+  /** The size of an error from which on it counts linearly; above 0, default 1. */
+  readonly beta?: number;
+}
+
+/**
+ * Smooth L1, which is `huber` with that delta over it: ½d² / beta up to `beta`, |d| - ½beta beyond; the mean over all
+ * elements, f32 scalar. The gradient of an element is d / beta, limited to ±1.
+ * @throws as `huber`
+ */
+export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
+  checkOptions("smoothL1", options, { beta: true }, "{ beta: 1 }");
+  const { beta = 1 } = options;
+  expectAlike("smoothL1", { prediction, target });
+  return div(huberOf("smoothL1: beta", prediction, target, beta), beta);
+}
+
+/** With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch, no square that overflows. */
+function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number): Tensor {
+  const rounded = Math.fround(delta);
+  if (!(typeof delta === "number" && rounded > 0 && Number.isFinite(rounded))) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${what} is above 0 in f32, got ${String(delta)}`);
+  }
+  const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
+  const limited = clip(difference, { min: -delta, max: delta });
+  return reduceMean(mul(limited, sub(difference, mul(limited, 0.5))));
+}
+
+/** Two tensors of one shape. */
+function expectAlike(loss: string, pair: Readonly<Record<string, Tensor>>): void {
+  for (const [name, tensor] of Object.entries(pair)) expectTensor(`${loss}: ${name}`, tensor);
+  const [[a, x], [b, y]] = Object.entries(pair) as [[string, Tensor], [string, Tensor]];
+  if (x.shape.join() === y.shape.join()) return;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `${loss}: ${a} [${x.shape.join(", ")}] and ${b} [${y.shape.join(", ")}] differ in shape; reshape one of them`,
+  );
 }

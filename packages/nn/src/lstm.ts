@@ -1,5 +1,6 @@
 import {
   add,
+  checkOptions,
   concat,
   fold,
   type HostTensor,
@@ -66,6 +67,7 @@ export function lstm(
   options: { readonly kernel?: Initializer } = {},
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
+  checkOptions("lstm", options, { kernel: true }, "{ kernel: heNormal }");
   const kernel = options.kernel ?? glorotUniform;
   return {
     name: "lstm",

@@ -1,0 +1,147 @@
+import {
+  autocast,
+  type CastingPolicy,
+  float32Policy,
+  mixedBfloat16Policy,
+  mixedFloat16Policy,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
+import { describe, expect, it } from "vitest";
+import { numbers, run } from "../test/run-layer.js";
+import { binaryCrossEntropyWithLogits, huber, smoothL1, softmaxCrossEntropy } from "./index.js";
+
+type Loss = (x: Tensor, y: Tensor) => Tensor;
+const policies: readonly CastingPolicy[] = [float32Policy, mixedFloat16Policy, mixedBfloat16Policy];
+
+/** Value and gradient of a loss of n elements, computed as an engine does; gradients are those of the sum. */
+function measured(loss: Loss, x: readonly number[], y: readonly number[], policy: CastingPolicy) {
+  const data = { x: tensor(Float32Array.from(x)), y: tensor(Float32Array.from(y)) };
+  const body = (t: { readonly x: Tensor; readonly y: Tensor }): unknown =>
+    valueAndGrad((argument: Tensor) => autocast(loss, policy)(argument, t.y))(t.x);
+  const { value, gradients } = run(data, body, { arithmetic: "exact" }) as {
+    readonly value: never;
+    readonly gradients: never;
+  };
+  return { value: numbers(value)[0] as number, gradients: numbers(gradients).map((g) => g * x.length) };
+}
+
+const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** To a few units in the last place of f32. */
+function close(got: number, want: number): void {
+  expect(Math.abs(got - want), `${got} against ${want}`).toBeLessThanOrEqual(1e-6 * Math.abs(want) + 1e-30);
+}
+
+describe("binaryCrossEntropyWithLogits", () => {
+  const x = [0, 0, 0, 1.5, -1.5, 20, 20, -20, -20, 80, -80, 300, -300];
+  const y = [0, 0.5, 1, 1, 0.25, 1, 0, 1, 0, 1, 0, 1, 0];
+
+  it.each(policies)("is that of doubles, near and far from 0, under %s", (policy) => {
+    for (const [index, logit] of x.entries()) {
+      const target = y[index] as number;
+      const { value, gradients } = measured(binaryCrossEntropyWithLogits, [logit], [target], policy);
+      const soft = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
+      // exp(-80) is 1.8e-35, and exp(-300) is 0 in f32.
+      close(value, target * soft(-logit) + (1 - target) * soft(logit));
+      const below = Math.exp(-Math.abs(logit));
+      const [towards, away] = logit > 0 ? [1, below] : [below, 1];
+      close(gradients[0] as number, ((1 - target) * towards - target * away) / (1 + below));
+    }
+  });
+
+  it("is a mean, and takes truths and integers for targets", () => {
+    const logits = [2, -3, 0.5];
+    const labels = [1, 0, 1];
+    const each = logits.map((logit, i) => Math.log1p(Math.exp(labels[i] === 1 ? -logit : logit)));
+    const fed = tensor(Float32Array.from(logits));
+    const targets = [
+      tensor(Float32Array.from(labels)),
+      tensor(Int32Array.from(labels)),
+      tensor(Uint8Array.from(labels), [3], "bool"),
+    ];
+    for (const target of targets) {
+      const result = run({ fed, target }, (t) => binaryCrossEntropyWithLogits(t.fed, t.target));
+      close(numbers(result as never)[0] as number, mean(each));
+    }
+  });
+});
+
+describe("huber and smoothL1", () => {
+  const x = [0, 0.25, -0.25, 0.5, -0.5, 3, -3, 1e4, 3e38];
+  const zero = x.map(() => 0);
+
+  it.each(policies)("are squares near 0 and lines beyond, under %s", (policy) => {
+    for (const limit of [0.5, 1, 4]) {
+      const wanted = (d: number): number =>
+        Math.abs(d) <= limit ? (d * d) / 2 : limit * (Math.abs(d) - limit / 2);
+      const slopes = x.map((d) => Math.fround(Math.max(-limit, Math.min(limit, d))));
+      const small = x.slice(0, -1);
+      const h = measured((a, b) => huber(a, b, { delta: limit }), small, zero.slice(0, -1), policy);
+      close(h.value, mean(small.map(wanted)));
+      for (const [index, slope] of slopes.slice(0, -1).entries()) close(h.gradients[index] as number, slope);
+      const s = measured((a, b) => smoothL1(a, b, { beta: limit }), small, zero.slice(0, -1), policy);
+      close(s.value, mean(small.map((d) => wanted(d) / limit)));
+      for (const [index, slope] of slopes.slice(0, -1).entries())
+        close(s.gradients[index] as number, slope / limit);
+    }
+    // Its square is infinite in f32, the loss is not.
+    close(measured((a, b) => huber(a, b), [3e38], [0], policy).value, 3e38);
+  });
+
+  it("are the same at 1, which is the default", () => {
+    const fed = [0.3, -2, 7];
+    const target = [0, 0.5, 6.75];
+    const [h, s] = [huber, smoothL1].map((loss) =>
+      measured((a, b) => loss(a, b), fed, target, float32Policy),
+    );
+    expect(h).toEqual(s);
+  });
+});
+
+describe("losses refuse", () => {
+  const fed = { x: zeros([4, 1]), y: zeros([4]), i: zeros([4, 1], "i32") };
+  it.each<[string, (t: { x: Tensor; y: Tensor; i: Tensor }) => Tensor, string]>([
+    [
+      "binaryCrossEntropyWithLogits: logits [4, 1] and targets [4] differ in shape; reshape one of them",
+      ({ x, y }) => binaryCrossEntropyWithLogits(x, y),
+      "MP_SHAPE_MISMATCH",
+    ],
+    [
+      "logits are floats before a sigmoid, got i32",
+      ({ x, i }) => binaryCrossEntropyWithLogits(i, x),
+      "MP_DTYPE_MISMATCH",
+    ],
+    ["huber: prediction [4, 1] and target [4] differ", ({ x, y }) => huber(x, y), "MP_SHAPE_MISMATCH"],
+    [
+      "smoothL1: target: takes a traced tensor",
+      ({ x }) => smoothL1(x, undefined as never),
+      "MP_INVALID_ARGUMENT",
+    ],
+    ["huber: delta is above 0 in f32, got 0", ({ x }) => huber(x, x, { delta: 0 }), "MP_INVALID_ARGUMENT"],
+    [
+      "smoothL1: beta is above 0 in f32, got NaN",
+      ({ x }) => smoothL1(x, x, { beta: Number.NaN }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    ['huber: has no option "beta"', ({ x }) => huber(x, x, { beta: 2 } as never), "MP_INVALID_ARGUMENT"],
+    [
+      'SoftmaxCrossEntropyLoss: has no option "labelSmoothing"',
+      ({ x, y }) => softmaxCrossEntropy(x, y, { labelSmoothing: 1 } as never),
+      "MP_INVALID_ARGUMENT",
+    ],
+  ])("%s", (message, loss, code) => {
+    const make = (): unknown => run(fed, loss);
+    expect(make).toThrow(message);
+    expect(make).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+it("softmaxCrossEntropy takes labels that are i64", () => {
+  const x = tensor(Float32Array.of(1, 2, 3, 4, 5, 7), [2, 3]);
+  const loss = (y: ReturnType<typeof tensor>): readonly number[] =>
+    numbers(run({ x, y }, (t) => softmaxCrossEntropy(t.x, t.y)) as never);
+  expect(loss(tensor(BigInt64Array.of(2n, 0n)))).toEqual(loss(tensor(Int32Array.of(2, 0))));
+});
