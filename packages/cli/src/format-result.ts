@@ -5,13 +5,15 @@ export function formatRun(result: RunResult): string {
   return toColumns(rowsOf(result).map(([name, value]) => [name, value]));
 }
 
-/** Both runs side by side, a row a figure. */
+/** Both runs side by side, a row a figure. The ratio of their times says nothing of an engine where one was emulated. */
 export function formatComparison(comparison: Comparison): string {
   const { float32, mixed, speedup, memoryRatio } = comparison;
   const right = rowsOf(mixed);
   const rows = rowsOf(float32).map(([name, value], index) => [name, value, right[index]?.[1] ?? ""]);
+  const isNative = float32.emulated.length === 0 && mixed.emulated.length === 0;
+  const speed = isNative ? `speed-up ${speedup.toFixed(2)}×` : "emulated, so there is no speed-up to tell";
   const memory = memoryRatio === null ? "memory not measured" : `memory ${memoryRatio.toFixed(2)}×`;
-  return `${toColumns([["", "float32", mixed.precision], ...rows])}\nspeed-up ${speedup.toFixed(2)}×, ${memory}`;
+  return `${toColumns([["", "float32", mixed.precision], ...rows])}\n${speed}, ${memory}`;
 }
 
 function rowsOf(result: RunResult): [name: string, value: string][] {
@@ -26,9 +28,12 @@ function rowsOf(result: RunResult): [name: string, value: string][] {
     ["GFLOP/s", flopsPerSecond === null ? "not measured" : significant(flopsPerSecond / 1e9)],
     ["peak memory, MiB", peakMemoryBytes === null ? "not measured" : significant(peakMemoryBytes / 2 ** 20)],
     ["engine", `${result.engine.name} ${result.engine.version}, ${result.device}`],
-    ["emulated", emulated.length === 0 ? "nothing" : emulated.join(", ")],
+    ["emulated", emulated.length === 0 ? "nothing" : emulated.map(briefly).join(", ")],
   ];
 }
+
+/** Up to the first comma: all of it is a warning, which the run has given already. */
+const briefly = (warning: string): string => warning.split(",", 1)[0] ?? warning;
 
 function toColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

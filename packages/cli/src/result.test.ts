@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatComparison } from "./format-result.js";
+import { formatComparison, formatRun } from "./format-result.js";
 import { compareRuns, type RunResult, stepTimes } from "./result.js";
 import { writeResult } from "./write-result.js";
 
@@ -60,6 +60,33 @@ describe("compareRuns", () => {
     expect(formatComparison(compareRuns({ ...result, peakMemoryBytes: null }, result))).toContain(
       "memory not measured",
     );
+  });
+});
+
+describe("formatComparison", () => {
+  const native = { ...result, emulated: [] };
+  const emulated = {
+    ...result,
+    emulated: ["ort: f16 is emulated, with results as of f16 but no faster than f32"],
+  };
+
+  it("tells a speed-up of what the engine computed natively, and of nothing else", () => {
+    expect(formatComparison(compareRuns(native, native))).toContain("\nspeed-up 1.00×, memory 1.00×");
+    for (const [before, after] of [
+      [native, emulated],
+      [emulated, native],
+    ] as const) {
+      const text = formatComparison(compareRuns(before, after));
+      expect(text).toContain("\nemulated, so there is no speed-up to tell, memory 1.00×");
+      expect(text).not.toContain("speed-up 1.00×");
+    }
+  });
+
+  it("leaves the whole of a warning to the warning", () => {
+    const text = formatRun(emulated);
+    expect(text).toMatch(/^emulated +ort: f16 is emulated$/m);
+    expect(text).not.toContain("no faster");
+    expect(formatRun(native)).toMatch(/^emulated +nothing$/m);
   });
 });
 

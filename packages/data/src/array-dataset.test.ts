@@ -87,6 +87,9 @@ describe("arrayDataset", () => {
     );
     expect(() => arrayDataset({}, { batch: 1 })).toThrow(/no tensors/);
     expect(() => arrayDataset({ x }, { batch: 0 })).toThrow(/1 or more, got 0/);
+    expect(() => arrayDataset({ x }, { batchSize: 2 } as never)).toThrow(
+      'arrayDataset: has no option "batchSize"; did you mean batch?',
+    );
     expect(() =>
       arrayDataset({ x: tensor(new Float32Array(0), [0, 2]) }, { batch: 1, partial: "keep" }),
     ).toThrow(/0 examples/);

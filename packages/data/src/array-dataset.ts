@@ -1,4 +1,4 @@
-import { contentHash, formatShape, type HostTensor, hostArrayOf, MpError } from "@mp/core";
+import { checkOptions, contentHash, formatShape, type HostTensor, hostArrayOf, MpError } from "@mp/core";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { permutation, randomStream } from "./random.js";
 
@@ -16,6 +16,7 @@ export interface ArrayDatasetOptions {
  * Batches of examples held in memory: tensors whose first dimension counts the examples, by name.
  * `arrayDataset({ x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that a
  * cursor is not taken for one of other data of the same shape.
+ * @throws MP_INVALID_ARGUMENT for an option that there is not, such as `batchSize` for `batch`
  * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
  * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
  */
@@ -23,6 +24,12 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
   examples: T,
   options: ArrayDatasetOptions,
 ): Dataset<{ readonly [K in keyof T]: HostTensor<T[K]["dtype"]> }> {
+  checkOptions(
+    "arrayDataset",
+    options,
+    { batch: true, epochs: true, shuffle: true, partial: true },
+    "{ batch: 32 }",
+  );
   const { batch, epochs = 1, shuffle, partial = "drop" } = options;
   const count = countExamples(examples);
   if (!Number.isSafeInteger(batch) || batch < 1) {
