@@ -151,7 +151,7 @@ function isDataset(value: unknown): boolean {
 function refusal(batch: unknown, value: unknown, name: string, place: string): Error {
   if (isDataset(batch) && !ArrayBuffer.isView(batch)) {
     return invalid(
-      `${name}: is a dataset, and this takes one batch; go through it: for await (const batch of dataset.iterate())`,
+      `${name}: is a dataset, and this takes one batch; go through it: for await (const batch of dataset)`,
     );
   }
   if (isNumber(value))
