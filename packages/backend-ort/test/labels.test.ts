@@ -5,6 +5,7 @@ import {
   reduceMean,
   sgd,
   softmaxCrossEntropyLoss,
+  type Tensor,
   tensor,
   trainer,
 } from "@mp/core";
@@ -48,7 +49,7 @@ it.each([10, -11])("an embedding of 10 words refuses word %i in a step as in an 
   const training = await trainer({
     backend,
     params: { table: tensor(new Float32Array(20).fill(0.5), [10, 2]) },
-    loss: ({ table }, { words }) => reduceMean(gather(table, words)),
+    loss: ({ table }, { words }: { words: Tensor }) => reduceMean(gather(table, words)),
     optimizer: sgd({ learningRate: 1 }),
     precision: float32(),
   });

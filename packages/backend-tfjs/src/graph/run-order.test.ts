@@ -19,9 +19,11 @@ function waits(shapes: readonly Shape[]): readonly (readonly string[])[] {
   return writer.nodes.map(({ input }) => input.filter((name) => name.startsWith("^")));
 }
 
-test("a heavy node waits for the last but one before it, with all that it is made of", () => {
+test("a heavy node waits for the fourth before it, with all that it is made of", () => {
   const large = [128, 128];
-  expect(waits([large, large, large, large])).toEqual([
+  expect(waits([large, large, large, large, large, large])).toEqual([
+    [], [],
+    [], [],
     [], [],
     [], [],
     ["^p/n0/Mul"], [],
@@ -31,7 +33,7 @@ test("a heavy node waits for the last but one before it, with all that it is mad
 
 test("small ones run when they can, and count for nothing", () => {
   const [large, small] = [[128, 128], [2]];
-  const edges = waits([large, small, large, small, large]);
-  expect(edges.map((list) => list.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
-  expect(edges[8]).toEqual(["^p/n0/Mul"]);
+  const edges = waits([large, small, large, small, large, large, large]);
+  expect(edges.map((list) => list.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+  expect(edges[12]).toEqual(["^p/n0/Mul"]);
 });

@@ -1,8 +1,8 @@
 import { type AnyNode, byteLength, type Value } from "@mp/core";
 import type { ScopeWriter } from "./scope-writer.js";
 
-/** Nodes of which so many may run at the same time; two keep both threads of a small machine busy. */
-const WINDOW = 2;
+/** Nodes of which so many may be under way: enough for both threads of a small machine to find one that is ready. */
+const WINDOW = 4;
 /** Nodes that neither read nor make this much decide nothing about memory, and run when they can. */
 const HEAVY_BYTES = 64 * 1024;
 
