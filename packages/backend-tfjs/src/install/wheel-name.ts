@@ -24,7 +24,7 @@ export function parseWheelName(file: string): WheelName | undefined {
   return { file, name, version, python, platforms: platform.split(".") };
 }
 
-export function isForLinuxX64({ platforms }: WheelName): boolean {
+function isForLinuxX64({ platforms }: WheelName): boolean {
   return platforms.some((platform) => LINUX_X64.test(platform));
 }
 

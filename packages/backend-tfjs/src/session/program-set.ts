@@ -104,8 +104,32 @@ export class ProgramSet {
   }
 
   async #ready(program: Program): Promise<Loaded> {
-    if (this.#loaded?.programs.has(program)) return this.#loaded;
-    const programs = new Set(this.#programs);
+    const last = this.#loaded;
+    if (last?.programs.has(program)) return last;
+    const running = [...(last?.programs ?? [])].filter((each) => this.#programs.has(each));
+    const least = new Set([...running, program]);
+    const all = new Set([...this.#programs, program]);
+    try {
+      return await this.#load(all);
+    } catch (error) {
+      // One that nobody runs yet may be to blame.
+      if (least.size === all.size) throw this.#refused(program, error);
+    }
+    try {
+      return await this.#load(least);
+    } catch (error) {
+      throw this.#refused(program, error);
+    }
+  }
+
+  /** The others run on in the session that they have; whoever runs this one again is told the same. */
+  #refused(program: Program, error: unknown): unknown {
+    this.#programs.delete(program);
+    return error;
+  }
+
+  /** Loads a session of those programs in the last one's place, which stays as it was when TensorFlow refuses. */
+  async #load(programs: ReadonlySet<Program>): Promise<Loaded> {
     const types = [...this.#slots].map(([slot, type]) => [this.#key(slot), type] as const);
     // Of equal content is one, whichever program has it.
     const constants = new Map([...programs].flatMap((each) => [...each.constants]));
