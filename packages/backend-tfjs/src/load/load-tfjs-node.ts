@@ -23,7 +23,8 @@ export interface LoadOptions {
 
 /**
  * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: what a new Node no
- * longer has is put back first, see `restoreNodeUtil`.
+ * longer has is put back first, see `restoreNodeUtil`. TensorFlow's remarks on stderr are switched off, unless the
+ * environment has TF_CPP_MIN_LOG_LEVEL.
  * @example
  * ```ts
  * const backend = await tfjs({ tf: await loadTfjsNode() });
@@ -60,6 +61,8 @@ export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions =
 
 function requirePackage(found: TfjsPackage, command: string): TfjsNode {
   restoreNodeUtil();
+  // Read when the addon loads. 1 is warnings and errors: else there is a line for each session.
+  process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "1";
   try {
     return createRequire(join(found.folder, "package.json"))(found.folder) as TfjsNode;
   } catch (cause) {
