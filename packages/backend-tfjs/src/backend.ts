@@ -18,6 +18,7 @@ import {
   resolveBindings,
   validateGraph,
 } from "@mp/core/backend";
+import { adoptTensor, isTfTensor } from "./adopt.js";
 import { emulationWarnings } from "./emulation-warnings.js";
 import { TfjsExecutable } from "./executable.js";
 import { lowerProgram } from "./graph/program.js";
@@ -100,6 +101,10 @@ export class TfjsBackend implements Backend {
   async download(handle: Handle): Promise<HostTensor> {
     this.#expectAlive();
     return this.#handles.read(handle);
+  }
+
+  adopt(value: object): HostTensor | undefined {
+    return isTfTensor(value) ? adoptTensor(value) : undefined;
   }
 
   stats(): BackendStats {

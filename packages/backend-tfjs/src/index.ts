@@ -6,6 +6,7 @@ import { tfjsManifest } from "./manifest.js";
 import { probeEngine } from "./probe/findings.js";
 import { keyOf } from "./probe/pair.js";
 
+export { fromTfData, type TfDataset } from "./from-tf-data.js";
 export { type LoadOptions, loadTfjsNode, restoreNodeUtil, type TfjsNode } from "./load/index.js";
 
 export interface TfjsOptions {
@@ -23,8 +24,8 @@ export interface TfjsOptions {
  * ```
  * @throws MP_INVALID_ARGUMENT when `tf` is not tfjs-node; MP_SPEC_VERSION when it lacks what is needed
  */
-export async function tfjs({ tf }: TfjsOptions): Promise<Backend> {
-  const tensorFlow = expectTensorFlow(tf);
+export async function tfjs(options: TfjsOptions): Promise<Backend> {
+  const tensorFlow = expectTensorFlow(options?.tf);
   const findings = await probeEngine(tensorFlow);
   const engine = { name: "tensorflow", version: tensorFlow.version };
   return new TfjsBackend({

@@ -56,6 +56,7 @@ export function tfjsManifest(
     subnormals: findings.subnormals,
     ops: Object.fromEntries(ops) as BackendManifest["ops"],
     tolerance,
+    adopt: true,
     eventLoop: "blocked-during-step",
     profile: { unsupported: "tfjs-node does not give TensorFlow's profiler to JavaScript" },
     memory: { unsupported: "tfjs-node does not give TensorFlow's allocator statistics to JavaScript" },

@@ -1,0 +1,57 @@
+import { type DType, type HostTensor, MpError } from "@mp/core";
+
+/** What is read of a `tf.Tensor`. */
+interface TfTensor {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly dataId: object;
+  readonly isDisposed: boolean;
+  dataSync(): ArrayLike<unknown>;
+  dispose(): void;
+}
+
+type Adopted = "f32" | "i32" | "bool";
+
+/** By tfjs's names. Its other two, `complex64` and `string`, have no place in a graph. */
+const dtypes: Readonly<Record<string, Adopted>> = { float32: "f32", int32: "i32", bool: "bool" };
+const arrays = { f32: Float32Array, i32: Int32Array, bool: Uint8Array } as const satisfies Record<
+  Adopted,
+  unknown
+>;
+
+export function isTfTensor(value: unknown): value is TfTensor {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "dataId" in value &&
+    "isDisposed" in value &&
+    "dataSync" in value &&
+    typeof value.dataSync === "function"
+  );
+}
+
+/**
+ * A `tf.Tensor` in host form, of any tfjs backend's. What has only been fed to tfjs is a view of it; what tfjs has
+ * computed is read back once, and tfjs keeps that.
+ * @throws MP_DISPOSED, MP_UNSUPPORTED for complex numbers and strings
+ */
+export function adoptTensor(value: TfTensor): HostTensor {
+  const { dtype, shape, isDisposed } = value;
+  if (isDisposed) {
+    throw new MpError(
+      "MP_DISPOSED",
+      `tf.Tensor ${dtype} [${shape}] has been disposed, keep it until the step has resolved`,
+    );
+  }
+  const own: DType | undefined = dtypes[dtype];
+  if (own === undefined) {
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `tf.Tensor is ${dtype}, which no graph has, cast it to float32, int32 or bool`,
+      { details: { dtype } },
+    );
+  }
+  const read = value.dataSync();
+  const data = read instanceof arrays[own] ? read : arrays[own].from(read as ArrayLike<number>);
+  return { dtype: own, shape: [...shape], data } as HostTensor;
+}
