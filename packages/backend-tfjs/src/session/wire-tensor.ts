@@ -48,10 +48,13 @@ export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor 
 
 /** TensorFlow takes arrays whose address it likes as they are, and holds them; one that begins here it copies. */
 const UNALIGNED_BYTES = 4;
+/** What the copies of a step's inputs are made in, again and again; larger ones are made for once. */
+const LARGEST_SCRATCH_BYTES = 64 * 2 ** 20;
+let scratch = new ArrayBuffer(0);
 
 /**
- * A copy that TensorFlow will copy once more: no memory of JavaScript's may end up in a variable, which lets go of it
- * on a thread of its own.
+ * A copy that TensorFlow will copy once more before the call returns: no memory of JavaScript's may end up in a
+ * variable, which lets go of it on a thread of its own.
  */
 function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const {
@@ -59,12 +62,21 @@ function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
     shape: [...dimensions],
   } = wireOf({ dtype, shape });
   const count = elementCount(dimensions, "edge");
-  const buffer = new ArrayBuffer(UNALIGNED_BYTES + count * bytesPerElement[carrier]);
+  const byteLength = count * bytesPerElement[carrier];
+  const buffer = room(UNALIGNED_BYTES + byteLength);
   const copy = new hostArrayOf[carrier](buffer, UNALIGNED_BYTES, count);
-  const bytes = new Uint8Array(buffer, UNALIGNED_BYTES);
-  const given = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  bytes.set(dtype === "bool" ? given.map((byte) => Number(byte !== 0)) : given);
+  const bytes = new Uint8Array(buffer, UNALIGNED_BYTES, byteLength);
+  bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  // The last carrier of an odd number of elements is theirs in part.
+  bytes.fill(0, data.byteLength);
+  if (dtype === "bool") for (const [index, byte] of bytes.entries()) bytes[index] = Number(byte !== 0);
   return copy;
+}
+
+function room(byteLength: number): ArrayBuffer {
+  if (byteLength > LARGEST_SCRATCH_BYTES) return new ArrayBuffer(byteLength);
+  if (scratch.byteLength < byteLength) scratch = new ArrayBuffer(byteLength);
+  return scratch;
 }
 
 /** What has crossed, as the tensor of that type that it is. */
