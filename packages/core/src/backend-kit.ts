@@ -23,6 +23,7 @@ export {
   expectDTypeSupported,
   expectGraphSupported,
 } from "./kernel-backend/manifest.js";
+export { type ProbeSite, probeTable } from "./kernel-backend/probe-table.js";
 export { WorkQueue } from "./kernel-backend/work-queue.js";
 export type { LivenessOptions, Peak } from "./transform/liveness.js";
 export { peakLiveBytes } from "./transform/liveness.js";

@@ -10,7 +10,7 @@ import {
   type Op,
   type Shape,
 } from "@mp/core";
-import { probeTable } from "./probe-table.js";
+import { probeTable } from "@mp/core/backend";
 
 /** An op in a dtype of its deciding operand: what a manifest's `ops` is made of. */
 export interface Pair {

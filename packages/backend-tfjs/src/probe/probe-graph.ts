@@ -11,8 +11,8 @@ import {
   type Shape,
   type Value,
 } from "@mp/core";
+import { probeTable } from "@mp/core/backend";
 import type { Pair } from "./pair.js";
-import { probeTable } from "./probe-table.js";
 
 /** One graph with a node or two of each pair, on inputs that are all ones, whose results are all returned. */
 export function probeGraph(pairs: readonly Pair[]): {

@@ -1,13 +1,8 @@
 /** The smallest node of each op: what is built once per dtype to ask the engine whether it has kernels for it. */
-import {
-  type DType,
-  type GraphNode,
-  isFloat,
-  type Op,
-  type OpAttributes,
-  type Shape,
-  type Value,
-} from "@mp/core";
+import { type DType, isFloat } from "../dtype.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { GraphNode, Value } from "../graph/graph.js";
+import type { Shape } from "../shape.js";
 
 /** Where a probe is built; every value is all ones. */
 export interface ProbeSite {
