@@ -3,6 +3,7 @@ import {
   type Backend,
   type BackendManifest,
   type BackendStats,
+  byteLength,
   type CompileOptions,
   type Executable,
   type Graph,
@@ -15,6 +16,7 @@ import {
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
+  HandleTable,
   resolveBindings,
   validateGraph,
 } from "@mp/core/backend";
@@ -22,10 +24,10 @@ import { adoptTensor, isTfTensor } from "./adopt.js";
 import { emulationWarnings } from "./emulation-warnings.js";
 import { TfjsExecutable } from "./executable.js";
 import { lowerProgram } from "./graph/program.js";
-import { HandleTable } from "./handle-table.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { TfjsState } from "./state.js";
+import { type Uploaded, uploaded } from "./uploaded.js";
 
 export interface Engine {
   readonly tensorFlow: TensorFlow;
@@ -42,13 +44,13 @@ export class TfjsBackend implements Backend {
   readonly #engine: Engine;
   readonly #states = new Set<TfjsState>();
   readonly #executables = new Set<TfjsExecutable>();
-  readonly #handles: HandleTable;
+  readonly #handles = new HandleTable<Uploaded>("tfjs", (tensor) => this.#release(tensor));
+  #uploadedBytes = 0;
   #disposal: Promise<void> | undefined;
 
   constructor(engine: Engine) {
     this.#engine = engine;
     this.manifest = engine.manifest;
-    this.#handles = new HandleTable(engine.tensorFlow.binding);
   }
 
   async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
@@ -95,12 +97,17 @@ export class TfjsBackend implements Backend {
     this.#expectAlive();
     const value = expectHostTensor("upload", tensor);
     expectDTypeSupported(this.name, this.manifest, value, "upload");
-    return this.#handles.issue(value);
+    const held = this.#handles.issue(uploaded(this.#engine.tensorFlow.binding, value));
+    this.#uploadedBytes += byteLength(held);
+    return held;
   }
 
   async download(handle: Handle): Promise<HostTensor> {
     this.#expectAlive();
-    return this.#handles.read(handle);
+    const held = this.#handles.find(handle);
+    if (held === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", "download: takes a handle of this backend");
+    return held.read();
   }
 
   adopt(value: object): HostTensor | undefined {
@@ -109,7 +116,7 @@ export class TfjsBackend implements Backend {
 
   stats(): BackendStats {
     this.#expectAlive();
-    const bytes = [...this.#states].reduce((sum, state) => sum + state.bytes, this.#handles.bytes);
+    const bytes = [...this.#states].reduce((sum, state) => sum + state.bytes, this.#uploadedBytes);
     return { live: this.#states.size + this.#executables.size + this.#handles.size, bytes };
   }
 
@@ -123,6 +130,11 @@ export class TfjsBackend implements Backend {
     await Promise.all([...this.#states].map((state) => state.dispose()));
     await Promise.all([...this.#executables].map((executable) => executable.dispose()));
     this.#handles.disposeAll();
+  }
+
+  #release(tensor: Uploaded): void {
+    this.#uploadedBytes -= byteLength(tensor);
+    tensor.wire?.release();
   }
 
   #own(state: State): TfjsState {

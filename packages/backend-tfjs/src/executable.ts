@@ -6,15 +6,15 @@ import {
   MpError,
   type RunInput,
 } from "@mp/core";
-import { type Bound, WorkQueue } from "@mp/core/backend";
+import { type Bound, type HandleTable, WorkQueue } from "@mp/core/backend";
 import { takeInputs } from "./feeds.js";
 import type { Program } from "./graph/program.js";
-import type { HandleTable } from "./handle-table.js";
 import type { TfjsBinding } from "./load/index.js";
 import { explainFailure } from "./session/engine-failure.js";
 import type { ProgramSet } from "./session/program-set.js";
 import { emptyTensor, WireTensor } from "./session/wire-tensor.js";
 import type { TfjsState } from "./state.js";
+import type { Uploaded } from "./uploaded.js";
 
 export interface ExecutableParts {
   readonly binding: TfjsBinding;
@@ -25,7 +25,7 @@ export interface ExecutableParts {
   readonly bound: Bound;
   readonly state: TfjsState | undefined;
   readonly warnings: readonly BackendWarning[];
-  readonly handles: HandleTable;
+  readonly handles: HandleTable<Uploaded>;
   readonly onDispose: (executable: TfjsExecutable) => void;
 }
 

@@ -1,9 +1,9 @@
 import { MpError, type RunInput } from "@mp/core";
-import { expectHostTensor, expectType } from "@mp/core/backend";
+import { expectHostTensor, expectType, type HandleTable } from "@mp/core/backend";
 import type { Edge } from "./graph/program.js";
-import type { HandleTable } from "./handle-table.js";
 import type { TfjsBinding } from "./load/index.js";
 import { wireTensor } from "./session/wire-tensor.js";
+import type { Uploaded } from "./uploaded.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
@@ -21,7 +21,7 @@ export function takeInputs(
   inputs: Inputs,
   edges: readonly Edge[],
   stateInputs: ReadonlyMap<string, string>,
-  handles: HandleTable,
+  handles: HandleTable<Uploaded>,
   binding: TfjsBinding,
 ): Feed {
   checkNames(inputs, edges, stateInputs);
@@ -38,8 +38,9 @@ export function takeInputs(
       const borrowed = handles.borrow(input);
       if (borrowed !== undefined) {
         releases.push(borrowed.giveBack);
-        expectType(what, borrowed.type, edge.type);
-        if (borrowed.id !== undefined) ids.push(borrowed.id);
+        expectType(what, borrowed.tensor, edge.type);
+        const { wire } = borrowed.tensor;
+        if (wire !== undefined) ids.push(wire.id);
         continue;
       }
       const value = expectHostTensor(what, input);

@@ -1,11 +1,11 @@
 import type { AnyNode, Graph, HostTensor } from "@mp/core";
-import { resolveBindings } from "@mp/core/backend";
+import { HandleTable, resolveBindings } from "@mp/core/backend";
 import { takeInputs } from "../feeds.js";
 import { lowerProgram } from "../graph/program.js";
-import { HandleTable } from "../handle-table.js";
 import type { TfjsBinding } from "../load/index.js";
 import { ProgramSet } from "../session/program-set.js";
 import { emptyTensor, WireTensor } from "../session/wire-tensor.js";
+import type { Uploaded } from "../uploaded.js";
 
 /** Loads a graph without state, runs it once and gives its outputs. */
 export async function runGraph(
@@ -19,7 +19,8 @@ export async function runGraph(
   const handleOf = (slot: string): string => programs.handleOf(slot);
   const program = lowerProgram(graph, { scope: programs.nextScope(), bound, handleOf, isWidened });
   programs.add(program);
-  const feed = takeInputs(inputs, program.inputs, bound.reads, new HandleTable(binding), binding);
+  const noHandles = new HandleTable<Uploaded>("tfjs", () => undefined);
+  const feed = takeInputs(inputs, program.inputs, bound.reads, noHandles, binding);
   try {
     const ids = (await programs.run(program, feed.ids)).values();
     const read = program.results.map(({ name, type, node }) => {
