@@ -2,8 +2,32 @@
 
 export type { ArrayDatasetOptions } from "./array-dataset.js";
 export { arrayDataset } from "./array-dataset.js";
+// Boxes
+export type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "./boxes/annotations.js";
+export { cocoBoxes } from "./boxes/coco.js";
+export { vocBoxes } from "./boxes/voc.js";
 export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions } from "./dataset.js";
 export { indexedDataset, mapDataset } from "./dataset.js";
+// Images
+export { cifar10 } from "./image/cifar10.js";
+export type { ImageSize } from "./image/decode-image.js";
+export { readImage } from "./image/decode-image.js";
+export { readIdx } from "./image/idx.js";
+export type {
+  AugmentOptions,
+  ChannelStatistics,
+  ImageBatch,
+  ImageBatchOptions,
+} from "./image/image-batches.js";
+export { channelStatistics, imageBatches } from "./image/image-batches.js";
+export type { ImageFolderOptions } from "./image/image-folder.js";
+export { imageFolder } from "./image/image-folder.js";
+export type { ImageSplits, LabelledImages } from "./image/labelled-images.js";
+export { mnist } from "./image/mnist.js";
+export { readImages } from "./image/read-images.js";
+// Batches made on another thread
+export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.js";
+export { workerDataset } from "./prefetch/prefetch.js";
 export type { RandomStream } from "./random.js";
 export { permutation, randomStream } from "./random.js";
 // Text

@@ -1,0 +1,83 @@
+import {
+  type AnnotatedImage,
+  type BoxAnnotations,
+  checkFileName,
+  checkImageSize,
+  clipBox,
+  type LabelledBox,
+  parseError,
+  readAnnotation,
+} from "./annotations.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Boxes of a COCO file (`instances_val2017.json` and its like): its `images`, `annotations` and `categories`.
+ * Categories are numbered anew from 0, in the order of their ids; masks and captions are passed over.
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is no JSON or not of this form, naming the entry
+ */
+export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
+  const root = parse(path, await readAnnotation(path));
+  const categories = entriesOf(path, root, "categories").map((entry, index) => ({
+    id: idOf(path, entry, `categories[${index}].id`),
+    name: typeof entry["name"] === "string" ? entry["name"] : String(entry["id"]),
+  }));
+  categories.sort((a, b) => a.id - b.id);
+  const labels = new Map(categories.map(({ id }, label) => [id, label]));
+  const images = new Map<number, AnnotatedImage & { readonly boxes: LabelledBox[] }>();
+  for (const [index, entry] of entriesOf(path, root, "images").entries()) {
+    const { width, height } = entry;
+    checkImageSize(path, `images[${index}]`, width, height);
+    const file = checkFileName(path, entry["file_name"]);
+    const size = { width: width as number, height: height as number };
+    images.set(idOf(path, entry, `images[${index}].id`), { file, ...size, boxes: [] });
+  }
+  let dropped = 0;
+  for (const [index, entry] of entriesOf(path, root, "annotations").entries()) {
+    const what = `annotations[${index}]`;
+    const image = images.get(idOf(path, { id: entry["image_id"] }, `${what}.image_id`));
+    const label = labels.get(idOf(path, { id: entry["category_id"] }, `${what}.category_id`));
+    if (image === undefined || label === undefined) {
+      const missing = image === undefined ? `image ${entry["image_id"]}` : `category ${entry["category_id"]}`;
+      throw parseError(path, 0, `${what} is of ${missing}, which the file has not; take it out`);
+    }
+    const [left, top, width, height] = Array.isArray(entry["bbox"]) ? (entry["bbox"] as number[]) : [];
+    const corners = [left, top, Number(left) + Number(width), Number(top) + Number(height)] as const;
+    const box = clipBox(path, what, corners as never, image.width, image.height);
+    if (box === undefined) dropped++;
+    else image.boxes.push({ label, box, isIgnored: entry["iscrowd"] === 1 });
+  }
+  return { images: [...images.values()], classes: categories.map(({ name }) => name), dropped };
+}
+
+function parse(path: string, text: string): Fields {
+  try {
+    const root: unknown = JSON.parse(text);
+    if (typeof root === "object" && root !== null && !Array.isArray(root)) return root as Fields;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const offset = Number(/position (\d+)/.exec(reason)?.[1] ?? text.length);
+    throw parseError(path, offset, `no JSON at character ${offset}, ${reason}; is it whole?`, cause);
+  }
+  throw parseError(path, 0, "no COCO file, its top level is no object; instances_val2017.json is one");
+}
+
+function entriesOf(path: string, root: Fields, name: string): readonly Fields[] {
+  const list = root[name];
+  if (!Array.isArray(list)) {
+    throw parseError(
+      path,
+      0,
+      `has no list "${name}"; a COCO file of instances has images, annotations and categories`,
+    );
+  }
+  const wrong = list.findIndex((entry) => typeof entry !== "object" || entry === null);
+  if (wrong !== -1) throw parseError(path, 0, `${name}[${wrong}] is no object; take it out`);
+  return list as Fields[];
+}
+
+function idOf(path: string, entry: Fields, what: string): number {
+  const { id } = entry;
+  if (typeof id === "number" && Number.isSafeInteger(id)) return id;
+  throw parseError(path, 0, `${what} is an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
+}

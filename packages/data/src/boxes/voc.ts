@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { listFiles } from "../text/list-files.js";
+import {
+  type AnnotatedImage,
+  type BoxAnnotations,
+  checkFileName,
+  checkImageSize,
+  clipBox,
+  parseError,
+  readAnnotation,
+} from "./annotations.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A whole annotation of VOC has two thousand characters. */
+const LONGEST_FILE = 1 << 20;
+
+/** Values stay text, so that `01` and `1e3` are read by us; entities are left alone, so that none can grow. */
+const parser = new XMLParser({
+  parseTagValue: false,
+  processEntities: false,
+  ignoreAttributes: true,
+  isArray: (name) => name === "object",
+});
+
+/**
+ * Boxes of a folder of Pascal VOC's annotations, one XML file an image. VOC counts pixels from 1 and includes the
+ * last; here they count from 0 and the last is outside. Classes are numbered in the order of their names, unless given.
+ * @throws MP_IO for a folder without XML files, MP_PARSE for a file that is not of this form, naming the line
+ */
+export async function vocBoxes(directory: string, classes?: readonly string[]): Promise<BoxAnnotations> {
+  const files = await listFiles(directory, [".xml"]);
+  const read: Read[] = [];
+  for (const file of files) {
+    const path = join(directory, file);
+    read.push(readOne(path, await readAnnotation(path, LONGEST_FILE)));
+  }
+  if (read.length === 0) {
+    const text = `${directory}: has no .xml file; the folder of VOC's annotations is VOC2007/Annotations`;
+    throw new MpError("MP_IO", text, { details: { path: directory, reason: "ENOENT" } });
+  }
+  const found = new Set(read.flatMap(({ objects }) => objects.map(({ name }) => name)));
+  const names = classes ?? [...found].sort();
+  let dropped = 0;
+  const images = read.map(({ path, objects, ...image }): AnnotatedImage => {
+    const boxes = objects.flatMap(({ name, box, isIgnored }) => {
+      const label = names.indexOf(name);
+      if (label === -1)
+        throw parseError(
+          path,
+          0,
+          `an object is a ${name}, which is none of ${names.join(", ")}; add the class`,
+        );
+      if (box !== undefined) return [{ label, box, isIgnored }];
+      dropped++;
+      return [];
+    });
+    return { ...image, boxes };
+  });
+  return { images, classes: names, dropped };
+}
+
+type Read = Omit<AnnotatedImage, "boxes"> & {
+  readonly path: string;
+  readonly objects: readonly {
+    readonly name: string;
+    readonly box: ReturnType<typeof clipBox>;
+    readonly isIgnored: boolean;
+  }[];
+};
+
+function readOne(path: string, text: string): Read {
+  const { annotation } = parse(path, text);
+  const root = fieldsOf(path, annotation, "annotation");
+  const size = fieldsOf(path, root["size"], "size");
+  const [width, height] = [numberOf(size["width"]), numberOf(size["height"])];
+  checkImageSize(path, "size", width, height);
+  const list: unknown = root["object"] ?? [];
+  const objects = (list as readonly unknown[]).map((entry, index) => {
+    const what = `object ${index}`;
+    const fields = fieldsOf(path, entry, what);
+    const { name } = fields;
+    if (typeof name !== "string" || name === "") throw parseError(path, 0, `${what} has no name; add it`);
+    const corners = fieldsOf(path, fields["bndbox"], `bndbox of ${what}`);
+    const at = (key: string): number => numberOf(corners[key]);
+    const box = clipBox(path, what, [at("xmin") - 1, at("ymin") - 1, at("xmax"), at("ymax")], width, height);
+    return { name, box, isIgnored: numberOf(fields["difficult"]) === 1 };
+  });
+  return { path, file: checkFileName(path, root["filename"]), width, height, objects };
+}
+
+function parse(path: string, text: string): Fields {
+  const sound = XMLValidator.validate(text);
+  if (sound !== true) {
+    const { line, col, msg } = sound.err;
+    const offset =
+      text
+        .split("\n")
+        .slice(0, line - 1)
+        .join("\n").length + col;
+    throw parseError(path, offset, `no sound XML in line ${line}, column ${col}: ${msg}; is it whole?`);
+  }
+  try {
+    return parser.parse(text) as Fields;
+  } catch (cause) {
+    throw parseError(
+      path,
+      0,
+      `no XML that can be read, ${cause instanceof Error ? cause.message : cause}; save it anew`,
+      cause,
+    );
+  }
+}
+
+function fieldsOf(path: string, value: unknown, what: string): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  throw parseError(
+    path,
+    0,
+    `has no ${what}; VOC's annotations are annotation > size, filename, object > name, bndbox`,
+  );
+}
+
+const numberOf = (value: unknown): number =>
+  typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;

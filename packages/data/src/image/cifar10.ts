@@ -1,0 +1,105 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { MpError, tensor } from "@mp/core";
+import { MOST_BYTES, readBytes } from "../read-bytes.js";
+import { listFiles } from "../text/list-files.js";
+import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+
+const SIDE = 32;
+const CHANNELS = 3;
+const IMAGE_BYTES = CHANNELS * SIDE * SIDE;
+const RECORD_BYTES = 1 + IMAGE_BYTES;
+const CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
+const LONGEST_NAMES = 1 << 12;
+
+/**
+ * CIFAR-10 in its binary version: images [examples, 3, 32, 32], from `data_batch_1.bin` to `data_batch_5.bin` (those
+ * that are there) and `test_batch.bin`, in the folder or in `cifar-10-batches-bin` below it.
+ * @throws MP_IO for a missing file, MP_PARSE for one that is cut off or holds labels beyond 9
+ */
+export async function cifar10(directory: string): Promise<ImageSplits> {
+  const inner = join(directory, "cifar-10-batches-bin");
+  const folder = (await isDirectory(inner)) ? inner : directory;
+  const names = (await listFiles(folder, [".bin"])).filter((name) => /^data_batch_\d+\.bin$/.test(name));
+  if (names.length === 0) {
+    throw new MpError(
+      "MP_IO",
+      `${folder}: has no data_batch_1.bin; the binary version of CIFAR-10 is needed`,
+      {
+        details: { path: folder, reason: "ENOENT" },
+      },
+    );
+  }
+  const train = await records(names.map((name) => join(folder, name)));
+  const test = await records([join(folder, "test_batch.bin")]);
+  return { train, test, classes: await classNames(join(folder, "batches.meta.txt")) };
+}
+
+/** Whether the folder has CIFAR-10's first training file. */
+export async function isCifar10(directory: string): Promise<boolean> {
+  const places = [directory, join(directory, "cifar-10-batches-bin")];
+  const found = await Promise.all(places.map((place) => exists(join(place, "data_batch_1.bin"))));
+  return found.includes(true);
+}
+
+async function records(paths: readonly string[]): Promise<LabelledImages> {
+  const files = await Promise.all(paths.map(readRecords));
+  const count = files.reduce((sum, bytes) => sum + bytes.length / RECORD_BYTES, 0);
+  if (count * IMAGE_BYTES > MOST_BYTES) {
+    throw new MpError(
+      "MP_PARSE",
+      `${paths[0]}: ${count} images with the files beside it are too many, the most is ${MOST_BYTES} bytes; use fewer files`,
+    );
+  }
+  const x = new Uint8Array(count * IMAGE_BYTES);
+  const y = new Int32Array(count);
+  let place = 0;
+  for (const [file, bytes] of files.entries()) {
+    for (let offset = 0; offset < bytes.length; offset += RECORD_BYTES, place++) {
+      const label = bytes[offset] ?? 0;
+      if (label >= CLASSES.length) {
+        throw new MpError(
+          "MP_PARSE",
+          `${paths[file]}: label ${label} at byte ${offset}, expected 0 to 9; is it CIFAR-100?`,
+          {
+            details: { path: paths[file], offset },
+          },
+        );
+      }
+      y[place] = label;
+      x.set(bytes.subarray(offset + 1, offset + RECORD_BYTES), place * IMAGE_BYTES);
+    }
+  }
+  return { x: tensor(x, [count, CHANNELS, SIDE, SIDE]), y: tensor(y) };
+}
+
+function readRecords(path: string): Promise<Uint8Array> {
+  return readBytes(path, (_, fileBytes) => {
+    const rest = fileBytes % RECORD_BYTES;
+    if (fileBytes > 0 && rest === 0) return { totalBytes: fileBytes };
+    throw new MpError(
+      "MP_PARSE",
+      `${path}: ${fileBytes} bytes are no whole number of records of ${RECORD_BYTES}, the last one starts at byte ${fileBytes - rest}; download the binary version again`,
+      { details: { path, offset: fileBytes - rest } },
+    );
+  });
+}
+
+/** As the file beside the data names them; the usual names without it. */
+async function classNames(path: string): Promise<readonly string[]> {
+  if (!(await exists(path)) || (await stat(path)).size > LONGEST_NAMES) return CLASSES;
+  const names = (await readFile(path, "utf8")).split(/\r?\n/).filter((line) => line !== "");
+  return names.length === CLASSES.length ? names : CLASSES;
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+
+const isDirectory = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

@@ -1,0 +1,121 @@
+import { open } from "node:fs/promises";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { asMpError } from "../read-bytes.js";
+
+export interface ImageSize {
+  readonly height: number;
+  readonly width: number;
+  /** 3 for RGB (default), 1 for grey. */
+  readonly channels?: 1 | 3;
+  /** Where the proportions differ: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need it. */
+  readonly fit?: "cover" | "fill";
+}
+
+/** A picture of 8192 by 8192: larger ones are refused before anything is unpacked. */
+const MOST_PIXELS = 2 ** 26;
+const LARGEST_SIDE = 4096;
+
+/** The formats that are read, by their first bytes: the decoder knows others that are programs rather than pictures. */
+const formats: readonly (readonly [offset: number, bytes: string])[] = [
+  [0, "\xff\xd8\xff"],
+  [0, "\x89PNG\r\n\x1a\n"],
+  [8, "WEBP"],
+];
+
+/** As much of sharp as is used. */
+interface Decoder {
+  autoOrient(): Decoder;
+  flatten(): Decoder;
+  resize(width: number, height: number, options: { fit: string; kernel: string }): Decoder;
+  toColourspace(name: string): Decoder;
+  raw(): Decoder;
+  toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: { channels: number } }>;
+}
+type Sharp = (path: string, options: Readonly<Record<string, unknown>>) => Decoder;
+
+/**
+ * One JPEG, PNG or WebP file, turned upright, scaled to the size and laid out by channel: u8 [channels, height,
+ * width]. It is unpacked by sharp, on threads of its own.
+ * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is no
+ * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size that is none
+ */
+export async function readImage(path: string, size: ImageSize): Promise<HostTensor<"u8">> {
+  const { height, width, channels = 3, fit = "cover" } = size;
+  for (const [name, value] of Object.entries({ height, width })) {
+    if (Number.isSafeInteger(value) && value >= 1 && value <= LARGEST_SIDE) continue;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `readImage: ${name} is an integer of 1 to ${LARGEST_SIDE}, got ${value}`,
+    );
+  }
+  const sharp = await loadSharp();
+  await expectPicture(path);
+  try {
+    const { data, info } = await sharp(path, { failOn: "error", limitInputPixels: MOST_PIXELS })
+      .autoOrient()
+      .flatten()
+      .resize(width, height, { fit, kernel: "lanczos3" })
+      .toColourspace(channels === 1 ? "b-w" : "srgb")
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return tensor(byChannel(data, info.channels, channels), [channels, height, width]);
+  } catch (cause) {
+    if (MpError.is(cause)) throw cause;
+    const text = `${path}: cannot be decoded, ${cause instanceof Error ? cause.message : String(cause)}; save it anew or leave it out`;
+    throw new MpError("MP_PARSE", text, { details: { path, offset: 0 }, cause });
+  }
+}
+
+/** Pixel by pixel to channel by channel. A grey source has one channel whatever the colour space. */
+function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<ArrayBuffer> {
+  const pixels = data.length / found;
+  const out = new Uint8Array(wanted * pixels);
+  for (let channel = 0; channel < wanted; channel++) {
+    const source = Math.min(channel, found - 1);
+    for (let pixel = 0; pixel < pixels; pixel++)
+      out[channel * pixels + pixel] = data[pixel * found + source] ?? 0;
+  }
+  return out;
+}
+
+async function expectPicture(path: string): Promise<void> {
+  const head = Buffer.alloc(12);
+  try {
+    const file = await open(path, "r");
+    await file.read(head, 0, head.length, 0).finally(() => file.close());
+  } catch (error) {
+    throw asMpError(path, error);
+  }
+  const text = head.toString("latin1");
+  if (formats.some(([offset, bytes]) => text.startsWith(bytes, offset))) return;
+  throw new MpError(
+    "MP_PARSE",
+    `${path}: begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them`,
+    {
+      details: { path, offset: 0 },
+    },
+  );
+}
+
+let loaded: Promise<Sharp> | undefined;
+
+/** @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
+function loadSharp(): Promise<Sharp> {
+  // A name in a variable: the package's types are then needed by nobody who reads no pictures.
+  const name = "sharp";
+  loaded ??= import(name).then(
+    (module: { default: Sharp }) => module.default,
+    (cause: unknown) => {
+      loaded = undefined;
+      throw new MpError(
+        "MP_BACKEND_UNAVAILABLE",
+        "readImage: pictures are decoded by sharp, which is not installed; npm install sharp",
+        {
+          details: { package: "sharp" },
+          cause,
+        },
+      );
+    },
+  );
+  return loaded;
+}

@@ -1,0 +1,85 @@
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type Measured, readBytes } from "../read-bytes.js";
+
+interface Element {
+  readonly bytes: number;
+  read(bytes: DataView, shape: readonly number[], count: number): HostTensor<"u8" | "i32" | "f32">;
+}
+
+const at = (view: DataView, index: number): number => view.byteOffset + index;
+
+/** The format's type codes that a tensor has a dtype for, and how their elements are read: big-endian. */
+const elements: Readonly<Record<number, Element>> = {
+  8: {
+    bytes: 1,
+    read: (view, shape, count) => tensor(new Uint8Array(view.buffer, at(view, 0), count), shape),
+  },
+  12: {
+    bytes: 4,
+    read: (view, shape, count) =>
+      tensor(
+        Int32Array.from({ length: count }, (_, index) => view.getInt32(4 * index)),
+        shape,
+      ),
+  },
+  13: {
+    bytes: 4,
+    read: (view, shape, count) =>
+      tensor(
+        Float32Array.from({ length: count }, (_, index) => view.getFloat32(4 * index)),
+        shape,
+      ),
+  },
+};
+
+/**
+ * A file of MNIST's format: a magic number with type and rank, the dimensions, the elements; gzipped or not.
+ * @returns bytes, i32 or f32 in the shape that the file says
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not of this format or not whole
+ */
+export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "f32">> {
+  const bytes = await readBytes(path, (head) => measure(head, path));
+  const { shape, element, headerBytes } = headerOf(bytes, path);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + headerBytes);
+  return element.read(view, shape, view.byteLength / element.bytes);
+}
+
+function measure(head: Uint8Array, path: string): Measured {
+  if (head.length < 4) return { neededBytes: 4 };
+  const rank = head[3] ?? 0;
+  if (head.length >= 4) elementOf(head, path);
+  if (head.length < 4 + 4 * rank) return { neededBytes: 4 + 4 * rank };
+  const { shape, element, headerBytes } = headerOf(head, path);
+  return { totalBytes: headerBytes + element.bytes * shape.reduce((a, b) => a * b, 1) };
+}
+
+function headerOf(
+  bytes: Uint8Array,
+  path: string,
+): { shape: number[]; element: Element; headerBytes: number } {
+  const element = elementOf(bytes, path);
+  const rank = bytes[3] ?? 0;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
+  const empty = shape.indexOf(0);
+  if (empty !== -1) {
+    throw new MpError("MP_PARSE", `${path}: dimension ${empty} is 0, at byte ${4 + 4 * empty}; no data`, {
+      details: { path, offset: 4 + 4 * empty },
+    });
+  }
+  return { shape, element, headerBytes: 4 + 4 * rank };
+}
+
+function elementOf(bytes: Uint8Array, path: string): Element {
+  const [first, second, code = 0, rank = 0] = bytes;
+  const element = elements[code];
+  if (first !== 0 || second !== 0 || element === undefined || rank < 1) {
+    const got = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    throw new MpError(
+      "MP_PARSE",
+      `${path}: no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
+      { details: { path, offset: 0 } },
+    );
+  }
+  return element;
+}

@@ -1,0 +1,175 @@
+import { checkOptions, contentHash, type HostTensor, MpError, type OptionNames, tensor } from "@mp/core";
+import { type Dataset, indexedDataset } from "../dataset.js";
+import { type PrefetchOptions, prefetched } from "../prefetch/prefetch.js";
+import { permutation, randomStream } from "../random.js";
+import { byteStatistics } from "./channel-statistics.js";
+import { checkImages, type LabelledImages } from "./labelled-images.js";
+
+export interface ImageBatchOptions {
+  readonly batch: number;
+  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  readonly epochs?: number;
+  /** The images of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
+  readonly shuffle?: { readonly seed: number };
+  /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
+  readonly partial?: "drop" | "keep";
+  /** Changes that keep the class, drawn anew for each image in each epoch. */
+  readonly augment?: AugmentOptions;
+  /** Bytes b become (b / 255 - mean) / deviation, channel by channel; without it b / 255. `channelStatistics` tells them. */
+  readonly normalize?: ChannelStatistics;
+  /** Batches to make ahead on a thread of their own, 1 or more; the batches are the same without. */
+  readonly prefetch?: number | PrefetchOptions;
+}
+
+export interface AugmentOptions {
+  readonly seed: number;
+  /** Mirror every other image, left to right. */
+  readonly flip?: boolean;
+  /** Put so many pixels of zero around the image and cut its size out at a random place, as is usual for CIFAR with 4. */
+  readonly crop?: number;
+}
+
+/** Of each channel, where bytes count as 0 … 1. */
+export interface ChannelStatistics {
+  readonly mean: readonly number[];
+  readonly deviation: readonly number[];
+}
+
+export interface ImageBatch {
+  /** f32 [batch, channels, height, width] */
+  readonly x: HostTensor<"f32">;
+  /** i32 [batch] */
+  readonly y: HostTensor<"i32">;
+}
+
+const OPTIONS: OptionNames<ImageBatchOptions> = {
+  batch: true,
+  epochs: true,
+  shuffle: true,
+  partial: true,
+  augment: true,
+  normalize: true,
+  prefetch: true,
+};
+
+/** Sets the streams of augmentation apart from those that shuffle, should both have one seed. */
+const AUGMENTATION = 1;
+
+/**
+ * Batches of images, shuffled, augmented and normalised, every one a function of the data, the options and its place:
+ * so a run goes on from a cursor as if it had never stopped, with prefetching or without.
+ * @throws MP_INVALID_ARGUMENT for an option that there is not, or one that does not fit the images
+ * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
+ */
+export function imageBatches(images: LabelledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
+  checkOptions("imageBatches", options, OPTIONS, "{ batch: 32 }");
+  const { prefetch, ...rest } = options;
+  const dataset = plainBatches(images, rest);
+  return prefetch === undefined ? dataset : prefetched(dataset, images, rest, prefetch);
+}
+
+function plainBatches(
+  images: LabelledImages,
+  options: Omit<ImageBatchOptions, "prefetch">,
+): Dataset<ImageBatch> {
+  const [count, channels, height, width] = checkImages("imageBatches", images);
+  const { batch, epochs = 1, shuffle, partial = "drop", augment, normalize } = options;
+  const { crop = 0, flip = false } = checkAugment(augment, Math.min(height, width));
+  if (!Number.isSafeInteger(batch) || batch < 1) {
+    throw invalid(`batch is an integer of 1 or more, got ${batch}`);
+  }
+  const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
+  if (batchesPerEpoch < 1) throw invalid(`a batch of ${batch} is larger than the data, ${count} images`);
+  const tables = valueTables(normalize, channels);
+  const { data } = images.x;
+  const [area, stride] = [height * width, channels * height * width];
+  // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
+  let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
+  const imageAt = (epoch: number, place: number): number => {
+    if (shuffle === undefined) return place;
+    if (drawn?.epoch !== epoch)
+      drawn = { epoch, order: permutation(count, randomStream(shuffle.seed, epoch)) };
+    return drawn.order[place] ?? 0;
+  };
+
+  const paint = (out: Float32Array, to: number, image: number, epoch: number): void => {
+    let [top, left, isFlipped] = [0, 0, false];
+    if (augment !== undefined) {
+      const stream = randomStream(augment.seed, AUGMENTATION, epoch, image);
+      if (crop > 0) [top, left] = [stream.integer(2 * crop + 1) - crop, stream.integer(2 * crop + 1) - crop];
+      isFlipped = flip && stream.integer(2) === 1;
+    }
+    for (let channel = 0; channel < channels; channel++) {
+      const table = tables[channel] as Float32Array;
+      const [from, base] = [image * stride + channel * area, to + channel * area];
+      for (let row = 0; row < height; row++) {
+        const sourceRow = row + top;
+        const isRowInside = sourceRow >= 0 && sourceRow < height;
+        for (let column = 0; column < width; column++) {
+          const sourceColumn = (isFlipped ? width - 1 - column : column) + left;
+          const isInside = isRowInside && sourceColumn >= 0 && sourceColumn < width;
+          const value = isInside ? (data[from + sourceRow * width + sourceColumn] as number) : 0;
+          out[base + row * width + column] = table[value] as number;
+        }
+      }
+    }
+  };
+
+  const settings = { augment, normalize, shuffle: shuffle?.seed, partial };
+  return indexedDataset({
+    signature: `images ${images.x.shape.join("×")} ${contentHash(data)} ${contentHash(images.y.data)}, batch ${batch}, ${JSON.stringify(settings)}`,
+    batchesPerEpoch,
+    epochs,
+    batch: ({ epoch, index }) => {
+      const size = Math.min(batch, count - index * batch);
+      const x = new Float32Array(size * stride);
+      const y = new Int32Array(size);
+      for (let row = 0; row < size; row++) {
+        const image = imageAt(epoch, index * batch + row);
+        y[row] = images.y.data[image] ?? 0;
+        paint(x, row * stride, image, epoch);
+      }
+      return { x: tensor(x, [size, channels, height, width]), y: tensor(y) };
+    },
+  });
+}
+
+/** Mean and deviation of each channel over all images, for `normalize`. @throws MP_SHAPE_MISMATCH as `imageBatches` */
+export function channelStatistics(images: LabelledImages): ChannelStatistics {
+  const shape = checkImages("channelStatistics", images);
+  return byteStatistics(images.x.data, shape);
+}
+
+function checkAugment(augment: AugmentOptions | undefined, side: number): Partial<AugmentOptions> {
+  if (augment === undefined) return {};
+  checkOptions(
+    "imageBatches: augment",
+    augment,
+    { seed: true, flip: true, crop: true },
+    "{ seed: 1, flip: true }",
+  );
+  const { crop = 0, seed } = augment;
+  if (!Number.isSafeInteger(seed)) throw invalid(`augment: seed is an integer, got ${seed}`);
+  if (!Number.isSafeInteger(crop) || crop < 0 || crop > side) {
+    throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
+  }
+  return augment;
+}
+
+/** What each byte becomes, for each channel: a look-up costs less than the arithmetic. */
+function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
+  return Array.from({ length: channels }, (_, channel) => {
+    const mean = normalize === undefined ? 0 : normalize.mean[channel];
+    const deviation = normalize === undefined ? 1 : normalize.deviation[channel];
+    if (mean === undefined || deviation === undefined || !Number.isFinite(mean) || !(deviation > 0)) {
+      throw invalid(
+        `normalize: has a mean and a deviation above 0 for each of ${channels} channels, got ${mean} and ${deviation} for channel ${channel}`,
+      );
+    }
+    return Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - mean) / deviation);
+  });
+}
+
+function invalid(message: string): MpError {
+  return new MpError("MP_INVALID_ARGUMENT", `imageBatches: ${message}`);
+}

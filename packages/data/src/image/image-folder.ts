@@ -1,0 +1,134 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { MpError, tensor } from "@mp/core";
+import { permutation, randomStream } from "../random.js";
+import { MOST_BYTES } from "../read-bytes.js";
+import { listFiles } from "../text/list-files.js";
+import { type ImageSize, readImage } from "./decode-image.js";
+import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+
+export interface ImageFolderOptions extends ImageSize {
+  /** Share of each folder's pictures kept for the test where there is no folder for it; default 0.1. */
+  readonly testShare?: number;
+  /** Draws which ones; default 0. */
+  readonly seed?: number;
+}
+
+interface Picture {
+  readonly path: string;
+  readonly label: number;
+}
+
+const EXTENSIONS = [".jpg", ".jpeg", ".png", ".webp"];
+const TEST_FOLDERS = ["test", "val", "valid", "validation"];
+const AT_ONCE = 8;
+
+/**
+ * A folder for each class, with its JPEG, PNG and WebP files below; either such folders in `train` and `test` (or
+ * `val`), or one set of them, of which a share is kept for the test. Classes are numbered in the order of their names.
+ * All pictures are held in memory at the one size.
+ * @throws MP_IO for a folder without pictures, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
+ * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size
+ */
+export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
+  const folders = await subfolders(directory);
+  const testFolder = TEST_FOLDERS.find((name) => folders.includes(name));
+  if (testFolder !== undefined && folders.includes("train")) {
+    const classes = await subfolders(join(directory, "train"));
+    const train = await pictures(join(directory, "train"), classes);
+    const unknown = (await subfolders(join(directory, testFolder))).find((name) => !classes.includes(name));
+    if (unknown !== undefined) {
+      throw new MpError(
+        "MP_PARSE",
+        `${join(directory, testFolder)}: has the class ${unknown}, which ${join(directory, "train")} has not; name the folders alike`,
+        {
+          details: { path: join(directory, testFolder) },
+        },
+      );
+    }
+    const test = await pictures(join(directory, testFolder), classes);
+    return { train: await load(train, options), test: await load(test, options), classes };
+  }
+  const all = await pictures(directory, folders);
+  const { train, test } = divided(all, options);
+  return { train: await load(train, options), test: await load(test, options), classes: folders };
+}
+
+/** Keeps a share of each class, at least one picture of those that have two. */
+function divided(
+  all: readonly Picture[],
+  options: ImageFolderOptions,
+): { train: Picture[]; test: Picture[] } {
+  const { testShare = 0.1, seed = 0 } = options;
+  if (!(testShare > 0 && testShare < 1)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `imageFolder: testShare is above 0 and below 1, got ${testShare}`,
+    );
+  }
+  const isTest = new Set<Picture>();
+  for (const label of new Set(all.map((picture) => picture.label))) {
+    const own = all.filter((picture) => picture.label === label);
+    const kept = Math.min(own.length - 1, Math.max(1, Math.round(testShare * own.length)));
+    const order = permutation(own.length, randomStream(seed, label));
+    for (const index of order.subarray(0, kept)) isTest.add(own[index] as Picture);
+  }
+  return {
+    train: all.filter((picture) => !isTest.has(picture)),
+    test: all.filter((picture) => isTest.has(picture)),
+  };
+}
+
+async function pictures(directory: string, classes: readonly string[]): Promise<Picture[]> {
+  const found: Picture[] = [];
+  const there = await subfolders(directory);
+  for (const [label, name] of classes.entries()) {
+    if (!there.includes(name)) continue;
+    for (const file of await listFiles(join(directory, name), EXTENSIONS)) {
+      found.push({ path: join(directory, name, file), label });
+    }
+  }
+  if (found.length > 0) return found;
+  throw new MpError(
+    "MP_IO",
+    `${directory}: has no folder with ${EXTENSIONS.join(", ")} files; make one for each class`,
+    {
+      details: { path: directory, reason: "ENOENT" },
+    },
+  );
+}
+
+async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabelledImages> {
+  const { height, width, channels = 3 } = options;
+  const stride = channels * height * width;
+  if (list.length * stride > MOST_BYTES) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `imageFolder: ${list.length} pictures of ${stride} bytes are more than ${MOST_BYTES}; ask for a smaller size`,
+    );
+  }
+  const x = new Uint8Array(list.length * stride);
+  for (let start = 0; start < list.length; start += AT_ONCE) {
+    const some = list.slice(start, start + AT_ONCE);
+    const read = await Promise.all(some.map(({ path }) => readImage(path, options)));
+    for (const [index, { data }] of read.entries()) x.set(data, (start + index) * stride);
+  }
+  return {
+    x: tensor(x, [list.length, channels, height, width]),
+    y: tensor(Int32Array.from(list, ({ label }) => label)),
+  };
+}
+
+async function subfolders(directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+    return names.map(({ name }) => name).sort();
+  } catch (cause) {
+    const { code = String(cause) } = cause as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `${directory}: ${code === "ENOENT" ? "no such directory" : code}`, {
+      details: { path: directory, reason: code },
+      cause,
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { formatShape, type HostTensor, MpError, tensor } from "@mp/core";
+import { readIdx } from "./idx.js";
+import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+
+const DIGITS = 10;
+
+/** Names that a file has been given: as its authors have it, as archives unpack it. */
+const spellings = (part: string, kind: "images-idx3" | "labels-idx1"): string[] => {
+  const names = [`${part}-${kind}-ubyte`, `${part}-${kind.replace("-", ".")}-ubyte`];
+  return names.flatMap((name) => [name, `${name}.gz`]);
+};
+
+/**
+ * MNIST, or a set in its files such as Fashion-MNIST: images [examples, 1, 28, 28], from `train-images-idx3-ubyte`
+ * and the three others, gzipped or not.
+ * @throws MP_IO for a missing file, MP_PARSE for one that is damaged, or images and labels of different counts
+ */
+export async function mnist(directory: string): Promise<ImageSplits> {
+  const [train, test] = await Promise.all([part(directory, "train"), part(directory, "t10k")]);
+  return { train, test, classes: Array.from({ length: DIGITS }, (_, digit) => String(digit)) };
+}
+
+/** Whether the folder has MNIST's training images. */
+export async function isMnist(directory: string): Promise<boolean> {
+  return (await find(directory, spellings("train", "images-idx3"))) !== undefined;
+}
+
+async function part(directory: string, name: string): Promise<LabelledImages> {
+  const images = await readPart(directory, spellings(name, "images-idx3"), 3);
+  const labels = await readPart(directory, spellings(name, "labels-idx1"), 1);
+  const [count, height, width] = images.data.shape as [number, number, number];
+  if (labels.data.shape[0] !== count) {
+    throw new MpError(
+      "MP_PARSE",
+      `${labels.path}: has ${labels.data.shape[0]} labels for ${count} images in ${images.path}; the files are not of one set`,
+      { details: { path: labels.path, offset: 4 } },
+    );
+  }
+  const y = Int32Array.from(labels.data.data);
+  const wrong = y.findIndex((label) => label >= DIGITS);
+  if (wrong !== -1) {
+    throw new MpError("MP_PARSE", `${labels.path}: label ${y[wrong]} at byte ${8 + wrong}, expected 0 to 9`, {
+      details: { path: labels.path, offset: 8 + wrong },
+    });
+  }
+  return { x: tensor(images.data.data, [count, 1, height, width]), y: tensor(y) };
+}
+
+async function readPart(
+  directory: string,
+  names: readonly string[],
+  rank: number,
+): Promise<{ path: string; data: HostTensor<"u8"> }> {
+  const path = await find(directory, names);
+  if (path === undefined) {
+    throw new MpError("MP_IO", `${directory}: has no ${names[0]}, nor that file gzipped`, {
+      details: { path: directory, reason: "ENOENT" },
+    });
+  }
+  const data = await readIdx(path);
+  if (data.dtype !== "u8" || data.shape.length !== rank) {
+    throw new MpError(
+      "MP_PARSE",
+      `${path}: holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
+      { details: { path, offset: 0 } },
+    );
+  }
+  return { path, data };
+}
+
+async function find(directory: string, names: readonly string[]): Promise<string | undefined> {
+  for (const name of names) {
+    const path = join(directory, name);
+    const exists = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return path;
+  }
+  return undefined;
+}

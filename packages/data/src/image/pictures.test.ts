@@ -1,0 +1,176 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cifar10 } from "./cifar10.js";
+import { readImage } from "./decode-image.js";
+import { imageFolder } from "./image-folder.js";
+import { readImages } from "./read-images.js";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-images-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const flat = (width: number, height: number, [r, g, b]: readonly [number, number, number]) =>
+  sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
+
+/** What reading was refused with. */
+async function refusal(reading: Promise<unknown>): Promise<MpError> {
+  const error = await reading.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (MpError.is(error)) return error;
+  throw new Error(`expected an MpError, got ${String(error)}`);
+}
+
+describe("readImage", () => {
+  it("reads JPEG, PNG and WebP by channel, at the size asked for", async () => {
+    const picture = flat(20, 10, [200, 100, 50]);
+    await picture.png().toFile(join(folder, "a.png"));
+    await picture.webp({ lossless: true }).toFile(join(folder, "a.webp"));
+    await picture.jpeg({ quality: 100 }).toFile(join(folder, "a.jpg"));
+    for (const [name, slack] of [
+      ["a.png", 0],
+      ["a.webp", 0],
+      ["a.jpg", 3],
+    ] as const) {
+      const { shape, data } = await readImage(join(folder, name), { height: 2, width: 4 });
+      expect(shape).toEqual([3, 2, 4]);
+      for (const [index, value] of [200, 200, 200, 200, 200, 200, 200, 200, 100].entries()) {
+        expect(Math.abs((data[index] ?? 0) - value)).toBeLessThanOrEqual(slack);
+      }
+      expect(Math.abs((data[23] ?? 0) - 50)).toBeLessThanOrEqual(slack);
+    }
+  });
+
+  it("keeps every pixel of a picture of that size, grey ones in all channels", async () => {
+    const bytes = Uint8Array.from({ length: 12 }, (_, index) => 20 * index);
+    await sharp(bytes, { raw: { width: 2, height: 2, channels: 3 } })
+      .png()
+      .toFile(join(folder, "b.png"));
+    const { data } = await readImage(join(folder, "b.png"), { height: 2, width: 2 });
+    expect([...data]).toEqual([0, 60, 120, 180, 20, 80, 140, 200, 40, 100, 160, 220]);
+    await sharp(bytes.slice(0, 4), { raw: { width: 2, height: 2, channels: 1 } })
+      .png()
+      .toFile(join(folder, "g.png"));
+    const grey = await readImage(join(folder, "g.png"), { height: 2, width: 2 });
+    expect([...grey.data]).toEqual([0, 20, 40, 60, 0, 20, 40, 60, 0, 20, 40, 60]);
+    expect((await readImage(join(folder, "b.png"), { height: 2, width: 2, channels: 1 })).shape).toEqual([
+      1, 2, 2,
+    ]);
+  });
+
+  it("refuses what is no picture, is cut off or too large, and sizes that are none", async () => {
+    await writeFile(join(folder, "x.png"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
+    const size = { height: 8, width: 8 };
+    expect((await refusal(readImage(join(folder, "x.png"), size))).message).toMatch(
+      /begins like no JPEG, PNG or WebP/,
+    );
+    const whole = await sharp(
+      new Uint8Array(3 * 64 * 64).map((_, index) => (index * 7919) % 256),
+      { raw: { width: 64, height: 64, channels: 3 } },
+    )
+      .png()
+      .toBuffer();
+    await writeFile(join(folder, "cut.png"), whole.subarray(0, whole.length / 2));
+    expect((await refusal(readImage(join(folder, "cut.png"), size))).code).toBe("MP_PARSE");
+    // A header that claims 40 000 by 40 000: the pixels are never there to be unpacked.
+    const bomb = Buffer.from(whole);
+    bomb.writeUInt32BE(40_000, 16);
+    bomb.writeUInt32BE(40_000, 20);
+    await writeFile(join(folder, "bomb.png"), bomb);
+    expect((await refusal(readImage(join(folder, "bomb.png"), size))).code).toBe("MP_PARSE");
+    expect((await refusal(readImage(join(folder, "none.png"), size))).code).toBe("MP_IO");
+    expect((await refusal(readImage(join(folder, "b.png"), { height: 0, width: 8 }))).code).toBe(
+      "MP_INVALID_ARGUMENT",
+    );
+  });
+});
+
+describe("imageFolder", () => {
+  it("takes a class from each folder and keeps some pictures of each for the test", async () => {
+    const root = join(folder, "set");
+    const shades: readonly [string, number][] = [
+      ["cat", 10],
+      ["dog", 200],
+    ];
+    for (const [name, shade] of shades) {
+      await mkdir(join(root, name), { recursive: true });
+      for (let index = 0; index < 5; index++) {
+        await flat(6, 6, [shade, shade, shade + index])
+          .png()
+          .toFile(join(root, name, `${index}.png`));
+      }
+    }
+    const { train, test, classes } = await imageFolder(root, { height: 4, width: 4, testShare: 0.4 });
+    expect(classes).toEqual(["cat", "dog"]);
+    expect(train.x.shape).toEqual([6, 3, 4, 4]);
+    expect(test.x.shape).toEqual([4, 3, 4, 4]);
+    for (const { x, y } of [train, test]) {
+      const reds = [...y.data].map((_, index) => x.data[index * 48]);
+      expect(reds).toEqual([...y.data].map((label) => (label === 0 ? 10 : 200)));
+    }
+    expect(await readImages(root, { height: 4, width: 4, testShare: 0.4 })).toEqual({ train, test, classes });
+    await writeFile(join(root, "dog", "bad.jpg"), "no picture");
+    expect((await refusal(imageFolder(root, { height: 4, width: 4 }))).message).toMatch(/dog\/bad\.jpg/);
+  });
+
+  it("reads folders that are split already, and refuses a class that was never taught", async () => {
+    const root = join(folder, "split");
+    for (const [place, shade] of [
+      ["train/a", 1],
+      ["train/b", 2],
+      ["val/b", 3],
+    ] as const) {
+      await mkdir(join(root, place), { recursive: true });
+      await flat(2, 2, [shade, 0, 0])
+        .png()
+        .toFile(join(root, place, "0.png"));
+    }
+    const { train, test } = await imageFolder(root, { height: 1, width: 1 });
+    expect([[...train.y.data], [...test.y.data], test.x.data[0]]).toEqual([[0, 1], [1], 3]);
+    await mkdir(join(root, "val/c"));
+    expect((await refusal(imageFolder(root, { height: 1, width: 1 }))).message).toMatch(/has the class c/);
+    expect((await refusal(imageFolder(join(root, "val/c"), { height: 1, width: 1 }))).code).toBe("MP_IO");
+  });
+});
+
+describe("cifar10", () => {
+  const record = (label: number, shade: number): Buffer =>
+    Buffer.concat([Buffer.of(label), Buffer.alloc(3072, shade)]);
+
+  it("reads the batches that are there, in order", async () => {
+    const root = join(folder, "cifar", "cifar-10-batches-bin");
+    await mkdir(root, { recursive: true });
+    await writeFile(join(root, "data_batch_1.bin"), Buffer.concat([record(3, 30), record(9, 90)]));
+    await writeFile(join(root, "data_batch_2.bin"), record(0, 5));
+    await writeFile(join(root, "test_batch.bin"), record(1, 11));
+    const { train, test, classes } = await cifar10(join(folder, "cifar"));
+    expect(train.x.shape).toEqual([3, 3, 32, 32]);
+    expect([...train.y.data]).toEqual([3, 9, 0]);
+    expect([0, 1, 2].map((index) => train.x.data[index * 3072 + 3071])).toEqual([30, 90, 5]);
+    expect([[...test.y.data], classes[1]]).toEqual([[1], "automobile"]);
+    expect((await readImages(join(folder, "cifar"), { height: 1, width: 1 })).train).toEqual(train);
+  });
+
+  it("refuses files that are cut off and labels beyond 9, naming the byte", async () => {
+    const root = join(folder, "cifar", "cifar-10-batches-bin");
+    await writeFile(
+      join(root, "data_batch_2.bin"),
+      Buffer.concat([record(0, 5), record(1, 1).subarray(0, 100)]),
+    );
+    expect((await refusal(cifar10(root))).details).toMatchObject({ offset: 3073 });
+    await writeFile(join(root, "data_batch_2.bin"), Buffer.concat([record(0, 5), record(17, 1)]));
+    expect((await refusal(cifar10(root))).message).toMatch(/label 17 at byte 3073/);
+    await writeFile(join(root, "data_batch_2.bin"), "");
+    expect((await refusal(cifar10(root))).code).toBe("MP_PARSE");
+    await rm(join(root, "data_batch_1.bin"));
+    await rm(join(root, "data_batch_2.bin"));
+    expect((await refusal(cifar10(root))).code).toBe("MP_IO");
+  });
+});

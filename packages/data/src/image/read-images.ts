@@ -1,0 +1,15 @@
+import { cifar10, isCifar10 } from "./cifar10.js";
+import { type ImageFolderOptions, imageFolder } from "./image-folder.js";
+import type { ImageSplits } from "./labelled-images.js";
+import { isMnist, mnist } from "./mnist.js";
+
+/**
+ * Whatever labelled images a folder holds: CIFAR-10's binary files, MNIST's, or else a folder for each class. The
+ * size is that of pictures in folders; the first two have their own.
+ * @throws as `cifar10`, `mnist` and `imageFolder`
+ */
+export async function readImages(directory: string, size: ImageFolderOptions): Promise<ImageSplits> {
+  if (await isCifar10(directory)) return cifar10(directory);
+  if (await isMnist(directory)) return mnist(directory);
+  return imageFolder(directory, size);
+}

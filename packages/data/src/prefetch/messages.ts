@@ -1,0 +1,53 @@
+/** What the training thread and the one that makes batches tell each other. */
+import { ERROR_CODES, type ErrorCode, isHostTensor, type Json, MpError } from "@mp/core";
+import type { LabelledImages } from "../image/labelled-images.js";
+
+/** A module of the user's, or the images for `imageBatches`. */
+export type WorkerTask =
+  | { readonly module: string; readonly options: unknown; readonly cursor: Json | undefined }
+  | { readonly images: LabelledImages; readonly options: unknown; readonly cursor: Json | undefined };
+
+/** One for each `"next"`, in order; none after `end` or `error`. */
+export type Answer =
+  | { readonly kind: "batch"; readonly batch: unknown; readonly cursor: Json }
+  | { readonly kind: "end" }
+  | { readonly kind: "error"; readonly error: ToldError };
+
+/** An error as plain data: a clone of one would lose its code and details. */
+export interface ToldError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly code: unknown;
+  readonly details: unknown;
+}
+
+export function tellError(error: unknown): ToldError {
+  if (!(error instanceof Error)) {
+    return { name: "Error", message: String(error), stack: undefined, code: undefined, details: undefined };
+  }
+  const { name, message, stack } = error;
+  const { code, details } = error as { code?: unknown; details?: unknown };
+  return { name, message, stack, code, details: JSON.parse(JSON.stringify(details ?? {})) };
+}
+
+export function reviveError({ name, message, stack, code, details }: ToldError): Error {
+  const cause = stack === undefined ? undefined : new Error(`on the thread that makes the batches: ${stack}`);
+  if (name === "MpError" && (ERROR_CODES as readonly unknown[]).includes(code)) {
+    const facts = details as Readonly<Record<string, unknown>>;
+    return new MpError(code as ErrorCode, message, { details: facts, cause });
+  }
+  return new Error(message, { cause });
+}
+
+/** The same values with tensors frozen as `tensor` freezes them, which cloning undoes. */
+export function reviveBatch(value: unknown): unknown {
+  if (isHostTensor(value)) {
+    Object.freeze(value.shape);
+    return Object.freeze(value);
+  }
+  if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+    for (const part of Object.values(value)) reviveBatch(part);
+  }
+  return value;
+}

@@ -1,0 +1,166 @@
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { type HostTensor, type Json, MpError, tensor } from "@mp/core";
+import type { BatchIterator, Dataset } from "../dataset.js";
+import type { LabelledImages } from "../image/labelled-images.js";
+import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
+
+export interface PrefetchOptions {
+  /** Batches made before they are asked for, 1 or more. */
+  readonly ahead: number;
+  /** Ends the thread; a batch that is being waited for is refused with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WorkerDatasetOptions extends PrefetchOptions {
+  /** Handed to the module's `dataset` by structured clone. */
+  readonly options?: unknown;
+}
+
+/**
+ * A dataset that lives on a thread of its own: the module exports `dataset(options)`, which gives a `Dataset` (or a
+ * promise of one), and is given here by its URL, as `new URL("./my-data.js", import.meta.url)`. Batches are plain
+ * values and tensors; their order, content and cursors are those of the dataset itself. A cursor of other data is
+ * refused at the first batch. The thread starts with the first batch asked for, ends with the pass, and keeps no process alive by itself.
+ * @throws MP_INVALID_ARGUMENT for an `ahead` below 1
+ */
+export function workerDataset<B>(module: URL, { options, ...prefetch }: WorkerDatasetOptions): Dataset<B> {
+  checkAhead("workerDataset", prefetch.ahead);
+  const iterate = (cursor?: Json): BatchIterator<B> =>
+    iterateThread({ module: module.href, options, cursor }, cursor ?? null, prefetch);
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+/** `imageBatches` on a thread of its own; `plain` is the same here, and knows whether a cursor fits. */
+export function prefetched<B>(
+  plain: Dataset<B>,
+  images: LabelledImages,
+  options: unknown,
+  prefetch: number | PrefetchOptions,
+): Dataset<B> {
+  const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
+  checkAhead("imageBatches: prefetch", settings.ahead);
+  // Shared, so that each pass does not copy the data anew; made when the first one starts.
+  let shared: LabelledImages | undefined;
+  const iterate = (cursor?: Json): BatchIterator<B> => {
+    const start = plain.iterate(cursor).cursor;
+    shared ??= { x: sharing(images.x), y: sharing(images.y) };
+    return iterateThread({ images: shared, options, cursor }, start, settings);
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOptions): BatchIterator<B> {
+  const { ahead, signal } = options;
+  let cursor = start;
+  async function* run(): AsyncGenerator<B, undefined> {
+    signal?.throwIfAborted();
+    const thread = new Thread(task, signal);
+    try {
+      for (let credit = 0; credit < ahead; credit++) thread.ask();
+      for (;;) {
+        thread.ask();
+        const answer = await thread.next();
+        if (answer.kind === "end") return undefined;
+        if (answer.kind === "error") throw reviveError(answer.error);
+        cursor = answer.cursor;
+        yield reviveBatch(answer.batch) as B;
+      }
+    } finally {
+      await thread.end();
+    }
+  }
+  const generator = run();
+  return {
+    next: () => generator.next(),
+    return: () => generator.return(undefined),
+    throw: (error: unknown) => generator.throw(error),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    get cursor() {
+      return cursor;
+    },
+  };
+}
+
+/** The worker and what it answered, in order. */
+class Thread {
+  readonly #worker: Worker;
+  readonly #signal: AbortSignal | undefined;
+  readonly #answers: Answer[] = [];
+  #waiting: { resolve(answer: Answer): void; reject(reason: unknown): void } | undefined;
+  #failure: { readonly reason: unknown } | undefined;
+
+  constructor(task: WorkerTask, signal: AbortSignal | undefined) {
+    // `node --input-type=module -e …` is of the program, and a thread that is given a file refuses it.
+    const execArgv = process.execArgv.filter((flag) => !flag.startsWith("--input-type"));
+    this.#worker = new Worker(workerUrl(), { workerData: task, execArgv });
+    // An iterator that is dropped in the middle must not hold the process; while a batch is awaited it has to.
+    this.#worker.unref();
+    this.#worker.on("message", (answer: Answer) => this.#settle(answer));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () =>
+      this.#fail(new MpError("MP_DISPOSED", "prefetch: the thread that makes the batches has ended")),
+    );
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#abort);
+  }
+
+  ask(): void {
+    this.#worker.postMessage("next");
+  }
+
+  next(): Promise<Answer> {
+    const ready = this.#answers.shift();
+    if (ready !== undefined) return Promise.resolve(ready);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
+    this.#worker.ref();
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    }).finally(() => this.#worker.unref());
+  }
+
+  async end(): Promise<void> {
+    this.#signal?.removeEventListener("abort", this.#abort);
+    await this.#worker.terminate();
+  }
+
+  readonly #abort = (): void => {
+    this.#answers.length = 0;
+    this.#fail(this.#signal?.reason);
+    void this.#worker.terminate();
+  };
+
+  #settle(answer: Answer): void {
+    if (this.#failure !== undefined) return;
+    if (this.#waiting === undefined) this.#answers.push(answer);
+    else this.#waiting.resolve(answer);
+    this.#waiting = undefined;
+  }
+
+  #fail(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.#waiting?.reject(this.#failure.reason);
+    this.#waiting = undefined;
+  }
+}
+
+/** By the package's name, so that it is found from the sources as from what was built of them. */
+function workerUrl(): URL {
+  return pathToFileURL(createRequire(import.meta.url).resolve("@mp/data/worker"));
+}
+
+function sharing<T extends HostTensor<"u8"> | HostTensor<"i32">>(source: T): T {
+  if (source.data.buffer instanceof SharedArrayBuffer) return source;
+  const buffer = new SharedArrayBuffer(source.data.byteLength);
+  const copy = source.dtype === "u8" ? new Uint8Array(buffer) : new Int32Array(buffer);
+  copy.set(source.data);
+  return tensor(copy as never, source.shape) as never;
+}
+
+function checkAhead(what: string, ahead: number): void {
+  if (Number.isSafeInteger(ahead) && ahead >= 1) return;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: ahead is an integer of 1 or more, got ${ahead}`);
+}

@@ -1,0 +1,55 @@
+/** The thread that makes batches: answers each message with the next one. Started by `prefetch.ts`, never by hand. */
+import { parentPort, workerData } from "node:worker_threads";
+import { MpError } from "@mp/core";
+import type { BatchIterator, Dataset } from "../dataset.js";
+import { type ImageBatch, imageBatches } from "../image/image-batches.js";
+import { type Answer, tellError, type WorkerTask } from "./messages.js";
+
+const task = workerData as WorkerTask;
+const isOwn = "images" in task;
+
+async function open(): Promise<BatchIterator<unknown>> {
+  if ("images" in task) return imageBatches(task.images, task.options as never).iterate(task.cursor);
+  const loaded: unknown = await import(task.module);
+  const { dataset } = loaded as {
+    dataset?: (options: unknown) => Dataset<unknown> | Promise<Dataset<unknown>>;
+  };
+  if (typeof dataset !== "function") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `workerDataset: ${task.module} exports no function dataset(options)`,
+    );
+  }
+  return (await dataset(task.options)).iterate(task.cursor);
+}
+
+let iterator: BatchIterator<unknown> | undefined;
+
+async function answer(): Promise<Answer> {
+  try {
+    iterator ??= await open();
+    const { done, value } = await iterator.next();
+    return done === true ? { kind: "end" } : { kind: "batch", batch: value, cursor: iterator.cursor };
+  } catch (error) {
+    return { kind: "error", error: tellError(error) };
+  }
+}
+
+/** Our own batches are new arrays that nobody else holds; a user's may be kept, and are copied. */
+function movable({ batch }: { readonly batch: unknown }): ArrayBuffer[] {
+  if (!isOwn) return [];
+  const { x, y } = batch as ImageBatch;
+  return [x.data.buffer as ArrayBuffer, y.data.buffer as ArrayBuffer];
+}
+
+// One after another: a message that comes while a batch is made waits for it.
+let last: Promise<void> = Promise.resolve();
+let isOver = false;
+parentPort?.on("message", () => {
+  last = last.then(async () => {
+    if (isOver) return;
+    const told = await answer();
+    isOver = told.kind !== "batch";
+    parentPort?.postMessage(told, told.kind === "batch" ? movable(told) : []);
+  });
+});

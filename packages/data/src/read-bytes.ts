@@ -1,0 +1,146 @@
+/**
+ * Binary files whose header says how long they are, read as what a stranger made: nothing is allocated before the
+ * header's claim was held against the file's own size.
+ */
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { MpError } from "@mp/core";
+
+/** Beyond this a data set does not belong in one array. */
+export const MOST_BYTES: number = 2 ** 31;
+
+/** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that claims more than that of itself lies. */
+const GREATEST_RATIO = 1032;
+
+/** What the first bytes of a file tell: its length, or how many more of them are needed to tell. */
+export type Measured = { readonly totalBytes: number } | { readonly neededBytes: number };
+
+/**
+ * The bytes of a file, unpacked where it is gzipped (told by its first two bytes, not by its name).
+ * @param measure gets the file's first bytes, at first none, until it knows the length
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is shorter or longer than it says, or no
+ * sound gzip file
+ */
+export async function readBytes(
+  path: string,
+  measure: (head: Uint8Array, fileBytes: number) => Measured,
+): Promise<Uint8Array> {
+  let refusal: unknown;
+  try {
+    const { fileBytes, isGzip } = await inspect(path);
+    const mostBytes = isGzip ? Math.min(MOST_BYTES, GREATEST_RATIO * fileBytes) : fileBytes;
+    const sink = new Sink(path, (head) => measure(head, fileBytes), mostBytes);
+    const collect = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+      try {
+        for await (const chunk of chunks) sink.take(chunk);
+      } catch (error) {
+        // The pipeline may tell of the stream that it then cut off, rather than of this.
+        refusal = error;
+        throw error;
+      }
+    };
+    if (isGzip) await pipeline(createReadStream(path), createGunzip(), collect);
+    else await pipeline(createReadStream(path), collect);
+    return sink.finish();
+  } catch (error) {
+    throw asMpError(path, refusal ?? error);
+  }
+}
+
+/** The file's own failures as MP_IO, the unpacker's as MP_PARSE; others as they are. */
+export function asMpError(path: string, error: unknown): unknown {
+  if (MpError.is(error) || !(error instanceof Error)) return error;
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  if (code.startsWith("Z_") || code === "ERR_BUFFER_TOO_LARGE") {
+    const text = `${path}: no sound gzip file, ${message}; unpack it with gunzip or download it again`;
+    return new MpError("MP_PARSE", text, { details: { path, reason: code }, cause: error });
+  }
+  if (code === "") return error;
+  const reason = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "a directory, not a file" : code;
+  return new MpError("MP_IO", `${path}: cannot be read, ${reason}`, {
+    details: { path, reason: code },
+    cause: error,
+  });
+}
+
+async function inspect(path: string): Promise<{ fileBytes: number; isGzip: boolean }> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return { fileBytes: size, isGzip: bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Takes a stream in: first a small head until the length is known, then into the one array of that length. */
+class Sink {
+  readonly #path: string;
+  readonly #measure: (head: Uint8Array) => Measured;
+  readonly #mostBytes: number;
+  #head = Buffer.alloc(0);
+  #bytes: Uint8Array | undefined;
+  #filled = 0;
+
+  constructor(path: string, measure: (head: Uint8Array) => Measured, mostBytes: number) {
+    this.#path = path;
+    this.#measure = measure;
+    this.#mostBytes = mostBytes;
+  }
+
+  take(chunk: Buffer): void {
+    if (this.#bytes !== undefined) {
+      this.#fill(this.#bytes, chunk);
+      return;
+    }
+    this.#head = Buffer.concat([this.#head, chunk]);
+    const total = this.#total();
+    if (total === undefined) return;
+    this.#bytes = new Uint8Array(total);
+    this.#fill(this.#bytes, this.#head);
+    this.#head = Buffer.alloc(0);
+  }
+
+  finish(): Uint8Array {
+    if (this.#bytes === undefined) {
+      const measured = this.#measure(this.#head);
+      const needed = "neededBytes" in measured ? measured.neededBytes : measured.totalBytes;
+      if (needed === 0) return new Uint8Array(0);
+      throw this.#shorter(needed, this.#head.length);
+    }
+    if (this.#filled < this.#bytes.length) throw this.#shorter(this.#bytes.length, this.#filled);
+    return this.#bytes;
+  }
+
+  #total(): number | undefined {
+    const measured = this.#measure(this.#head);
+    if ("neededBytes" in measured) return undefined;
+    const { totalBytes } = measured;
+    if (totalBytes > MOST_BYTES) {
+      throw this.#parse(`claims ${totalBytes} bytes, the most is ${MOST_BYTES}; split it`, 0);
+    }
+    if (totalBytes > this.#mostBytes) throw this.#shorter(totalBytes, this.#mostBytes);
+    return totalBytes;
+  }
+
+  #fill(bytes: Uint8Array, chunk: Uint8Array): void {
+    if (this.#filled + chunk.length > bytes.length) {
+      throw this.#parse(`goes on after byte ${bytes.length}, where it should end`, bytes.length);
+    }
+    bytes.set(chunk, this.#filled);
+    this.#filled += chunk.length;
+  }
+
+  #shorter(wanted: number, got: number): MpError {
+    return this.#parse(`says it has ${wanted} bytes and cannot have more than ${got}`, got);
+  }
+
+  #parse(what: string, offset: number): MpError {
+    return new MpError("MP_PARSE", `${this.#path}: ${what}; download the file again`, {
+      details: { path: this.#path, offset },
+    });
+  }
+}
