@@ -113,6 +113,13 @@ export { weightDecay } from "./optim/weight-decay.js";
 // Options of optimizers, layers and backends of one's own
 export type { OptionNames } from "./options.js";
 export { checkOptions } from "./options.js";
+// The precision report
+export type { ExponentHistogram } from "./precision-report/exponent-counts.js";
+export type { MemoryKinds, StepMemory } from "./precision-report/memory-kinds.js";
+export type { Overflow, OverflowCause } from "./precision-report/replay.js";
+export type { GradientRange, GroupHistogram, PrecisionReport } from "./precision-report/report.js";
+export type { ScaleShare } from "./precision-report/scale-shares.js";
+export type { ValueGroup, ValueKind } from "./precision-report/value-groups.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 export type { AutocastOptions } from "./trace/autocast.js";

@@ -1,4 +1,4 @@
-import type { Backend, Executable, State } from "../backend.js";
+import type { Backend, Executable, RunInput, State } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Adopt } from "./batch.js";
 import type { Program } from "./program.js";
@@ -99,7 +99,7 @@ export class ProgramCache {
 export async function runOnce(
   backend: Backend,
   { graph, bindings }: Program,
-  inputs: Readonly<Record<string, HostTensor>>,
+  inputs: Readonly<Record<string, RunInput>>,
   state?: State,
 ): Promise<Readonly<Record<string, HostTensor>>> {
   const executable = await backend.compile(graph, state === undefined ? {} : { state, bindings });

@@ -2,7 +2,10 @@ import type { Backend, ProfileRow, State } from "../backend.js";
 import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
+import { checkHyperparameter } from "../optim/hyperparameter.js";
 import { checkOptions } from "../options.js";
+import { type Inspected, type Overflow, replay } from "../precision-report/replay.js";
+import { type PrecisionReport, precisionReport } from "../precision-report/report.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import { type FedBatch, feedBatch } from "./batch.js";
@@ -191,6 +194,27 @@ export class TrainingRun {
     return this.#enqueue(() => this.#stepper.diagnose(feed));
   }
 
+  async replay(
+    batches: readonly unknown[],
+    options: { readonly scale: number },
+  ): Promise<Overflow | undefined> {
+    checkOptions("replay", options, { scale: true }, "{ scale }");
+    checkHyperparameter("replay: scale", options.scale, { from: 0, open: true });
+    const feeds = batches.map((batch) => this.#take(batch));
+    return this.#enqueue(() => replay(this.#inspected, feeds, options.scale));
+  }
+
+  async precisionReport(batch: unknown): Promise<PrecisionReport> {
+    const feed = this.#take(batch);
+    return this.#enqueue(async () =>
+      precisionReport({ ...this.#inspected, ...this.#explained(feed), scale: await this.#scale() }, feed),
+    );
+  }
+
+  get #inspected(): Inspected {
+    return { programs: this.#programs, definition: this.#definition, stateTypes: this.#stateTypes };
+  }
+
   async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
     checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
     const feed = this.#take(batch);
@@ -257,15 +281,20 @@ export class TrainingRun {
   counters(): Promise<Counters> {
     return this.#enqueue(async () => {
       const values = await this.#programs.state.read(["applied", "iteration", "skipped"]);
-      const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
-      const { executable } = await this.#programs.compiled("scale", "", build);
       return {
         applied: numberIn(values, "applied"),
         iteration: numberIn(values, "iteration"),
         skipped: numberIn(values, "skipped"),
-        scale: numberIn(await executable.run({}), "scale"),
+        scale: await this.#scale(),
       };
     });
+  }
+
+  /** Of the next step. */
+  async #scale(): Promise<number> {
+    const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
+    const { executable } = await this.#programs.compiled("scale", "", build);
+    return numberIn(await executable.run({}), "scale");
   }
 
   async #iteration(): Promise<number> {
@@ -305,14 +334,19 @@ export class TrainingRun {
 
   explain(batch: unknown): CastReport {
     this.#expectAlive();
-    let found: CastReport | undefined;
-    this.#stepper.program(this.#take(batch), {
+    return this.#explained(this.#take(batch)).casts;
+  }
+
+  /** The step for such a batch, and what its loss computes in. */
+  #explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
+    let casts: CastReport | undefined;
+    const { graph } = this.#stepper.program(feed, {
       casts: (report) => {
-        found ??= report;
+        casts ??= report;
       },
     });
-    if (found === undefined) throw new Error("internal: a step was traced without its casting policy");
-    return found;
+    if (casts === undefined) throw new Error("internal: a step was traced without its casting policy");
+    return { step: graph, casts };
   }
 
   /** Waits for the calls under way, then frees everything; idempotent. */

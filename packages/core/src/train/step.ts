@@ -84,6 +84,35 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   });
 }
 
+/** As `revisitProgram`, at a scale that is fed as well: `scale` (f32 scalar). */
+export function replayProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const place: TypeTree = { dtype: "i64", shape: [] };
+  const scale: TypeTree = { dtype: "f32", shape: [] };
+  return traceProgram({ state, fed: { batch, place, scale } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current, fed["place"] as Tensor));
+    const { precision } = definition;
+    const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
+    const asked = { ...definition, accumulate: 1, precision: { ...precision, lossScaler } };
+    return wholeStep(asked, current, fed["batch"] as TensorTree);
+  });
+}
+
+/** One pass over a microbatch. Fed beside the batch: `scale`. Outputs: `weights` as they are kept, `gradients` in f32. */
+export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const scale: TypeTree = { dtype: "f32", shape: [] };
+  return traceProgram({ state, fed: { batch, scale } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current));
+    const pass = forwardBackward(definition, current, {
+      model: current.model,
+      batch: fed["batch"] as TensorTree,
+      scale: fed["scale"] as Tensor,
+    });
+    return { outputs: { weights: parametersOf(definition, current), gradients: pass.gradients } };
+  });
+}
+
 function wholeStep(
   definition: StepDefinition,
   state: TrainingState,

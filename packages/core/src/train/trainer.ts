@@ -5,6 +5,8 @@ import type { HostTensor } from "../host-tensor.js";
 import { checkHyperparameter } from "../optim/hyperparameter.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { checkOptions, type OptionNames } from "../options.js";
+import type { Overflow } from "../precision-report/replay.js";
+import type { PrecisionReport } from "../precision-report/report.js";
 import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
@@ -137,6 +139,22 @@ export interface Trainer<P, B, M, K extends string = string> {
   explain<D extends object>(batch: FedBatch<B, D>): CastReport;
   /** The first value that is not finite in a step on this batch from here, or undefined; changes nothing. */
   diagnose<D extends object>(batch: FedBatch<B, D>): Promise<Attribution | undefined>;
+  /**
+   * Runs the batches of the step that has just been skipped again at its scale and names the first value that was not
+   * finite, with the cause: the scale was too high, the half too narrow, the model made it, or the data holds it.
+   * Undefined where nothing is found. Call it before the next step; it changes nothing.
+   * @throws MP_INVALID_ARGUMENT for a scale that is no number above 0
+   */
+  replay<D extends object>(
+    batches: readonly FedBatch<B, D>[],
+    options: { readonly scale: number },
+  ): Promise<Overflow | undefined>;
+  /**
+   * Where weights, activations and gradients of one batch lie against the ranges of f16 and bf16, the loss scale that
+   * fits them, the cast plan and memory by kind. Costs a compilation and a pass forward and backward in f32, in which
+   * every value is counted; changes nothing.
+   */
+  precisionReport<D extends object>(batch: FedBatch<B, D>): Promise<PrecisionReport>;
   /**
    * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step, or
    * with `accumulate` as none: a window that has one microbatch only is thrown away.

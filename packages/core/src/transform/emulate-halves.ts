@@ -1,15 +1,14 @@
-import { type DType, type HalfDType, isFloat, isHalf } from "../dtype.js";
-import { decodeArray } from "../float-format/bits.js";
+import { type DType, type HalfDType, isHalf } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { GraphBuilder } from "../graph/builder.js";
 import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { emitWidened } from "./widen-halves.js";
 
 /** Results are among the operands, or their negatives or integers: representable without rounding. */
 const EXACT: ReadonlySet<Op> = new Set<Op>([
   "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Min", "Max", "Where", "ReduceMax", "ReduceMin",
   "TopK", "Reshape", "Transpose", "Slice", "Concat", "Split", "Gather", "GatherElements", "GatherND", "Expand",
-  "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier",
+  "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier", "Constant",
 ]); // biome-ignore format: one list
 
 function isExact(node: AnyNode): boolean {
@@ -68,27 +67,12 @@ class Emulation {
 
   #visit(node: AnyNode): void {
     const inputs = node.inputs.map((value) => this.#twin(value));
-    const [output] = node.outputs;
-    if (isNode(node, "Constant") && this.#isEmulated(node.attributes.value.dtype)) {
-      this.#twins.set(
-        output as Value,
-        this.#builder.emitOne("Constant", [], { value: widened(node.attributes.value) }, node.origin),
-      );
-      return;
-    }
     if (isNode(node, "Cast") && this.#isEmulated(node.attributes.to)) {
-      this.#twins.set(output as Value, this.#rounded(inputs[0] as Value, node.attributes.to, node.origin));
+      const rounded = this.#rounded(inputs[0] as Value, node.attributes.to, node.origin);
+      this.#twins.set(node.outputs[0] as Value, rounded);
       return;
     }
-    if (isNode(node, "Cast") && inputs[0]?.dtype === node.attributes.to) {
-      this.#twins.set(output as Value, inputs[0]);
-      return;
-    }
-    const attributes =
-      isNode(node, "OneHot") && this.#isEmulated(node.attributes.dtype)
-        ? { ...node.attributes, dtype: "f32" as const }
-        : node.attributes;
-    const results = this.#builder.emit(node.op, inputs, attributes as never, node.origin, node.name);
+    const results = emitWidened(this.#builder, node, inputs, (dtype) => this.#isEmulated(dtype));
     node.outputs.forEach((value, index) => {
       const result = results[index] as Value;
       const needsRounding = this.#isEmulated(value.dtype) && !isExact(node);
@@ -113,9 +97,4 @@ class Emulation {
     if (twin === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
     return twin;
   }
-}
-
-function widened(value: HostTensor): HostTensor {
-  if (!isFloat(value.dtype)) return value;
-  return tensor(decodeArray(value.dtype, value.data as never), value.shape);
 }

@@ -1,0 +1,108 @@
+import { isHalf } from "../dtype.js";
+import { GraphBuilder } from "../graph/builder.js";
+import type { Graph, Value } from "../graph/graph.js";
+import { elementCount } from "../shape.js";
+import { concat, reshape, slice } from "../trace/ops/movement.js";
+import { Tensor } from "../trace/tensor.js";
+import { withBuilder, withoutLines } from "../trace/trace.js";
+import { emitWidened } from "../transform/widen-halves.js";
+import { type CountedTensor, countExponents } from "./exponent-counts.js";
+import { type ValueGroup, valueGroups } from "./value-groups.js";
+
+/** Small values of a group are joined up to this many elements, so that a node's overhead is paid seldom. */
+const JOINED = 2 ** 16;
+/** Sums of ones in f32 are exact up to here. */
+const LONGEST = 2 ** 24;
+
+/** A graph that counts another's values. Outputs: `rows` f32 [ROW · n], `largest` f32 [n]. */
+export interface CountGraph {
+  readonly graph: Graph;
+  /** The group that each of the n rows is of; a group may have several. */
+  readonly rows: readonly ValueGroup[];
+}
+
+/**
+ * The graph computed in f32 throughout, with a histogram for each group of its values instead of its results. So a
+ * value that its half would have flushed or overflowed is seen as it is. Values are counted as soon as enough have
+ * come together, and kept no longer than that.
+ */
+export function countGraph(graph: Graph): CountGraph {
+  return new Counting(graph).run();
+}
+
+interface Waiting {
+  readonly group: ValueGroup;
+  readonly parts: Tensor[];
+  size: number;
+}
+
+class Counting {
+  readonly #graph: Graph;
+  readonly #groups: ReadonlyMap<Value, ValueGroup>;
+  readonly #builder = new GraphBuilder();
+  readonly #twins = new Map<Value, Value>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #rows: ValueGroup[] = [];
+  readonly #counted: CountedTensor[] = [];
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    this.#groups = valueGroups(graph);
+  }
+
+  run(): CountGraph {
+    const builder = this.#builder;
+    return withBuilder(builder, () =>
+      withoutLines(() => {
+        for (const { name, role, value } of this.#graph.inputs) {
+          const input = builder.input(name, value, role);
+          this.#made(value, isHalf(value.dtype) ? builder.emitOne("Cast", [input], { to: "f32" }) : input);
+        }
+        for (const node of this.#graph.nodes) {
+          const inputs = node.inputs.map((value) => this.#twins.get(value) as Value);
+          const results = emitWidened(builder, node, inputs, isHalf);
+          node.outputs.forEach((value, index) => {
+            this.#made(value, results[index] as Value);
+          });
+        }
+        for (const waiting of this.#waiting.values()) this.#count(waiting);
+        const join = (tensors: readonly Tensor[]): Value =>
+          Tensor.valueIn(concat(tensors), builder, "precisionReport");
+        const rows = join(this.#counted.map(({ row }) => row));
+        const largest = join(this.#counted.map((counted) => counted.largest));
+        return { graph: builder.finish({ rows, largest }), rows: this.#rows };
+      }),
+    );
+  }
+
+  #made(value: Value, twin: Value): void {
+    this.#twins.set(value, twin);
+    const group = this.#groups.get(value);
+    if (group === undefined) return;
+    const size = elementCount(value.shape, "precisionReport");
+    const vector = reshape(Tensor.of(twin, this.#builder), [size]);
+    for (let start = 0; start < size; start += LONGEST) {
+      const end = Math.min(size, start + LONGEST);
+      const part = size <= LONGEST ? vector : slice(vector, [{ axis: 0, start, end }]);
+      this.#join(group, part, end - start);
+    }
+  }
+
+  #join(group: ValueGroup, part: Tensor, size: number): void {
+    const key = `${group.kind} ${group.dtype} ${group.layer}`;
+    const waiting = this.#waiting.get(key) ?? { group, parts: [], size: 0 };
+    if (waiting.size + size > LONGEST) this.#count(waiting);
+    waiting.parts.push(part);
+    waiting.size += size;
+    this.#waiting.set(key, waiting);
+    if (waiting.size >= JOINED) this.#count(waiting);
+  }
+
+  #count(waiting: Waiting): void {
+    if (waiting.parts.length === 0) return;
+    this.#counted.push(countExponents(concat(waiting.parts)));
+    this.#rows.push(waiting.group);
+    waiting.parts.length = 0;
+    waiting.size = 0;
+  }
+}

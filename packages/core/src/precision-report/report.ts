@@ -1,0 +1,143 @@
+import type { RunInput } from "../backend.js";
+import { lowDType, mixedFloat16Policy } from "../casting-policy.js";
+import type { HalfDType } from "../dtype.js";
+import { isHalf } from "../dtype.js";
+import type { Graph } from "../graph/graph.js";
+import { tensor } from "../host-tensor.js";
+import type { FedBatch } from "../train/batch.js";
+import { runOnce } from "../train/program-cache.js";
+import { gradientsProgram } from "../train/step.js";
+import type { CastReport } from "../transform/explain-casts.js";
+import { countGraph } from "./count-graph.js";
+import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./exponent-counts.js";
+import { memoryKinds, plannedPeak, type StepMemory } from "./memory-kinds.js";
+import type { Inspected } from "./replay.js";
+import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
+import { SCALE, type ValueGroup } from "./value-groups.js";
+
+/** The values of one kind in one layer and dtype, by exponent. */
+export interface GroupHistogram extends ValueGroup {
+  readonly histogram: ExponentHistogram;
+}
+
+/** Where the numbers of a step lie and what a half makes of them; plain data, JSON as it is. */
+export interface PrecisionReport {
+  readonly backend: string;
+  readonly engine: { readonly name: string; readonly version: string };
+  /** The precision's name. */
+  readonly precision: string;
+  /** The half that values are held in: the policy's own, or f16 as `mixedFloat16` would have it where it has none. */
+  readonly half: HalfDType;
+  /** Whether the run itself computes in that half. */
+  readonly usesHalf: boolean;
+  /** The loss scale of the next step. */
+  readonly scale: number;
+  readonly groups: readonly GroupHistogram[];
+  readonly gradients: GradientRange;
+  /** What computes in which dtype and why. */
+  readonly casts: CastReport;
+  readonly memory: StepMemory;
+}
+
+/** What becomes of the gradients that the policy holds in a half, weights' included, as the loss scale grows. */
+export interface GradientRange {
+  readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
+  /**
+   * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite. bf16 has
+   * f32's range and needs none.
+   */
+  readonly recommendedScale: number;
+  /** The largest magnitude at scale 1, which decides, and where it is; 0 and undefined where all are 0. */
+  readonly largest: number;
+  readonly largestIn: ValueGroup | undefined;
+}
+
+export interface ReportParts extends Inspected {
+  /** The step as the engine gets it. */
+  readonly step: Graph;
+  readonly casts: CastReport;
+  readonly scale: number;
+}
+
+/** Runs one batch forward and backward at scale 1 in f32 on the engine, counting; changes nothing. */
+export async function precisionReport(parts: ReportParts, feed: FedBatch): Promise<PrecisionReport> {
+  const { programs, definition, stateTypes, step, casts, scale } = parts;
+  const { precision } = definition;
+  const own = lowDType(precision.policy);
+  const policy = own === undefined ? mixedFloat16Policy : precision.policy;
+  const program = gradientsProgram(
+    { ...definition, precision: { ...precision, policy } },
+    stateTypes,
+    feed.types(),
+  );
+  const { graph, rows } = countGraph(program.graph);
+  const counting = {
+    ...program,
+    graph,
+    bindings: program.bindings.map(({ slot, input }) => ({ slot, input })),
+  };
+  const inputs: Readonly<Record<string, RunInput>> = {
+    ...feed.inputs,
+    [SCALE]: tensor(Float32Array.of(1), []),
+  };
+  const counts = await runOnce(programs.backend, counting, inputs, programs.state);
+  const groups = groupHistograms(
+    rows,
+    counts["rows"]?.data as Float32Array,
+    counts["largest"]?.data as Float32Array,
+  );
+  return {
+    backend: programs.backend.name,
+    engine: programs.backend.manifest.engine,
+    precision: precision.name,
+    half: own ?? "f16",
+    usesHalf: own !== undefined,
+    scale,
+    groups,
+    gradients: gradientRange(groups),
+    casts,
+    memory: {
+      kinds: memoryKinds(step, program.outputs["gradients"] ?? {}),
+      plannedPeak: plannedPeak(step),
+      measuredPeak: programs.peakBytes() ?? null,
+    },
+  };
+}
+
+function groupHistograms(
+  rows: readonly ValueGroup[],
+  counts: Float32Array,
+  largest: Float32Array,
+): readonly GroupHistogram[] {
+  const places = new Map<ValueGroup, number[]>();
+  const byKey = new Map<string, ValueGroup>();
+  rows.forEach((group, place) => {
+    const key = `${group.kind} ${group.dtype} ${group.layer}`;
+    const first = byKey.get(key) ?? group;
+    byKey.set(key, first);
+    places.set(first, [...(places.get(first) ?? []), place]);
+  });
+  return [...places].map(([group, own]) => ({
+    ...group,
+    histogram: histogramOf(
+      own.map((place) => counts.subarray(place * ROW, (place + 1) * ROW)),
+      own.map((place) => largest[place] as number),
+    ),
+  }));
+}
+
+function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
+  const all = groups.filter(({ kind }) => kind === "gradients" || kind === "weight gradients");
+  const held = all.filter(({ dtype }) => isHalf(dtype));
+  // A policy that lowers nothing at all still has gradients to look at.
+  const looked = held.length > 0 ? held : all;
+  const histogram = addHistograms(looked.map((group) => group.histogram));
+  const widest = looked.find((group) => group.histogram.largest === histogram.largest);
+  const isZero = widest === undefined || histogram.largest === 0;
+  return {
+    shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
+    recommendedScale: recommendedScale(histogram.largest, "f16"),
+    largest: histogram.largest,
+    largestIn: isZero ? undefined : { kind: widest.kind, layer: widest.layer, dtype: widest.dtype },
+  };
+}
