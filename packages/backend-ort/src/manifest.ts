@@ -18,6 +18,8 @@ const tolerance: BackendManifest["tolerance"] = {
   Softmax: { f32: 16, f16: 1, bf16: 1 },
   LayerNormalization: { f32: 16, f16: 1, bf16: 1 },
   RMSNormalization: { f32: 16, f16: 1, bf16: 1 },
+  BatchNormalization: { f32: 64, f16: 1, bf16: 1 },
+  BatchNormalizationGradient: { f32: 64, f16: 1, bf16: 1 },
   MatMul: { f32: 64, f16: 1, bf16: 1 },
   Gemm: { f32: 64, f16: 1, bf16: 1 },
   ReduceSum: { f32: 64, f16: 1, bf16: 1 },

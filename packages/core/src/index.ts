@@ -140,6 +140,12 @@ export { hostUniform } from "./trace/host-random.js";
 export { hideFromOrigins } from "./trace/line.js";
 export type { TensorTree } from "./trace/map-tensors.js";
 export { mapTensors, tensorsOf } from "./trace/map-tensors.js";
+export type {
+  BatchNormalizationOptions,
+  BatchNormalized,
+  ChannelStatistics,
+} from "./trace/ops/batch-normalization.js";
+export { batchNormalization, normalizeByStatistics } from "./trace/ops/batch-normalization.js";
 export {
   abs,
   add,

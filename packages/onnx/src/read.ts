@@ -1,7 +1,7 @@
 import { type Graph, type HostTensor, isFloat, MpError } from "@mp/core";
 import { type OnnxModel, OPSET_VERSION } from "./model.js";
 import { GraphReader } from "./read/graph-reader.js";
-import { OWN_DOMAIN, OWN_VERSION } from "./write/source.js";
+import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface ReadOptions {
   /** Sizes that the model leaves open: of a named dimension by its name, of any other by `input[axis]`. */

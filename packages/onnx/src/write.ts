@@ -18,7 +18,7 @@ import {
   originToMetadata,
   ROLE_KEY,
 } from "./write/metadata-keys.js";
-import { OWN_DOMAIN, OWN_VERSION } from "./write/source.js";
+import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface WriteOptions {
   /** The graph's name in the file; "graph" unless given. */

@@ -72,6 +72,16 @@ const corners: readonly OpCase[] = [
   ...[[3, 4], [5], []].map((shape) =>
     corner("RandomBits", `of [${shape}]`, { key: 0x9bc4ab3f7d21e5d1n, shape }, [u64]),
   ),
+  // Powers of two throughout, so that its parts round as little as it does.
+  ...(["f32", "f16", "bf16"] as const).map((dtype) =>
+    corner("BatchNormalizationGradient", `of ${dtype}`, { epsilon: 0.25 }, [
+      { dtype, shape: [2, 2, 2] },
+      { dtype, shape: [2, 2, 2], data: [1, -1, 3, 5, -1, 1, 5, 3] },
+      { dtype: "f32", shape: [2], data: [2, 0.5] },
+      { dtype: "f32", shape: [2], data: [0, 4] },
+      { dtype: "f32", shape: [2], data: [3.75, 15.75] },
+    ]),
+  ),
   corner("Barrier", "behind another value", {}, [f32(2), i32(3)]),
   ...(["f32", "f16", "u8", "bf16"] as const).map((dtype) =>
     corner("Range", `in ${dtype}`, { start: 0, limit: 7, delta: 2, dtype }, []),

@@ -1,6 +1,6 @@
 /** Where ONNX Runtime's kernels do not mean what the vocabulary says, are missing, or another form is faster. */
 import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
-import type { LowerNode } from "@mp/onnx";
+import { decomposeBatchNormalization, type LowerNode } from "@mp/onnx";
 import { cast, clip, elu } from "./elementwise.js";
 import {
   chosen,
@@ -36,6 +36,7 @@ const own: OwnLowerings = {
   Squeeze: reshapedEighth,
   Unsqueeze: reshapedEighth,
   Pad: pad,
+  BatchNormalization: decomposeBatchNormalization,
   OneHot: oneHot,
 };
 

@@ -1,4 +1,5 @@
 import type { LoweringTable } from "../graph/tf-writer.js";
+import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { castLowerings } from "./cast.js";
 import { comparisonLowerings } from "./comparison.js";
 import { elementwiseLowerings } from "./elementwise.js";
@@ -22,6 +23,7 @@ export const lowerings: LoweringTable = {
   ...reduceLowerings,
   ...searchLowerings,
   ...normalizationLowerings,
+  ...batchNormalizationLowerings,
   ...lossLowerings,
   ...movementLowerings,
   ...gatherLowerings,

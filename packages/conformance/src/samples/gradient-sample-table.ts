@@ -1,6 +1,6 @@
 /** Differentiable functions of every op. Total: a new op does not compile until it says how its gradient is tried. */
 import {
-  abs, add, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
+  abs, add, batchNormalization, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
   greater, identity, layerNormalization, leakyRelu, log, logSoftmax, matMul, maximum, minimum, mod, mul, neg,
   negativeLogLikelihoodLoss, type Op, pad, pow, reciprocal, reduceL1, reduceL2, reduceLogSum, reduceLogSumExp,
   reduceMax, reduceMean, reduceMin, reduceProd, reduceSum, reduceSumSquare, relu, reshape, rmsNormalization,
@@ -69,6 +69,9 @@ const reduction = (
     point([2, 3, 4]),
   ),
 ];
+
+const normalizedChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
+  batchNormalization(x, scale, bias).y;
 
 const STEPS = { none: "constant between its steps" };
 const PREDICATE = { none: "gives no float" };
@@ -536,10 +539,27 @@ export const gradientSamples: GradientRows<Op> = {
     ),
   ],
 
+  BatchNormalization: [
+    sample("channels", of3(normalizedChannels), spread([4, 3, 2, 2]), positive([3], 1), spread([3], 2)),
+    sample("rows", of3(normalizedChannels), spread([6, 4]), positive([4], 1), spread([4], 2)),
+    sample("a-batch-of-one", of3(normalizedChannels), spread([1, 2, 5]), positive([2], 1), spread([2], 2)),
+    sample(
+      "its-statistics-too",
+      of3((x, s, b) => {
+        const { y, mean, variance } = batchNormalization(x, s, b);
+        return add(y, reshape(add(mul(mean, 2), variance), [2, 1]));
+      }),
+      spread([3, 2, 4]),
+      positive([2], 1),
+      spread([2], 2),
+    ),
+  ],
+
   ...movement,
 
   Constant: SOURCE,
   Range: SOURCE,
+  BatchNormalizationGradient: { none: "is the gradient of BatchNormalization, and tried there" },
   RandomBits: PREDICATE,
   Barrier: { none: "is put in by core, behind checkpoint, whose cases train" },
 };

@@ -1,4 +1,5 @@
 import type { Op } from "@mp/core";
+import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
 import { matrixSamples } from "./matrix-samples.js";
 import { movementSamples } from "./movement-samples.js";
@@ -16,6 +17,7 @@ export const opSamples: OpRows<Op> = {
   ...matrixSamples,
   ...reduceSamples,
   ...normalizationSamples,
+  ...batchNormalizationSamples,
   ...movementSamples,
   ...scatterSamples,
   ...sourceSamples,

@@ -97,6 +97,8 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   NegativeLogLikelihoodLoss: smooth(16, 1),
   LayerNormalization: smooth(16, 1),
   RMSNormalization: smooth(16, 2 ** -4),
+  // Two sums over a channel, and the means of either sign cancel.
+  BatchNormalization: smooth(64, 1),
 
   Reshape: exact,
   Transpose: exact,
@@ -119,6 +121,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Constant: exact,
   Range: smooth(2, 1),
 
+  BatchNormalizationGradient: smooth(64, 1),
   RandomBits: exact,
   Barrier: exact,
 };

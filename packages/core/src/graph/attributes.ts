@@ -117,6 +117,11 @@ export interface OpAttributes {
   LayerNormalization: { readonly axis: number; readonly epsilon: number };
   /** Inputs: x, scale. */
   RMSNormalization: { readonly axis: number; readonly epsilon: number };
+  /**
+   * As ONNX has it in training mode with momentum 0. Inputs: x [N, C, d…], scale [C], bias [C], these two in f32 or in
+   * x's dtype. Outputs: y in x's dtype, mean and biased variance of each channel in f32, [C].
+   */
+  BatchNormalization: { readonly epsilon: number };
 
   // movement
   Reshape: { readonly shape: Shape };
@@ -160,6 +165,11 @@ export interface OpAttributes {
    * Input: counter, u64 scalar. Output: u64 of values below 2^32.
    */
   RandomBits: { readonly key: bigint; readonly shape: Shape };
+  /**
+   * Inputs: dy, x, scale, mean, variance, the last two as BatchNormalization gave them. Outputs: dx in x's dtype,
+   * dscale and dbias in f32.
+   */
+  BatchNormalizationGradient: { readonly epsilon: number };
   /** Inputs: x, then values that must exist before x may be read. Output: x. Never folded, moved or shared. */
   Barrier: None;
 }

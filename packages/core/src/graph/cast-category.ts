@@ -110,6 +110,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
   NegativeLogLikelihoodLoss: row("deny", "f32"),
   LayerNormalization: row("f32", "between"),
   RMSNormalization: row("f32", "between"),
+  BatchNormalization: row("f32", "between"),
 
   Reshape: both("clear"),
   Transpose: both("clear"),
@@ -134,6 +135,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
   Range: both("fixed"),
 
   RandomBits: both("fixed"),
+  BatchNormalizationGradient: row("f32", "between"),
   // Orders; moving a cast in front of it would undo that.
   Barrier: both("widest"),
 };
@@ -142,4 +144,20 @@ export const castCategories: Readonly<Record<Op, Row>> = {
  * Ops whose range is tame and whose only danger is the sum inside: `between` where the kernel of that half sums in
  * f32, `f32` where it does not. The table above says what holds while no backend is known.
  */
-export const summingOps: ReadonlySet<Op> = new Set<Op>(["Softmax", "LayerNormalization", "RMSNormalization"]);
+export const summingOps: ReadonlySet<Op> = new Set<Op>([
+  "Softmax",
+  "LayerNormalization",
+  "RMSNormalization",
+  "BatchNormalization",
+  "BatchNormalizationGradient",
+]);
+
+/**
+ * How many operands are brought to the dtype of the node together, where that is not all: a normalisation takes its
+ * channels' parameters and statistics in f32 beside halves, and a barrier's further operands only order.
+ */
+export const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
+  BatchNormalization: 1,
+  BatchNormalizationGradient: 2,
+  Barrier: 1,
+};

@@ -118,6 +118,8 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   /** Mean 1, centre 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
   LayerNormalization: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
   RMSNormalization: perOperand(4),
+  /** Mean 1, centre 1, variance 2, scale 1, shift 1. */
+  BatchNormalization: perOperand(6),
   Reshape: none,
   Transpose: none,
   Slice: none,
@@ -138,6 +140,8 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   Range: none,
   /** Four squarings of 64 bits and what goes with them. */
   RandomBits: perResult(16),
+  /** Centre 1, the two sums 3, dx 5. */
+  BatchNormalizationGradient: perOperand(9),
   Barrier: none,
 };
 

@@ -1,5 +1,6 @@
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
+import { batchNormalizationInfer } from "./infer/batch-normalization.js";
 import { elementwiseInfer } from "./infer/elementwise.js";
 import { matrixInfer } from "./infer/matrix.js";
 import { movementInfer } from "./infer/movement.js";
@@ -14,6 +15,7 @@ export const inferRules: InferTable<Op> = {
   ...matrixInfer,
   ...reduceInfer,
   ...normalizationInfer,
+  ...batchNormalizationInfer,
   ...movementInfer,
   ...sourceInfer,
 };

@@ -76,6 +76,7 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   NegativeLogLikelihoodLoss: FLOATS,
   LayerNormalization: FLOATS,
   RMSNormalization: FLOATS,
+  BatchNormalization: FLOATS,
   Reshape: DTYPES,
   Transpose: DTYPES,
   Slice: DTYPES,
@@ -95,6 +96,7 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Constant: DTYPES,
   Range: DTYPES,
   RandomBits: ["u64"],
+  BatchNormalizationGradient: FLOATS,
   Barrier: DTYPES,
 };
 

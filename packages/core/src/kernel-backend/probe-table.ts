@@ -129,6 +129,14 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
     site.emit(op, [site.value(SHAPE), site.value([3]), site.value([3])], { axis: 1, epsilon: 0.5 }),
   RMSNormalization: (site, op) =>
     site.emit(op, [site.value(SHAPE), site.value([3])], { axis: 1, epsilon: 0.5 }),
+  BatchNormalization: (site, op) => {
+    const [x, channel] = [site.value([2, 3, 2, 2]), site.value([3], "f32")];
+    site.emit(op, [x, channel, channel], { epsilon: 0.5 });
+  },
+  BatchNormalizationGradient: (site, op) => {
+    const [x, channel] = [site.value([2, 3, 2, 2]), site.value([3], "f32")];
+    site.emit(op, [x, x, channel, channel, channel], { epsilon: 0.5 });
+  },
   Reshape: on({ shape: [3, 2] }),
   Transpose: on({ perm: [1, 0] }),
   Slice: on({ starts: [2], ends: [-1], axes: [1], steps: [-1] }),

@@ -2,6 +2,7 @@ import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { ValueType } from "../graph/graph.js";
 import type { Arithmetic } from "./arithmetic.js";
 import type { ReferenceTable } from "./kernel.js";
+import { batchNormalizationKernels } from "./kernels/batch-normalization.js";
 import { elementwiseKernels } from "./kernels/elementwise.js";
 import { matrixKernels } from "./kernels/matrix.js";
 import { movementKernels } from "./kernels/movement.js";
@@ -16,6 +17,7 @@ export const referenceKernels: ReferenceTable<Op> = {
   ...matrixKernels,
   ...reduceKernels,
   ...normalizationKernels,
+  ...batchNormalizationKernels,
   ...movementKernels,
   ...sourceKernels,
 };

@@ -1,6 +1,7 @@
 import { type CastingPolicy, lowDType } from "../casting-policy.js";
 import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
+import { leadingOperands } from "../graph/cast-category.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 import { paintCasts } from "./cast-passes.js";
@@ -75,8 +76,10 @@ export function planCasts(graph: Graph, policy: CastingPolicy, options: CastOpti
     takes: (node, value) => {
       // A cast takes a value in whatever dtype it is made; a barrier's further operands only order.
       if (!isComputeFloat(value.dtype) || node.op === "Cast") return undefined;
-      if (node.op === "Barrier" && value !== node.inputs[0]) return undefined;
-      return decisions.get(node)?.dtype ?? value.dtype;
+      const leads = node.inputs.slice(0, leadingOperands[node.op]).includes(value);
+      if (node.op === "Barrier" && !leads) return undefined;
+      const dtype = decisions.get(node)?.dtype;
+      return dtype === undefined ? value.dtype : leads ? dtype : "f32";
     },
   };
 }

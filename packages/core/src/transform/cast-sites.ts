@@ -3,7 +3,7 @@
 import { type CastingPolicy, isPure, overrideFor } from "../casting-policy.js";
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
-import { type CastCategory, castCategories, summingOps } from "../graph/cast-category.js";
+import { type CastCategory, castCategories, leadingOperands, summingOps } from "../graph/cast-category.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
 import { inferTypes } from "../graph/infer.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
@@ -73,10 +73,8 @@ export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<V
   return new Map(cast.map(({ value }) => [value, output]));
 }
 
-/** A barrier's further operands only order, they are not computed with. */
 function floatOperands(node: AnyNode): readonly Value[] {
-  const computed = node.op === "Barrier" ? node.inputs.slice(0, 1) : node.inputs;
-  return computed.filter((value) => isComputeFloat(value.dtype));
+  return node.inputs.slice(0, leadingOperands[node.op]).filter((value) => isComputeFloat(value.dtype));
 }
 
 function carriedOutputs(

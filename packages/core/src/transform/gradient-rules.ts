@@ -1,4 +1,5 @@
 import type { Op } from "../graph/attributes.js";
+import { batchNormalizationGradients } from "./gradient-rules/batch-normalization.js";
 import { binaryGradients } from "./gradient-rules/binary.js";
 import { indexingGradients } from "./gradient-rules/indexing.js";
 import { likelihoodGradients } from "./gradient-rules/likelihood.js";
@@ -17,6 +18,7 @@ export const gradientRules: GradientTable<Op> = {
   ...matrixGradients,
   ...reduceGradients,
   ...normalizationGradients,
+  ...batchNormalizationGradients,
   ...likelihoodGradients,
   ...movementGradients,
   ...indexingGradients,

@@ -1,5 +1,6 @@
 import type { Op } from "@mp/core";
-import { OWN_DOMAIN } from "../write/source.js";
+import { OWN_DOMAIN } from "../write/own-domain.js";
+import { batchNormalizationReaders } from "./batch-normalization.js";
 import { elementwiseReaders } from "./elementwise.js";
 import { foreignReaders } from "./foreign.js";
 import { movementReaders } from "./movement.js";
@@ -12,12 +13,13 @@ const ownReaders: ReaderTable = {
   ...elementwiseReaders,
   ...reduceReaders,
   ...normalizationReaders,
+  ...batchNormalizationReaders,
   ...movementReaders,
   ...sourceReaders,
 };
 
 /** Ops of the vocabulary that ONNX does not have. */
-const OWN_OPS: ReadonlySet<string> = new Set<Op>(["RandomBits", "Barrier"]);
+const OWN_OPS: ReadonlySet<string> = new Set<Op>(["RandomBits", "Barrier", "BatchNormalizationGradient"]);
 
 const standard = new Map<string, ReadNode>([...Object.entries(ownReaders), ...foreignReaders]);
 

@@ -1,3 +1,4 @@
+import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { elementwiseLowerings } from "./elementwise.js";
 import type { LoweringTable } from "./lowering.js";
 import { movementLowerings } from "./movement.js";
@@ -10,6 +11,7 @@ export const standardLowerings: LoweringTable = {
   ...elementwiseLowerings,
   ...reduceLowerings,
   ...normalizationLowerings,
+  ...batchNormalizationLowerings,
   ...movementLowerings,
   ...sourceLowerings,
 };

@@ -2,11 +2,8 @@ import { GraphBuilder, type GraphNode, type HostTensor } from "@mp/core";
 import { evaluate } from "@mp/core/reference";
 import { int, ints } from "../model.js";
 import type { LoweringTable } from "./lowering.js";
+import { OWN_DOMAIN } from "./own-domain.js";
 import { decomposeRandomBits } from "./random-bits.js";
-
-/** The domain of the ops that ONNX lacks. */
-export const OWN_DOMAIN = "mp";
-export const OWN_VERSION = 1;
 
 /** Integers that every engine counts alike; a sum of fractions depends on how it is done. */
 function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {

@@ -1,0 +1,69 @@
+/**
+ * The engine's convolutions, pools and normalisations have the channels in the last axis, ours in the second. What has
+ * been moved once is known by both names, so that neighbours meet without a transposition, and a gradient finds what
+ * its forward node has moved.
+ */
+import type { Shape, Value } from "@mp/core";
+import { type TfWriter, type } from "../graph/tf-writer.js";
+import { reshape } from "./lowering.js";
+
+type Tensor = Pick<Value, "dtype" | "shape">;
+
+interface Twins {
+  readonly last: Map<string, string>;
+  readonly first: Map<string, string>;
+}
+
+const known = new WeakMap<TfWriter, Twins>();
+
+function twinsOf(writer: TfWriter): Twins {
+  const twins = known.get(writer) ?? { last: new Map(), first: new Map() };
+  known.set(writer, twins);
+  return twins;
+}
+
+/** [N, C, d…] as [N, d…, C]. */
+export function channelsLast([batch = 1, channels = 1, ...rest]: Shape): Shape {
+  return [batch, ...rest, channels];
+}
+
+/** `x`, of that type in our order, in the engine's. */
+export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
+  const { last, first } = twinsOf(writer);
+  const before = last.get(x);
+  if (before !== undefined) return before;
+  const perm = channelsLast(shape.map((_, axis) => axis));
+  const moved = move(x, dtype, shape, perm, writer);
+  last.set(x, moved);
+  if (moved !== x) first.set(moved, x);
+  return moved;
+}
+
+/** The inverse: `x` is in the engine's order, the type is that of the result. */
+export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
+  const { last, first } = twinsOf(writer);
+  const before = first.get(x);
+  if (before !== undefined) return before;
+  const perm = shape.map((_, axis) => (axis === 0 ? 0 : axis === 1 ? shape.length - 1 : axis - 1));
+  const moved = move(x, dtype, channelsLast(shape), perm, writer);
+  first.set(x, moved);
+  if (moved !== x) last.set(moved, x);
+  return moved;
+}
+
+/** Moving axes of one element moves nothing. */
+function move(
+  x: string,
+  dtype: Value["dtype"],
+  shape: Shape,
+  perm: readonly number[],
+  writer: TfWriter,
+): string {
+  const long = perm.filter((axis) => shape[axis] !== 1);
+  const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
+  if (!isMoved) {
+    const to = perm.map((axis) => shape[axis] ?? 1);
+    return reshape(x, dtype, shape, to, writer);
+  }
+  return writer.one("Transpose", [x, writer.ints(perm)], { T: type(dtype), Tperm: type("i32") });
+}

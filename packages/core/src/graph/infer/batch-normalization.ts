@@ -1,0 +1,64 @@
+import { formatShape } from "../../shape.js";
+import type { Op } from "../attributes.js";
+import type { ValueType } from "../graph.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectSameDType,
+  expectShape,
+  FLOATS,
+  type InferTable,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+function expectEpsilon(op: Op, epsilon: number): void {
+  if (!(epsilon >= 0)) throw argumentError(op, `epsilon is ${epsilon}, needs to be at least 0`);
+}
+
+/** The type of what each channel of x has one of. */
+function channelsOf(op: Op, x: ValueType): ValueType {
+  const channels = x.shape[1];
+  if (channels === undefined) throw shapeError(op, `x is [N, C, …], got ${formatShape(x.shape)}`);
+  return { dtype: "f32", shape: [channels] };
+}
+
+/** Scale or bias: in f32 beside any x, or in x's dtype. */
+function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): void {
+  expectDType(op, part, [...new Set(["f32" as const, x.dtype])], what);
+  expectShape(op, part.shape, channelsOf(op, x).shape, what);
+}
+
+export const batchNormalizationInfer: InferTable<"BatchNormalization" | "BatchNormalizationGradient"> = {
+  BatchNormalization: (inputs, { epsilon }) => {
+    const op = "BatchNormalization";
+    expectCount(op, inputs, 3);
+    const x = operand(op, inputs, 0);
+    expectDType(op, x, FLOATS);
+    expectEpsilon(op, epsilon);
+    const statistics = channelsOf(op, x);
+    expectParameter(op, operand(op, inputs, 1), x, "scale");
+    expectParameter(op, operand(op, inputs, 2), x, "bias");
+    return [x, statistics, statistics];
+  },
+  BatchNormalizationGradient: (inputs, { epsilon }) => {
+    const op = "BatchNormalizationGradient";
+    expectCount(op, inputs, 5);
+    const [dy, x] = [operand(op, inputs, 0), operand(op, inputs, 1)];
+    expectDType(op, dy, FLOATS);
+    expectSameDType(op, [dy, x]);
+    expectShape(op, dy.shape, x.shape, "dy");
+    expectEpsilon(op, epsilon);
+    const statistics = channelsOf(op, x);
+    expectParameter(op, operand(op, inputs, 2), x, "scale");
+    for (const [index, what] of [
+      [3, "mean"],
+      [4, "variance"],
+    ] as const) {
+      expectDType(op, operand(op, inputs, index), ["f32"], what);
+      expectShape(op, operand(op, inputs, index).shape, statistics.shape, what);
+    }
+    return [x, statistics, statistics];
+  },
+};

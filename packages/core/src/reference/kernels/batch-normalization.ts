@@ -1,0 +1,123 @@
+// Statistics and sums in f32 whatever the dtype, a plane at a time and the planes of a channel one after another; the
+// variance from squared differences, so that a large mean costs nothing.
+import type { Shape } from "../../shape.js";
+import type { Arithmetic } from "../arithmetic.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { type FloatStore, floatsOf, operand } from "../store.js";
+import { sizeOf } from "../strided.js";
+
+interface Layout {
+  readonly batch: number;
+  readonly channels: number;
+  /** Elements of one channel of one example. */
+  readonly plane: number;
+}
+
+const layoutOf = ([batch = 0, channels = 0, ...rest]: Shape): Layout => ({
+  batch,
+  channels,
+  plane: sizeOf(rest),
+});
+
+/** Called once for each element, plane by plane. */
+function forEachElement(
+  { batch, channels, plane }: Layout,
+  visit: (at: number, channel: number) => void,
+): void {
+  for (let row = 0; row < batch * channels; row++) {
+    const channel = row % channels;
+    for (let at = row * plane; at < (row + 1) * plane; at++) visit(at, channel);
+  }
+}
+
+/** Σ f(at) for each channel. */
+function channelSums(
+  { batch, channels, plane }: Layout,
+  f: (at: number, channel: number) => number,
+  arithmetic: Arithmetic,
+): FloatStore {
+  const sums = arithmetic.floats(channels);
+  const [sum, term] = [arithmetic.floats(1), arithmetic.floats(1)];
+  for (let row = 0; row < batch * channels; row++) {
+    const channel = row % channels;
+    sum[0] = 0;
+    for (let at = row * plane; at < (row + 1) * plane; at++) {
+      term[0] = f(at, channel);
+      sum[0] = (sum[0] as number) + (term[0] as number);
+    }
+    sums[channel] = (sums[channel] as number) + (sum[0] as number);
+  }
+  return sums;
+}
+
+const scaled = (values: FloatStore, by: (x: number, index: number) => number): FloatStore => values.map(by);
+
+/** 1 / √(variance + ε). */
+function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
+  const small = arithmetic.attribute(epsilon);
+  const shifted = scaled(variance, (x) => x + small);
+  return scaled(
+    scaled(shifted, (x) => Math.sqrt(x)),
+    (x) => 1 / x,
+  );
+}
+
+/** x - mean of its channel. */
+function centred(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
+  const result = arithmetic.floats(x.length);
+  forEachElement(layout, (at, channel) => {
+    result[at] = (x[at] as number) - (mean[channel] as number);
+  });
+  return result;
+}
+
+export const batchNormalizationKernels: ReferenceTable<"BatchNormalization" | "BatchNormalizationGradient"> =
+  {
+    BatchNormalization: (inputs, { epsilon }, outputs, arithmetic) => {
+      const layout = layoutOf(operand(inputs, 0).shape);
+      const [x, scale, bias] = [0, 1, 2].map((index) => floatsOf(operand(inputs, index))) as [
+        FloatStore,
+        FloatStore,
+        FloatStore,
+      ];
+      const count = layout.batch * layout.plane;
+      const mean = scaled(
+        channelSums(layout, (at) => x[at] as number, arithmetic),
+        (sum) => sum / count,
+      );
+      const y = centred(layout, x, mean, arithmetic);
+      const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
+      const variance = scaled(squares, (sum) => sum / count);
+      const inverse = inverseDeviations(variance, epsilon, arithmetic);
+      forEachElement(layout, (at, channel) => {
+        y[at] = (y[at] as number) * (inverse[channel] as number);
+        y[at] = (y[at] as number) * (scale[channel] as number);
+        y[at] = (y[at] as number) + (bias[channel] as number);
+      });
+      return [arithmetic.round(outputType(outputs).dtype, y), mean, variance];
+    },
+
+    /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
+    BatchNormalizationGradient: (inputs, { epsilon }, outputs, arithmetic) => {
+      const layout = layoutOf(operand(inputs, 1).shape);
+      const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) =>
+        floatsOf(operand(inputs, index)),
+      ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
+      const count = layout.batch * layout.plane;
+      const inverse = inverseDeviations(variance, epsilon, arithmetic);
+      const difference = centred(layout, x, mean, arithmetic);
+      const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
+      const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
+      const dscale = scaled(slope, (sum, channel) => sum * (inverse[channel] as number));
+      const meanShift = scaled(shift, (sum) => sum / count);
+      const meanSlope = scaled(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
+      const factor = scaled(inverse, (r, channel) => r * (scale[channel] as number));
+      const dx = difference;
+      forEachElement(layout, (at, channel) => {
+        dx[at] = (dx[at] as number) * (meanSlope[channel] as number);
+        dx[at] = (dy[at] as number) - (meanShift[channel] as number) - (dx[at] as number);
+        dx[at] = (dx[at] as number) * (factor[channel] as number);
+      });
+      return [arithmetic.round(outputType(outputs).dtype, dx), dscale, shift];
+    },
+  };

@@ -1,0 +1,82 @@
+/** Normalisation of channels by statistics of the batch, or by given ones. */
+import { MpError } from "../../errors.js";
+import { checkOptions, type OptionNames } from "../../options.js";
+import { formatShape } from "../../shape.js";
+import { shown } from "../../shown.js";
+import { asTensor, emitAll } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+import { add, cast, mul, reciprocal, sqrt, sub } from "./elementwise.js";
+import { reshape } from "./movement.js";
+
+export interface BatchNormalizationOptions {
+  /** Added to the variance; default 1e-5. */
+  readonly epsilon?: number;
+}
+
+const OPTIONS: OptionNames<BatchNormalizationOptions> = { epsilon: true };
+
+function epsilonOf(options: BatchNormalizationOptions): number {
+  checkOptions("BatchNormalization", options, OPTIONS, "{ epsilon: 1e-3 }");
+  const { epsilon = 1e-5 } = options;
+  if (epsilon >= 0 && Number.isFinite(Math.fround(epsilon))) return epsilon;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `BatchNormalization: epsilon is at least 0 and finite, got ${shown(epsilon)}`,
+  );
+}
+
+/** Mean and variance of each channel, f32 [C]. */
+export interface ChannelStatistics {
+  readonly mean: Tensor;
+  /** Biased: the sum of squared differences over their number. */
+  readonly variance: Tensor;
+}
+
+export interface BatchNormalized extends ChannelStatistics {
+  readonly y: Tensor;
+}
+
+/**
+ * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C], by the statistics of this
+ * batch over all axes but the second, which come with it. They are computed in f32 whatever the dtype of x.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
+ */
+export function batchNormalization(
+  x: Tensor,
+  scale: Tensor,
+  bias: Tensor,
+  options: BatchNormalizationOptions = {},
+): BatchNormalized {
+  const epsilon = epsilonOf(options);
+  const [y, mean, variance] = emitAll("BatchNormalization", [x, scale, bias], { epsilon });
+  return { y: y as Tensor, mean: mean as Tensor, variance: variance as Tensor };
+}
+
+/**
+ * `batchNormalization` by given statistics, as in evaluation: ordinary arithmetic in f32, one product and one sum an
+ * element beyond the difference, so that no engine needs an operator for it. The result has x's dtype.
+ * @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
+ */
+export function normalizeByStatistics(
+  x: Tensor,
+  scale: Tensor,
+  bias: Tensor,
+  { mean, variance }: ChannelStatistics,
+  options: BatchNormalizationOptions = {},
+): Tensor {
+  const epsilon = epsilonOf(options);
+  const { dtype, shape } = asTensor(x, "normalizeByStatistics");
+  const channels = shape[1];
+  for (const [name, part] of Object.entries({ scale, bias, mean, variance })) {
+    const got = asTensor(part, "normalizeByStatistics").shape;
+    if (got.length === 1 && got[0] === channels) continue;
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `normalizeByStatistics: ${name} is [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
+    );
+  }
+  const each = (part: Tensor): Tensor =>
+    reshape(cast(part, "f32"), [part.shape[0] ?? 1, ...shape.slice(2).map(() => 1)]);
+  const factor = mul(each(scale), reciprocal(sqrt(add(each(variance), epsilon))));
+  return cast(add(mul(sub(cast(x, "f32"), each(mean)), factor), each(bias)), dtype);
+}

@@ -1,0 +1,55 @@
+import { emitAll } from "../../trace/emit.js";
+import { add, mul, sub } from "../../trace/ops/elementwise.js";
+import { reshape } from "../../trace/ops/movement.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
+
+/**
+ * One node gives all three, as engines have a kernel for them. Gradients that reach the statistics themselves join dx:
+ * d mean/dx = 1/n and d variance/dx = 2 · (x - mean)/n.
+ */
+function batchNormalizationGradient(
+  site: GradientSite<"BatchNormalization">,
+): readonly (Tensor | undefined)[] {
+  const { attributes, gradient, input, inputTypes, output, receives, needs } = site;
+  const [type, scaleType, biasType] = inputTypes;
+  if (type === undefined || scaleType === undefined || biasType === undefined) return [];
+  const [dx, dscale, dbias] = receives(0)
+    ? emitAll(
+        "BatchNormalizationGradient",
+        [gradient(0), input(0), input(1), output(1), output(2)],
+        attributes,
+      )
+    : [];
+
+  const ofStatistics = (): readonly Tensor[] => {
+    const channels = [type.shape[1] ?? 1, ...type.shape.slice(2).map(() => 1)];
+    const count = type.shape.reduce((product, size, axis) => (axis === 1 ? product : product * size), 1);
+    const each = (statistic: Tensor): Tensor => reshape(statistic, channels);
+    const fromMean = receives(1) ? [each(mul(gradient(1), 1 / count))] : [];
+    if (!receives(2)) return fromMean;
+    const difference = sub(wide(input(0)), each(output(1)));
+    return [...fromMean, mul(difference, each(mul(gradient(2), 2 / count)))];
+  };
+  const forX = (): Tensor | undefined => {
+    if (!receives(1) && !receives(2)) return dx;
+    const own = wide(dx ?? zerosOf(type));
+    return narrow(
+      ofStatistics().reduce((sum, part) => add(sum, part), own),
+      type,
+    );
+  };
+  return [
+    needs(0) ? forX() : undefined,
+    dscale && narrow(dscale, scaleType),
+    dbias && narrow(dbias, biasType),
+  ];
+}
+
+export const batchNormalizationGradients: GradientTable<"BatchNormalization" | "BatchNormalizationGradient"> =
+  {
+    BatchNormalization: batchNormalizationGradient,
+    BatchNormalizationGradient: {
+      notDifferentiable: "second derivatives through batch normalisation are not there",
+    },
+  };

@@ -1,0 +1,135 @@
+// ONNX has batch normalisation in training, but no gradient of it, and engines for inference have neither. What takes
+// their place is made of means and of ONNX's normalisation by given statistics, which is one pass for a scale and an
+// offset for each channel. Everything is computed in f32.
+import { type DType, type GraphNode, type Shape, zeros } from "@mp/core";
+import { float, int } from "../model.js";
+import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
+import { OWN_DOMAIN } from "./own-domain.js";
+
+const product = (sizes: Shape): number => sizes.reduce((result, size) => result * size, 1);
+
+/** Arithmetic on the f32 twins of a node's operands. */
+class Channels {
+  readonly #node: GraphNode<"BatchNormalization" | "BatchNormalizationGradient">;
+  readonly #operands: readonly string[];
+  readonly #writer: NodeWriter;
+  readonly #shape: Shape;
+
+  constructor(
+    node: GraphNode<"BatchNormalization" | "BatchNormalizationGradient">,
+    operands: readonly string[],
+    writer: NodeWriter,
+  ) {
+    this.#node = node;
+    this.#operands = operands;
+    this.#writer = writer;
+    this.#shape = typeAt(node, 0).shape;
+  }
+
+  get count(): number {
+    return product(this.#shape) / (this.#shape[1] ?? 1);
+  }
+
+  operand(index: number): string {
+    const name = operandAt(this.#operands, index);
+    return typeAt(this.#node, index).dtype === "f32" ? name : this.#writer.cast(name, "f32");
+  }
+
+  two(op: "Add" | "Sub" | "Mul", a: string, b: string): string {
+    return this.#writer.one(op, [a, b]);
+  }
+
+  number(value: number): string {
+    return this.#writer.scalar(value, "f32");
+  }
+
+  /** Of [N, C, d…] for each channel. Planes first: engines reduce the last axis fastest. */
+  mean(x: string): string {
+    const [batch = 1, channels = 1, ...rest] = this.#shape;
+    const plane = product(rest);
+    const flat =
+      rest.length < 2 ? x : this.#writer.one("Reshape", [x, this.#writer.ints([batch, channels, plane])]);
+    const dropped = { keepdims: int(0) };
+    const planes =
+      rest.length === 0 ? x : this.#writer.one("ReduceMean", [flat, this.#writer.ints([2])], dropped);
+    return this.#writer.one("ReduceMean", [planes, this.#writer.ints([0])], dropped);
+  }
+
+  /** [C] as it meets [N, C, d…]. */
+  each(statistic: string): string {
+    const [, channels = 1, ...rest] = this.#shape;
+    if (rest.length === 0) return statistic;
+    return this.#writer.one("Reshape", [statistic, this.#writer.ints([channels, ...rest.map(() => 1)])]);
+  }
+
+  /** A node, since a reader takes a list of numbers among the initialisers for parameters. */
+  zeros(): string {
+    const value = zeros([this.#shape[1] ?? 1]);
+    return this.#writer.one("Constant", [], { value: { kind: "tensor", value } });
+  }
+
+  /** (x - mean) · scale / √(variance + ε) + bias in one pass. */
+  normalized(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
+    const { epsilon } = this.#node.attributes;
+    return this.#writer.one("BatchNormalization", [x, scale, bias, mean, variance], {
+      epsilon: float(epsilon),
+    });
+  }
+
+  /** 1 / √(variance + ε). */
+  inverseDeviation(variance: string): string {
+    const shifted = this.two("Add", variance, this.number(this.#node.attributes.epsilon));
+    return this.#writer.one("Reciprocal", [this.#writer.one("Sqrt", [shifted])]);
+  }
+
+  result(name: string): string {
+    const dtype: DType = this.#node.outputs[0]?.dtype ?? "f32";
+    return dtype === "f32" ? name : this.#writer.cast(name, dtype);
+  }
+}
+
+/** The statistics of the batch from means, the variance from differences: a large mean costs no digits. */
+export const decomposeBatchNormalization: Lowering<"BatchNormalization"> = (node, operands, writer) => {
+  const channels = new Channels(node, operands, writer);
+  const x = channels.operand(0);
+  const mean = channels.mean(x);
+  const difference = channels.two("Sub", x, channels.each(mean));
+  const variance = channels.mean(channels.two("Mul", difference, difference));
+  const parts = [channels.operand(1), channels.operand(2), channels.zeros(), variance] as const;
+  return [channels.result(channels.normalized(difference, parts)), mean, variance];
+};
+
+/** dx = scale · r · (dy - mean(dy) - (x - mean) · r² · mean(dy · (x - mean))), r = 1 / √(variance + ε). */
+const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
+  const channels = new Channels(node, operands, writer);
+  const [dy, x] = [channels.operand(0), channels.operand(1)];
+  const variance = channels.operand(4);
+  const inverse = channels.inverseDeviation(variance);
+  const difference = channels.two("Sub", x, channels.each(channels.operand(3)));
+  const shift = channels.mean(dy);
+  const slope = channels.two("Mul", channels.mean(channels.two("Mul", dy, difference)), inverse);
+  const tilt = channels.two("Mul", difference, channels.each(channels.two("Mul", slope, inverse)));
+  const parts = [channels.operand(2), channels.zeros(), shift, variance] as const;
+  const dx = channels.normalized(channels.two("Sub", dy, tilt), parts);
+  const count = channels.number(channels.count);
+  return [channels.result(dx), channels.two("Mul", slope, count), channels.two("Mul", shift, count)];
+};
+
+export const batchNormalizationLowerings: LoweringTable<"BatchNormalization" | "BatchNormalizationGradient"> =
+  {
+    /** In training mode; with a momentum of 0 the running statistics that come out are those of the batch. */
+    BatchNormalization: (node, operands, writer) => {
+      const { epsilon } = node.attributes;
+      const none = writer.list(new Array<number>(node.inputs[1]?.shape[0] ?? 1).fill(0), "f32");
+      const attributes = { epsilon: float(epsilon), momentum: float(0), training_mode: int(1) };
+      return writer.emit("BatchNormalization", [...operands, none, none], attributes, { outputs: 3 });
+    },
+    BatchNormalizationGradient: (node, operands, writer) => {
+      if (!writer.keepsOwnOps) return decomposeGradient(node, operands, writer);
+      const attributes = { epsilon: float(node.attributes.epsilon) };
+      return writer.emit("BatchNormalizationGradient", operands, attributes, {
+        domain: OWN_DOMAIN,
+        outputs: 3,
+      });
+    },
+  };
