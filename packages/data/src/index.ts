@@ -30,6 +30,11 @@ export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.
 export { workerDataset } from "./prefetch/prefetch.js";
 export type { RandomStream } from "./random.js";
 export { permutation, randomStream } from "./random.js";
+// Generated sets
+export type { ShapeImagesOptions } from "./shapes/shape-images.js";
+export { shapeImages } from "./shapes/shape-images.js";
+export type { Scenes, ShapeScenesOptions } from "./shapes/shape-scenes.js";
+export { shapeScenes } from "./shapes/shape-scenes.js";
 // Text
 export type { LanguageModelBatch, LanguageModelOptions } from "./text/language-model-batches.js";
 export { languageModelBatches } from "./text/language-model-batches.js";

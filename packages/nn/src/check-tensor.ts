@@ -8,3 +8,17 @@ export function expectTensor(what: string, value: unknown): asserts value is Ten
   const details = value === undefined ? { got } : {};
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a traced tensor, got ${got}`, { details });
 }
+
+/**
+ * Two tensors of one shape: nothing is broadcast.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH for shapes that differ
+ */
+export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>): void {
+  for (const [name, tensor] of Object.entries(pair)) expectTensor(`${what}: ${name}`, tensor);
+  const [[a, x], [b, y]] = Object.entries(pair) as [[string, Tensor], [string, Tensor]];
+  if (x.shape.join() === y.shape.join()) return;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `${what}: ${a} [${x.shape.join(", ")}] and ${b} [${y.shape.join(", ")}] differ in shape; reshape one of them`,
+  );
+}

@@ -3,10 +3,24 @@ import { hideFromOrigins } from "@mp/core";
 hideFromOrigins(import.meta.url);
 
 export { elu, gelu, leakyRelu, relu, sigmoid, softplus, tanh } from "@mp/core";
+export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
-export { constantValue, glorotUniform, heNormal, type Initializer, normal, uniform } from "./initializers.js";
+export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
+export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";
+export {
+  constantValue,
+  glorotNormal,
+  glorotUniform,
+  heNormal,
+  heUniform,
+  type Initializer,
+  normal,
+  orthogonal,
+  truncatedNormal,
+  uniform,
+} from "./initializers.js";
 export type { Layer, LayerContext, Nothing, Parameters, ParameterTree } from "./layer.js";
 export { type LayerNormParameters, layerNorm } from "./layer-norm.js";
 export {
@@ -16,7 +30,6 @@ export {
   meanSquaredError,
   type SmoothL1Options,
   smoothL1,
-  softmaxCrossEntropy,
 } from "./losses.js";
 export {
   type LstmParameters,
@@ -27,4 +40,11 @@ export {
   lstmState,
   lstmStep,
 } from "./lstm.js";
+export { accuracy, topKAccuracy } from "./metrics.js";
+export {
+  type AttentionInput,
+  type AttentionOptions,
+  type AttentionParameters,
+  multiHeadAttention,
+} from "./multi-head-attention.js";
 export { type SequentialParameters, sequential } from "./sequential.js";

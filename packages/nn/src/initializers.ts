@@ -1,5 +1,14 @@
 /** Initial values, drawn on the host from a key: the same numbers on every engine. */
-import { elementCount, type HostTensor, hostUniform, type Key, type Shape, tensor } from "@mp/core";
+import {
+  elementCount,
+  fold,
+  type HostTensor,
+  hostUniform,
+  type Key,
+  MpError,
+  type Shape,
+  tensor,
+} from "@mp/core";
 
 /** Fills a parameter of that shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
@@ -15,13 +24,28 @@ export function uniform(limit: number): Initializer {
 
 /** Normal with mean 0, by Box and Muller. */
 export function normal(standardDeviation: number): Initializer {
+  return (key, shape) => tensor(drawNormal(key, elementCount(shape, "normal"), standardDeviation), shape);
+}
+
+function drawNormal(key: Key, size: number, deviation: number): Float32Array<ArrayBuffer> {
+  const draws = hostUniform(key, 2 * size);
+  const data = new Float32Array(size);
+  for (let index = 0; index < size; index++) {
+    const radius = Math.sqrt(-2 * Math.log(1 - (draws[2 * index] as number)));
+    data[index] = radius * Math.cos(2 * Math.PI * (draws[2 * index + 1] as number)) * deviation;
+  }
+  return data;
+}
+
+/** Normal with mean 0, drawn again beyond two deviations; the deviation is that before, what is left is 0.88 of it. */
+export function truncatedNormal(standardDeviation: number): Initializer {
   return (key, shape) => {
-    const size = elementCount(shape, "normal");
-    const draws = hostUniform(key, 2 * size);
-    const data = new Float32Array(size);
-    for (let index = 0; index < size; index++) {
-      const radius = Math.sqrt(-2 * Math.log(1 - (draws[2 * index] as number)));
-      data[index] = radius * Math.cos(2 * Math.PI * (draws[2 * index + 1] as number)) * standardDeviation;
+    const data = new Float32Array(elementCount(shape, "truncatedNormal"));
+    // One draw in 22 is thrown away: each round fills what the one before left open.
+    for (let filled = 0, round = 0; filled < data.length; round++) {
+      for (const value of drawNormal(fold(key, round), data.length - filled, 1)) {
+        if (Math.abs(value) <= 2) data[filled++] = value * standardDeviation;
+      }
     }
     return tensor(data, shape);
   };
@@ -36,6 +60,60 @@ export function constantValue(value: number): Initializer {
 export const glorotUniform: Initializer = (key, shape, fanIn, fanOut) =>
   uniform(Math.sqrt(6 / (fanIn + fanOut)))(key, shape, fanIn, fanOut);
 
-/** He et al. 2015: normal with variance 2 / fanIn; for layers that feed a ReLU. */
+/** Glorot & Bengio 2010: normal with variance 2 / (fanIn + fanOut). */
+export const glorotNormal: Initializer = (key, shape, fanIn, fanOut) =>
+  normal(Math.sqrt(2 / (fanIn + fanOut)))(key, shape, fanIn, fanOut);
+
+/** He et al. 2015 (Kaiming): normal with variance 2 / fanIn; for layers that feed a ReLU. */
 export const heNormal: Initializer = (key, shape, fanIn, fanOut) =>
   normal(Math.sqrt(2 / fanIn))(key, shape, fanIn, fanOut);
+
+/** He et al. 2015 (Kaiming): uniform in ±√(6 / fanIn), of the same variance. */
+export const heUniform: Initializer = (key, shape, fanIn, fanOut) =>
+  uniform(Math.sqrt(6 / fanIn))(key, shape, fanIn, fanOut);
+
+/**
+ * Saxe et al. 2013: as a matrix of the first axis by all others, rows orthogonal where they are the fewer, columns
+ * otherwise, each of the length `gain`; for recurrent weights.
+ * @throws MP_INVALID_ARGUMENT for a parameter of fewer than two axes
+ */
+export function orthogonal(gain = 1): Initializer {
+  return (key, shape) => {
+    const [rows] = shape;
+    if (rows === undefined || shape.length < 2) {
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `orthogonal: takes two axes or more, got [${shape.join(", ")}]`,
+      );
+    }
+    const size = elementCount(shape, "orthogonal");
+    const columns = size / rows;
+    const [count, length] = rows <= columns ? [rows, columns] : [columns, rows];
+    const vectors = orthonormal(Float64Array.from(drawNormal(key, size, 1)), count, length);
+    const data = Float32Array.from({ length: size }, (_, index) => {
+      const [row, column] = [Math.floor(index / columns), index % columns];
+      const place = rows <= columns ? row * length + column : column * length + row;
+      return gain * (vectors[place] as number);
+    });
+    return tensor(data, shape);
+  };
+}
+
+/** Gram and Schmidt, each vector twice: once leaves a residue where two are nearly parallel. */
+function orthonormal(vectors: Float64Array, count: number, length: number): Float64Array {
+  const vector = (index: number): Float64Array => vectors.subarray(index * length, (index + 1) * length);
+  for (let index = 0; index < count; index++) {
+    const own = vector(index);
+    for (const _ of ["once", "twice"]) {
+      for (let other = 0; other < index; other++) {
+        const before = vector(other);
+        let product = 0;
+        for (let i = 0; i < length; i++) product += (own[i] as number) * (before[i] as number);
+        for (let i = 0; i < length; i++) own[i] = (own[i] as number) - product * (before[i] as number);
+      }
+    }
+    const norm = Math.sqrt(own.reduce((sum, value) => sum + value * value, 0));
+    for (let i = 0; i < length; i++) own[i] = (own[i] as number) / norm;
+  }
+  return vectors;
+}

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import {
   add,
+  constant,
   type HostTensor,
   key,
   mul,
@@ -18,10 +19,13 @@ import { numbers, run } from "../test/run-layer.js";
 import {
   dense,
   embedding,
+  gru,
   layerNorm,
   lstm,
   meanSquaredError,
+  multiHeadAttention,
   sequential,
+  sigmoidFocalLoss,
   softmaxCrossEntropy,
 } from "./index.js";
 
@@ -42,9 +46,18 @@ const fixture = JSON.parse(
 ) as Named<Case | string>;
 
 type In = Named<Tensor>;
-const integers = new Set(["indices", "labels"]);
+const integers = new Set(["indices", "labels", "targets"]);
 const host = (name: string, { shape, data }: Numbers): HostTensor =>
   integers.has(name) ? tensor(Int32Array.from(data), shape) : tensor(Float32Array.from(data), shape);
+
+function attended(t: In, causal: boolean): Tensor {
+  const names = ["query", "key", "value", "output"];
+  const parameters = Object.fromEntries(
+    names.map((name) => [name, { kernel: t[name], bias: t[`${name}Bias`] }]),
+  );
+  const input = { x: t["x"] as Tensor, memory: t["memory"] as Tensor };
+  return multiHeadAttention(6, 2, { causal }).apply(parameters as never, input);
+}
 
 /** Each case as our layer computes it from tensors of the same names. */
 const layers: Named<(t: In) => In> = {
@@ -62,6 +75,29 @@ const layers: Named<(t: In) => In> = {
   embedding: (t) => ({ y: embedding(7, 4).apply(t as never, t["indices"] as Tensor) }),
   softmaxCrossEntropy: (t) => ({ y: softmaxCrossEntropy(t["logits"] as Tensor, t["labels"] as Tensor) }),
   meanSquaredError: (t) => ({ y: meanSquaredError(t["prediction"] as Tensor, t["target"] as Tensor) }),
+  gru: (t) => {
+    const { y, hidden } = gru(4, 2).apply(t as never, { x: t["x"] as Tensor, hidden: t["hidden"] as Tensor });
+    return { y, hidden };
+  },
+  crossAttention: (t) => ({ y: attended(t, false) }),
+  causalAttention: (t) => ({ y: attended(t, true) }),
+  smoothedCrossEntropy: (t) => ({
+    y: softmaxCrossEntropy(t["logits"] as Tensor, t["labels"] as Tensor, { labelSmoothing: 0.2 }),
+  }),
+  weightedSmoothedCrossEntropy: (t) => ({
+    y: softmaxCrossEntropy(t["logits"] as Tensor, t["labels"] as Tensor, {
+      labelSmoothing: 0.2,
+      ignoreIndex: -100,
+      weights: constant(tensor(Float32Array.of(0.5, 2, 1, 0.25, 1.5))),
+    }),
+  }),
+  focalLoss: (t) => ({
+    y: sigmoidFocalLoss(t["logits"] as Tensor, t["targets"] as Tensor, {
+      alpha: 0.3,
+      gamma: 1.5,
+      reduction: "sum",
+    }),
+  }),
 };
 
 function expectClose(got: Tree<RawTensor>, want: Named<Numbers>, what: string): void {
@@ -117,6 +153,17 @@ describe("initial parameters", () => {
     expect(shapes(dense(4, 5).init(key(0)))).toEqual({ kernel: "4,5", bias: "5" });
     expect(shapes(embedding(7, 4).init(key(0)))).toEqual({ table: "7,4" });
     expect(shapes(layerNorm(5).init(key(0)))).toEqual({ scale: "5", bias: "5" });
+    expect(shapes(gru(4, 2).init(key(0)))).toEqual({
+      input: "4,6",
+      recurrent: "2,6",
+      bias: "6",
+      recurrentBias: "2",
+    });
+    const { query, output } = multiHeadAttention(6, 2).init(key(0));
+    expect([shapes(query), shapes(output)]).toEqual(
+      [query, output].map(() => ({ kernel: "6,6", bias: "6" })),
+    );
+    expect(query.kernel.data).not.toEqual(output.kernel.data);
     expect(shapes(lstm(4, 2).init(key(0)))).toEqual({ input: "4,8", recurrent: "2,8", bias: "8" });
   });
 

@@ -11,7 +11,13 @@ import {
 } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
-import { binaryCrossEntropyWithLogits, huber, smoothL1, softmaxCrossEntropy } from "./index.js";
+import {
+  binaryCrossEntropyWithLogits,
+  huber,
+  sigmoidFocalLoss,
+  smoothL1,
+  softmaxCrossEntropy,
+} from "./index.js";
 
 type Loss = (x: Tensor, y: Tensor) => Tensor;
 const policies: readonly CastingPolicy[] = [float32Policy, mixedFloat16Policy, mixedBfloat16Policy];
@@ -33,6 +39,11 @@ const mean = (values: readonly number[]): number => values.reduce((a, b) => a + 
 /** To a few units in the last place of f32. */
 function close(got: number, want: number): void {
   expect(Math.abs(got - want), `${got} against ${want}`).toBeLessThanOrEqual(1e-6 * Math.abs(want) + 1e-30);
+}
+
+/** To what an exponential of a rounded logarithm keeps. */
+function near(got: number, want: number): void {
+  expect(Math.abs(got - want), `${got} against ${want}`).toBeLessThanOrEqual(3e-5 * Math.abs(want) + 1e-30);
 }
 
 describe("binaryCrossEntropyWithLogits", () => {
@@ -66,6 +77,30 @@ describe("binaryCrossEntropyWithLogits", () => {
       const result = run({ fed, target }, (t) => binaryCrossEntropyWithLogits(t.fed, t.target));
       close(numbers(result as never)[0] as number, mean(each));
     }
+  });
+});
+
+describe("sigmoidFocalLoss", () => {
+  it.each(policies)(
+    "fades out what is right already, exactly, for logits of any size, under %s",
+    (policy) => {
+      const focal: Loss = (x, y) => sigmoidFocalLoss(x, y);
+      for (const logit of [-90, -12, -1, 0, 0.5, 9, 40, 90]) {
+        const soft = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
+        const { value, gradients } = measured(focal, [logit], [1], policy);
+        const [p, q] = [Math.exp(-soft(-logit)), Math.exp(-soft(logit))];
+        near(value, 0.25 * q * q * soft(-logit));
+        // d/dx of a (1 - p)² (-log p) is a (1 - p)² (2 p log p - (1 - p)).
+        near(gradients[0] as number, 0.25 * q * q * (-2 * p * soft(-logit) - q));
+      }
+    },
+  );
+
+  it("is cross entropy, weighted, where gamma is 0", () => {
+    const data = { x: tensor(Float32Array.of(2, -3)), y: tensor(Int32Array.of(1, 0)) };
+    const got = run(data, ({ x, y }) => sigmoidFocalLoss(x, y, { gamma: 0, alpha: 0.5, reduction: "none" }));
+    const entropy = run(data, ({ x, y }) => binaryCrossEntropyWithLogits(x, y));
+    close(mean(numbers(got)) * 2, numbers(entropy as never)[0] as number);
   });
 });
 
@@ -128,10 +163,26 @@ describe("losses refuse", () => {
     ],
     ['huber: has no option "beta"', ({ x }) => huber(x, x, { beta: 2 } as never), "MP_INVALID_ARGUMENT"],
     [
-      'SoftmaxCrossEntropyLoss: has no option "labelSmoothing"',
-      ({ x, y }) => softmaxCrossEntropy(x, y, { labelSmoothing: 1 } as never),
+      'softmaxCrossEntropy: has no option "smoothing"; did you mean labelSmoothing?',
+      ({ x, y }) => softmaxCrossEntropy(x, y, { smoothing: 1 } as never),
       "MP_INVALID_ARGUMENT",
     ],
+    [
+      "softmaxCrossEntropy: labelSmoothing is 0 to 1, got 2",
+      ({ x, i }) => softmaxCrossEntropy(x, i, { labelSmoothing: 2 }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    [
+      "sigmoidFocalLoss: logits [4, 1] and targets [4]",
+      ({ x, y }) => sigmoidFocalLoss(x, y),
+      "MP_SHAPE_MISMATCH",
+    ],
+    [
+      "sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got 0.25 and -1",
+      ({ x }) => sigmoidFocalLoss(x, x, { gamma: -1 }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    ["sigmoidFocalLoss: logits are floats", ({ x, i }) => sigmoidFocalLoss(i, x), "MP_DTYPE_MISMATCH"],
   ])("%s", (message, loss, code) => {
     const make = (): unknown => run(fed, loss);
     expect(make).toThrow(message);

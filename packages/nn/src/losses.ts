@@ -5,37 +5,15 @@ import {
   clip,
   div,
   isFloat,
-  type LikelihoodOptions,
   MpError,
   mul,
   neg,
   reduceMean,
-  reshape,
-  softmaxCrossEntropyLoss,
   softplus,
   sub,
   type Tensor,
 } from "@mp/core";
-import { expectTensor } from "./check-tensor.js";
-
-/**
- * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that count.
- * Computed in f32 through log-softmax, whatever the policy.
- * @throws MP_INVALID_ARGUMENT for what is no tensor; MP_SHAPE_MISMATCH when labels are not the logits' shape without the last axis
- */
-export function softmaxCrossEntropy(logits: Tensor, labels: Tensor, options: LikelihoodOptions = {}): Tensor {
-  expectTensor("softmaxCrossEntropy: logits", logits);
-  expectTensor("softmaxCrossEntropy: labels", labels);
-  const classes = logits.shape.at(-1);
-  if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
-    );
-  }
-  const classOf = labels.dtype === "i64" ? cast(labels, "i32") : labels;
-  return softmaxCrossEntropyLoss(reshape(logits, [-1, classes]), reshape(classOf, [-1]), options);
-}
+import { expectAlike } from "./check-tensor.js";
 
 /**
  * Mean of (prediction - target)² over all elements, in f32. Nothing is broadcast: [n] against [n, 1] would be n²
@@ -113,15 +91,4 @@ function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
   const limited = clip(difference, { min: -delta, max: delta });
   return reduceMean(mul(limited, sub(difference, mul(limited, 0.5))));
-}
-
-/** Two tensors of one shape. */
-function expectAlike(loss: string, pair: Readonly<Record<string, Tensor>>): void {
-  for (const [name, tensor] of Object.entries(pair)) expectTensor(`${loss}: ${name}`, tensor);
-  const [[a, x], [b, y]] = Object.entries(pair) as [[string, Tensor], [string, Tensor]];
-  if (x.shape.join() === y.shape.join()) return;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
-    `${loss}: ${a} [${x.shape.join(", ")}] and ${b} [${y.shape.join(", ")}] differ in shape; reshape one of them`,
-  );
 }

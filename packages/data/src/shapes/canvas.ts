@@ -1,0 +1,178 @@
+/** Pictures as light of 0 … 1, three channels after one another, drawn by seeded streams and turned into bytes. */
+import type { RandomStream } from "../random.js";
+import type { Distance } from "./outlines.js";
+
+export type Colour = readonly [red: number, green: number, blue: number];
+export type Style = "filled" | "outlined" | "striped";
+
+export interface Canvas {
+  readonly side: number;
+  /** [3, side, side] */
+  readonly light: Float32Array;
+}
+
+export interface Figure {
+  readonly distance: Distance;
+  readonly style: Style;
+  /** Centre and radius in pixels, and the turn in radians. */
+  readonly x: number;
+  readonly y: number;
+  readonly radius: number;
+  readonly turn: number;
+  /** How much the height differs from the width, 1 for not at all. */
+  readonly stretch: number;
+  readonly colour: Colour;
+}
+
+/** Inclusive pixels. */
+export interface Extent {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+export const between = (stream: RandomStream, low: number, high: number): number =>
+  low + (high - low) * stream.uniform();
+
+/** A slope of light with waves across it, the ground that all stands on. */
+export function paintGround({ side, light }: Canvas, stream: RandomStream, colour: Colour): void {
+  const waves = Array.from({ length: 3 }, () => wave(side, stream));
+  const [slopeX, slopeY] = [between(stream, -0.25, 0.25) / side, between(stream, -0.25, 0.25) / side];
+  const [red, green, blue] = colour;
+  const area = side * side;
+  for (let y = 0, index = 0; y < side; y++) {
+    for (let x = 0; x < side; x++, index++) {
+      let value = slopeX * (x - side / 2) + slopeY * (y - side / 2);
+      for (const { sineX, cosineX, sineY, cosineY } of waves) {
+        value += at(sineX, x) * at(cosineY, y) + at(cosineX, x) * at(sineY, y);
+      }
+      light[index] = red + value;
+      light[area + index] = green + value;
+      light[2 * area + index] = blue + value;
+    }
+  }
+}
+
+const at = (values: Float64Array, index: number): number => values[index] as number;
+
+/** depth · sin(ax + by + phase) as sin(ax) · cos(by + phase) + cos(ax) · sin(by + phase): tables instead of a sine a pixel. */
+function wave(side: number, stream: RandomStream) {
+  const angle = between(stream, 0, 2 * Math.PI);
+  const pitch = between(stream, 0.15, 1.2);
+  const phase = between(stream, 0, 2 * Math.PI);
+  const depth = between(stream, 0.01, 0.07);
+  const table = (value: (index: number) => number) =>
+    Float64Array.from({ length: side }, (_, index) => value(index));
+  const [x, y] = [pitch * Math.cos(angle), pitch * Math.sin(angle)];
+  return {
+    sineX: table((index) => depth * Math.sin(x * index)),
+    cosineX: table((index) => depth * Math.cos(x * index)),
+    sineY: table((index) => Math.sin(y * index + phase)),
+    cosineY: table((index) => Math.cos(y * index + phase)),
+  };
+}
+
+/** Draws a figure with soft edges; returns the pixels that are at least half its own, undefined where none is. */
+export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | undefined {
+  const { distance, style, radius, turn, stretch, colour } = figure;
+  const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
+  const reach = radius * Math.max(1, stretch) * 1.5 + 1;
+  const first = (centre: number): number => Math.max(0, Math.floor(centre - reach));
+  const last = (centre: number): number => Math.min(side - 1, Math.ceil(centre + reach));
+  const halfLine = Math.max(0.8, 0.13 * radius);
+  let [left, top, right, bottom] = [side, side, -1, -1];
+  for (let y = first(figure.y); y <= last(figure.y); y++) {
+    for (let x = first(figure.x); x <= last(figure.x); x++) {
+      const [dx, dy] = [(x - figure.x) / radius, (y - figure.y) / radius];
+      const along = cosine * dx + sine * dy;
+      const across = (cosine * dy - sine * dx) / stretch;
+      const far = distance(along, across) * radius;
+      const edge = style === "filled" || style === "striped" ? far : Math.abs(far + halfLine) - halfLine;
+      const cover = Math.min(1, Math.max(0, 0.5 - edge));
+      if (cover === 0) continue;
+      // A stripe is at least half there, so that the figure stays in one piece.
+      const share = style === "striped" && far < -1.5 ? 0.5 + 0.5 * Math.sin(9 * across + 5) : 1;
+      for (let channel = 0; channel < 3; channel++) {
+        const index = (channel * side + y) * side + x;
+        const under = light[index] as number;
+        light[index] = under + cover * share * ((colour[channel] as number) - under);
+      }
+      if (far > 0) continue;
+      left = Math.min(left, x);
+      right = Math.max(right, x);
+      top = Math.min(top, y);
+      bottom = Math.max(bottom, y);
+    }
+  }
+  return right < left ? undefined : { left, top, right, bottom };
+}
+
+/** Half the width of a stroke and of a dot, in pixels; and half the side of what is looked at to draw them. */
+const STROKE = 0.7;
+const DOT = 1.2;
+const SCRAP_REACH = 8;
+
+/** A short stroke or a dot that means nothing. */
+export function drawScrap(canvas: Canvas, stream: RandomStream, colour: Colour): void {
+  const isDot = stream.integer(3) === 0;
+  const half = isDot ? 0 : between(stream, 2, 6);
+  const width = isDot ? DOT : STROKE;
+  drawFigure(canvas, {
+    distance: (x, y) => {
+      const beyond = Math.max(0, Math.abs(x) * SCRAP_REACH - half);
+      const beside = y * SCRAP_REACH;
+      return (Math.sqrt(beyond * beyond + beside * beside) - width) / SCRAP_REACH;
+    },
+    style: "filled",
+    x: stream.uniform() * canvas.side,
+    y: stream.uniform() * canvas.side,
+    radius: SCRAP_REACH,
+    turn: between(stream, 0, Math.PI),
+    stretch: 1,
+    colour,
+  });
+}
+
+/** Adds noise of that deviation and rounds to bytes. */
+export function toBytes(
+  { light }: Canvas,
+  stream: RandomStream,
+  noise: number,
+  out: Uint8Array,
+  offset: number,
+): void {
+  // The sum of a draw's four bytes is near enough to a normal: of mean 510 and deviation 147.8.
+  const factor = (255 * noise) / 147.8;
+  for (let index = 0; index < light.length; index++) {
+    const draw = stream.uniform() * 2 ** 32;
+    const sum = (draw & 255) + ((draw >>> 8) & 255) + ((draw >>> 16) & 255) + (draw >>> 24);
+    const value = (light[index] as number) * 255 + (sum - 510) * factor;
+    out[offset + index] = value <= 0 ? 0 : value >= 255 ? 255 : Math.round(value);
+  }
+}
+
+/** The colour of the ground: dark, and never grey alone. */
+export function groundColour(stream: RandomStream): Colour {
+  const tone = between(stream, 0.15, 0.4);
+  return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Colour;
+}
+
+/**
+ * A colour that stands out against the ground by the contrast in each channel at least, brighter than it, or darker
+ * for the share `inverted` of all.
+ */
+export function figureColour(
+  stream: RandomStream,
+  ground: Colour,
+  { contrast, inverted }: { readonly contrast: number; readonly inverted: number },
+): Colour {
+  const sign = stream.uniform() < inverted ? -1 : 1;
+  return ground.map((base) => base + sign * between(stream, contrast, contrast + 0.35)) as unknown as Colour;
+}
+
+/** How far figures stand out at a difficulty of 0 … 1. */
+export const standing = (difficulty: number): { contrast: number; inverted: number } => ({
+  contrast: 0.3 - 0.2 * difficulty,
+  inverted: 0.5 * difficulty,
+});

@@ -1,0 +1,107 @@
+import { checkOptions, MpError, type OptionNames, tensor } from "@mp/core";
+import type { ImageSplits, LabelledImages } from "../image/labelled-images.js";
+import { type RandomStream, randomStream } from "../random.js";
+import {
+  between,
+  type Canvas,
+  drawFigure,
+  drawScrap,
+  figureColour,
+  groundColour,
+  paintGround,
+  type Style,
+  standing,
+  toBytes,
+} from "./canvas.js";
+import { checkDifficulty, checkSize } from "./check-options.js";
+import { OUTLINES } from "./outlines.js";
+
+export interface ShapeImagesOptions {
+  readonly seed: number;
+  /** Images to learn from and to be judged by; default 8000 and 2000. */
+  readonly train?: number;
+  readonly test?: number;
+  /** Height and width in pixels, 8 … 256; default 32. */
+  readonly side?: number;
+  /** Classes, 2 … 10; default 10. */
+  readonly classes?: number;
+  /** 0 (plain figures) … 1 (faint, small, noisy, half hidden); default 0.25. */
+  readonly difficulty?: number;
+}
+
+const OPTIONS: OptionNames<ShapeImagesOptions> = {
+  seed: true,
+  train: true,
+  test: true,
+  side: true,
+  classes: true,
+  difficulty: true,
+};
+const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
+/** Sets the streams of the two parts apart. */
+const PARTS = { train: 0, test: 1 };
+
+/**
+ * Pictures of one figure each (disc, triangle, square, star, cross, oval, pentagon, half disc, crescent, arrow), filled,
+ * outlined or striped, turned, in any colour and place, on wavy ground, with scraps over it and noise: bytes [examples,
+ * 3, side, side] and the figure's label. An image depends on seed, part and its own number alone, so a smaller set is
+ * the beginning of a larger one.
+ * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
+ */
+export function shapeImages(options: ShapeImagesOptions): ImageSplits {
+  checkOptions("shapeImages", options, OPTIONS, "{ seed: 1 }");
+  const {
+    seed,
+    train = 8000,
+    test = 2000,
+    side = 32,
+    classes = OUTLINES.length,
+    difficulty = 0.25,
+  } = options;
+  checkSize("shapeImages", { seed }, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  checkSize("shapeImages", { side }, 8, 256);
+  checkSize("shapeImages", { train, test }, 1, Math.floor(2 ** 31 / (3 * side * side)));
+  checkSize("shapeImages", { classes }, 2, OUTLINES.length);
+  checkDifficulty("shapeImages", difficulty);
+  const part = (name: keyof typeof PARTS, count: number): LabelledImages => {
+    const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
+    const x = new Uint8Array(count * canvas.light.length);
+    const y = new Int32Array(count);
+    for (let index = 0; index < count; index++) {
+      const stream = randomStream(seed, PARTS[name], index);
+      y[index] = stream.integer(classes);
+      paint(canvas, stream, y[index] as number, difficulty);
+      toBytes(canvas, stream, 0.01 + 0.12 * difficulty, x, index * canvas.light.length);
+    }
+    return { x: tensor(x, [count, 3, side, side]), y: tensor(y) };
+  };
+  return {
+    train: part("train", train),
+    test: part("test", test),
+    classes: OUTLINES.slice(0, classes).map(({ name }) => name),
+  };
+}
+
+function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: number): void {
+  const outline = OUTLINES[label];
+  if (outline === undefined) throw new MpError("MP_INVALID_ARGUMENT", `shapeImages: no figure ${label}`);
+  const ground = groundColour(stream);
+  const colour = figureColour(stream, ground, standing(difficulty));
+  paintGround(canvas, stream, ground);
+  const radius = between(stream, 0.36 - 0.14 * difficulty, 0.42) * canvas.side;
+  const room = Math.max(0, canvas.side / 2 - 0.8 * radius);
+  drawFigure(canvas, {
+    distance: outline.distance,
+    style: STYLES[stream.integer(STYLES.length)] ?? "filled",
+    x: (canvas.side - 1) / 2 + between(stream, -room, room),
+    y: (canvas.side - 1) / 2 + between(stream, -room, room),
+    radius,
+    turn: between(stream, -Math.PI, Math.PI) * difficulty,
+    stretch: between(stream, 1 - 0.25 * difficulty, 1 + 0.25 * difficulty),
+    colour,
+  });
+  const scraps = Math.round(difficulty * 10 * stream.uniform());
+  for (let scrap = 0; scrap < scraps; scrap++) {
+    drawScrap(canvas, stream, [stream.uniform(), stream.uniform(), stream.uniform()]);
+  }
+}

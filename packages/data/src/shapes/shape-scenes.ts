@@ -1,0 +1,146 @@
+import { checkOptions, type HostTensor, type OptionNames, tensor } from "@mp/core";
+import type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "../boxes/annotations.js";
+import { type RandomStream, randomStream } from "../random.js";
+import {
+  between,
+  type Canvas,
+  drawFigure,
+  drawScrap,
+  figureColour,
+  groundColour,
+  paintGround,
+  type Style,
+  standing,
+  toBytes,
+} from "./canvas.js";
+import { checkDifficulty, checkSize } from "./check-options.js";
+import { OUTLINES } from "./outlines.js";
+
+export interface ShapeScenesOptions {
+  readonly seed: number;
+  /** Images to learn from and to be judged by; default 2000 and 400. */
+  readonly train?: number;
+  readonly test?: number;
+  /** Height and width in pixels, 32 … 256; default 64. */
+  readonly side?: number;
+  /** Classes, 2 … 5; default 4: disc, triangle, square, star, cross. */
+  readonly classes?: number;
+  /** Figures in an image, 1 up to this, 1 … 8; default 4. */
+  readonly objects?: number;
+  /** 0 (plain figures) … 1 (faint, small, noisy); default 0.25. */
+  readonly difficulty?: number;
+}
+
+/** Images and what is in them, `annotations.images[i]` being image i. */
+export interface Scenes {
+  /** [examples, 3, side, side] */
+  readonly x: HostTensor<"u8">;
+  readonly annotations: BoxAnnotations;
+}
+
+const OPTIONS: OptionNames<ShapeScenesOptions> = {
+  seed: true,
+  train: true,
+  test: true,
+  side: true,
+  classes: true,
+  objects: true,
+  difficulty: true,
+};
+const MOST_CLASSES = 5;
+const MOST_OBJECTS = 8;
+const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
+/** Apart from each other, and from those of `shapeImages` of the same seed. */
+const PARTS = { train: 2, test: 3 };
+/** Of the places tried for a figure, all may be taken; then it is left out. */
+const ATTEMPTS = 20;
+
+/**
+ * Pictures of a few figures on wavy ground, with a tight box around each, made as `shapeImages` makes its own. Boxes
+ * of two figures overlap by less than a fifth of the smaller.
+ * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
+ */
+export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scenes; readonly test: Scenes } {
+  checkOptions("shapeScenes", options, OPTIONS, "{ seed: 1 }");
+  const { seed, train = 2000, test = 400, side = 64, classes = 4, objects = 4, difficulty = 0.25 } = options;
+  checkSize("shapeScenes", { seed }, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  checkSize("shapeScenes", { side }, 32, 256);
+  checkSize("shapeScenes", { train, test }, 1, Math.floor(2 ** 31 / (3 * side * side)));
+  checkSize("shapeScenes", { classes }, 2, MOST_CLASSES);
+  checkSize("shapeScenes", { objects }, 1, MOST_OBJECTS);
+  checkDifficulty("shapeScenes", difficulty);
+  const names = OUTLINES.slice(0, classes).map(({ name }) => name);
+  const part = (name: keyof typeof PARTS, count: number): Scenes => {
+    const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
+    const x = new Uint8Array(count * canvas.light.length);
+    const images = Array.from({ length: count }, (_, index): AnnotatedImage => {
+      const stream = randomStream(seed, PARTS[name], index);
+      const boxes = paint(canvas, stream, { classes, objects, difficulty });
+      toBytes(canvas, stream, 0.01 + 0.1 * difficulty, x, index * canvas.light.length);
+      return { file: `${name}-${index}`, width: side, height: side, boxes };
+    });
+    return { x: tensor(x, [count, 3, side, side]), annotations: { images, classes: names, dropped: 0 } };
+  };
+  return { train: part("train", train), test: part("test", test) };
+}
+
+interface Scene {
+  readonly classes: number;
+  readonly objects: number;
+  readonly difficulty: number;
+}
+
+function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficulty }: Scene): LabelledBox[] {
+  const { side } = canvas;
+  const ground = groundColour(stream);
+  paintGround(canvas, stream, ground);
+  const boxes: LabelledBox[] = [];
+  const scraps = Math.round(difficulty * 8 * stream.uniform());
+  for (let scrap = 0; scrap < scraps; scrap++) {
+    drawScrap(canvas, stream, [stream.uniform(), stream.uniform(), stream.uniform()]);
+  }
+  const wanted = 1 + stream.integer(objects);
+  for (let object = 0; object < wanted; object++) {
+    const label = stream.integer(classes);
+    const radius = between(stream, 0.11, 0.24) * side;
+    const place = findPlace(stream, side, radius, boxes);
+    const colour = figureColour(stream, ground, standing(difficulty));
+    const figure = {
+      style: STYLES[stream.integer(STYLES.length)] ?? "filled",
+      turn: between(stream, 0, 2 * Math.PI),
+      stretch: between(stream, 1 - 0.2 * difficulty, 1 + 0.2 * difficulty),
+    };
+    const outline = OUTLINES[label];
+    if (place === undefined || outline === undefined) continue;
+    const extent = drawFigure(canvas, { ...figure, ...place, distance: outline.distance, radius, colour });
+    if (extent === undefined) continue;
+    const box: Box = [extent.left, extent.top, extent.right + 1, extent.bottom + 1];
+    boxes.push({ label, box, isIgnored: false });
+  }
+  return boxes;
+}
+
+/** A centre for which the figure lies inside and leaves the others alone; undefined when none was found. */
+function findPlace(
+  stream: RandomStream,
+  side: number,
+  radius: number,
+  boxes: readonly LabelledBox[],
+): { readonly x: number; readonly y: number } | undefined {
+  const reach = 1.1 * radius;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const x = between(stream, reach, side - 1 - reach);
+    const y = between(stream, reach, side - 1 - reach);
+    const box: Box = [x - reach, y - reach, x + reach, y + reach];
+    if (boxes.every((other) => overlap(box, other.box) < 0.1)) return { x, y };
+  }
+  return undefined;
+}
+
+/** What two boxes share, of the smaller one's area. */
+function overlap(a: Box, b: Box): number {
+  const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
+  const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+  const area = (box: Box): number => (box[2] - box[0]) * (box[3] - box[1]);
+  return width <= 0 || height <= 0 ? 0 : (width * height) / Math.min(area(a), area(b));
+}

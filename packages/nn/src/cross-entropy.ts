@@ -1,0 +1,86 @@
+import {
+  add,
+  cast,
+  checkOptions,
+  div,
+  equal,
+  gather,
+  type LikelihoodOptions,
+  logSoftmax,
+  MpError,
+  mul,
+  neg,
+  not,
+  reduceMean,
+  reduceSum,
+  reshape,
+  softmaxCrossEntropyLoss,
+  type Tensor,
+  where,
+} from "@mp/core";
+import { expectTensor } from "./check-tensor.js";
+
+export interface CrossEntropyOptions extends LikelihoodOptions {
+  /** Szegedy et al. 2015: the share of each target that is spread over all classes, 0 … 1; default 0. */
+  readonly labelSmoothing?: number;
+}
+
+/**
+ * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that count.
+ * Computed in f32 through log-softmax, whatever the policy.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor, or a smoothing that is no share; MP_SHAPE_MISMATCH when labels
+ * are not the logits' shape without the last axis
+ */
+export function softmaxCrossEntropy(
+  logits: Tensor,
+  labels: Tensor,
+  options: CrossEntropyOptions = {},
+): Tensor {
+  expectTensor("softmaxCrossEntropy: logits", logits);
+  expectTensor("softmaxCrossEntropy: labels", labels);
+  const known = { labelSmoothing: true, reduction: true, ignoreIndex: true, weights: true } as const;
+  checkOptions("softmaxCrossEntropy", options, known, "{ labelSmoothing: 0.1 }");
+  const { labelSmoothing = 0, ...likelihood } = options;
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `softmaxCrossEntropy: labelSmoothing is 0 to 1, got ${labelSmoothing}`,
+    );
+  }
+  const classes = logits.shape.at(-1);
+  if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
+    );
+  }
+  const rows = reshape(logits, [-1, classes]);
+  const classOf = reshape(labels.dtype === "i64" ? cast(labels, "i32") : labels, [-1]);
+  if (labelSmoothing === 0) return softmaxCrossEntropyLoss(rows, classOf, likelihood);
+  return smoothed(rows, classOf, likelihood, labelSmoothing);
+}
+
+/** (1 - s) times the entropy against the label plus s times its mean over all classes; weights as in PyTorch. */
+function smoothed(logits: Tensor, labels: Tensor, options: LikelihoodOptions, smoothing: number): Tensor {
+  const { reduction = "mean", ignoreIndex, weights } = options;
+  const hard = softmaxCrossEntropyLoss(logits, labels, { ...options, reduction: "none" });
+  const surprise = neg(logSoftmax(cast(logits, "f32")));
+  const spread = reduceMean(weights === undefined ? surprise : mul(surprise, weights), { axes: [1] });
+  const counts = ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
+  const soft = counts === undefined ? spread : where(counts, spread, 0);
+  const each = add(mul(hard, 1 - smoothing), mul(soft, smoothing));
+  if (reduction === "none") return each;
+  const sum = reduceSum(each);
+  if (reduction === "sum") return sum;
+  return div(sum, weightOf(labels, counts, weights));
+}
+
+/** The weight of all labels that count. */
+function weightOf(labels: Tensor, counts: Tensor | undefined, weights: Tensor | undefined): Tensor | number {
+  if (weights === undefined) {
+    return counts === undefined ? (labels.shape[0] ?? 1) : reduceSum(cast(counts, "f32"));
+  }
+  // What counts for nothing may be no class.
+  const own = gather(cast(weights, "f32"), counts === undefined ? labels : where(counts, labels, 0));
+  return reduceSum(counts === undefined ? own : where(counts, own, 0));
+}

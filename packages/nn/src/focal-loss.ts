@@ -1,0 +1,61 @@
+import {
+  add,
+  cast,
+  checkOptions,
+  exp,
+  isFloat,
+  type LossReduction,
+  MpError,
+  mul,
+  neg,
+  reduceMean,
+  reduceSum,
+  softplus,
+  sub,
+  type Tensor,
+} from "@mp/core";
+import { expectAlike } from "./check-tensor.js";
+
+export interface FocalLossOptions {
+  /** Weight of the events, 1 - alpha being that of the others; default 0.25, and 0.5 for none. */
+  readonly alpha?: number;
+  /** How strongly what is right already is faded out, 0 for not at all; default 2. */
+  readonly gamma?: number;
+  /** Default `mean` over all elements; a detector takes `sum` and divides by the matched boxes. */
+  readonly reduction?: LossReduction;
+}
+
+/**
+ * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 for an event and 0 for
+ * none (a float, an integer or bool): cross entropy times (1 - p)^gamma, p being the probability of what is true.
+ * Computed in f32 whatever the policy, the fading through softplus: exact for logits of any size.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor or an option out of range, MP_DTYPE_MISMATCH for logits that are no
+ * floats, MP_SHAPE_MISMATCH for shapes that differ
+ */
+export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: FocalLossOptions = {}): Tensor {
+  checkOptions("sigmoidFocalLoss", options, { alpha: true, gamma: true, reduction: true }, "{ gamma: 2 }");
+  const { alpha = 0.25, gamma = 2, reduction = "mean" } = options;
+  expectAlike("sigmoidFocalLoss", { logits, targets });
+  if (!isFloat(logits.dtype)) {
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `sigmoidFocalLoss: logits are floats before a sigmoid, got ${logits.dtype}`,
+    );
+  }
+  if (!(alpha >= 0 && alpha <= 1 && gamma >= 0 && Number.isFinite(gamma))) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got ${alpha} and ${gamma}`,
+    );
+  }
+  const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
+  const none = sub(1, y);
+  const [likely, unlikely] = [softplus(x), softplus(neg(x))];
+  const entropy = add(mul(y, unlikely), mul(none, likely));
+  // log(1 - p) is -softplus(x) for an event and -softplus(-x) for none.
+  const fading = exp(mul(add(mul(y, likely), mul(none, unlikely)), -gamma));
+  const weight = add(mul(y, alpha), mul(none, 1 - alpha));
+  const each = mul(mul(weight, fading), entropy);
+  if (reduction === "none") return each;
+  return reduction === "sum" ? reduceSum(each) : reduceMean(each);
+}

@@ -1,0 +1,35 @@
+import { argMax, cast, equal, MpError, reduceMean, reduceSum, type Tensor, topK, unsqueeze } from "@mp/core";
+import { expectTensor } from "./check-tensor.js";
+
+/**
+ * Share of labels i32 or i64 [...] that are the largest of their logits [..., classes], f32 scalar; of equal logits the
+ * first counts.
+ * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH when the shapes do not belong together
+ */
+export function accuracy(logits: Tensor, labels: Tensor): Tensor {
+  const classOf = labelsOf("accuracy", logits, labels);
+  return reduceMean(cast(equal(argMax(logits), classOf), "f32"));
+}
+
+/** Share of labels that are among the k largest of their logits, f32 scalar. @throws as `accuracy`, MP_INVALID_ARGUMENT for a k that is no count of classes */
+export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor {
+  const classOf = labelsOf("topKAccuracy", logits, labels);
+  const classes = logits.shape.at(-1) ?? 0;
+  if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
+    throw new MpError("MP_INVALID_ARGUMENT", `topKAccuracy: k is an integer of 1 to ${classes}, got ${k}`);
+  }
+  const isFound = equal(topK(logits, k).indices, unsqueeze(classOf, [-1]));
+  return reduceMean(reduceSum(cast(isFound, "f32"), { axes: [-1] }));
+}
+
+function labelsOf(what: string, logits: Tensor, labels: Tensor): Tensor {
+  expectTensor(`${what}: logits`, logits);
+  expectTensor(`${what}: labels`, labels);
+  if (logits.shape.length === 0 || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `${what}: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
+    );
+  }
+  return labels.dtype === "i64" ? cast(labels, "i32") : labels;
+}

@@ -1,0 +1,136 @@
+import {
+  add,
+  checkOptions,
+  fold,
+  type HostTensor,
+  isTensor,
+  type Key,
+  lessOrEqual,
+  MpError,
+  matMul,
+  mul,
+  range,
+  reshape,
+  scope,
+  softmax,
+  type Tensor,
+  transpose,
+  where,
+} from "@mp/core";
+import { checkSizes } from "./check-size.js";
+import { dropout } from "./dropout.js";
+import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
+import type { Layer, LayerContext, Parameters } from "./layer.js";
+
+type Projection = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+/** Kernels [size, size], biases [size]; heads lie side by side along the last axis. */
+export type AttentionParameters = {
+  readonly query: Projection;
+  readonly key: Projection;
+  readonly value: Projection;
+  readonly output: Projection;
+};
+
+/** What is attended to, where it is not the input itself. */
+export interface AttentionInput {
+  /** [batch, time, size] */
+  readonly x: Tensor;
+  /** [batch, memory, size]; x itself unless given. */
+  readonly memory?: Tensor;
+  /** bool, true where x may look, of a shape that broadcasts to [batch, heads, time, memory]; every x needs one place. */
+  readonly mask?: Tensor;
+}
+
+export interface AttentionOptions {
+  /** A place sees itself and those before it; default false. */
+  readonly causal?: boolean;
+  /** Share of attention that is dropped while training; default 0. */
+  readonly dropout?: number;
+  /** Of all four projections; default `glorotUniform`. */
+  readonly kernel?: Initializer;
+}
+
+/**
+ * Attention of several heads (Vaswani et al., arXiv 1706.03762): [batch, time, size] to the same. Takes a tensor, or
+ * `{ x, memory, mask }` to look at something else. The softmax is in f32 where the policy would lose digits; queries
+ * are scaled before their product, which in f16 might overflow.
+ * @throws MP_INVALID_ARGUMENT for a size that the heads do not divide, MP_SHAPE_MISMATCH for other inputs
+ */
+export function multiHeadAttention(
+  size: number,
+  heads: number,
+  options: AttentionOptions = {},
+): Layer<AttentionParameters, Tensor | AttentionInput> {
+  checkSizes("multiHeadAttention", { size, heads });
+  const known = { causal: true, dropout: true, kernel: true } as const;
+  checkOptions("multiHeadAttention", options, known, "{ causal: true }");
+  if (size % heads !== 0) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `multiHeadAttention: ${heads} heads do not divide a size of ${size}`,
+    );
+  }
+  const { causal = false, kernel = glorotUniform } = options;
+  const drop = options.dropout === undefined ? undefined : dropout(options.dropout);
+  const projection = (key: Key): Projection => ({
+    kernel: kernel(fold(key, "kernel"), [size, size], size, size),
+    bias: constantValue(0)(fold(key, "bias"), [size], size, size),
+  });
+  const apply = (
+    parameters: Parameters<AttentionParameters>,
+    input: Tensor | AttentionInput,
+    context?: LayerContext,
+  ): Tensor => {
+    const { x, memory = x, mask } = isTensor(input) ? { x: input } : input;
+    const [batch, time] = expectSequence("x", x, size);
+    const [others, length] = expectSequence("memory", memory, size);
+    if (others !== batch) {
+      throw new MpError(
+        "MP_SHAPE_MISMATCH",
+        `multiHeadAttention: x has a batch of ${batch}, memory of ${others}`,
+      );
+    }
+    const project = (source: Tensor, part: Parameters<Projection>): Tensor =>
+      add(matMul(source, part.kernel), part.bias);
+    const split = (source: Tensor, count: number, order: readonly number[]): Tensor =>
+      transpose(reshape(source, [batch, count, heads, size / heads]), order);
+    const scale = 1 / Math.sqrt(size / heads);
+    const query = split(mul(project(x, parameters.query), scale), time, [0, 2, 1, 3]);
+    const key = split(project(memory, parameters.key), length, [0, 2, 3, 1]);
+    const value = split(project(memory, parameters.value), length, [0, 2, 1, 3]);
+    let scores = matMul(query, key);
+    if (mask !== undefined) scores = where(mask, scores, Number.NEGATIVE_INFINITY);
+    if (causal) scores = where(isPast(time, length), scores, Number.NEGATIVE_INFINITY);
+    const shares = softmax(scores);
+    const attention = drop === undefined ? shares : drop.apply({}, shares, context);
+    const mixed = transpose(matMul(attention, value), [0, 2, 1, 3]);
+    return project(reshape(mixed, [batch, time, size]), parameters.output);
+  };
+  return {
+    name: "multiHeadAttention",
+    init: (key) => ({
+      query: projection(fold(key, "query")),
+      key: projection(fold(key, "key")),
+      value: projection(fold(key, "value")),
+      output: projection(fold(key, "output")),
+    }),
+    apply: (parameters, input, context) =>
+      scope("multiHeadAttention", () => apply(parameters, input, context)),
+  };
+}
+
+/** bool [time, memory]: whether a place of memory is not behind one of x. */
+function isPast(time: number, memory: number): Tensor {
+  return lessOrEqual(range(0, memory), reshape(range(0, time), [time, 1]));
+}
+
+function expectSequence(name: string, x: Tensor, size: number): readonly [number, number] {
+  const [batch, time, last] = x.shape;
+  if (x.shape.length === 3 && batch !== undefined && time !== undefined && last === size)
+    return [batch, time];
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `multiHeadAttention: ${name} is [batch, time, ${size}], got [${x.shape.join(", ")}]`,
+  );
+}
