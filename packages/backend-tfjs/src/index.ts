@@ -1,10 +1,9 @@
-import type { AnyNode, Backend } from "@mp/core";
-import { decidingDType } from "@mp/core/backend";
+import type { Backend } from "@mp/core";
 import { TfjsBackend } from "./backend.js";
 import { expectTensorFlow, type TfjsNode } from "./load/index.js";
 import { tfjsManifest } from "./manifest.js";
 import { probeEngine } from "./probe/findings.js";
-import { keyOf } from "./probe/pair.js";
+import { isWidened } from "./widened.js";
 
 export { fromTfData, type TfDataset } from "./from-tf-data.js";
 export { type LoadOptions, loadTfjsNode, restoreNodeUtil, type TfjsNode } from "./load/index.js";
@@ -31,6 +30,6 @@ export async function tfjs(options: TfjsOptions): Promise<Backend> {
   return new TfjsBackend({
     tensorFlow,
     manifest: tfjsManifest(engine, tensorFlow.device, findings),
-    isWidened: (node: AnyNode) => findings.widened.has(keyOf({ op: node.op, dtype: decidingDType(node) })),
+    isWidened: (node) => isWidened(node, findings),
   });
 }

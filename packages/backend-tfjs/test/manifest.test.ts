@@ -15,14 +15,24 @@ const subnormals = { f32: "preserve", f16: "preserve", bf16: "preserve" } as con
 describe("the manifest", () => {
   it("calls a dtype that cannot be carried unsupported, with the engine's words", () => {
     const missing = new Map([["Identity u64", "no such kernel"]]);
-    const { dtypes, ops } = tfjsManifest(engine, "cuda", { missing, widened: new Set(), subnormals });
+    const { dtypes, ops } = tfjsManifest(engine, "cuda", {
+      missing,
+      widened: new Set(),
+      columnSums: new Set(),
+      subnormals,
+    });
     expect(dtypes.u64).toEqual({ unsupported: "no such kernel" });
     expect(ops.RandomBits).toEqual({ unsupported: "none of its dtypes is stored" });
   });
 
   it("calls a half whose matrix products are widened emulated, in its own storage", () => {
     const widened = new Set(["MatMul f16"]);
-    const { dtypes } = tfjsManifest(engine, "cpu", { missing: new Map(), widened, subnormals });
+    const { dtypes } = tfjsManifest(engine, "cpu", {
+      missing: new Map(),
+      widened,
+      columnSums: new Set(),
+      subnormals,
+    });
     expect(dtypes.f16).toEqual({ storage: "f16", compute: "emulated" });
     expect(dtypes.bf16).toEqual({ storage: "bf16", compute: "native" });
   });

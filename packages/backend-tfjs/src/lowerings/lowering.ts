@@ -77,8 +77,8 @@ export function emitReduce(
   return writer.one(op, [x, writer.ints(axes)], attributes);
 }
 
-/** Columns of a matrix are summed several times as fast as the gradient of a bias. */
-function isOverRows(shape: Shape, axes: readonly number[]): boolean {
+/** Columns of a matrix are summed several times as fast as the gradient of a bias, which in bf16 is not summed in f32. */
+export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
   return (
     shape.length > 1 && axes.length === shape.length - 1 && !axes.includes(axes.length) && !shape.includes(0)
   );

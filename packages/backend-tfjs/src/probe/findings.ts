@@ -4,7 +4,7 @@ import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
 import { keyOf, type Pair } from "./pair.js";
 import { missingKernels } from "./probe-kernels.js";
-import { probeSubnormals, type Subnormals, wrongSums } from "./probe-numerics.js";
+import { probeSubnormals, type Subnormals, sumsColumns, wrongSums } from "./probe-numerics.js";
 
 /** What an engine was found to do. */
 export interface Findings {
@@ -12,6 +12,8 @@ export interface Findings {
   readonly missing: ReadonlyMap<string, string>;
   /** Pairs in halves that are computed in f32, by `keyOf`. */
   readonly widened: ReadonlySet<string>;
+  /** Halves whose columns are summed in f32 and rounded once, whatever other sums do. */
+  readonly columnSums: ReadonlySet<HalfDType>;
   readonly subnormals: Subnormals;
 }
 
@@ -49,11 +51,14 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
   const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(keyOf(pair)));
   const still = await missingKernels(binding, retried, true);
   const widened = new Set(retried.map(keyOf).filter((key) => !still.has(key)));
+  const columnSums = new Set<HalfDType>();
   for (const dtype of HALVES.filter(isCarried)) {
+    if (await sumsColumns(binding, dtype)) columnSums.add(dtype);
+    else widened.add(keyOf({ op: "ReduceSum", dtype }));
     for (const op of await wrongSums(binding, dtype)) widened.add(keyOf({ op, dtype }));
     // Exact, and faster than what the engine does without the units.
     if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(keyOf({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
-  return { missing, widened, subnormals: await probeSubnormals(binding) };
+  return { missing, widened, columnSums, subnormals: await probeSubnormals(binding) };
 }

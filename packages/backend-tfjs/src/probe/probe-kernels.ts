@@ -4,6 +4,9 @@ import { keyOf, type Pair } from "./pair.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
+/** As many as TensorFlow prepares at little more cost than one; what it takes to prepare more it never gives back. */
+const TOGETHER = 64;
+
 /**
  * Asks the engine about ops in dtypes, lowered as they will be: all in one session that is loaded and run, and where
  * that fails, half by half.
@@ -27,7 +30,8 @@ export async function missingKernels(
     await search(some.slice(0, middle));
     await search(some.slice(middle));
   };
-  await search(pairs);
+  for (let start = 0; start < pairs.length; start += TOGETHER)
+    await search(pairs.slice(start, start + TOGETHER));
   return missing;
 }
 

@@ -7,6 +7,7 @@ import {
   type HalfDType,
   type HostTensor,
   isFloat,
+  MpError,
   type Op,
   type OpAttributes,
   tensor,
@@ -76,6 +77,23 @@ export async function wrongSums(binding: TfjsBinding, half: HalfDType): Promise<
   const want = evaluate(graph, inputs);
   const wrong = [...results.keys()].filter((name) => !isNear(got[name], want[name]));
   return new Set(wrong as Op[]);
+}
+
+/** Whether the columns of a matrix of that half are added up in f32 and rounded once. */
+export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: half, shape: [2, TERMS] }, "batch");
+  const turned = builder.emitOne("Transpose", [x], { perm: [1, 0] });
+  const sum = builder.emitOne("ReduceSum", [turned], { axes: [0], keepdims: false });
+  const graph = builder.finish(new Map([["sum", sum]]));
+  const inputs = { x: terms(half, 1) };
+  try {
+    const got = await runGraph(binding, graph, inputs, () => false);
+    return isNear(got["sum"], evaluate(graph, inputs)["sum"]);
+  } catch (error) {
+    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return false;
+    throw error;
+  }
 }
 
 /** One large number, then many small ones. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type AnyNode, type Graph, producers } from "../graph/graph.js";
 import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
-import { add, cast, div, exp, literal, mul, sqrt, sub, tanh } from "../trace/ops/elementwise.js";
+import { add, cast, div, exp, literal, mul, relu, sqrt, sub, tanh } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
@@ -182,6 +182,25 @@ describe("scheduleGraph", () => {
       (node) => node.op === "Sub" && node.origin.phase === "update",
     );
     expect(firstUpdate).toBeGreaterThan(lastGradient);
+  });
+
+  it("ends a saved activation in its mask and weight gradient before the gradient of that size is made", () => {
+    const type = (...shape: number[]) => ({ dtype: "f32" as const, shape });
+    const inputs = [
+      { name: "w0", role: "parameter" as const, type: type(8, 4096) },
+      { name: "w1", role: "parameter" as const, type: type(4096, 8) },
+      { name: "x", role: "batch" as const, type: type(1024, 8) },
+    ];
+    const { graph } = traceInto(inputs, ([w0, w1, x]) =>
+      grad((weights: readonly Tensor[]) =>
+        reduceSum(matMul(relu(matMul(x as Tensor, weights[0] as Tensor)), weights[1] as Tensor)),
+      )([w0 as Tensor, w1 as Tensor]),
+    );
+    const mask = (given: Graph): number => given.nodes.findIndex(({ op }) => op === "LessOrEqual");
+    const wideGradient = (given: Graph): number =>
+      given.nodes.findIndex(({ op, outputs }) => op === "Gemm" && outputs[0]?.shape.join() === "1024,4096");
+    expect(mask(clean(graph))).toBeGreaterThan(wideGradient(clean(graph)));
+    expect(mask(scheduleGraph(clean(graph)))).toBeLessThan(wideGradient(scheduleGraph(clean(graph))));
   });
 
   it("keeps the forward pass in order", () => {

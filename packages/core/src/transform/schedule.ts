@@ -1,10 +1,12 @@
 /**
  * The order in which a graph is run, which engines must honour since it decides how much memory a step takes.
- * The forward pass and the matrix products stay where they are; three things move:
+ * The forward pass and, but for the last point, the matrix products stay where they are; four things move:
  * - a cheap node whose result is no smaller than what its running would free (`1 - y·y`, a Transpose, β·m) waits
  *   until a node that reads it is about to run;
  * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
  *   than it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
+ * - where all that still reads a value can run, and leaves less behind than that value takes, it runs: a saved
+ *   activation ends as a mask and a weight gradient before the gradient of its layer's input is made;
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
 import type { Op } from "../graph/attributes.js";
@@ -58,8 +60,11 @@ class Scheduling {
     for (const node of this.#graph.nodes) {
       if (this.#delayed.has(node) || this.#scheduled.has(node)) continue;
       const from = this.#order.length;
+      for (const operand of this.#missing(node).toReversed()) this.#schedule(operand);
+      this.#runLastReaders(this.#order.slice(from));
       this.#schedule(node);
       this.#runEager(this.#order.slice(from));
+      this.#runLastReaders(this.#order.slice(from));
     }
     for (const node of this.#graph.nodes) this.#schedule(node);
     return this.#order;
@@ -184,6 +189,25 @@ class Scheduling {
     for (const node of this.#inOrder(group)) {
       if (!this.#delayed.has(node) || !isReadWithin(node)) this.#schedule(node);
     }
+  }
+
+  /** Ends values that these nodes' readers read, too, where that frees memory. */
+  #runLastReaders(news: readonly AnyNode[]): void {
+    const readers = news.flatMap((node) =>
+      node.outputs.flatMap((output) => this.#consumers.get(output) ?? []),
+    );
+    for (const root of new Set(readers.flatMap((reader) => [...this.#rootsOf(reader)]))) {
+      if (this.#bytes(root) <= NEGLIGIBLE) continue;
+      const last = this.#storages.readers(root).filter((reader) => !this.#scheduled.has(reader));
+      const canRun = last.every((reader) => reader.origin.phase === "backward" && this.#canRun(reader));
+      if (!canRun || this.#growth(new Set(last)) >= -NEGLIGIBLE) continue;
+      for (const reader of this.#inOrder(last)) this.#schedule(reader);
+    }
+  }
+
+  /** Whether nothing but constants comes first. */
+  #canRun(node: AnyNode): boolean {
+    return this.#missing(node).every(({ inputs }) => inputs.length === 0);
   }
 
   /** Eager nodes that can run now, one after the other, with the delayed ones that they need. */

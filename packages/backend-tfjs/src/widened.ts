@@ -1,0 +1,17 @@
+import type { AnyNode } from "@mp/core";
+import { decidingDType } from "@mp/core/backend";
+import { isOverRows } from "./lowerings/lowering.js";
+import type { Findings } from "./probe/findings.js";
+import { keyOf } from "./probe/pair.js";
+
+/** Whether a node is computed in f32, since the engine has no right kernel for its halves. */
+export function isWidened(node: AnyNode, { widened, columnSums }: Findings): boolean {
+  const dtype = decidingDType(node);
+  if (!widened.has(keyOf({ op: node.op, dtype }))) return false;
+  const isNative = (dtype === "f16" || dtype === "bf16") && columnSums.has(dtype);
+  return !(isNative && isColumnSum(node));
+}
+
+function isColumnSum(node: AnyNode): boolean {
+  return node.op === "ReduceSum" && isOverRows(node.inputs[0]?.shape ?? [], node.attributes.axes);
+}
