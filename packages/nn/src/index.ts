@@ -3,6 +3,12 @@ import { hideFromOrigins } from "@mp/core";
 hideFromOrigins(import.meta.url);
 
 export { elu, gelu, leakyRelu, relu, sigmoid, softplus, tanh } from "@mp/core";
+export {
+  type BatchNormOptions,
+  type BatchNormParameters,
+  type BatchNormState,
+  batchNorm,
+} from "./batch-norm.js";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
@@ -47,4 +53,10 @@ export {
   type AttentionParameters,
   multiHeadAttention,
 } from "./multi-head-attention.js";
-export { type SequentialParameters, sequential } from "./sequential.js";
+export {
+  type Sequential,
+  type SequentialParameters,
+  type SequentialState,
+  sequential,
+} from "./sequential.js";
+export type { StatefulContext, StatefulLayer } from "./stateful-layer.js";

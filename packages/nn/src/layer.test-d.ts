@@ -11,6 +11,7 @@ import {
 } from "@mp/core";
 import { describe, expectTypeOf, it } from "vitest";
 import {
+  batchNorm,
   dense,
   dropout,
   embedding,
@@ -55,6 +56,11 @@ describe("sequential", () => {
   it("has the parameters of its parts, in place", () => {
     const model = sequential(embedding(5, 3), dropout(0.1), (t) => relu(t));
     expectTypeOf(model).toExtend<Layer<readonly [{ readonly table: HostTensor<"f32"> }, Nothing, Nothing]>>();
+    const normalized = sequential(dense(2, 3), sequential(batchNorm(3), relu));
+    type Statistics = { readonly mean: HostTensor<"f32">; readonly variance: HostTensor<"f32"> };
+    expectTypeOf(normalized.initState()).toEqualTypeOf<readonly [Nothing, readonly [Statistics, Nothing]]>();
+    // @ts-expect-error with statistics it returns its state too
+    normalized satisfies Layer<unknown>;
     // @ts-expect-error an LSTM takes more than a tensor
     sequential(lstm(2, 2));
     // @ts-expect-error no layer

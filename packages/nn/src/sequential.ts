@@ -1,17 +1,30 @@
-import { fold, MpError, scope, type Tensor } from "@mp/core";
+import { fold, type Key, MpError, scope, type Tensor } from "@mp/core";
 import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
+import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 
-type Part = Layer<unknown> | ((x: Tensor) => Tensor);
+type Part = Layer<unknown> | StatefulLayer<unknown, unknown> | ((x: Tensor) => Tensor);
 type ParametersOfPart<T> = T extends { init(key: never): infer P } ? P : Nothing;
+type StateOfPart<T> = T extends { initState(): infer S } ? S : Nothing;
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
 };
+/** An entry a part, empty for those that carry nothing. */
+export type SequentialState<L extends readonly unknown[]> = {
+  readonly [K in keyof L]: StateOfPart<L[K]>;
+};
+/** With a part that has statistics it has them too. */
+export type Sequential<L extends readonly unknown[]> = [
+  Extract<L[number], { initState(): unknown }>,
+] extends [never]
+  ? Layer<SequentialParameters<L>>
+  : StatefulLayer<SequentialParameters<L>, SequentialState<L>>;
 
 /**
- * Layers and plain functions of a tensor, one after the other. Parameters are a tuple, one entry a part.
+ * Layers and plain functions of a tensor, one after the other. Parameters are a tuple, one entry a part; with a layer
+ * that has statistics among them, so is its state, and `apply` returns `[output, state]`.
  * @throws MP_INVALID_ARGUMENT for a part that is neither, such as the name of an activation
  */
-export function sequential<const L extends readonly Part[]>(...parts: L): Layer<SequentialParameters<L>> {
+export function sequential<const L extends readonly Part[]>(...parts: L): Sequential<L> {
   for (const [index, part] of parts.entries()) {
     const { init, apply } = (part ?? {}) as Partial<Layer<unknown>>;
     if (typeof part === "function" || (typeof init === "function" && typeof apply === "function")) continue;
@@ -21,18 +34,60 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Layer<
       `sequential: part ${index} is a layer or a function such as relu, got ${got}`,
     );
   }
-  return {
-    name: "sequential",
-    init: (key) =>
-      parts.map((part, index) =>
-        typeof part === "function" ? {} : part.init(fold(key, index)),
-      ) as SequentialParameters<L>,
-    apply: (parameters: Parameters<SequentialParameters<L>>, x: Tensor, context?: LayerContext): Tensor =>
-      parts.reduce<Tensor>((input, part, index) => {
-        if (typeof part === "function") return part(input);
-        return scope(String(index), () =>
-          part.apply((parameters as readonly unknown[])[index], input, context),
-        );
-      }, x),
-  };
+  const name = "sequential";
+  const init = (key: Key): readonly unknown[] =>
+    parts.map((part, index) => (typeof part === "function" ? {} : part.init(fold(key, index))));
+  const layer = parts.some(isStateful)
+    ? {
+        name,
+        init,
+        initState: () => parts.map((part) => (isStateful(part) ? part.initState() : {})),
+        apply: (parameters: readonly unknown[], x: Tensor, context: StatefulContext<readonly unknown[]>) =>
+          applyInTurn(parts, parameters, x, context, stateFor(parts, context)),
+      }
+    : {
+        name,
+        init,
+        apply: (parameters: readonly unknown[], x: Tensor, context?: LayerContext) =>
+          applyInTurn(parts, parameters, x, context, [])[0],
+      };
+  return layer as unknown as Sequential<L>;
+}
+
+function isStateful(part: Part): part is StatefulLayer<unknown, unknown> {
+  return typeof part !== "function" && "initState" in part;
+}
+
+/** The output, and the state of each part after it. */
+function applyInTurn(
+  parts: readonly Part[],
+  parameters: readonly unknown[],
+  x: Tensor,
+  context: LayerContext | undefined,
+  states: readonly unknown[],
+): readonly [Tensor, readonly unknown[]] {
+  const next: unknown[] = [];
+  const y = parts.reduce<Tensor>((input, part, index) => {
+    const own = parameters[index] as Parameters<unknown>;
+    if (typeof part === "function" || !isStateful(part)) {
+      next.push({});
+      if (typeof part === "function") return part(input);
+      return scope(String(index), () => part.apply(own, input, context));
+    }
+    const ownContext = { ...(context as LayerContext), modelState: states[index] as Parameters<unknown> };
+    const [output, state] = scope(String(index), () => part.apply(own, input, ownContext));
+    next.push(state);
+    return output;
+  }, x);
+  return [y, next];
+}
+
+/** @throws MP_INVALID_ARGUMENT where the context, or the state in it, is another's */
+function stateFor(parts: readonly Part[], context: StatefulContext<unknown> | undefined): readonly unknown[] {
+  const state: unknown = context?.modelState;
+  if (Array.isArray(state) && state.length === parts.length) return state;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    "sequential: has layers with statistics and needs the context with their state: model.apply(params, x, context); give model.initState() to the trainer as modelState, and where that holds more, { ...context, modelState: its part }",
+  );
 }

@@ -1,0 +1,118 @@
+import {
+  add,
+  batchNormalization,
+  checkOptions,
+  elementCount,
+  fold,
+  type HostTensor,
+  MpError,
+  mul,
+  normalizeByStatistics,
+  ones,
+  scope,
+  type Tensor,
+  transpose,
+  zeros,
+} from "@mp/core";
+import { checkSizes } from "./check-size.js";
+import { constantValue } from "./initializers.js";
+import type { Parameters } from "./layer.js";
+import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
+
+export type BatchNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+/** Running statistics, [channels] each. */
+export type BatchNormState = { readonly mean: HostTensor<"f32">; readonly variance: HostTensor<"f32"> };
+
+export interface BatchNormOptions {
+  /** Share of the running statistics that a step keeps, as in Keras and Flax; PyTorch's is 1 less this. Default 0.9. */
+  readonly momentum?: number;
+  /** Added to the variance; default 1e-5. */
+  readonly epsilon?: number;
+  /** The axis of the channels; default 1. */
+  readonly axis?: number;
+}
+
+/**
+ * Ioffe and Szegedy, arXiv 1502.03167: over all axes but the channels', by the statistics of the batch while training
+ * and by running ones otherwise. Statistics are in f32 whatever the policy, and the running variance is unbiased, as
+ * PyTorch's. They are model state: `apply` returns `[y, newState]`, and a skipped step leaves them as they were.
+ * @throws MP_INVALID_ARGUMENT for a size below 1, a momentum outside 0 … 1 or an epsilon below 0
+ */
+export function batchNorm(
+  channels: number,
+  options: BatchNormOptions = {},
+): StatefulLayer<BatchNormParameters, BatchNormState> {
+  checkSizes("batchNorm", { channels });
+  checkOptions("batchNorm", options, { momentum: true, epsilon: true, axis: true }, "{ momentum: 0.99 }");
+  const { momentum = 0.9, epsilon = 1e-5, axis = 1 } = options;
+  if (!(momentum >= 0 && momentum <= 1))
+    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: momentum is between 0 and 1, got ${momentum}`);
+  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon))))
+    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: epsilon is at least 0 and finite, got ${epsilon}`);
+  if (!Number.isInteger(axis))
+    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: axis is an integer, got ${axis}`);
+  return {
+    name: "batchNorm",
+    init: (key) => ({
+      scale: constantValue(1)(fold(key, "scale"), [channels], channels, channels),
+      bias: constantValue(0)(fold(key, "bias"), [channels], channels, channels),
+    }),
+    initState: () => ({ mean: zeros([channels]), variance: ones([channels]) }),
+    apply: (parameters, x, context) =>
+      scope("batchNorm", () => {
+        const toSecond = secondAxis(x, axis, channels);
+        const turned = toSecond === undefined ? x : transpose(x, toSecond.there);
+        const [y, state] = normalize(turned, parameters, context, { momentum, epsilon });
+        return [toSecond === undefined ? y : transpose(y, toSecond.back), state] as const;
+      }),
+  };
+}
+
+/** How the channels get into the second axis and back; undefined where they are there. @throws MP_SHAPE_MISMATCH */
+function secondAxis(
+  x: Tensor,
+  axis: number,
+  channels: number,
+): { readonly there: readonly number[]; readonly back: readonly number[] } | undefined {
+  const rank = x.shape.length;
+  const place = axis < 0 ? axis + rank : axis;
+  if (rank < 2 || place === 0 || x.shape[place] !== channels) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `batchNorm: takes ${channels} channels in axis ${axis} behind a batch axis, got [${x.shape.join(", ")}]`,
+    );
+  }
+  if (place === 1) return undefined;
+  const others = x.shape.map((_, at) => at).filter((at) => at !== 0 && at !== place);
+  const there = [0, place, ...others];
+  return { there, back: there.map((_, at) => there.indexOf(at)) };
+}
+
+function normalize(
+  x: Tensor,
+  { scale, bias }: Parameters<BatchNormParameters>,
+  context: StatefulContext<BatchNormState> | undefined,
+  { momentum, epsilon }: { readonly momentum: number; readonly epsilon: number },
+): readonly [Tensor, Parameters<BatchNormState>] {
+  const state = context?.modelState;
+  if (context === undefined || state?.mean === undefined || state.variance === undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      "batchNorm: needs the context with its own state: layer.apply(params, x, { ...context, modelState: its part }), which initState began and the trainer was given",
+    );
+  }
+  if (!context.training) return [normalizeByStatistics(x, scale, bias, state, { epsilon }), state];
+  const count = elementCount(x.shape, "batchNorm") / (x.shape[1] ?? 1);
+  if (count < 2) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `batchNorm: one value a channel has no variance to train by, got [${x.shape.join(", ")}]; take a larger batch`,
+    );
+  }
+  const { y, mean, variance } = batchNormalization(x, scale, bias, { epsilon });
+  const follow = (running: Tensor, now: Tensor, share: number): Tensor =>
+    add(mul(running, momentum), mul(now, (1 - momentum) * share));
+  const unbiased = count / (count - 1);
+  return [y, { mean: follow(state.mean, mean, 1), variance: follow(state.variance, variance, unbiased) }];
+}
