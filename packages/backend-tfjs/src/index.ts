@@ -7,6 +7,7 @@ import { isWidened } from "./widened.js";
 
 export { fromTfData, type TfDataset } from "./from-tf-data.js";
 export { type LoadOptions, loadTfjsNode, restoreNodeUtil, type TfjsNode } from "./load/index.js";
+export { type TensorMaker, toTf } from "./to-tf.js";
 
 export interface TfjsOptions {
   /** `@tensorflow/tfjs-node` or `@tensorflow/tfjs-node-gpu`, as the program imported it. */

@@ -1,0 +1,45 @@
+import {
+  type DType,
+  decodeArray,
+  type HostTensor,
+  isFloat,
+  isHostTensor,
+  type MapLeaves,
+  MpError,
+  mapTree,
+} from "@mp/core";
+
+/** What of tfjs makes a `tf.Tensor`, whose type is `R`. */
+export interface TensorMaker<R> {
+  tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: never): R;
+}
+
+type Made = readonly [values: Float32Array | Int32Array | Uint8Array, dtype: "float32" | "int32" | "bool"];
+
+/**
+ * Results as `tf.Tensor`s, which are the caller's to dispose of: a tree of tensors of the host, such as `predict` and
+ * `params` give, with each in tfjs's place. Floats of any width become float32 and u8 int32, both exactly.
+ * @example
+ * ```ts
+ * const scores = toTf(tf, await training.predict(model, x));
+ * ```
+ * @throws MP_UNSUPPORTED for i64 and u64, which tfjs has no numbers for
+ */
+export function toTf<T, R extends object>(tf: TensorMaker<R>, tree: T): MapLeaves<T, HostTensor, R> {
+  const made = mapTree(tree, isHostTensor, (leaf) => {
+    const [values, dtype] = carried(leaf);
+    return tf.tensor(values, [...leaf.shape], dtype as never);
+  });
+  return made as MapLeaves<T, HostTensor, R>;
+}
+
+function carried(leaf: HostTensor): Made {
+  const { dtype, data } = leaf;
+  if (isFloat(dtype)) return [decodeArray(dtype, data as never), "float32"];
+  if (dtype === "i32") return [data as Int32Array, "int32"];
+  if (dtype === "u8") return [Int32Array.from(data as Uint8Array), "int32"];
+  if (dtype === "bool") return [data as Uint8Array, "bool"];
+  throw new MpError("MP_UNSUPPORTED", `toTf: tfjs has no ${dtype}, cast it to i32 or f32 in the graph`, {
+    details: { dtype },
+  });
+}
