@@ -52,7 +52,7 @@ export { decode, decodeArray, encode, encodeArray } from "./float-format/bits.js
 export { roundTo } from "./float-format/round.js";
 export { ulpDistance } from "./float-format/ulp.js";
 // The graph
-export type { LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/attributes.js";
+export type { KernelWindow, LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/attributes.js";
 export { formatType, GraphBuilder } from "./graph/builder.js";
 export type { CastCategory } from "./graph/cast-category.js";
 export { CAST_CATEGORIES } from "./graph/cast-category.js";
@@ -146,6 +146,8 @@ export type {
   ChannelStatistics,
 } from "./trace/ops/batch-normalization.js";
 export { batchNormalization, normalizeByStatistics } from "./trace/ops/batch-normalization.js";
+export type { ConvOptions, ConvTransposeOptions } from "./trace/ops/convolution.js";
+export { conv, convTranspose } from "./trace/ops/convolution.js";
 export {
   abs,
   add,

@@ -123,6 +123,44 @@ describe("fromOnnx", () => {
     expect(text(of("Min", {}, ["x", "x", "x"])).match(/Min\(/g)?.length).toBe(2);
   });
 
+  describe("of convolutions", () => {
+    const convolved = (attributes: OnnxAttributes, opType = "Conv"): string =>
+      printGraph(
+        reading({
+          inputs: [f32("x", 1, 2, 7, 8), f32("w", 2, 2, 3, 4)],
+          nodes: [of(opType, attributes, ["x", "w"])],
+        }).graph,
+      );
+
+    it("takes the defaults", () => {
+      expect(convolved({})).toContain("{strides=[1,1] pads=[0,0,0,0] dilations=[1,1] group=1}");
+      expect(convolved({}, "ConvTranspose")).toContain("group=1 outputPadding=[0,0]}");
+    });
+
+    it("resolves automatic pads, of which an odd one goes where the name says", () => {
+      const strides = ints([2, 1]);
+      const pads = (name: string): string => convolved({ auto_pad: string(name), strides });
+      expect(pads("SAME_UPPER")).toContain("pads=[1,1,1,2]");
+      expect(pads("SAME_LOWER")).toContain("pads=[1,2,1,1]");
+      expect(pads("VALID")).toContain("pads=[0,0,0,0]");
+      expect(refusal(() => pads("SAME"))).toMatch(/^MP_UNSUPPORTED: .*pads by "SAME"/);
+    });
+
+    it("resolves the pads of a transposed one from the shape that it is to have", () => {
+      const transposed = (attributes: OnnxAttributes): string => convolved(attributes, "ConvTranspose");
+      expect(transposed({ output_shape: ints([8, 8]) })).toMatch(/f32\[1, 2, 8, 8\].* pads=\[1,2,0,1\]/);
+      const same = { auto_pad: string("SAME_UPPER"), strides: ints([2, 2]) };
+      expect(transposed(same)).toMatch(/f32\[1, 2, 14, 16\].* pads=\[0,1,1,1\]/);
+      expect(transposed({ strides: ints([2, 2]), output_padding: ints([1, 0]) })).toContain(
+        "f32[1, 2, 16, 18]",
+      );
+    });
+
+    it("refuses a kernel shape that is not that of the kernels", () => {
+      expect(refusal(() => convolved({ kernel_shape: ints([3, 3]) }))).toContain("kernels of [3,4]");
+    });
+  });
+
   it("takes an output that is not asked for as not there", () => {
     const weights = { name: "w", tensor: tensor(Float32Array.of(1, 1, 1)) };
     const { graph } = reading({

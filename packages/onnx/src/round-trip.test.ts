@@ -47,6 +47,7 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
   if (adapted[node.op]?.includes(dtype) === true) return true;
   switch (node.op) {
     case "RandomBits":
+    case "ConvWeightGradient":
     case "Barrier":
     case "BatchNormalizationGradient":
       return true;
@@ -66,7 +67,13 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
   }
 }
 
-const OWN_OPS: ReadonlySet<Op> = new Set<Op>(["RandomBits", "Barrier", "BatchNormalizationGradient"]);
+/** Those of the `mp` domain. */
+const OWN_OPS: ReadonlySet<Op> = new Set<Op>([
+  "RandomBits",
+  "ConvWeightGradient",
+  "BatchNormalizationGradient",
+  "Barrier",
+]);
 
 const cases = opGraphs();
 

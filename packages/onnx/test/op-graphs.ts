@@ -82,6 +82,40 @@ const corners: readonly OpCase[] = [
       { dtype: "f32", shape: [2], data: [3.75, 15.75] },
     ]),
   ),
+  ...(["f32", "f16", "bf16"] as const).flatMap((dtype) => {
+    const gradient = (
+      name: string,
+      x: readonly number[],
+      dy: readonly number[],
+      window: number[],
+      group = 1,
+    ) => {
+      const [kernel = 1, stride = 1, pad = 0, dilation = 1] = window;
+      const each = (number: number, times = 1): number[] => new Array((x.length - 2) * times).fill(number);
+      const attributes = {
+        strides: each(stride),
+        pads: each(pad, 2),
+        dilations: each(dilation),
+        group,
+        kernelShape: each(kernel),
+      };
+      return corner("ConvWeightGradient", `${name} in ${dtype}`, attributes, [
+        { dtype, shape: x },
+        { dtype, shape: dy },
+      ]);
+    };
+    return [
+      gradient("of lines", [2, 3, 5], [2, 2, 3], [3]),
+      gradient("of images", [2, 3, 5, 4], [2, 2, 5, 4], [3, 1, 1]),
+      gradient("of points", [2, 3, 2, 2], [2, 4, 2, 2], [1]),
+      gradient("with strides", [2, 1, 6, 5], [2, 2, 3, 3], [3, 2, 1]),
+      gradient("dilated", [1, 2, 5, 5], [1, 1, 3, 3], [2, 1, 0, 2]),
+      gradient("in groups", [2, 4, 4, 4], [2, 6, 3, 3], [2], 2),
+      gradient("of each channel", [1, 3, 4, 4], [1, 3, 4, 4], [3, 1, 1], 3),
+      gradient("of volumes", [1, 2, 3, 4, 3], [1, 2, 2, 3, 2], [2]),
+      gradient("of nothing", [0, 2, 4, 4], [0, 3, 3, 3], [2]),
+    ];
+  }),
   corner("Barrier", "behind another value", {}, [f32(2), i32(3)]),
   ...(["f32", "f16", "u8", "bf16"] as const).map((dtype) =>
     corner("Range", `in ${dtype}`, { start: 0, limit: 7, delta: 2, dtype }, []),

@@ -1,4 +1,4 @@
-import type { DType, GraphNode, Shape, Value } from "@mp/core";
+import { type DType, type GraphNode, type Shape, tensor, type Value } from "@mp/core";
 import { bool, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 
 /** The operand at that place; a graph that was validated has it. */
@@ -82,4 +82,41 @@ export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
   return (
     shape.length > 1 && axes.length === shape.length - 1 && !axes.includes(axes.length) && !shape.includes(0)
   );
+}
+
+/**
+ * Zeros around a value; the name itself where there are none to add. By `PadV2`: TensorFlow's optimiser melts a `Pad`
+ * into the Conv3D behind it, and gives up where another node reads it too.
+ */
+export function padZeros(
+  x: string,
+  dtype: DType,
+  before: readonly number[],
+  after: readonly number[],
+  writer: TfWriter,
+): string {
+  if ([...before, ...after].every((width) => width === 0)) return x;
+  const pairs = before.flatMap((width, axis) => [width, after[axis] ?? 0]);
+  const widths = writer.constant(tensor(Int32Array.from(pairs), [before.length, 2]));
+  const attributes = { T: type(dtype), Tpaddings: type("i32") };
+  return writer.one("PadV2", [x, widths, writer.scalar(0, dtype)], attributes);
+}
+
+/** The part of that size from there on. */
+export function cut(
+  x: string,
+  dtype: DType,
+  begin: readonly number[],
+  size: Shape,
+  writer: TfWriter,
+): string {
+  return writer.one("Slice", [x, writer.ints(begin), writer.ints(size)], {
+    T: type(dtype),
+    Index: type("i32"),
+  });
+}
+
+/** Axes in the order of `perm`. */
+export function transposed(x: string, dtype: DType, perm: readonly number[], writer: TfWriter): string {
+  return writer.one("Transpose", [x, writer.ints(perm)], { T: type(dtype), Tperm: type("i32") });
 }

@@ -2,6 +2,7 @@ import type { LoweringTable } from "../graph/tf-writer.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { castLowerings } from "./cast.js";
 import { comparisonLowerings } from "./comparison.js";
+import { convolutionLowerings } from "./convolution.js";
 import { elementwiseLowerings } from "./elementwise.js";
 import { gatherLowerings } from "./gather.js";
 import { lossLowerings } from "./loss.js";
@@ -20,6 +21,7 @@ export const lowerings: LoweringTable = {
   ...comparisonLowerings,
   ...castLowerings,
   ...matrixLowerings,
+  ...convolutionLowerings,
   ...reduceLowerings,
   ...searchLowerings,
   ...normalizationLowerings,

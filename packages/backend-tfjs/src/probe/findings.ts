@@ -30,7 +30,7 @@ export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "d
 }
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
-const PRODUCTS: readonly Op[] = ["MatMul", "Gemm"];
+const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"];
 const isHalf = (dtype: DType): boolean => (HALVES as readonly DType[]).includes(dtype);
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
@@ -55,7 +55,8 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
   for (const dtype of HALVES.filter(isCarried)) {
     if (await sumsColumns(binding, dtype)) columnSums.add(dtype);
     else widened.add(keyOf({ op: "ReduceSum", dtype }));
-    for (const op of await wrongSums(binding, dtype)) widened.add(keyOf({ op, dtype }));
+    const runs = (op: Op): boolean => !without.has(keyOf({ op, dtype }));
+    for (const op of await wrongSums(binding, dtype, runs)) widened.add(keyOf({ op, dtype }));
     // Exact, and faster than what the engine does without the units.
     if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(keyOf({ op, dtype }));
   }

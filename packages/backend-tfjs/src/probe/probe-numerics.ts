@@ -10,6 +10,7 @@ import {
   MpError,
   type Op,
   type OpAttributes,
+  type Shape,
   tensor,
   ulpDistance,
   type Value,
@@ -39,6 +40,7 @@ export async function probeSubnormals(binding: TfjsBinding): Promise<Subnormals>
 
 /** Long enough that a half which adds up in itself stops counting, in either format. */
 const TERMS = 2100;
+const CHANNELS = 7;
 const rows = { axes: [1], keepdims: false };
 
 type Sums =
@@ -59,18 +61,42 @@ const attributesOf: { readonly [K in Sums]: OpAttributes[K] } = {
   CumSum: { axis: 1, exclusive: false, reverse: false },
 };
 
-/** The ops that do not add up in f32 and round once, in that half. */
-export async function wrongSums(binding: TfjsBinding, half: HalfDType): Promise<ReadonlySet<Op>> {
+/** The ops, of those that run, which do not add up in f32 and round once, in that half. */
+export async function wrongSums(
+  binding: TfjsBinding,
+  half: HalfDType,
+  runs: (op: Op) => boolean,
+): Promise<ReadonlySet<Op>> {
   const builder = new GraphBuilder();
   const type = { dtype: half, shape: [2, TERMS] } as const;
   const [x, y] = ["x", "y"].map((name) => builder.input(name, type, "batch")) as [Value, Value];
   const results = new Map<string, Value>();
-  for (const [op, attributes] of Object.entries(attributesOf))
-    results.set(op, builder.emitOne(op as Sums, [x], attributes as never));
-  const flags = { transA: false, transB: true, alpha: 1, beta: 1 };
-  results.set("Gemm", builder.emitOne("Gemm", [x, y], flags));
   const turned = builder.emitOne("Transpose", [y], { perm: [1, 0] });
-  results.set("MatMul", builder.emitOne("MatMul", [x, turned], {}));
+  const add = <K extends Op>(op: K, operands: readonly Value[], attributes: OpAttributes[K]): void => {
+    if (runs(op)) results.set(op, builder.emitOne(op, operands, attributes));
+  };
+  for (const [op, attributes] of Object.entries(attributesOf)) add(op as Sums, [x], attributes as never);
+  add("Gemm", [x, y], { transA: false, transB: true, alpha: 1, beta: 1 });
+  add("MatMul", [x, turned], {});
+  const shaped = (value: Value, shape: Shape): Value => builder.emitOne("Reshape", [value], { shape });
+  // Sums over channels, over taps and over images, each of which an engine may round by itself.
+  const [images, lines] = [
+    [2, CHANNELS, 1, TERMS / CHANNELS],
+    [CHANNELS, 2, 1, TERMS / CHANNELS],
+  ];
+  const window = (before: number, after: number): OpAttributes["Conv"] => ({
+    strides: [1, 1],
+    pads: [0, before, 0, after],
+    dilations: [1, 1],
+    group: 1,
+  });
+  const overhang = TERMS / CHANNELS - 1;
+  add("Conv", [shaped(x, images), shaped(y, images)], window(0, 0));
+  add("ConvTranspose", [shaped(x, images), shaped(y, lines)], {
+    ...window(overhang, overhang),
+    outputPadding: [0, 0],
+  });
+  add("ConvWeightGradient", [shaped(x, lines), shaped(y, lines)], { ...window(1, 0), kernelShape: [1, 2] });
   const graph = builder.finish(results);
   const inputs = { x: terms(half, 1), y: terms(half, 0.5) };
   const got = await runGraph(binding, graph, inputs, () => false);

@@ -72,6 +72,8 @@ const TWICE: readonly Op[] = [
   "Div",
   "Pow",
   "MatMul",
+  "Conv",
+  "ConvTranspose",
   "ReduceSumSquare",
   "ReduceLogSumExp",
   "Softmax",

@@ -80,6 +80,43 @@ const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };
 /** A number from which one, added in the half, is lost. */
 const stall: Readonly<Record<HalfDType, number>> = { f16: 2048, bf16: 256 };
 
+const pointwise = { strides: [1], pads: [0, 0], dilations: [1], group: 1 };
+
+/** Convolutions whose every sum is [big, 1, -big] · 1, or has a bias of 1 at its end. */
+function convolutionSums(dtype: HalfDType): readonly ConformanceCase[] {
+  const big = stall[dtype];
+  const data = (numbers: readonly number[], shape: readonly number[]): HostTensor =>
+    hostData(dtype, numbers, shape);
+  const ones = (shape: readonly number[]): HostTensor => generated(dtype, shape, () => 1);
+  const sum = <K extends Op>(op: K, behaviour: string, attributes: OpAttributes[K], inputs: HostTensor[]) =>
+    sumCase(`summation/${op}-${dtype}/${behaviour}`, dtype, { op, attributes, inputs });
+  const [channels, line] = [data([big, 1, -big], [1, 3, 1]), data([big, 1, -big], [1, 1, 3])];
+  const transposed = { ...pointwise, outputPadding: [0] };
+  return [
+    sum("Conv", "small-terms-are-not-lost", pointwise, [channels, ones([1, 3, 1])]),
+    sum("Conv", "the-bias-is-added-before-rounding", pointwise, [
+      data([big, 1], [1, 2, 1]),
+      ones([1, 2, 1]),
+      ones([1]),
+    ]),
+    sum("Conv", "5000-ones", pointwise, [ones([1, 5000, 1]), generated(dtype, [1, 5000, 1], () => 0.5)]),
+    sum("ConvTranspose", "small-terms-are-not-lost", transposed, [channels, ones([3, 1, 1])]),
+    sum("ConvTranspose", "the-bias-is-added-before-rounding", transposed, [
+      data([big, 1], [1, 2, 1]),
+      ones([2, 1, 1]),
+      ones([1]),
+    ]),
+    sum("ConvWeightGradient", "small-terms-are-not-lost", { ...pointwise, kernelShape: [1] }, [
+      line,
+      ones([1, 1, 3]),
+    ]),
+    sum("ConvWeightGradient", "5000-ones", { ...pointwise, kernelShape: [1] }, [
+      ones([1, 1, 5000]),
+      generated(dtype, [1, 1, 5000], () => 0.5),
+    ]),
+  ];
+}
+
 function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
   const big = stall[dtype];
   const cancelling = hostData(dtype, [big, 1, -big]);
@@ -118,6 +155,7 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
       hostData(dtype, [1, 1], [2, 1]),
       hostData(dtype, [1], [1]),
     ),
+    ...convolutionSums(dtype),
     // 70 000 is infinity in f16, 70 144 in bf16, and never what a stalled sum gives.
     sum("ReduceSum", "70-000-ones", along(0), ones(70_000)),
     sum("ReduceMean", "70-000-ones", along(0), ones(70_000)),

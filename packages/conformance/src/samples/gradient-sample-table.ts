@@ -7,6 +7,7 @@ import {
   scatterElements, scatterND, sigmoid, sin, slice, softmax, softmaxCrossEntropyLoss, softplus, split, sqrt, squeeze,
   sub, type Tensor, tanh, tile, topK, transpose, unsqueeze, where,
 } from "@mp/core"; // biome-ignore format: one list
+import { convolutionGradientSamples } from "./convolution-gradient-samples.js";
 import {
   type GradientRows,
   type GradientSample,
@@ -415,6 +416,8 @@ export const gradientSamples: GradientRows<Op> = {
       spread([3, 1], 2),
     ),
   ],
+
+  ...convolutionGradientSamples,
 
   ReduceSum: reduction(reduceSum),
   ReduceMean: reduction(reduceMean),

@@ -1,6 +1,7 @@
 import type { Op } from "@mp/core";
 import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
+import { convolutionSamples } from "./convolution-samples.js";
 import { matrixSamples } from "./matrix-samples.js";
 import { movementSamples } from "./movement-samples.js";
 import { normalizationSamples } from "./normalization-samples.js";
@@ -15,6 +16,7 @@ export const opSamples: OpRows<Op> = {
   ...unarySamples,
   ...binarySamples,
   ...matrixSamples,
+  ...convolutionSamples,
   ...reduceSamples,
   ...normalizationSamples,
   ...batchNormalizationSamples,

@@ -75,6 +75,8 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
 
   MatMul: sum(64),
   Gemm: sum(64),
+  Conv: sum(64),
+  ConvTranspose: sum(64),
 
   ReduceSum: sum(64),
   ReduceMean: sum(64),
@@ -123,6 +125,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
 
   BatchNormalizationGradient: smooth(64, 1),
   RandomBits: exact,
+  ConvWeightGradient: sum(64),
   Barrier: exact,
 };
 

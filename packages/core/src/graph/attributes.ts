@@ -15,6 +15,19 @@ interface ArgReduce {
 interface Axis {
   readonly axis: number;
 }
+/**
+ * How a kernel passes over the 1 to 3 spatial axes of an operand: one number an axis, of `pads` all begins, then all
+ * ends. Pads are never negative; what lies in them counts for nothing.
+ */
+export interface KernelWindow {
+  readonly strides: readonly number[];
+  readonly pads: readonly number[];
+  readonly dilations: readonly number[];
+}
+interface Convolution extends KernelWindow {
+  /** Channels are cut into that many parts, each convolved with kernels of its own. */
+  readonly group: number;
+}
 export type LossReduction = "mean" | "sum" | "none";
 export type ScatterReduction = "none" | "add" | "mul" | "max" | "min";
 
@@ -81,6 +94,16 @@ export interface OpAttributes {
   MatMul: None;
   /** Y = alpha · A' · B' + beta · C; A and B of rank 2, C (optional) broadcast to the result. */
   Gemm: { readonly transA: boolean; readonly transB: boolean; readonly alpha: number; readonly beta: number };
+
+  // convolutions
+  /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
+  Conv: Convolution;
+  /**
+   * What the gradient of Conv for its x computes. Inputs: x [N, C, d…], w [C, M / group, k…], bias [M] (optional).
+   * Output: [N, M, o…], o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads. `outputPadding` is one
+   * number an axis, 0 … stride - 1: rows at the end that no pad cuts off.
+   */
+  ConvTranspose: Convolution & { readonly outputPadding: readonly number[] };
 
   // reductions
   ReduceSum: Reduce;
@@ -170,6 +193,11 @@ export interface OpAttributes {
    * dscale and dbias in f32.
    */
   BatchNormalizationGradient: { readonly epsilon: number };
+  /**
+   * The gradient of Conv for its w: inputs x [N, C, d…] and dy [N, M, o…], where Conv with these attributes gives o
+   * of d. Output: [M, C / group, ...kernelShape].
+   */
+  ConvWeightGradient: Convolution & { readonly kernelShape: readonly number[] };
   /** Inputs: x, then values that must exist before x may be read. Output: x. Never folded, moved or shared. */
   Barrier: None;
 }

@@ -15,9 +15,15 @@ describe("the table of casting categories", () => {
     }
   });
 
-  it("lowers matrix products only, and lets nothing contaminate in bf16", () => {
+  it("lowers matrix products and convolutions only, and lets nothing contaminate in bf16", () => {
     for (const half of ["f16", "bf16"] as const) {
-      expect(ops.filter((op) => castCategories[op][half] === "low")).toEqual(["MatMul", "Gemm"]);
+      expect(ops.filter((op) => castCategories[op][half] === "low")).toEqual([
+        "MatMul",
+        "Gemm",
+        "Conv",
+        "ConvTranspose",
+        "ConvWeightGradient",
+      ]);
     }
     expect(ops.filter((op) => castCategories[op].bf16 === "deny")).toEqual([]);
   });

@@ -88,6 +88,8 @@ export const castCategories: Readonly<Record<Op, Row>> = {
 
   MatMul: both("low"),
   Gemm: both("low"),
+  Conv: both("low"),
+  ConvTranspose: both("low"),
 
   ReduceSum: row("deny", "f32"),
   ReduceMean: row("deny", "f32"),
@@ -136,6 +138,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
 
   RandomBits: both("fixed"),
   BatchNormalizationGradient: row("f32", "between"),
+  ConvWeightGradient: both("low"),
   // Orders; moving a cast in front of it would undo that.
   Barrier: both("widest"),
 };

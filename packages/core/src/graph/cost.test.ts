@@ -27,6 +27,19 @@ describe("opCost", () => {
     );
   });
 
+  it("a convolution is 2 operations a result and tap, in whichever direction", () => {
+    const window = { strides: [2], pads: [1, 1], dilations: [1], group: 2 };
+    const [x, w, b] = [type("f32", 5, 4, 7), type("f32", 6, 2, 3), type("f32", 6)];
+    const y = inferTypes("Conv", [x, w], window);
+    const products = 2 * (5 * 6 * 4) * (2 * 3);
+    expect(opCost("Conv", [x, w], y, window)).toEqual({ flops: products, bytes: 4 * (140 + 36 + 120) });
+    expect(opCost("Conv", [x, w, b], y, window).flops).toBe(products + 120);
+    const transposed = { ...window, outputPadding: [0] };
+    expect(opCost("ConvTranspose", [...y, w], [x], transposed).flops).toBe(products);
+    const gradient = { ...window, kernelShape: [3] };
+    expect(opCost("ConvWeightGradient", [x, ...y], [w], gradient).flops).toBe(products);
+  });
+
   it("elementwise ops count results, reductions operands, views nothing", () => {
     expect(opCost("Add", [type("f32", 4, 1), type("f32", 3)], [type("f32", 4, 3)], {})).toEqual({
       flops: 12,

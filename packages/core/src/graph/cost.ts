@@ -38,6 +38,10 @@ const perOperand =
 
 const none = (): number => 0;
 
+/** Elements of one of a convolution's kernels, over the channels that it spans. */
+const taps = (weights: ValueType | undefined): number =>
+  weights === undefined ? 0 : elementCount(weights.shape.slice(1), "cost");
+
 /** One operation for each update, unless updates only replace. */
 const perUpdate = (
   inputs: readonly ValueType[],
@@ -95,6 +99,9 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
     const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
     return size(outputs, 0) * (terms + (alpha === 1 ? 0 : 1) + bias);
   },
+  Conv: (inputs, outputs) => size(outputs, 0) * (2 * taps(inputs[1]) + (inputs[2] === undefined ? 0 : 1)),
+  ConvTranspose: (inputs, outputs) =>
+    2 * size(inputs, 0) * taps(inputs[1]) + (inputs[2] === undefined ? 0 : size(outputs, 0)),
   ReduceSum: perOperand(1),
   ReduceMean: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
   ReduceMax: perOperand(1),
@@ -142,6 +149,7 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   RandomBits: perResult(16),
   /** Centre 1, the two sums 3, dx 5. */
   BatchNormalizationGradient: perOperand(9),
+  ConvWeightGradient: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),
   Barrier: none,
 };
 

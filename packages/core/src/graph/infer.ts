@@ -1,6 +1,7 @@
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
 import { batchNormalizationInfer } from "./infer/batch-normalization.js";
+import { convolutionInfer } from "./infer/convolution.js";
 import { elementwiseInfer } from "./infer/elementwise.js";
 import { matrixInfer } from "./infer/matrix.js";
 import { movementInfer } from "./infer/movement.js";
@@ -13,6 +14,7 @@ import { sourceInfer } from "./infer/source.js";
 export const inferRules: InferTable<Op> = {
   ...elementwiseInfer,
   ...matrixInfer,
+  ...convolutionInfer,
   ...reduceInfer,
   ...normalizationInfer,
   ...batchNormalizationInfer,

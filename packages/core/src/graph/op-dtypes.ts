@@ -56,6 +56,8 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Where: DTYPES,
   MatMul: FLOATS,
   Gemm: FLOATS,
+  Conv: FLOATS,
+  ConvTranspose: FLOATS,
   ReduceSum: NUMBERS,
   ReduceMean: FLOATS,
   ReduceMax: NUMBERS,
@@ -97,6 +99,7 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Range: DTYPES,
   RandomBits: ["u64"],
   BatchNormalizationGradient: FLOATS,
+  ConvWeightGradient: FLOATS,
   Barrier: DTYPES,
 };
 

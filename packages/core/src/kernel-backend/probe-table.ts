@@ -43,6 +43,33 @@ const normalized = on<"Softmax" | "LogSoftmax">({ axis: 1 });
 const likelihood: Probe<"SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss"> = (site, op) =>
   site.emit(op, [site.value(SHAPE), site.value([2], "i32")], { reduction: "mean" });
 
+interface Convolved {
+  readonly x: Shape;
+  readonly w: Shape;
+  readonly y: Shape;
+  readonly window: OpAttributes["Conv"];
+  /** One number for each spatial axis. */
+  readonly each: (number: number) => readonly number[];
+}
+
+/** With 1 to 3 spatial axes; whole, dilated and in groups, which engines implement apart. */
+const convolutions: readonly Convolved[] = [1, 2, 3].flatMap((rank) =>
+  [
+    { group: 1, dilation: 1 },
+    { group: 1, dilation: 2 },
+    { group: 2, dilation: 1 },
+  ].map(({ group, dilation }): Convolved => {
+    const each = (number: number): readonly number[] => new Array<number>(rank).fill(number);
+    return {
+      x: [1, 2, ...each(4)],
+      w: [4, 2 / group, ...each(2)],
+      y: [1, 4, ...each(5 - dilation)],
+      window: { strides: each(1), pads: [...each(0), ...each(1)], dilations: each(dilation), group },
+      each,
+    };
+  }),
+);
+
 export const probeTable: { readonly [K in Op]: Probe<K> } = {
   Abs: unary,
   Neg: unary,
@@ -107,6 +134,13 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
       alpha: 0.5,
       beta: 0.5,
     }),
+  Conv: (site, op) => {
+    for (const { x, w, window } of convolutions) site.emit(op, [site.value(x), site.value(w)], window);
+  },
+  ConvTranspose: (site, op) => {
+    for (const { y, w, window, each } of convolutions)
+      site.emit(op, [site.value(y), site.value(w)], { ...window, outputPadding: each(0) });
+  },
   ReduceSum: reduce,
   ReduceMean: reduce,
   ReduceMax: reduce,
@@ -164,5 +198,9 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   },
   Range: (site, op) => site.emit(op, [], { start: 1, limit: 2, delta: 1, dtype: site.value([]).dtype }),
   RandomBits: (site, op) => site.emit(op, [site.value([])], { key: 1n, shape: [2] }),
+  ConvWeightGradient: (site, op) => {
+    for (const { x, y, window, each } of convolutions)
+      site.emit(op, [site.value(x), site.value(y)], { ...window, kernelShape: each(2) });
+  },
   Barrier: (site, op) => site.emit(op, [site.value(SHAPE), site.value([])], {}),
 };

@@ -3,6 +3,7 @@ import type { ValueType } from "../graph/graph.js";
 import type { Arithmetic } from "./arithmetic.js";
 import type { ReferenceTable } from "./kernel.js";
 import { batchNormalizationKernels } from "./kernels/batch-normalization.js";
+import { convolutionKernels } from "./kernels/convolution.js";
 import { elementwiseKernels } from "./kernels/elementwise.js";
 import { matrixKernels } from "./kernels/matrix.js";
 import { movementKernels } from "./kernels/movement.js";
@@ -15,6 +16,7 @@ import type { Operand, Store } from "./store.js";
 export const referenceKernels: ReferenceTable<Op> = {
   ...elementwiseKernels,
   ...matrixKernels,
+  ...convolutionKernels,
   ...reduceKernels,
   ...normalizationKernels,
   ...batchNormalizationKernels,

@@ -63,6 +63,8 @@ const inputsOf = ({ inputs }: OpCase): Record<string, RawTensor> =>
 const ULPS_IN_F32: Partial<Record<Op, number>> = {
   MatMul: 64,
   Gemm: 16,
+  Conv: 16,
+  ConvTranspose: 16,
   ReduceSum: 16,
   ReduceMean: 16,
   ReduceProd: 16,
@@ -101,7 +103,13 @@ describe("the reference against onnx.reference", () => {
   it("has a case for every op but those of the mp domain and Constant", () => {
     const tested = new Set(cases.map(({ op }) => op));
     const missing = Object.keys(inferRules).filter((op) => !tested.has(op as Op));
-    expect(missing.sort()).toEqual(["Barrier", "BatchNormalizationGradient", "Constant", "RandomBits"]);
+    expect(missing.sort()).toEqual([
+      "Barrier",
+      "BatchNormalizationGradient",
+      "Constant",
+      "ConvWeightGradient",
+      "RandomBits",
+    ]);
   });
 
   it.each(cases.map((entry) => [entry.name, entry] as const))("%s, in f64", (_, entry) => {

@@ -1,6 +1,7 @@
 import type { Op } from "../graph/attributes.js";
 import { batchNormalizationGradients } from "./gradient-rules/batch-normalization.js";
 import { binaryGradients } from "./gradient-rules/binary.js";
+import { convolutionGradients } from "./gradient-rules/convolution.js";
 import { indexingGradients } from "./gradient-rules/indexing.js";
 import { likelihoodGradients } from "./gradient-rules/likelihood.js";
 import { matrixGradients } from "./gradient-rules/matrix.js";
@@ -16,6 +17,7 @@ export const gradientRules: GradientTable<Op> = {
   ...unaryGradients,
   ...binaryGradients,
   ...matrixGradients,
+  ...convolutionGradients,
   ...reduceGradients,
   ...normalizationGradients,
   ...batchNormalizationGradients,

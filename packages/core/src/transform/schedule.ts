@@ -15,7 +15,13 @@ import { byteLength } from "../host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** Their operands are in the caches where they stand, and they are what a profile is read by. */
-const ANCHORED: ReadonlySet<Op> = new Set<Op>(["MatMul", "Gemm"]);
+const ANCHORED: ReadonlySet<Op> = new Set<Op>([
+  "MatMul",
+  "Gemm",
+  "Conv",
+  "ConvTranspose",
+  "ConvWeightGradient",
+]);
 
 /** Bytes that do not decide anything: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;

@@ -1,6 +1,7 @@
 import type { Op } from "@mp/core";
 import { OWN_DOMAIN } from "../write/own-domain.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
+import { convolutionReaders } from "./convolution.js";
 import { elementwiseReaders } from "./elementwise.js";
 import { foreignReaders } from "./foreign.js";
 import { movementReaders } from "./movement.js";
@@ -11,6 +12,7 @@ import { sourceReaders } from "./source.js";
 
 const ownReaders: ReaderTable = {
   ...elementwiseReaders,
+  ...convolutionReaders,
   ...reduceReaders,
   ...normalizationReaders,
   ...batchNormalizationReaders,
@@ -19,7 +21,12 @@ const ownReaders: ReaderTable = {
 };
 
 /** Ops of the vocabulary that ONNX does not have. */
-const OWN_OPS: ReadonlySet<string> = new Set<Op>(["RandomBits", "Barrier", "BatchNormalizationGradient"]);
+const OWN_OPS: ReadonlySet<string> = new Set<Op>([
+  "RandomBits",
+  "ConvWeightGradient",
+  "BatchNormalizationGradient",
+  "Barrier",
+]);
 
 const standard = new Map<string, ReadNode>([...Object.entries(ownReaders), ...foreignReaders]);
 

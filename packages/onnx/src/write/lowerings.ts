@@ -1,4 +1,5 @@
 import { batchNormalizationLowerings } from "./batch-normalization.js";
+import { convolutionLowerings } from "./convolution.js";
 import { elementwiseLowerings } from "./elementwise.js";
 import type { LoweringTable } from "./lowering.js";
 import { movementLowerings } from "./movement.js";
@@ -9,6 +10,7 @@ import { sourceLowerings } from "./source.js";
 /** Every op of the vocabulary as standard ONNX of opset 23, in every dtype that the graph allows it. */
 export const standardLowerings: LoweringTable = {
   ...elementwiseLowerings,
+  ...convolutionLowerings,
   ...reduceLowerings,
   ...normalizationLowerings,
   ...batchNormalizationLowerings,

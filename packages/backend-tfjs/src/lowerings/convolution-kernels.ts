@@ -1,0 +1,122 @@
+/**
+ * TensorFlow's kernels for a convolution of one group, or of groups of one channel, as the three operators need them:
+ * images [N, d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
+ */
+import type { DType, Shape } from "@mp/core";
+import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
+import { extentOf, gathered, spread } from "./dilated-kernels.js";
+import { cut, padZeros } from "./lowering.js";
+
+/** A convolution of an image, however much of it is given; all lists are of two or three axes. */
+export interface Convolution {
+  readonly dtype: DType;
+  readonly batch: number;
+  /** Of the image, and of the result, in one group. */
+  readonly channels: number;
+  readonly results: number;
+  readonly image: Shape;
+  readonly out: Shape;
+  readonly kernel: Shape;
+  readonly strides: readonly number[];
+  readonly dilations: readonly number[];
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+  /** Each channel has filters of its own. */
+  readonly isDepthwise: boolean;
+}
+
+const isVolume = ({ image }: Convolution): boolean => image.length === 3;
+
+/** How the pads get in: by the kernel itself, or as zeros around the image (and cut off again behind the way back). */
+type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
+
+/**
+ * Pads given one by one are for Conv2D alone: its gradients then go without oneDNN, which sums halves tap by tap in the
+ * half; volumes have no such thing; and of single channels the engine dies while it infers shapes.
+ */
+function paddingOf(of: Convolution, isForward: boolean): Padding {
+  const { before, after, image, kernel, strides, dilations } = of;
+  if ([...before, ...after].every((pad) => pad === 0)) return "VALID";
+  const extents = extentOf(kernel, dilations);
+  const isSame = image.every((size, axis) => {
+    const stride = strides[axis] ?? 1;
+    const total = Math.max(0, (Math.ceil(size / stride) - 1) * stride + (extents[axis] ?? 1) - size);
+    return before[axis] === total >> 1 && after[axis] === total - (total >> 1);
+  });
+  if (isSame) return "SAME";
+  return isForward && !isVolume(of) && !of.isDepthwise ? "EXPLICIT" : "BEFORE";
+}
+
+function attributesOf(of: Convolution, padding: Padding, dilations: readonly number[]): TfAttributes {
+  const { dtype, strides, before, after } = of;
+  const common = {
+    T: type(dtype),
+    strides: ints([1, ...strides, 1]),
+    dilations: ints([1, ...dilations, 1]),
+    data_format: string(isVolume(of) ? "NDHWC" : "NHWC"),
+    padding: string(padding === "BEFORE" ? "VALID" : padding),
+  };
+  if (padding !== "EXPLICIT") return common;
+  const pairs = before.flatMap((pad, axis) => [pad, after[axis] ?? 0]);
+  return { ...common, explicit_paddings: ints([0, 0, ...pairs, 0, 0]) };
+}
+
+const ones = (of: Convolution): readonly number[] => of.image.map(() => 1);
+const filterShape = ({ kernel, channels, results, isDepthwise }: Convolution): Shape => [
+  ...kernel,
+  channels,
+  isDepthwise ? results / channels : results,
+];
+const spreadShape = (of: Convolution): Shape => [
+  ...extentOf(of.kernel, of.dilations),
+  ...filterShape(of).slice(of.kernel.length),
+];
+const spreadFilter = (filter: string, of: Convolution, writer: TfWriter): string =>
+  spread(filter, of.dtype, filterShape(of), of.dilations, writer);
+
+function padded(image: string, of: Convolution, padding: Padding, writer: TfWriter): string {
+  if (padding !== "BEFORE") return image;
+  return padZeros(image, of.dtype, [0, ...of.before, 0], [0, ...of.after, 0], writer);
+}
+
+/** The result from image and filter. Only images are dilated by the kernel itself, and only forwards. */
+export function forward(image: string, filter: string, of: Convolution, writer: TfWriter): string {
+  const isNative = !isVolume(of) && !of.isDepthwise;
+  const kernels = isNative ? filter : spreadFilter(filter, of, writer);
+  const op = isVolume(of) ? "Conv3D" : of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D";
+  const padding = paddingOf(of, true);
+  const attributes = attributesOf(of, padding, isNative ? of.dilations : ones(of));
+  return writer.one(op, [padded(image, of, padding, writer), kernels], attributes);
+}
+
+/** What the result's gradient (or what stands in its place) gives for the image. */
+export function backToImage(filter: string, result: string, of: Convolution, writer: TfWriter): string {
+  const op = isVolume(of)
+    ? "Conv3DBackpropInputV2"
+    : of.isDepthwise
+      ? "DepthwiseConv2dNativeBackpropInput"
+      : "Conv2DBackpropInput";
+  const { batch, channels, image, before, after } = of;
+  const padding = paddingOf(of, false);
+  const sizes =
+    padding === "BEFORE" ? image.map((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0)) : image;
+  const operands = [writer.ints([batch, ...sizes, channels]), spreadFilter(filter, of, writer), result];
+  const attributes = attributesOf(of, padding, ones(of));
+  const whole = writer.one(op, operands, isVolume(of) ? { ...attributes, Tshape: type("i32") } : attributes);
+  if (padding !== "BEFORE") return whole;
+  return cut(whole, of.dtype, [0, ...before, 0], [batch, ...image, channels], writer);
+}
+
+/** What image and result's gradient give for the filter. */
+export function backToFilter(image: string, result: string, of: Convolution, writer: TfWriter): string {
+  const op = isVolume(of)
+    ? "Conv3DBackpropFilterV2"
+    : of.isDepthwise
+      ? "DepthwiseConv2dNativeBackpropFilter"
+      : "Conv2DBackpropFilter";
+  const shape = spreadShape(of);
+  const padding = paddingOf(of, false);
+  const operands = [padded(image, of, padding, writer), writer.ints(shape), result];
+  const filter = writer.one(op, operands, attributesOf(of, padding, ones(of)));
+  return gathered(filter, of.dtype, shape, of.dilations, writer);
+}

@@ -1,0 +1,69 @@
+/** Kernels [k…, channels, results] whose taps stand apart, for engines' kernels that know no dilation. */
+import type { DType, Shape } from "@mp/core";
+import { int, type TfWriter, type } from "../graph/tf-writer.js";
+import { cut, padZeros, reshape } from "./lowering.js";
+
+/** The size from the first tap to the last. */
+export function extentOf(kernel: Shape, dilations: readonly number[]): Shape {
+  return kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
+}
+
+/** Puts zeros between the taps. */
+export function spread(
+  filter: string,
+  dtype: DType,
+  shape: Shape,
+  dilations: readonly number[],
+  writer: TfWriter,
+): string {
+  let name = filter;
+  let sizes = shape;
+  dilations.forEach((dilation, axis) => {
+    if (dilation === 1 || sizes[axis] === 1) return;
+    const [front, back] = [sizes.slice(0, axis), sizes.slice(axis + 1)];
+    const size = sizes[axis] ?? 1;
+    const apart = [...front, size, 1, ...back];
+    const column = reshape(name, dtype, sizes, apart, writer);
+    const after = apart.map((_, place) => (place === axis + 1 ? dilation - 1 : 0));
+    const padded = padZeros(
+      column,
+      dtype,
+      after.map(() => 0),
+      after,
+      writer,
+    );
+    const joined = [...front, size * dilation, ...back];
+    const whole = reshape(padded, dtype, [...front, size, dilation, ...back], joined, writer);
+    sizes = [...front, (size - 1) * dilation + 1, ...back];
+    name = cut(
+      whole,
+      dtype,
+      sizes.map(() => 0),
+      sizes,
+      writer,
+    );
+  });
+  return name;
+}
+
+/** Takes the taps out again. */
+export function gathered(
+  filter: string,
+  dtype: DType,
+  spreadShape: Shape,
+  dilations: readonly number[],
+  writer: TfWriter,
+): string {
+  if (dilations.every((dilation) => dilation === 1)) return filter;
+  const steps = spreadShape.map((_, axis) => dilations[axis] ?? 1);
+  const bounds = [spreadShape.map(() => 0), spreadShape, steps].map((list) => writer.ints(list));
+  return writer.one("StridedSlice", [filter, ...bounds], {
+    T: type(dtype),
+    Index: type("i32"),
+    begin_mask: int(0),
+    end_mask: int(0),
+    ellipsis_mask: int(0),
+    new_axis_mask: int(0),
+    shrink_axis_mask: int(0),
+  });
+}

@@ -1,0 +1,173 @@
+import type { DType, HostTensor, OpAttributes, Shape } from "@mp/core";
+import type { RandomSource } from "../random-source.js";
+import { generated } from "./host-data.js";
+import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
+
+/** A convolution of x by w; what is left out is 1, and pads 0. */
+interface Convolved {
+  readonly x: Shape;
+  readonly w: Shape;
+  readonly strides?: readonly number[];
+  readonly pads?: readonly number[];
+  readonly dilations?: readonly number[];
+  readonly group?: number;
+}
+
+const LINES: readonly Convolved[] = [
+  { x: [2, 3, 7], w: [4, 3, 3] },
+  { x: [1, 4, 9], w: [6, 2, 2], group: 2, strides: [2], pads: [1, 0], dilations: [2] },
+  { x: [3, 2, 5], w: [4, 1, 3], group: 2, pads: [2, 1] },
+];
+
+const IMAGES: readonly Convolved[] = [
+  { x: [2, 3, 5, 7], w: [4, 3, 3, 3], pads: [1, 1, 1, 1] },
+  { x: [1, 1, 1, 1], w: [1, 1, 1, 1] },
+  { x: [2, 5, 3, 4], w: [3, 5, 1, 1] },
+  { x: [2, 3, 6, 5], w: [2, 3, 1, 1], strides: [2, 2] },
+  { x: [1, 2, 9, 8], w: [3, 2, 3, 2], strides: [2, 3], pads: [1, 0, 2, 1] },
+  { x: [2, 2, 8, 7], w: [3, 2, 3, 3], strides: [3, 2], pads: [1, 2, 0, 1] },
+  { x: [1, 17, 6, 6], w: [18, 17, 3, 3], pads: [1, 1, 1, 1] },
+];
+
+const DILATED: readonly Convolved[] = [
+  { x: [2, 2, 7, 8], w: [3, 2, 3, 2], dilations: [2, 3] },
+  { x: [1, 2, 7, 9], w: [2, 2, 2, 3], dilations: [3, 2], strides: [2, 1], pads: [2, 0, 1, 3] },
+];
+
+const GROUPED: readonly Convolved[] = [
+  { x: [2, 4, 5, 4], w: [6, 2, 2, 3], group: 2, pads: [0, 1, 1, 1] },
+  { x: [1, 6, 4, 4], w: [3, 2, 3, 3], group: 3, strides: [2, 2], pads: [1, 1, 1, 1] },
+];
+
+const DEPTHWISE: readonly Convolved[] = [
+  { x: [2, 3, 5, 5], w: [3, 1, 3, 3], group: 3, pads: [1, 1, 1, 1] },
+  { x: [1, 4, 6, 5], w: [8, 1, 2, 3], group: 4, strides: [2, 2], pads: [0, 1, 1, 1] },
+  { x: [1, 3, 7, 6], w: [3, 1, 3, 2], group: 3, strides: [1, 2], dilations: [2, 1] },
+];
+
+const VOLUMES: readonly Convolved[] = [
+  { x: [2, 2, 3, 4, 5], w: [3, 2, 2, 3, 1], pads: [1, 1, 0, 0, 1, 0] },
+  { x: [1, 3, 4, 5, 4], w: [2, 3, 3, 2, 2], strides: [1, 2, 2], pads: [1, 0, 1, 2, 1, 0] },
+  { x: [1, 4, 4, 3, 5], w: [4, 2, 2, 2, 2], group: 2, dilations: [2, 1, 3] },
+];
+
+/** Pads that make the image larger than the kernel, or that no tap of the kernel gets out of. */
+const OVERHANGING: readonly Convolved[] = [
+  { x: [1, 2, 2, 2], w: [3, 2, 5, 4], pads: [2, 1, 2, 1] },
+  { x: [2, 1, 1, 3], w: [2, 1, 3, 3], pads: [1, 2, 1, 2] },
+  { x: [1, 1, 2, 3], w: [1, 1, 2, 1], pads: [3, 2, 1, 2] },
+];
+
+const EMPTY: readonly Convolved[] = [{ x: [0, 2, 4, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] }];
+
+const GROUPS: Readonly<Record<string, readonly Convolved[]>> = {
+  lines: LINES,
+  values: IMAGES,
+  dilated: DILATED,
+  grouped: GROUPED,
+  "each-channel": DEPTHWISE,
+  volumes: VOLUMES,
+  "overhanging-kernels": OVERHANGING,
+  "empty-batch": EMPTY,
+};
+
+const ALL: readonly Convolved[] = Object.values(GROUPS).flat();
+
+const windowOf = ({ w, strides, pads, dilations, group = 1 }: Convolved): OpAttributes["Conv"] => {
+  const rank = w.length - 2;
+  const each = (number: number, count = rank): readonly number[] => new Array<number>(count).fill(number);
+  return {
+    strides: strides ?? each(1),
+    pads: pads ?? each(0, 2 * rank),
+    dilations: dilations ?? each(1),
+    group,
+  };
+};
+
+const paddedSizes = (sample: Convolved): readonly number[] => {
+  const { pads } = windowOf(sample);
+  const sizes = sample.x.slice(2);
+  return sizes.map((size, axis) => size + (pads[axis] ?? 0) + (pads[axis + sizes.length] ?? 0));
+};
+
+const extents = (sample: Convolved): readonly number[] => {
+  const { dilations } = windowOf(sample);
+  return sample.w.slice(2).map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
+};
+
+/** The shape of the result, and what is left over behind the last place of the kernel. */
+function resultOf(sample: Convolved): { readonly y: Shape; readonly rest: readonly number[] } {
+  const { strides } = windowOf(sample);
+  const room = paddedSizes(sample).map((size, axis) => size - (extents(sample)[axis] ?? 1));
+  const out = room.map((size, axis) => Math.floor(size / (strides[axis] ?? 1)) + 1);
+  return {
+    y: [sample.x[0] ?? 0, sample.w[0] ?? 0, ...out],
+    rest: room.map((size, axis) => size % (strides[axis] ?? 1)),
+  };
+}
+
+type Draw = (dtype: DType, shape: Shape) => HostTensor;
+type Make<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient"> = (
+  sample: Convolved,
+  draw: Draw,
+  dtype: DType,
+  biased: boolean,
+) => OpSample<K>;
+
+const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
+  attributes: windowOf(sample),
+  inputs: [sample.x, sample.w, ...(biased ? [sample.w.slice(0, 1)] : [])].map((shape) => draw(dtype, shape)),
+});
+
+/** The way back from the result of `conv`, to the size that it had. */
+const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
+  const { y, rest } = resultOf(sample);
+  const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];
+  return {
+    attributes: { ...windowOf(sample), outputPadding: rest },
+    inputs: shapes.map((shape) => draw(dtype, shape)),
+  };
+};
+
+const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) => ({
+  attributes: { ...windowOf(sample), kernelShape: sample.w.slice(2) },
+  inputs: [sample.x, resultOf(sample).y].map((shape) => draw(dtype, shape)),
+});
+
+function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">(
+  make: Make<K>,
+  dtype: DType,
+  random: RandomSource,
+  takesBias: boolean,
+): Behaviours<K> {
+  const drawPositive: Draw = (type, shape) => positives(random, type, shape);
+  const drawInteger: Draw = (type, shape) => smallIntegers(random, type, shape);
+  const spoiltAt =
+    (place: number): Draw =>
+    (type, shape) =>
+      generated(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
+  const values = Object.entries(GROUPS).map(
+    ([name, samples]) => [name, samples.map((sample) => make(sample, drawPositive, dtype, false))] as const,
+  );
+  const exact = (biased: boolean): readonly OpSample<K>[] =>
+    ALL.map((sample) => ({ ...make(sample, drawInteger, dtype, biased), exact: true }));
+  return {
+    ...Object.fromEntries(values),
+    "whole-numbers-are-exact": exact(false),
+    ...(takesBias
+      ? {
+          bias: ALL.map((sample) => make(sample, drawPositive, dtype, true)),
+          "whole-numbers-with-a-bias-are-exact": exact(true),
+        }
+      : {}),
+    // Without pads, and of an even number of channels, which halves are multiplied by: an engine may add the product of
+    // an infinity and the 0 that stands for what is missing, which is NaN.
+    "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, spoiltAt(5), dtype, false)],
+  };
+}
+
+export const convolutionSamples: OpRows<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+  Conv: { samples: (dtype, random) => behavioursOf(conv, dtype, random, true) },
+  ConvTranspose: { samples: (dtype, random) => behavioursOf(convTranspose, dtype, random, true) },
+  ConvWeightGradient: { samples: (dtype, random) => behavioursOf(weightGradient, dtype, random, false) },
+};

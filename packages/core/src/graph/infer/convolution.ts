@@ -1,0 +1,176 @@
+import { formatShape, type Shape } from "../../shape.js";
+import type { KernelWindow, Op, OpAttributes } from "../attributes.js";
+import type { ValueType } from "../graph.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectSameDType,
+  expectShape,
+  FLOATS,
+  type InferTable,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
+
+/** Places that a kernel takes along an axis. */
+export function windowExtent(kernel: number, dilation: number): number {
+  return (kernel - 1) * dilation + 1;
+}
+
+/** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number that is no integer of `least` or more */
+export function expectSpatial(
+  op: Op,
+  name: string,
+  list: readonly number[],
+  length: number,
+  least: number,
+): void {
+  if (list.length !== length) {
+    throw argumentError(op, `${name} are ${length} numbers here, got [${list.join(", ")}]`);
+  }
+  if (!list.every((number) => Number.isSafeInteger(number) && number >= least)) {
+    throw argumentError(op, `${name} are integers of ${least} or more, got [${list.join(", ")}]`);
+  }
+}
+
+/**
+ * Sizes of what a kernel gives on those spatial axes.
+ * @throws MP_INVALID_ARGUMENT for a window that is none, MP_SHAPE_MISMATCH where the kernel does not fit in once
+ */
+export function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
+  expectWindow(op, sizes.length, window);
+  return sizes.map((size, axis) => {
+    const extent = windowExtent(kernel[axis] ?? 1, window.dilations[axis] ?? 1);
+    const padded = size + (window.pads[axis] ?? 0) + (window.pads[axis + sizes.length] ?? 0);
+    if (extent > padded) {
+      throw shapeError(
+        op,
+        `a kernel of ${formatShape(kernel)} with dilations ${formatShape(window.dilations)} does not fit into ${formatShape(sizes)} with pads ${formatShape(window.pads)}`,
+      );
+    }
+    return Math.floor((padded - extent) / (window.strides[axis] ?? 1)) + 1;
+  });
+}
+
+function expectWindow(op: Op, rank: number, { strides, pads, dilations }: KernelWindow): void {
+  expectSpatial(op, "strides", strides, rank, 1);
+  expectSpatial(op, "dilations", dilations, rank, 1);
+  expectSpatial(op, "pads", pads, 2 * rank, 0);
+}
+
+/** Only a batch may be empty. */
+function expectChannelled(op: ConvolutionOp, what: string, { shape }: ValueType): void {
+  if (shape.length < 3 || shape.length > 5) {
+    throw shapeError(
+      op,
+      `takes 1 to 3 spatial axes behind batch and channels, ${what} is ${formatShape(shape)}`,
+    );
+  }
+  if (shape.slice(1).includes(0)) throw shapeError(op, `${what} of ${formatShape(shape)} has an empty axis`);
+}
+
+/** @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH naming the sizes */
+function expectGroups(op: ConvolutionOp, group: number, counts: Readonly<Record<string, number>>): void {
+  if (!Number.isSafeInteger(group) || group < 1) {
+    throw argumentError(op, `group is an integer of 1 or more, got ${group}`);
+  }
+  for (const [what, count] of Object.entries(counts)) {
+    if (count % group !== 0) throw shapeError(op, `${count} ${what} do not divide into ${group} groups`);
+  }
+}
+
+/** x and w with what both convolutions ask of them. */
+function operandsOf(
+  op: "Conv" | "ConvTranspose",
+  inputs: readonly ValueType[],
+): readonly [ValueType, ValueType] {
+  expectCount(op, inputs, 2, 3);
+  const x = operand(op, inputs, 0);
+  const w = operand(op, inputs, 1);
+  expectDType(op, x, FLOATS);
+  expectSameDType(op, inputs);
+  expectChannelled(op, "x", x);
+  if (w.shape.length !== x.shape.length || w.shape.includes(0)) {
+    throw shapeError(op, `weights of ${formatShape(w.shape)} do not go over x of ${formatShape(x.shape)}`);
+  }
+  return [x, w];
+}
+
+function expectBias(op: ConvolutionOp, bias: ValueType | undefined, channels: number): void {
+  if (bias !== undefined) expectShape(op, bias.shape, [channels], "the bias");
+}
+
+const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): readonly ValueType[] => {
+  const [x, w] = operandsOf("Conv", inputs);
+  const { group } = attributes;
+  const [batch = 0, channels = 0, ...sizes] = x.shape;
+  const [results = 0, spanned = 0, ...kernel] = w.shape;
+  expectGroups("Conv", group, { channels, kernels: results });
+  if (spanned * group !== channels) {
+    throw shapeError(
+      "Conv",
+      `weights of ${formatShape(w.shape)} in ${group} groups span ${spanned * group} channels, x of ${formatShape(x.shape)} has ${channels}`,
+    );
+  }
+  expectBias("Conv", inputs[2], results);
+  return [{ dtype: x.dtype, shape: [batch, results, ...windowedSizes("Conv", sizes, kernel, attributes)] }];
+};
+
+export const convolutionInfer: InferTable<ConvolutionOp> = {
+  Conv: conv,
+  ConvTranspose: (inputs, attributes) => {
+    const op = "ConvTranspose";
+    const [x, w] = operandsOf(op, inputs);
+    const { group, strides, pads, dilations, outputPadding } = attributes;
+    const [batch = 0, channels = 0, ...sizes] = x.shape;
+    const [kernels = 0, spanned = 0, ...kernel] = w.shape;
+    expectWindow(op, sizes.length, attributes);
+    expectSpatial(op, "output paddings", outputPadding, sizes.length, 0);
+    expectGroups(op, group, { channels });
+    if (kernels !== channels) {
+      throw shapeError(
+        op,
+        `weights of ${formatShape(w.shape)} are for ${kernels} channels, x of ${formatShape(x.shape)} has ${channels}`,
+      );
+    }
+    if (outputPadding.some((padding, axis) => padding >= (strides[axis] ?? 1))) {
+      throw argumentError(
+        op,
+        `output paddings are below their strides, got [${outputPadding.join(", ")}] with [${strides.join(", ")}]`,
+      );
+    }
+    expectBias(op, inputs[2], spanned * group);
+    const out = sizes.map((size, axis) => {
+      const cut = (pads[axis] ?? 0) + (pads[axis + sizes.length] ?? 0);
+      const extent = windowExtent(kernel[axis] ?? 1, dilations[axis] ?? 1);
+      return (size - 1) * (strides[axis] ?? 1) + extent + (outputPadding[axis] ?? 0) - cut;
+    });
+    if (out.some((size) => size < 1)) {
+      throw shapeError(
+        op,
+        `pads ${formatShape(pads)} leave nothing of what kernels of ${formatShape(kernel)} make of ${formatShape(sizes)}`,
+      );
+    }
+    return [{ dtype: x.dtype, shape: [batch, spanned * group, ...out] }];
+  },
+  ConvWeightGradient: (inputs, attributes) => {
+    const op = "ConvWeightGradient";
+    expectCount(op, inputs, 2);
+    const x = operand(op, inputs, 0);
+    const dy = operand(op, inputs, 1);
+    expectDType(op, x, FLOATS);
+    expectSameDType(op, inputs);
+    expectChannelled(op, "x", x);
+    expectChannelled(op, "dy", dy);
+    const { group, kernelShape } = attributes;
+    const [batch = 0, channels = 0, ...sizes] = x.shape;
+    const [, results = 0] = dy.shape;
+    expectSpatial(op, "kernel sizes", kernelShape, sizes.length, 1);
+    expectGroups(op, group, { "channels of x": channels, "channels of dy": results });
+    expectShape(op, dy.shape, [batch, results, ...windowedSizes(op, sizes, kernelShape, attributes)], "dy");
+    return [{ dtype: x.dtype, shape: [results, channels / group, ...kernelShape] }];
+  },
+};

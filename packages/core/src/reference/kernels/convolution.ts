@@ -1,0 +1,191 @@
+// Convolutions as products of matrices: a column holds what one place of the kernel covers (`unfold`), and is added
+// back to where it came from (`fold`). Axes that are missing are of size 1, so that there are always three.
+import type { KernelWindow } from "../../graph/attributes.js";
+import type { Shape } from "../../shape.js";
+import type { Arithmetic } from "../arithmetic.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { type FloatStore, floatsOf, type Operand, operand, type Store } from "../store.js";
+import { sizeOf } from "../strided.js";
+import { type MatrixView, multiply } from "./multiply.js";
+
+type Three = readonly [number, number, number];
+
+/** How the places of a kernel lie in an image of several channels. */
+interface Geometry {
+  readonly channels: number;
+  readonly image: Three;
+  readonly kernel: Three;
+  readonly places: Three;
+  readonly strides: Three;
+  readonly dilations: Three;
+  readonly before: Three;
+}
+
+const three = (list: readonly number[], missing: number): Three =>
+  [...new Array<number>(3 - list.length).fill(missing), ...list] as unknown as Three;
+
+function geometryOf(
+  channels: number,
+  image: Shape,
+  kernel: Shape,
+  places: Shape,
+  { strides, dilations, pads }: KernelWindow,
+): Geometry {
+  return {
+    channels,
+    image: three(image, 1),
+    kernel: three(kernel, 1),
+    places: three(places, 1),
+    strides: three(strides, 1),
+    dilations: three(dilations, 1),
+    before: three(pads.slice(0, image.length), 0),
+  };
+}
+
+/** The places, first and behind the last, at which that tap of the kernel lies inside the image. */
+function inside(
+  axis: 0 | 1 | 2,
+  tap: number,
+  { image, places, strides, dilations, before }: Geometry,
+): readonly [number, number] {
+  const [stride, offset] = [strides[axis], tap * dilations[axis] - before[axis]];
+  const first = Math.max(0, Math.ceil(-offset / stride));
+  return [first, Math.min(places[axis], Math.floor((image[axis] - 1 - offset) / stride) + 1)];
+}
+
+type VisitRow = (image: number, column: number, count: number) => void;
+
+/** Calls back for each row of places that lies inside: where it begins in the image and in the columns. */
+function forEachRow(geometry: Geometry, visit: VisitRow): void {
+  const { channels, image, kernel, places, strides, dilations, before } = geometry;
+  const pixels = image[0] * image[1] * image[2];
+  let row = 0;
+  for (let channel = 0; channel < channels; channel++) {
+    for (let a = 0; a < kernel[0]; a++) {
+      const [firstZ, endZ] = inside(0, a, geometry);
+      for (let b = 0; b < kernel[1]; b++) {
+        const [firstY, endY] = inside(1, b, geometry);
+        for (let c = 0; c < kernel[2]; c++, row++) {
+          const [firstX, endX] = inside(2, c, geometry);
+          if (endX <= firstX) continue;
+          const x = firstX * strides[2] + c * dilations[2] - before[2];
+          for (let i = firstZ; i < endZ; i++) {
+            const z = i * strides[0] + a * dilations[0] - before[0];
+            for (let j = firstY; j < endY; j++) {
+              const y = j * strides[1] + b * dilations[1] - before[1];
+              const at = channel * pixels + (z * image[1] + y) * image[2] + x;
+              visit(at, ((row * places[0] + i) * places[1] + j) * places[2] + firstX, endX - firstX);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/** [channels · taps, places]; what lies outside the image is left as it is. */
+function unfold(image: FloatStore, start: number, columns: FloatStore, geometry: Geometry): void {
+  const step = geometry.strides[2];
+  forEachRow(geometry, (from, to, count) => {
+    for (let i = 0; i < count; i++) columns[to + i] = image[start + from + i * step] as number;
+  });
+}
+
+/** The reverse of `unfold`: what several places cover is added up, rounded by being stored. */
+function fold(columns: FloatStore, image: FloatStore, start: number, geometry: Geometry): void {
+  const step = geometry.strides[2];
+  forEachRow(geometry, (to, from, count) => {
+    for (let i = 0; i < count; i++) {
+      const at = start + to + i * step;
+      image[at] = (image[at] as number) + (columns[from + i] as number);
+    }
+  });
+}
+
+const view = (data: FloatStore, start: number, row: number, column = 1): MatrixView => ({
+  data,
+  start,
+  row,
+  column,
+});
+
+/** Adds one number to each channel, if there are any, and rounds. */
+function finished(
+  out: FloatStore,
+  bias: Operand | undefined,
+  outputs: Parameters<typeof outputType>[0],
+  arithmetic: Arithmetic,
+): readonly Store[] {
+  const { dtype, shape } = outputType(outputs);
+  if (bias !== undefined) {
+    const numbers = floatsOf(bias);
+    const pixels = sizeOf(shape.slice(2));
+    for (let at = 0; at < out.length; at++) {
+      out[at] = (out[at] as number) + (numbers[Math.floor(at / pixels) % numbers.length] as number);
+    }
+  }
+  return [arithmetic.round(dtype, out)];
+}
+
+type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
+
+/** Products and sums in f32 whatever the dtype, the bias among them, and one rounding to the dtype at the end. */
+export const convolutionKernels: ReferenceTable<ConvolutionOp> = {
+  Conv: (inputs, attributes, outputs, arithmetic) => {
+    const [x, w] = [operand(inputs, 0), operand(inputs, 1)];
+    const { shape } = outputType(outputs);
+    const { group } = attributes;
+    const [batch = 0, results = 0, ...places] = shape;
+    const [, channels = 0, ...kernel] = w.shape;
+    const image = x.shape.slice(2);
+    const geometry = geometryOf(channels, image, kernel, places, attributes);
+    const [m, k, n] = [results / group, channels * sizeOf(kernel), sizeOf(places)];
+    const columns = arithmetic.floats(k * n);
+    const out = arithmetic.floats(sizeOf(shape));
+    for (let part = 0; part < batch * group; part++) {
+      unfold(floatsOf(x), part * channels * sizeOf(image), columns, geometry);
+      const weights = view(floatsOf(w), (part % group) * m * k, k);
+      multiply(out, part * m * n, weights, view(columns, 0, n), m, k, n);
+    }
+    return finished(out, inputs[2], outputs, arithmetic);
+  },
+
+  ConvTranspose: (inputs, attributes, outputs, arithmetic) => {
+    const [x, w] = [operand(inputs, 0), operand(inputs, 1)];
+    const { shape } = outputType(outputs);
+    const { group } = attributes;
+    const [batch = 0, channels = 0, ...places] = x.shape;
+    const [, results = 0, ...kernel] = w.shape;
+    const image = shape.slice(2);
+    const geometry = geometryOf(results, image, kernel, places, attributes);
+    const [m, k, n] = [results * sizeOf(kernel), channels / group, sizeOf(places)];
+    const columns = arithmetic.floats(m * n);
+    const out = arithmetic.floats(sizeOf(shape));
+    for (let part = 0; part < batch * group; part++) {
+      columns.fill(0);
+      const weights = view(floatsOf(w), (part % group) * k * m, 1, m);
+      multiply(columns, 0, weights, view(floatsOf(x), part * k * n, n), m, k, n);
+      fold(columns, out, part * results * sizeOf(image), geometry);
+    }
+    return finished(out, inputs[2], outputs, arithmetic);
+  },
+
+  ConvWeightGradient: (inputs, attributes, outputs, arithmetic) => {
+    const [x, dy] = [operand(inputs, 0), operand(inputs, 1)];
+    const { dtype, shape } = outputType(outputs);
+    const { group, kernelShape } = attributes;
+    const [results = 0, channels = 0] = shape;
+    const [batch = 0, , ...places] = dy.shape;
+    const image = x.shape.slice(2);
+    const geometry = geometryOf(channels, image, kernelShape, places, attributes);
+    const [m, k, n] = [results / group, sizeOf(places), channels * sizeOf(kernelShape)];
+    const columns = arithmetic.floats(n * k);
+    const out = arithmetic.floats(sizeOf(shape));
+    for (let part = 0; part < batch * group; part++) {
+      unfold(floatsOf(x), part * channels * sizeOf(image), columns, geometry);
+      const gradient = view(floatsOf(dy), part * m * k, k);
+      multiply(out, (part % group) * m * n, gradient, view(columns, 0, 1, k), m, k, n);
+    }
+    return [arithmetic.round(dtype, out)];
+  },
+};

@@ -1,0 +1,76 @@
+import type { OpAttributes } from "../../graph/attributes.js";
+import { windowExtent } from "../../graph/infer/convolution.js";
+import type { Shape } from "../../shape.js";
+import { emit } from "../../trace/emit.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { GradientSite, GradientTable } from "./rule.js";
+
+type Attributes = OpAttributes["Conv"];
+
+const windowOf = ({ strides, pads, dilations, group }: Attributes): Attributes => ({
+  strides,
+  pads,
+  dilations,
+  group,
+});
+
+/** Rows at the end of each axis that the last place of the kernel does not reach. */
+function remainders(
+  image: Shape,
+  kernel: Shape,
+  { strides, pads, dilations }: Attributes,
+): readonly number[] {
+  const sizes = image.slice(2);
+  return sizes.map((size, axis) => {
+    const padded = size + (pads[axis] ?? 0) + (pads[axis + sizes.length] ?? 0);
+    const extent = windowExtent(kernel[axis + 2] ?? 1, dilations[axis] ?? 1);
+    return (padded - extent) % (strides[axis] ?? 1);
+  });
+}
+
+const shapeAt = (site: Pick<GradientSite<"Conv">, "inputTypes">, index: number): Shape =>
+  site.inputTypes[index]?.shape ?? [];
+
+/** Sums over all axes but the channels'. */
+const biasGradient = (g: Tensor): Tensor =>
+  reduceSum(g, { axes: g.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis])) });
+
+/** dw of an image and of what is convolved of it. */
+const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: Attributes): Tensor =>
+  emit("ConvWeightGradient", [image, result], { ...windowOf(attributes), kernelShape: kernel.slice(2) });
+
+/**
+ * y = x ∗ w is linear in each of the two, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩: each of the three operators
+ * is the gradient of the others, with the roles of their operands exchanged.
+ */
+export const convolutionGradients: GradientTable<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+  Conv: (site) => {
+    const { attributes, input, needs, inputTypes } = site;
+    const g = site.gradient(0);
+    const outputPadding = remainders(shapeAt(site, 0), shapeAt(site, 1), attributes);
+    return [
+      needs(0) ? emit("ConvTranspose", [g, input(1)], { ...windowOf(attributes), outputPadding }) : undefined,
+      needs(1) ? forWeights(input(0), g, shapeAt(site, 1), attributes) : undefined,
+      inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
+    ];
+  },
+  ConvTranspose: (site) => {
+    const { attributes, input, needs, inputTypes } = site;
+    const g = site.gradient(0);
+    return [
+      needs(0) ? emit("Conv", [g, input(1)], windowOf(attributes)) : undefined,
+      needs(1) ? forWeights(g, input(0), shapeAt(site, 1), attributes) : undefined,
+      inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
+    ];
+  },
+  ConvWeightGradient: (site) => {
+    const { attributes, input, needs } = site;
+    const g = site.gradient(0);
+    const outputPadding = remainders(shapeAt(site, 0), g.shape, attributes);
+    return [
+      needs(0) ? emit("ConvTranspose", [input(1), g], { ...windowOf(attributes), outputPadding }) : undefined,
+      needs(1) ? emit("Conv", [input(0), g], windowOf(attributes)) : undefined,
+    ];
+  },
+};
