@@ -21,7 +21,7 @@ export function windowExtent(kernel: number, dilation: number): number {
 }
 
 /** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number that is no integer of `least` or more */
-export function expectSpatial(
+function expectSpatial(
   op: Op,
   name: string,
   list: readonly number[],
@@ -40,7 +40,7 @@ export function expectSpatial(
  * Sizes of what a kernel gives on those spatial axes.
  * @throws MP_INVALID_ARGUMENT for a window that is none, MP_SHAPE_MISMATCH where the kernel does not fit in once
  */
-export function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
+function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
   expectWindow(op, sizes.length, window);
   return sizes.map((size, axis) => {
     const extent = windowExtent(kernel[axis] ?? 1, window.dilations[axis] ?? 1);
