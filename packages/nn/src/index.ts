@@ -9,6 +9,14 @@ export {
   type BatchNormState,
   batchNorm,
 } from "./batch-norm.js";
+export {
+  type ConvOptions,
+  type ConvParameters,
+  type ConvTransposeOptions,
+  conv,
+  convTranspose,
+  type UnbiasedConvParameters,
+} from "./conv.js";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
@@ -53,6 +61,7 @@ export {
   type AttentionParameters,
   multiHeadAttention,
 } from "./multi-head-attention.js";
+export { type Residual, type ResidualParameters, type ResidualState, residual } from "./residual.js";
 export {
   type Sequential,
   type SequentialParameters,

@@ -17,6 +17,8 @@ import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {
+  conv,
+  convTranspose,
   dense,
   embedding,
   gru,
@@ -91,6 +93,21 @@ const layers: Named<(t: In) => In> = {
       weights: constant(tensor(Float32Array.of(0.5, 2, 1, 0.25, 1.5))),
     }),
   }),
+  conv: (t) => ({
+    y: conv(4, 6, [3, 2], { stride: [2, 1], padding: [1, 2], dilation: [1, 2], groups: 2 }).apply(
+      t as never,
+      t["x"] as Tensor,
+    ),
+  }),
+  conv1d: (t) => ({
+    y: conv(3, 4, [3], { padding: "same", bias: false }).apply(t as never, t["x"] as Tensor),
+  }),
+  convTranspose: (t) => ({
+    y: convTranspose(4, 3, 3, { stride: 2, padding: 1, outputPadding: 1 }).apply(
+      t as never,
+      t["x"] as Tensor,
+    ),
+  }),
   focalLoss: (t) => ({
     y: sigmoidFocalLoss(t["logits"] as Tensor, t["targets"] as Tensor, {
       alpha: 0.3,
@@ -158,6 +175,12 @@ describe("initial parameters", () => {
       recurrent: "2,6",
       bias: "6",
       recurrentBias: "2",
+    });
+    expect(shapes(conv(4, 6, 3, { groups: 2 }).init(key(0)))).toEqual({ kernel: "6,2,3,3", bias: "6" });
+    expect(shapes(conv(4, 6, [5], { bias: false }).init(key(0)))).toEqual({ kernel: "6,4,5" });
+    expect(shapes(convTranspose(4, 6, [2, 3], { groups: 2 }).init(key(0)))).toEqual({
+      kernel: "4,3,2,3",
+      bias: "6",
     });
     const { query, output } = multiHeadAttention(6, 2).init(key(0));
     expect([shapes(query), shapes(output)]).toEqual(
@@ -247,6 +270,11 @@ describe("what layers refuse", () => {
         [() => dense(2, Number.NaN), "dense: outputs is an integer of 1 or more, got NaN"],
         [() => embedding(0, 2), "embedding: vocabulary"],
         [() => lstm(2, -1), "lstm: cells"],
+        [() => conv(2, 3, 0), "conv: the kernel's size is an integer of 1 or more, got 0"],
+        [() => conv(2, 3, [1, 1, 1, 1]), "conv: a kernel has 1 to 3 axes, got [1,1,1,1]"],
+        [() => conv(2, 3, 3, { groups: 2 }), "conv: 2 groups do not divide 3 outputs"],
+        [() => conv(2, 3, 3, { strides: 2 } as never), 'conv: has no option "strides"; did you mean stride?'],
+        [() => convTranspose(3, 2, 3, { groups: 2 }), "convTranspose: 2 groups do not divide 3 inputs"],
         [() => dense("2" as never, 3), 'dense: inputs is an integer of 1 or more, got "2"'],
         [
           () => dense(2, 3, { activation: 1 } as never),

@@ -1,10 +1,8 @@
 import { fold, type Key, MpError, scope, type Tensor } from "@mp/core";
-import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
+import type { Layer, LayerContext, Parameters } from "./layer.js";
+import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 
-type Part = Layer<unknown> | StatefulLayer<unknown, unknown> | ((x: Tensor) => Tensor);
-type ParametersOfPart<T> = T extends { init(key: never): infer P } ? P : Nothing;
-type StateOfPart<T> = T extends { initState(): infer S } ? S : Nothing;
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
 };
@@ -54,10 +52,6 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
   return layer as unknown as Sequential<L>;
 }
 
-function isStateful(part: Part): part is StatefulLayer<unknown, unknown> {
-  return typeof part !== "function" && "initState" in part;
-}
-
 /** The output, and the state of each part after it. */
 function applyInTurn(
   parts: readonly Part[],
@@ -68,14 +62,10 @@ function applyInTurn(
 ): readonly [Tensor, readonly unknown[]] {
   const next: unknown[] = [];
   const y = parts.reduce<Tensor>((input, part, index) => {
-    const own = parameters[index] as Parameters<unknown>;
-    if (typeof part === "function" || !isStateful(part)) {
-      next.push({});
-      if (typeof part === "function") return part(input);
-      return scope(String(index), () => part.apply(own, input, context));
-    }
-    const ownContext = { ...(context as LayerContext), modelState: states[index] as Parameters<unknown> };
-    const [output, state] = scope(String(index), () => part.apply(own, input, ownContext));
+    const run = () =>
+      applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
+    // A plain function opens no scope: the places of layers are then counted by parts alone.
+    const [output, state] = typeof part === "function" ? run() : scope(String(index), run);
     next.push(state);
     return output;
   }, x);
