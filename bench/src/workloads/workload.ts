@@ -2,12 +2,16 @@ import {
   type Backend,
   type Fed,
   type Graph,
+  type LossContext,
+  type LossParts,
   type Optimizer,
   type PrecisionChoice,
   type ProfileRow,
   type StepResult,
   type Tensor,
+  type TensorTree,
   type Traced,
+  type TrainerOptions,
   trainer,
 } from "@mp/core";
 import { type PlainTraining, startPlain } from "./plain-step.js";
@@ -26,6 +30,16 @@ export interface WorkloadDefinition<P, D> {
   readonly matrixFlops: number;
 }
 
+/** One whose step carries statistics on. */
+export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, D>, "loss"> {
+  readonly modelState: M;
+  readonly loss: (
+    params: Traced<P>,
+    batch: Traced<D>,
+    context: LossContext<Traced<M>>,
+  ) => LossParts<Traced<M> & TensorTree>;
+}
+
 /** A training under way on the workload's own batch. */
 export interface Training {
   step(): Promise<StepResult>;
@@ -42,26 +56,47 @@ export interface Workload {
   readonly matrixFlops: number;
   /** As a user trains it, through the trainer. */
   train(backend: Backend, precision: PrecisionChoice): Promise<Training>;
-  /** Gradients and optimizer alone: no finite check, no scaler, no roll-back; always f32. */
+  /**
+   * Gradients and optimizer alone: no finite check, no scaler, no roll-back; always f32.
+   * @throws RangeError for a workload that carries statistics on
+   */
   trainPlain(backend: Backend): Promise<PlainTraining>;
 }
 
 /** Closes a definition over its types, so that workloads of different trees share one type. */
 export function defineWorkload<P, D>(definition: WorkloadDefinition<P, D>): Workload {
-  const { title, params, loss, optimizer, clipNorm, lossDivisor = 1, matrixFlops } = definition;
+  const { loss } = definition;
+  const options = { loss: (weights: Traced<P>, data: Traced<D>) => loss(weights, data) };
+  return workload(definition, options, (backend) => startPlain(backend, definition));
+}
+
+/** The same of one with model state, which the plain step knows nothing of. */
+export function defineStatefulWorkload<P, D, M>(definition: StatefulDefinition<P, D, M>): Workload {
+  const { title, loss, modelState } = definition;
+  return workload<P, D, M>(definition, { loss, modelState }, () => {
+    throw new RangeError(`${title}: the plain step carries no statistics on`);
+  });
+}
+
+function workload<P, D, M>(
+  definition: Omit<WorkloadDefinition<P, D>, "loss">,
+  options: Pick<TrainerOptions<P, Traced<D>, M, never>, "loss" | "modelState">,
+  trainPlain: Workload["trainPlain"],
+): Workload {
+  const { title, params, optimizer, clipNorm, lossDivisor = 1, matrixFlops } = definition;
   const batch = definition.batch as unknown as Fed<Traced<D>>;
   return {
     title,
     lossDivisor,
     matrixFlops,
     train: async (backend, precision) => {
-      const training = await trainer<P, Traced<D>, Readonly<Record<never, never>>>({
+      const training = await trainer<P, Traced<D>, M>({
         backend,
         params,
-        loss: (weights, data) => loss(weights, data),
         optimizer,
         precision,
         onWarning: () => undefined,
+        ...options,
         ...(clipNorm === undefined ? {} : { clipNorm }),
       });
       return {
@@ -71,6 +106,6 @@ export function defineWorkload<P, D>(definition: WorkloadDefinition<P, D>): Work
         dispose: () => training.dispose(),
       };
     },
-    trainPlain: (backend) => startPlain(backend, definition),
+    trainPlain,
   };
 }

@@ -5,9 +5,9 @@ import { encoder } from "./encoder.js";
 import { tokenValues, uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { mlp } from "./mlp.js";
+import { residualNet } from "./residual-net.js";
 import { wordModel } from "./word-model.js";
 import type { Workload } from "./workload.js";
-import { workloadOf } from "./workloads.js";
 
 const at = (values: ArrayLike<number>, ...places: readonly number[]): readonly (number | undefined)[] =>
   places.map((place) => values[place]);
@@ -73,7 +73,11 @@ describe("workloads", () => {
     await plain.dispose();
   });
 
-  it("say what is missing where one cannot be expressed yet", () => {
-    expect(() => workloadOf("w3")).toThrow(/w3: takes convolution/);
+  it("residual net: learns its batch, from a loss near that of guessing", async () => {
+    const workload = residualNet({ batch: 8, size: 8, widths: [4, 8], blocks: 1, classes: 5 });
+    const found = await losses(workload, await reference(), 4);
+    expect(found[0]).toBeGreaterThan(Math.log(5) / 2);
+    expect(found.at(-1)).toBeLessThan(found[0] ?? 0);
+    await expect(async () => workload.trainPlain(await reference())).rejects.toThrow(/carries no statistics/);
   });
 });
