@@ -20,6 +20,7 @@ const tolerance: BackendManifest["tolerance"] = {
   RMSNormalization: { f32: 16, f16: 1, bf16: 1 },
   BatchNormalization: { f32: 64, f16: 1, bf16: 1 },
   BatchNormalizationGradient: { f32: 64, f16: 1, bf16: 1 },
+  AveragePool: { f32: 16, f16: 1, bf16: 1 },
   MatMul: { f32: 64, f16: 1, bf16: 1 },
   Gemm: { f32: 64, f16: 1, bf16: 1 },
   Conv: { f32: 64, f16: 1, bf16: 1 },

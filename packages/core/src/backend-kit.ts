@@ -5,6 +5,7 @@
  */
 
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
+export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
 export { validateGraph } from "./graph/validate.js";
 export type { Bound, Replacement } from "./kernel-backend/bindings.js";
 export { resolveBindings } from "./kernel-backend/bindings.js";

@@ -52,7 +52,14 @@ export { decode, decodeArray, encode, encodeArray } from "./float-format/bits.js
 export { roundTo } from "./float-format/round.js";
 export { ulpDistance } from "./float-format/ulp.js";
 // The graph
-export type { KernelWindow, LossReduction, Op, OpAttributes, ScatterReduction } from "./graph/attributes.js";
+export type {
+  KernelWindow,
+  LossReduction,
+  Op,
+  OpAttributes,
+  PoolingWindow,
+  ScatterReduction,
+} from "./graph/attributes.js";
 export { formatType, GraphBuilder } from "./graph/builder.js";
 export type { CastCategory } from "./graph/cast-category.js";
 export { CAST_CATEGORIES } from "./graph/cast-category.js";
@@ -229,6 +236,8 @@ export {
   softmax,
   softmaxCrossEntropyLoss,
 } from "./trace/ops/normalization.js";
+export type { AveragePoolOptions, PoolKernel, PoolOptions } from "./trace/ops/pooling.js";
+export { averagePool, globalAveragePool, globalMaxPool, maxPool } from "./trace/ops/pooling.js";
 export type { ArgOptions, ReduceOptions } from "./trace/ops/reduce.js";
 export {
   argMax,

@@ -40,5 +40,6 @@ export { defaultScanLimits } from "./scan-limits.js";
 export { decomposeBatchNormalization } from "./write/batch-normalization.js";
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
 export { standardLowerings } from "./write/lowerings.js";
+export { windowAttributes } from "./write/pooling.js";
 export type { WriteOptions } from "./write.js";
 export { sourceOfNode, toOnnx } from "./write.js";

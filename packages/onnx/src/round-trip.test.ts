@@ -72,6 +72,7 @@ const OWN_OPS: ReadonlySet<Op> = new Set<Op>([
   "RandomBits",
   "ConvWeightGradient",
   "BatchNormalizationGradient",
+  "MaxPoolGradient",
   "Barrier",
 ]);
 
@@ -88,6 +89,12 @@ describe("a graph written as ONNX and read back", () => {
   });
 
   it.each(cases.map((entry) => [entry.name, entry] as const))("%s", (_, { graph, op, dtype, inputs }) => {
+    if (op === "MaxPoolGradient") {
+      // Made of the indices of ONNX's MaxPool, which the graph does not have.
+      expect(() => throughFile(graph)).toThrow(/has output 1/);
+      expect(printGraph(throughFile(graph, { ownOps: "keep" }))).toBe(printGraph(graph));
+      return;
+    }
     const back = throughFile(graph);
     const [node] = graph.nodes;
     if (node === undefined) throw new Error("a graph of one node");

@@ -116,6 +116,26 @@ const corners: readonly OpCase[] = [
       gradient("of nothing", [0, 2, 4, 4], [0, 3, 3, 3], [2]),
     ];
   }),
+  ...(["f32", "f16", "bf16"] as const).map((dtype) => {
+    const window = {
+      kernelShape: [2, 1],
+      strides: [1, 2],
+      pads: [0, 0, 1, 0],
+      dilations: [1, 1],
+      ceilMode: true,
+    };
+    const shapes = [
+      [1, 2, 3, 2],
+      [1, 2, 3, 4],
+      [1, 2, 3, 2],
+    ];
+    return corner(
+      "MaxPoolGradient",
+      `of ${dtype}`,
+      window,
+      shapes.map((shape) => ({ dtype, shape })),
+    );
+  }),
   corner("Barrier", "behind another value", {}, [f32(2), i32(3)]),
   ...(["f32", "f16", "u8", "bf16"] as const).map((dtype) =>
     corner("Range", `in ${dtype}`, { start: 0, limit: 7, delta: 2, dtype }, []),

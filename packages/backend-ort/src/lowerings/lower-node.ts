@@ -14,6 +14,7 @@ import { crossEntropy, logLikelihood } from "./loss.js";
 import { oneHot, pad, reshapedEighth } from "./movement.js";
 import { extremeKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
 import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
+import { averagePool, maxPool } from "./pooling.js";
 
 /** The engine runs our order and shares nothing across it, so that a barrier has nothing left to do. */
 const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
@@ -36,6 +37,8 @@ const own: OwnLowerings = {
   Squeeze: reshapedEighth,
   Unsqueeze: reshapedEighth,
   Pad: pad,
+  MaxPool: maxPool,
+  AveragePool: averagePool,
   BatchNormalization: decomposeBatchNormalization,
   OneHot: oneHot,
 };

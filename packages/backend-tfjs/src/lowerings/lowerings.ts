@@ -9,6 +9,7 @@ import { lossLowerings } from "./loss.js";
 import { matrixLowerings } from "./matmul.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
+import { poolingLowerings } from "./pooling.js";
 import { randomLowerings } from "./random.js";
 import { reduceLowerings } from "./reduce.js";
 import { scatterLowerings } from "./scatter.js";
@@ -25,6 +26,7 @@ export const lowerings: LoweringTable = {
   ...reduceLowerings,
   ...searchLowerings,
   ...normalizationLowerings,
+  ...poolingLowerings,
   ...batchNormalizationLowerings,
   ...lossLowerings,
   ...movementLowerings,

@@ -1,7 +1,7 @@
 /** Differentiable functions of every op. Total: a new op does not compile until it says how its gradient is tried. */
 import {
-  abs, add, batchNormalization, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
-  greater, identity, layerNormalization, leakyRelu, log, logSoftmax, matMul, maximum, minimum, mod, mul, neg,
+  abs, add, averagePool, batchNormalization, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
+  greater, identity, layerNormalization, leakyRelu, log, logSoftmax, matMul, maximum, maxPool, minimum, mod, mul, neg,
   negativeLogLikelihoodLoss, type Op, pad, pow, reciprocal, reduceL1, reduceL2, reduceLogSum, reduceLogSumExp,
   reduceMax, reduceMean, reduceMin, reduceProd, reduceSum, reduceSumSquare, relu, reshape, rmsNormalization,
   scatterElements, scatterND, sigmoid, sin, slice, softmax, softmaxCrossEntropyLoss, softplus, split, sqrt, squeeze,
@@ -73,6 +73,26 @@ const reduction = (
 
 const normalizedChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
   batchNormalization(x, scale, bias).y;
+
+/** Windows that touch, overlap, leave gaps, reach into the padding and beyond it, in one to three dimensions. */
+const poolings = [
+  { behaviour: "windows-of-two", shape: [2, 2, 4, 6], kernel: 2, options: {} },
+  { behaviour: "overlapping", shape: [1, 2, 7, 5], kernel: 3, options: { strides: 2, pads: 1 } },
+  { behaviour: "with-gaps", shape: [1, 3, 9], kernel: 2, options: { strides: 4, pads: [1, 0] } },
+  {
+    behaviour: "with-a-ceiling",
+    shape: [1, 1, 6, 8],
+    kernel: [3, 2],
+    options: { strides: [2, 3], ceilMode: true },
+  },
+  {
+    behaviour: "with-holes",
+    shape: [1, 2, 7, 8],
+    kernel: [3, 2],
+    options: { strides: 1, pads: 1, dilations: [2, 3] },
+  },
+  { behaviour: "volumes", shape: [1, 2, 4, 3, 5], kernel: 2, options: { strides: [2, 1, 2] } },
+] as const;
 
 const STEPS = { none: "constant between its steps" };
 const PREDICATE = { none: "gives no float" };
@@ -558,10 +578,28 @@ export const gradientSamples: GradientRows<Op> = {
     ),
   ],
 
+  MaxPool: poolings.map(({ behaviour, shape, kernel, options }) =>
+    sample(
+      behaviour,
+      of1((x) => maxPool(x, kernel, options)),
+      spread(shape),
+    ),
+  ),
+  AveragePool: poolings.flatMap(({ behaviour, shape, kernel, options }) =>
+    [false, true].map((countIncludePad) =>
+      sample(
+        countIncludePad ? `${behaviour}-padding-counted` : behaviour,
+        of1((x) => averagePool(x, kernel, { ...options, countIncludePad })),
+        spread(shape),
+      ),
+    ),
+  ),
+
   ...movement,
 
   Constant: SOURCE,
   Range: SOURCE,
+  MaxPoolGradient: { none: "is the gradient of MaxPool, and tried there" },
   BatchNormalizationGradient: { none: "is the gradient of BatchNormalization, and tried there" },
   RandomBits: PREDICATE,
   Barrier: { none: "is put in by core, behind checkpoint, whose cases train" },

@@ -6,6 +6,7 @@ import { matrixSamples } from "./matrix-samples.js";
 import { movementSamples } from "./movement-samples.js";
 import { normalizationSamples } from "./normalization-samples.js";
 import type { OpRows } from "./op-sample.js";
+import { poolingSamples } from "./pooling-samples.js";
 import { reduceSamples } from "./reduce-samples.js";
 import { scatterSamples } from "./scatter-samples.js";
 import { sourceSamples } from "./source-samples.js";
@@ -19,6 +20,7 @@ export const opSamples: OpRows<Op> = {
   ...convolutionSamples,
   ...reduceSamples,
   ...normalizationSamples,
+  ...poolingSamples,
   ...batchNormalizationSamples,
   ...movementSamples,
   ...scatterSamples,

@@ -93,6 +93,9 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   TopK: exactUpToZero,
   CumSum: sum(64),
 
+  MaxPool: exactUpToZero,
+  AveragePool: smooth(16, 1),
+
   Softmax: smooth(16, 2 ** -20),
   LogSoftmax: smooth(16, 1),
   SoftmaxCrossEntropyLoss: smooth(16, 1),
@@ -123,6 +126,8 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Constant: exact,
   Range: smooth(2, 1),
 
+  // Sums where windows overlap.
+  MaxPoolGradient: smooth(4, 1),
   BatchNormalizationGradient: smooth(64, 1),
   RandomBits: exact,
   ConvWeightGradient: sum(64),

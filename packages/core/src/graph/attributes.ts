@@ -28,6 +28,12 @@ interface Convolution extends KernelWindow {
   /** Channels are cut into that many parts, each convolved with kernels of its own. */
   readonly group: number;
 }
+/** The window of a pool. */
+export interface PoolingWindow extends KernelWindow {
+  readonly kernelShape: readonly number[];
+  /** A last window may reach beyond the end, unless it begins there. */
+  readonly ceilMode: boolean;
+}
 export type LossReduction = "mean" | "sum" | "none";
 export type ScatterReduction = "none" | "add" | "mul" | "max" | "min";
 
@@ -123,6 +129,12 @@ export interface OpAttributes {
   TopK: { readonly axis: number; readonly k: number; readonly largest: boolean };
   CumSum: { readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean };
 
+  // pooling
+  /** x [N, C, d…]. What lies outside x is not there; NaN in a window comes through. */
+  MaxPool: PoolingWindow;
+  /** x [N, C, d…]. `countIncludePad`: zeros of the padding count, though not what `ceilMode` adds to it. */
+  AveragePool: PoolingWindow & { readonly countIncludePad: boolean };
+
   // normalisation and losses
   Softmax: Axis;
   LogSoftmax: Axis;
@@ -188,6 +200,11 @@ export interface OpAttributes {
    * Input: counter, u64 scalar. Output: u64 of values below 2^32.
    */
   RandomBits: { readonly key: bigint; readonly shape: Shape };
+  /**
+   * Inputs: dy, x, and y = MaxPool(x) with these attributes. Output: dx, where each window adds its dy at its largest
+   * element, the first of equals in row-major order. Which one that is where a window holds NaN is left open.
+   */
+  MaxPoolGradient: PoolingWindow;
   /**
    * Inputs: dy, x, scale, mean, variance, the last two as BatchNormalization gave them. Outputs: dx in x's dtype,
    * dscale and dbias in f32.

@@ -106,6 +106,9 @@ export const castCategories: Readonly<Record<Op, Row>> = {
   TopK: row("widest", "f32"),
   CumSum: both("f32"),
 
+  MaxPool: both("clear"),
+  AveragePool: row("infer", "widest"),
+
   Softmax: row("f32", "between"),
   LogSoftmax: row("deny", "f32"),
   SoftmaxCrossEntropyLoss: row("deny", "f32"),
@@ -137,6 +140,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
   Range: both("fixed"),
 
   RandomBits: both("fixed"),
+  MaxPoolGradient: both("widest"),
   BatchNormalizationGradient: row("f32", "between"),
   ConvWeightGradient: both("low"),
   // Orders; moving a cast in front of it would undo that.

@@ -36,6 +36,9 @@ const perOperand =
   (inputs: readonly ValueType[]): number =>
     count * size(inputs, 0);
 
+const windowSize = (kernelShape: readonly number[]): number =>
+  kernelShape.reduce((product, length) => product * length, 1);
+
 const none = (): number => 0;
 
 /** Elements of one of a convolution's kernels, over the channels that it spans. */
@@ -117,6 +120,9 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   /** A sort's comparisons would depend on the engine; one look at each element does not. */
   TopK: perOperand(1),
   CumSum: perOperand(1),
+  /** One operation for each element of each window, and AveragePool divides. */
+  MaxPool: (_, outputs, { kernelShape }) => size(outputs, 0) * windowSize(kernelShape),
+  AveragePool: (_, outputs, { kernelShape }) => size(outputs, 0) * (windowSize(kernelShape) + 1),
   /** Maximum, subtraction, exponential, sum, division. */
   Softmax: perOperand(5),
   LogSoftmax: perOperand(5),
@@ -147,6 +153,8 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   Range: none,
   /** Four squarings of 64 bits and what goes with them. */
   RandomBits: perResult(16),
+  /** The search, and one addition for each window. */
+  MaxPoolGradient: (inputs, _, { kernelShape }) => size(inputs, 0) * (windowSize(kernelShape) + 1),
   /** Centre 1, the two sums 3, dx 5. */
   BatchNormalizationGradient: perOperand(9),
   ConvWeightGradient: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),

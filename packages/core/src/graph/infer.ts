@@ -6,6 +6,7 @@ import { elementwiseInfer } from "./infer/elementwise.js";
 import { matrixInfer } from "./infer/matrix.js";
 import { movementInfer } from "./infer/movement.js";
 import { normalizationInfer } from "./infer/normalization.js";
+import { poolingInfer } from "./infer/pooling.js";
 import { reduceInfer } from "./infer/reduce.js";
 import type { InferTable } from "./infer/rule.js";
 import { sourceInfer } from "./infer/source.js";
@@ -16,6 +17,7 @@ export const inferRules: InferTable<Op> = {
   ...matrixInfer,
   ...convolutionInfer,
   ...reduceInfer,
+  ...poolingInfer,
   ...normalizationInfer,
   ...batchNormalizationInfer,
   ...movementInfer,

@@ -17,6 +17,14 @@ type NoAttributes = {
 }[Op];
 
 const SHAPE = [2, 3];
+const PLANE = [1, 2, 3, 3];
+const WINDOW: OpAttributes["MaxPool"] = {
+  kernelShape: [2, 2],
+  strides: [2, 2],
+  pads: [0, 0, 1, 1],
+  dilations: [1, 1],
+  ceilMode: false,
+};
 
 const elementwise =
   (operands: number): Probe<NoAttributes> =>
@@ -155,6 +163,8 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   ArgMin: search,
   TopK: on({ axis: 1, k: 2, largest: true }),
   CumSum: on({ axis: 1, exclusive: true, reverse: true }),
+  MaxPool: (site, op) => site.emit(op, [site.value(PLANE)], WINDOW),
+  AveragePool: (site, op) => site.emit(op, [site.value(PLANE)], { ...WINDOW, countIncludePad: true }),
   Softmax: normalized,
   LogSoftmax: normalized,
   SoftmaxCrossEntropyLoss: likelihood,
@@ -166,6 +176,10 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   BatchNormalization: (site, op) => {
     const [x, channel] = [site.value([2, 3, 2, 2]), site.value([3], "f32")];
     site.emit(op, [x, channel, channel], { epsilon: 0.5 });
+  },
+  MaxPoolGradient: (site, op) => {
+    const y = site.value([1, 2, 2, 2]);
+    site.emit(op, [y, site.value(PLANE), y], WINDOW);
   },
   BatchNormalizationGradient: (site, op) => {
     const [x, channel] = [site.value([2, 3, 2, 2]), site.value([3], "f32")];

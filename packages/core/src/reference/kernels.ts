@@ -8,6 +8,7 @@ import { elementwiseKernels } from "./kernels/elementwise.js";
 import { matrixKernels } from "./kernels/matrix.js";
 import { movementKernels } from "./kernels/movement.js";
 import { normalizationKernels } from "./kernels/normalization.js";
+import { poolingKernels } from "./kernels/pooling.js";
 import { reduceKernels } from "./kernels/reduce.js";
 import { sourceKernels } from "./kernels/source.js";
 import type { Operand, Store } from "./store.js";
@@ -18,6 +19,7 @@ export const referenceKernels: ReferenceTable<Op> = {
   ...matrixKernels,
   ...convolutionKernels,
   ...reduceKernels,
+  ...poolingKernels,
   ...normalizationKernels,
   ...batchNormalizationKernels,
   ...movementKernels,

@@ -6,7 +6,7 @@ import { emitWidened } from "./widen-halves.js";
 
 /** Results are among the operands, or their negatives or integers: representable without rounding. */
 const EXACT: ReadonlySet<Op> = new Set<Op>([
-  "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Min", "Max", "Where", "ReduceMax", "ReduceMin",
+  "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Min", "Max", "Where", "ReduceMax", "ReduceMin", "MaxPool",
   "TopK", "Reshape", "Transpose", "Slice", "Concat", "Split", "Gather", "GatherElements", "GatherND", "Expand",
   "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier", "Constant",
 ]); // biome-ignore format: one list

@@ -7,6 +7,7 @@ import { likelihoodGradients } from "./gradient-rules/likelihood.js";
 import { matrixGradients } from "./gradient-rules/matrix.js";
 import { movementGradients } from "./gradient-rules/movement.js";
 import { normalizationGradients } from "./gradient-rules/normalization.js";
+import { poolingGradients } from "./gradient-rules/pooling.js";
 import { reduceGradients } from "./gradient-rules/reduce.js";
 import type { GradientTable } from "./gradient-rules/rule.js";
 import { sourceGradients } from "./gradient-rules/source.js";
@@ -19,6 +20,7 @@ export const gradientRules: GradientTable<Op> = {
   ...matrixGradients,
   ...convolutionGradients,
   ...reduceGradients,
+  ...poolingGradients,
   ...normalizationGradients,
   ...batchNormalizationGradients,
   ...likelihoodGradients,

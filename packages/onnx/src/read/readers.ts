@@ -7,6 +7,7 @@ import { foreignReaders } from "./foreign.js";
 import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
+import { poolingReaders } from "./pooling.js";
 import { reduceReaders } from "./reduce.js";
 import { sourceReaders } from "./source.js";
 
@@ -14,6 +15,7 @@ const ownReaders: ReaderTable = {
   ...elementwiseReaders,
   ...convolutionReaders,
   ...reduceReaders,
+  ...poolingReaders,
   ...normalizationReaders,
   ...batchNormalizationReaders,
   ...movementReaders,
@@ -25,6 +27,7 @@ const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "RandomBits",
   "ConvWeightGradient",
   "BatchNormalizationGradient",
+  "MaxPoolGradient",
   "Barrier",
 ]);
 

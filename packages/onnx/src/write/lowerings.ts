@@ -4,6 +4,7 @@ import { elementwiseLowerings } from "./elementwise.js";
 import type { LoweringTable } from "./lowering.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
+import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
 
@@ -12,6 +13,7 @@ export const standardLowerings: LoweringTable = {
   ...elementwiseLowerings,
   ...convolutionLowerings,
   ...reduceLowerings,
+  ...poolingLowerings,
   ...normalizationLowerings,
   ...batchNormalizationLowerings,
   ...movementLowerings,

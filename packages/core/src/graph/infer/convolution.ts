@@ -21,13 +21,7 @@ export function windowExtent(kernel: number, dilation: number): number {
 }
 
 /** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number that is no integer of `least` or more */
-function expectSpatial(
-  op: Op,
-  name: string,
-  list: readonly number[],
-  length: number,
-  least: number,
-): void {
+function expectSpatial(op: Op, name: string, list: readonly number[], length: number, least: number): void {
   if (list.length !== length) {
     throw argumentError(op, `${name} are ${length} numbers here, got [${list.join(", ")}]`);
   }

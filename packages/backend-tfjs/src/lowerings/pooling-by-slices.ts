@@ -1,0 +1,118 @@
+/** Pools that the engine has no kernel for: one strided slice for each tap, of all windows at once. */
+import { type DType, type PoolingWindow, type Shape, tensor } from "@mp/core";
+import { int, type TfWriter, type } from "../graph/tf-writer.js";
+import { emitT, sameDimensions } from "./lowering.js";
+
+/** x [N, C, d…] and what its windows, which need no ceiling, give. */
+export interface Sliced {
+  readonly x: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly pooled: Shape;
+  readonly window: PoolingWindow;
+}
+
+export function padded(
+  x: string,
+  dtype: DType,
+  pairs: readonly (readonly number[])[],
+  value: number,
+  writer: TfWriter,
+): string {
+  if (pairs.flat().every((width) => width === 0)) return x;
+  const widths = writer.constant(tensor(Int32Array.from(pairs.flat()), [pairs.length, 2]));
+  return writer.one("PadV2", [x, widths, writer.scalar(value, dtype)], {
+    T: type(dtype),
+    Tpaddings: type("i32"),
+  });
+}
+
+/** Padding in front and behind, for every axis. */
+function pairsOf({ shape, window: { pads } }: Sliced): readonly (readonly number[])[] {
+  const rank = shape.length - 2;
+  return shape.map((_, axis) => (axis < 2 ? [0, 0] : [pads[axis - 2] ?? 0, pads[rank + axis - 2] ?? 0]));
+}
+
+interface Cut {
+  readonly begin: readonly number[];
+  readonly end: readonly number[];
+  readonly strides: readonly number[];
+}
+
+/** What to cut for each tap, in row-major order. */
+function cutsOf({ shape, pooled, window }: Sliced): readonly Cut[] {
+  const offsets = window.kernelShape.reduce<readonly (readonly number[])[]>(
+    (outer, size) => outer.flatMap((taps) => Array.from({ length: size }, (_, tap) => [...taps, tap])),
+    [[]],
+  );
+  const strides = [1, 1, ...window.strides];
+  return offsets.map((taps) => {
+    const begin = [0, 0, ...taps.map((tap, axis) => tap * (window.dilations[axis] ?? 1))];
+    const end = begin.map((from, axis) =>
+      axis < 2 ? (shape[axis] ?? 0) : from + ((pooled[axis] ?? 1) - 1) * (strides[axis] ?? 1) + 1,
+    );
+    return { begin, end, strides };
+  });
+}
+
+const masks = {
+  begin_mask: int(0),
+  end_mask: int(0),
+  ellipsis_mask: int(0),
+  new_axis_mask: int(0),
+  shrink_axis_mask: int(0),
+};
+
+function bounds({ begin, end, strides }: Cut, writer: TfWriter): readonly string[] {
+  return [begin, end, strides].map((numbers) => writer.ints(numbers));
+}
+
+function slicesOf(sliced: Sliced, outside: number, writer: TfWriter): readonly string[] {
+  const { x, dtype } = sliced;
+  const whole = padded(x, dtype, pairsOf(sliced), outside, writer);
+  const attributes = { T: type(dtype), Index: type("i32"), ...masks };
+  return cutsOf(sliced).map((cut) => writer.one("StridedSlice", [whole, ...bounds(cut, writer)], attributes));
+}
+
+/** The taps of each window joined by an op; `outside` stands for those in the padding. */
+export function pooledBySlices(
+  sliced: Sliced,
+  op: "Maximum" | "AddV2",
+  outside: number,
+  writer: TfWriter,
+): string {
+  return slicesOf(sliced, outside, writer).reduce((joined, tap) =>
+    emitT(op, [joined, tap], sliced.dtype, writer),
+  );
+}
+
+/** dy of each window at the first of its taps that equals y. */
+export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWriter): string {
+  const { dtype, shape } = sliced;
+  const pairs = pairsOf(sliced);
+  const zero = writer.scalar(0, dtype);
+  const not = (name: string): string => writer.one("LogicalNot", [name]);
+  let taken: string | undefined;
+  const found = slicesOf(sliced, Number.NEGATIVE_INFINITY, writer).map((tap) => {
+    const equals = emitT("Equal", [tap, y], dtype, writer);
+    const isFirst = taken === undefined ? equals : writer.one("LogicalAnd", [equals, not(taken)]);
+    taken = taken === undefined ? equals : writer.one("LogicalOr", [taken, equals]);
+    return emitT("SelectV2", [isFirst, dy, zero], dtype, writer);
+  });
+  const wide = shape.map((size, axis) => size + (pairs[axis] ?? []).reduce((sum, width) => sum + width, 0));
+  const attributes = { T: type(dtype), Index: type("i32"), ...masks };
+  const parts = cutsOf(sliced).map((cut, index) =>
+    writer.one(
+      "StridedSliceGrad",
+      [writer.ints(wide), ...bounds(cut, writer), found[index] ?? dy],
+      attributes,
+    ),
+  );
+  const sum =
+    parts.length === 1
+      ? (parts[0] ?? dy)
+      : writer.one("AddN", parts, { T: type(dtype), N: int(parts.length) });
+  if (sameDimensions(wide, shape)) return sum;
+  const begin = writer.ints(pairs.map(([before = 0]) => before));
+  return writer.one("Slice", [sum, begin, writer.ints(shape)], { T: type(dtype), Index: type("i32") });
+}

@@ -1,0 +1,150 @@
+/** Pools over windows, and the gradient of the largest. */
+import { type DType, GraphBuilder, type HostTensor, type PoolingWindow, type Shape } from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import type { RandomSource } from "../random-source.js";
+import { generated, hostData, randomData } from "./host-data.js";
+import { counted, type OpRows } from "./op-sample.js";
+
+interface Pool {
+  readonly shape: Shape;
+  readonly window: PoolingWindow;
+}
+
+const plain = { ceilMode: false };
+
+/** Touching, overlapping, with gaps, padded on one side, with holes, odd sizes, a batch of one; up to three dimensions. */
+const POOLS: readonly Pool[] = [
+  {
+    shape: [2, 3, 4, 6],
+    window: { kernelShape: [2, 2], strides: [2, 2], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [1, 2, 7, 5],
+    window: { kernelShape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [2, 1, 5, 7],
+    window: { kernelShape: [2, 3], strides: [1, 4], pads: [1, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [1, 2, 7, 8],
+    window: { kernelShape: [3, 2], strides: [1, 1], pads: [1, 1, 1, 1], dilations: [2, 3], ...plain },
+  },
+  {
+    shape: [3, 2, 9],
+    window: { kernelShape: [3], strides: [2], pads: [1, 1], dilations: [1], ...plain },
+  },
+  {
+    shape: [1, 2, 4, 3, 5],
+    window: {
+      kernelShape: [2, 2, 2],
+      strides: [2, 1, 2],
+      pads: [0, 0, 1, 0, 1, 0],
+      dilations: [1, 1, 1],
+      ...plain,
+    },
+  },
+  {
+    shape: [1, 1, 3, 3],
+    window: { kernelShape: [3, 3], strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+];
+
+/** The last windows reach beyond the padding; a window that would begin there is none (the second axis of the last). */
+const CEILED: readonly Pool[] = [
+  {
+    shape: [1, 2, 6, 8],
+    window: { kernelShape: [3, 2], strides: [2, 3], pads: [0, 1, 0, 1], dilations: [1, 1], ceilMode: true },
+  },
+  {
+    shape: [2, 1, 6],
+    window: { kernelShape: [2], strides: [3], pads: [1, 1], dilations: [1], ceilMode: true },
+  },
+];
+
+const KEPT = [1, 1, 4, 4];
+const TWO: PoolingWindow = {
+  kernelShape: [2, 2],
+  strides: [2, 2],
+  pads: [0, 0, 0, 0],
+  dilations: [1, 1],
+  ceilMode: false,
+};
+
+/** NaN first and last in its window, beside an infinity, and windows of nothing but -infinity. */
+function spoilt(dtype: DType): HostTensor {
+  const [nan, most] = [Number.NaN, Number.POSITIVE_INFINITY];
+  return hostData(dtype, [nan, 1, 2, 3, 4, 5, 6, nan, most, nan, -most, -most, 0, -most, -most, -most], KEPT);
+}
+
+export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+  MaxPool: {
+    samples: (dtype, random) => {
+      const of = ({ shape, window }: Pool) => ({
+        attributes: window,
+        inputs: [randomData(random, dtype, shape)],
+      });
+      return {
+        values: POOLS.map(of),
+        "ceiling-of-the-size": CEILED.map(of),
+        "all-negative": [
+          { attributes: POOLS[1]?.window ?? TWO, inputs: [randomData(random, dtype, [1, 2, 7, 5], -3, -1)] },
+        ],
+        "spoilt-windows": [{ attributes: TWO, inputs: [spoilt(dtype)] }],
+      };
+    },
+  },
+  AveragePool: {
+    samples: (dtype, random) => {
+      const of = (countIncludePad: boolean) => (pool: Pool) => ({
+        attributes: { ...pool.window, countIncludePad },
+        inputs: [randomData(random, dtype, pool.shape)],
+      });
+      return {
+        values: POOLS.map(of(false)),
+        "padding-counts": POOLS.map(of(true)),
+        "ceiling-of-the-size": [...CEILED.map(of(false)), ...CEILED.map(of(true))],
+        // A half that summed in itself would overflow, or stall.
+        "sums-in-f32": [
+          {
+            attributes: { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
+            inputs: [generated(dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2)))],
+          },
+        ],
+      };
+    },
+  },
+  MaxPoolGradient: {
+    samples: (dtype, random) => {
+      const of = (x: HostTensor, { window }: Pool) => gradientSample(random, x, window);
+      return {
+        values: POOLS.map((pool) => of(distinct(dtype, pool.shape), pool)),
+        "ceiling-of-the-size": CEILED.map((pool) => of(distinct(dtype, pool.shape), pool)),
+        "of-equals-the-first": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, (at) => at % 2),
+            pool,
+          ),
+        ),
+        "all-equal": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, () => 0),
+            pool,
+          ),
+        ),
+      };
+    },
+  },
+};
+
+/** No two alike in any window. */
+const distinct = (dtype: DType, shape: Shape): HostTensor => counted(dtype, shape);
+
+/** y is made of x as the op says, which every engine may rely on. */
+function gradientSample(random: RandomSource, x: HostTensor, attributes: PoolingWindow) {
+  const builder = new GraphBuilder();
+  const value = builder.input("x", x, "batch");
+  const { y } = evaluate(builder.finish({ y: builder.emitOne("MaxPool", [value], attributes) }), { x });
+  if (y === undefined) throw new Error("internal: the graph has a result");
+  return { attributes, inputs: [randomData(random, x.dtype, y.shape), x, y] };
+}

@@ -1,0 +1,76 @@
+import { formatShape, type Shape } from "../../shape.js";
+import type { Op, PoolingWindow } from "../attributes.js";
+import type { ValueType } from "../graph.js";
+import { pooledSizes, tapsOf } from "../pooling-window.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectSameDType,
+  expectShape,
+  FLOATS,
+  type InferTable,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+type PoolingOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
+
+function expectNumbers(op: Op, what: string, numbers: readonly number[], count: number, least: number): void {
+  if (numbers.length === count && numbers.every((number) => Number.isSafeInteger(number) && number >= least))
+    return;
+  throw argumentError(op, `${what} are ${count} integers of at least ${least}, got [${numbers.join(", ")}]`);
+}
+
+/** The shape that the windows give of x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
+function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape {
+  const [batch, channels, ...spatial] = shape;
+  if (batch === undefined || channels === undefined || spatial.length === 0) {
+    throw shapeError(op, `x is [N, C, d…], got ${formatShape(shape)}`);
+  }
+  const rank = spatial.length;
+  expectNumbers(op, "kernelShape", window.kernelShape, rank, 1);
+  expectNumbers(op, "strides", window.strides, rank, 1);
+  expectNumbers(op, "dilations", window.dilations, rank, 1);
+  expectNumbers(op, "pads", window.pads, 2 * rank, 0);
+  const sizes = pooledSizes(spatial, window);
+  const kernel = formatShape(window.kernelShape);
+  if (sizes.includes(0)) {
+    throw shapeError(
+      op,
+      `a window of ${kernel} does not fit into ${formatShape(spatial)} with pads [${window.pads}]`,
+    );
+  }
+  if (tapsOf(spatial, window).some((axis) => axis.some((taps) => taps.length === 0))) {
+    throw argumentError(
+      op,
+      `pads [${window.pads}] leave windows of ${kernel} with nothing in them; take smaller ones`,
+    );
+  }
+  return [batch, channels, ...sizes];
+}
+
+function pooled(op: "MaxPool" | "AveragePool") {
+  return (inputs: readonly ValueType[], window: PoolingWindow): readonly ValueType[] => {
+    expectCount(op, inputs, 1);
+    const x = operand(op, inputs, 0);
+    expectDType(op, x, FLOATS);
+    return [{ dtype: x.dtype, shape: pooledShape(op, x.shape, window) }];
+  };
+}
+
+export const poolingInfer: InferTable<PoolingOp> = {
+  MaxPool: pooled("MaxPool"),
+  AveragePool: pooled("AveragePool"),
+  MaxPoolGradient: (inputs, window) => {
+    const op = "MaxPoolGradient";
+    expectCount(op, inputs, 3);
+    const [dy, x, y] = [operand(op, inputs, 0), operand(op, inputs, 1), operand(op, inputs, 2)];
+    expectDType(op, dy, FLOATS);
+    expectSameDType(op, inputs);
+    const shape = pooledShape(op, x.shape, window);
+    expectShape(op, dy.shape, shape, "dy");
+    expectShape(op, y.shape, shape, "y");
+    return [x];
+  },
+};

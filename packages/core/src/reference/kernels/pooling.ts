@@ -1,0 +1,88 @@
+// Windows are walked in row-major order, sums made in f32 one tap after another.
+import type { PoolingWindow } from "../../graph/attributes.js";
+import { tapCounts, tapsOf } from "../../graph/pooling-window.js";
+import type { Shape } from "../../shape.js";
+import { outputType, type ReferenceTable } from "../kernel.js";
+import { type FloatStore, floatsOf, operand } from "../store.js";
+import { sizeOf } from "../strided.js";
+
+/** For each window of a plane, the places of its taps in the plane. */
+function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly number[])[] {
+  return tapsOf(spatial, window).reduce<readonly (readonly number[])[]>(
+    (outer, axis, index) => {
+      const size = spatial[index] ?? 1;
+      return outer.flatMap((rows) =>
+        axis.map((taps) => rows.flatMap((row) => taps.map((tap) => row * size + tap))),
+      );
+    },
+    [[0]],
+  );
+}
+
+/** Called for every window of every plane, with its place among the results and those of its taps. */
+function forEachWindow(
+  shape: Shape,
+  window: PoolingWindow,
+  visit: (at: number, plane: number, taps: readonly number[], index: number) => void,
+): void {
+  const spatial = shape.slice(2);
+  const windows = planeTaps(spatial, window);
+  const planes = sizeOf(shape.slice(0, 2));
+  const plane = sizeOf(spatial);
+  for (let row = 0; row < planes; row++) {
+    windows.forEach((taps, index) => {
+      visit(row * windows.length + index, row * plane, taps, index);
+    });
+  }
+}
+
+/** The first of the largest, NaN left out. */
+function largest(x: FloatStore, plane: number, taps: readonly number[]): number {
+  let place = taps[0] ?? 0;
+  let most = Number.NEGATIVE_INFINITY;
+  taps.forEach((tap) => {
+    const value = x[plane + tap] as number;
+    if (value > most) [most, place] = [value, tap];
+  });
+  return plane + place;
+}
+
+export const poolingKernels: ReferenceTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+  MaxPool: (inputs, window, outputs, arithmetic) => {
+    const { shape, data } = operand(inputs, 0);
+    const x = data as FloatStore;
+    const y = arithmetic.floats(sizeOf(outputType(outputs).shape));
+    forEachWindow(shape, window, (at, plane, taps) => {
+      const spoilt = taps.some((tap) => Number.isNaN(x[plane + tap]));
+      y[at] = spoilt ? Number.NaN : (x[largest(x, plane, taps)] as number);
+    });
+    return [y];
+  },
+
+  AveragePool: (inputs, window, outputs, arithmetic) => {
+    const { shape, data } = operand(inputs, 0);
+    const x = data as FloatStore;
+    const y = arithmetic.floats(sizeOf(outputType(outputs).shape));
+    const counts = tapCounts(shape.slice(2), window).reduce<readonly number[]>(
+      (outer, axis) => outer.flatMap((count) => axis.map((own) => count * own)),
+      [1],
+    );
+    forEachWindow(shape, window, (at, plane, taps, index) => {
+      for (const tap of taps) y[at] = (y[at] as number) + (x[plane + tap] as number);
+      y[at] = (y[at] as number) / (counts[index] ?? 1);
+    });
+    return [arithmetic.round(outputType(outputs).dtype, y)];
+  },
+
+  MaxPoolGradient: (inputs, window, outputs, arithmetic) => {
+    const dy = floatsOf(operand(inputs, 0));
+    const { shape, data } = operand(inputs, 1);
+    const x = data as FloatStore;
+    const dx = arithmetic.floats(x.length);
+    forEachWindow(shape, window, (at, plane, taps) => {
+      const place = largest(x, plane, taps);
+      dx[place] = (dx[place] as number) + (dy[at] as number);
+    });
+    return [arithmetic.round(outputType(outputs).dtype, dx)];
+  },
+};

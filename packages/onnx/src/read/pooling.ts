@@ -1,0 +1,48 @@
+import type { PoolingWindow } from "@mp/core";
+import { quote } from "../problem.js";
+import type { NodeReader, ReaderTable } from "./node-reader.js";
+
+/** The window of a pool over x; what `auto_pad` asks for is written out. */
+function windowOf(reader: NodeReader, index: number): PoolingWindow {
+  const spatial = reader.typeOf(index).shape.slice(2);
+  const kernelShape = reader.ints("kernel_shape") ?? reader.unsupported("has no kernel_shape");
+  const ones = spatial.map(() => 1);
+  const strides = reader.ints("strides") ?? ones;
+  const dilations = reader.ints("dilations") ?? ones;
+  const given = reader.ints("pads") ?? [...spatial, ...spatial].map(() => 0);
+  const ceilMode = reader.int("ceil_mode", 0) === 1;
+  const auto = reader.string("auto_pad", "NOTSET");
+  const window = { kernelShape, strides, pads: given, dilations, ceilMode };
+  if (auto === "NOTSET") return window;
+  if (auto === "VALID") return { ...window, pads: given.map(() => 0) };
+  if (auto !== "SAME_UPPER" && auto !== "SAME_LOWER") return reader.unsupported(`pads by ${quote(auto)}`);
+  const totals = spatial.map((size, axis) => {
+    const [kernel = 1, stride = 1, dilation = 1] = [kernelShape[axis], strides[axis], dilations[axis]];
+    const reach = (kernel - 1) * dilation + 1;
+    return Math.max(0, (Math.ceil(size / stride) - 1) * stride + reach - size);
+  });
+  const less = totals.map((total) => Math.floor(total / 2));
+  const more = totals.map((total) => Math.ceil(total / 2));
+  return {
+    ...window,
+    ceilMode: false,
+    pads: auto === "SAME_UPPER" ? [...less, ...more] : [...more, ...less],
+  };
+}
+
+export const poolingReaders: ReaderTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+  MaxPool: (reader) => {
+    // Says how indices count, which are refused as an output.
+    reader.int("storage_order", 0);
+    return [reader.emitOne("MaxPool", [reader.operand(0)], windowOf(reader, 0))];
+  },
+  AveragePool: (reader) => {
+    const countIncludePad = reader.int("count_include_pad", 0) === 1;
+    const window = windowOf(reader, 0);
+    return [reader.emitOne("AveragePool", [reader.operand(0)], { ...window, countIncludePad })];
+  },
+  MaxPoolGradient: (reader) => {
+    const operands = [reader.operand(0), reader.operand(1), reader.operand(2)];
+    return [reader.emitOne("MaxPoolGradient", operands, windowOf(reader, 1))];
+  },
+};
