@@ -15,7 +15,7 @@ export async function trainOn(
   options: NetworkOptions,
   context: AppContext,
 ): Promise<TrainingRecord> {
-  const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing, save, resume } = options;
+  const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing, save, resume, report } = options;
   const model = sequential(dense(2, hidden), relu, dense(hidden, 2));
   const apply = checkpointing ? checkpoint(model.apply) : model.apply;
   await using training = await trainer({
@@ -29,5 +29,5 @@ export async function trainOn(
     onOverflow,
   });
   const batches = pointBatches();
-  return await train({ training, batches, options, context, label: backend.name, save, resume });
+  return await train({ training, batches, options, context, label: backend.name, save, resume, report });
 }

@@ -4,12 +4,12 @@ import { definition } from "./flags.js";
 import { runQuickstart } from "./run.js";
 
 await runApp(definition, async (options, context) => {
-  const { save, resume, json } = options;
+  const { save, resume, report, json } = options;
   if (options.data !== undefined) {
     throw new UsageError(`--data ${options.data}: the quickstart makes its points itself, leave it out`);
   }
   if (!options.compare) {
-    const result = await runQuickstart({ options, save, resume }, context);
+    const result = await runQuickstart({ options, save, resume, report }, context);
     if (json !== undefined) writeResult(json, result);
     context.print(formatRun(result));
     return;
@@ -17,10 +17,10 @@ await runApp(definition, async (options, context) => {
   const beside = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : `${path}.float32`;
   const baseline = await runQuickstart(
-    { options, precision: float32(), save: beside(save), resume: beside(resume) },
+    { options, precision: float32(), save: beside(save), resume: beside(resume), report: undefined },
     context,
   );
-  const comparison = compareRuns(baseline, await runQuickstart({ options, save, resume }, context));
+  const comparison = compareRuns(baseline, await runQuickstart({ options, save, resume, report }, context));
   if (json !== undefined) writeResult(json, comparison);
   context.print(formatComparison(comparison));
 });

@@ -24,6 +24,7 @@ export interface Variant {
   readonly precision?: Precision;
   readonly save: string | undefined;
   readonly resume: string | undefined;
+  readonly report: string | undefined;
 }
 
 /** Batches that no run gets to train on. */
@@ -40,7 +41,7 @@ export async function runQuickstart(variant: Variant, context: AppContext): Prom
 }
 
 async function runOn(backend: Backend, variant: Variant, context: AppContext): Promise<RunResult> {
-  const { options, save, resume } = variant;
+  const { options, save, resume, report } = variant;
   const { seed, accumulate, onOverflow } = options;
   const precision = variant.precision ?? precisionOf(options, backend.manifest);
   const model = sequential(dense(2, options.hidden), relu, dense(options.hidden, 2));
@@ -65,6 +66,7 @@ async function runOn(backend: Backend, variant: Variant, context: AppContext): P
     label: precision.name,
     save,
     resume,
+    report,
   });
   let hits = 0;
   for (let index = 0; index < HELD_OUT.count; index++) {

@@ -1,10 +1,11 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunResult } from "@mp/cli";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 
 const app = join(import.meta.dirname, "..");
 const scratch = mkdtempSync(join(tmpdir(), "quickstart-"));
@@ -73,6 +74,67 @@ describe("flags", () => {
   it("accumulated microbatches count as one step", async () => {
     const { steps, loss } = await resultOf("--steps", "10", "--accumulate", "4");
     expect([steps, loss.length]).toEqual([10, 10]);
+  });
+
+  describe("report", () => {
+    const page = join(scratch, "report.html");
+    const read = (): string => readFileSync(page, "utf8");
+    const skips = (): number => Number(/<dt>skipped steps<\/dt><dd>(\d+)<\/dd>/.exec(read())?.[1]);
+    afterEach(() => rmSync(page, { force: true }));
+
+    it("writes a page of the run, which changes no number", async () => {
+      const flags = ["--precision", "mixed_float16", "--initial-scale", String(2 ** 24), "--steps", "20"];
+      const plain = await resultOf(...flags);
+      const told = await resultOf(...flags, "--report", page);
+      expect([told.loss, told.finalScale, told.peakMemoryBytes]).toEqual([
+        plain.loss,
+        plain.finalScale,
+        plain.peakMemoryBytes,
+      ]);
+      expect(plain.skipped).toBeGreaterThan(0);
+      expect(skips()).toBe(plain.skipped);
+      expect(read()).toContain("<b>scale too high</b>");
+      expect(readdirSync(scratch).filter((file) => file.includes("report"))).toEqual(["report.html"]);
+    });
+
+    it("of a comparison is the mixed run's", async () => {
+      const { code } = await run(
+        "main",
+        "--compare",
+        "--precision",
+        "mixed_float16",
+        "--steps",
+        "5",
+        "--report",
+        page,
+      );
+      expect([code, /<dt>precision<\/dt><dd>([^<]*)/.exec(read())?.[1]]).toEqual([0, "mixed_float16"]);
+    });
+
+    it("is written of a run that fails for its skips, with what was replayed", async () => {
+      const flags = ["--precision", "mixed_float16", "--loss-scale", "1e30", "--steps", "100"];
+      const { code, stderr } = await run("main", ...flags, "--report", page);
+      expect([code, stderr.includes("MP_NON_FINITE")]).toEqual([1, true]);
+      expect([skips(), read().match(/<b>scale too high<\/b><\/td>/g)?.length]).toEqual([50, 20]);
+      expect(read()).toContain("30 further skipped steps not replayed");
+    });
+
+    it("is written after Ctrl-C", async () => {
+      const entry = join(app, "dist", "main.js");
+      const child = spawn(process.execPath, [entry, "--steps", "1000000", "--report", page]);
+      child.stderr.on("data", (text) => String(text).includes("step ") && child.kill("SIGINT"));
+      expect(await once(child, "close")).toEqual([130, null]);
+      expect(read()).toContain("</html>");
+    });
+
+    it("to where there is no folder is refused before a step", async () => {
+      const { code, stderr } = await run("main", "--report", join(scratch, "none", "x.html"));
+      expect([code, stderr.includes("no such directory"), stderr.includes("step ")]).toEqual([
+        2,
+        true,
+        false,
+      ]);
+    });
   });
 
   it("says what it has no use for", async () => {

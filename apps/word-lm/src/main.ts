@@ -19,13 +19,20 @@ function swept(options: Options): readonly Options[] {
 }
 
 await runApp(definition, async (given, context) => {
+  if (given.sweep !== undefined && given.report !== undefined) {
+    throw new UsageError(`--report ${given.report}: a page tells of one run, leave out --sweep`);
+  }
   const text = await loadText(given.data, given.vocab);
   const results: unknown[] = [];
   for (const options of swept(given)) {
     if (given.sweep !== undefined) context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
-    const { save, resume } = options;
+    const { save, resume, report } = options;
     if (!options.compare) {
-      const result = await runWordModel({ options, label: options.precision, save, resume }, text, context);
+      const result = await runWordModel(
+        { options, label: options.precision, save, resume, report },
+        text,
+        context,
+      );
       context.print(formatRun(result));
       results.push(result);
       continue;
@@ -38,9 +45,15 @@ await runApp(definition, async (given, context) => {
       label: "float32",
       save: beside(save),
       resume: beside(resume),
+      // The page is the mixed run's.
+      report: undefined,
     };
     const baseline = await runWordModel(first, text, context);
-    const mixed = await runWordModel({ options, label: options.precision, save, resume }, text, context);
+    const mixed = await runWordModel(
+      { options, label: options.precision, save, resume, report },
+      text,
+      context,
+    );
     const comparison = compareRuns(baseline, mixed);
     context.print(formatComparison(comparison));
     context.print(conclusion(comparison.mixed.metric.value / baseline.metric.value - 1, mixed.emulated));

@@ -31,6 +31,7 @@ export interface Variant {
   readonly label: string;
   readonly save: string | undefined;
   readonly resume: string | undefined;
+  readonly report: string | undefined;
 }
 
 /** Uniform ±0.05, as Zaremba et al. start their medium model. */
@@ -80,8 +81,8 @@ async function runOn(
     onOverflow: options.onOverflow,
   });
   try {
-    const { save, resume, label } = variant;
-    const record = await train({ training, batches, options, context, label, save, resume });
+    const { save, resume, report, label } = variant;
+    const record = await train({ training, batches, options, context, label, save, resume, report });
     const times = stepTimes(record.milliseconds);
     const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
     const perplexity = await heldOutPerplexity(training, heldOut, model.carried(batch));

@@ -55,6 +55,7 @@ export interface CommonOptions {
   readonly save: string | undefined;
   readonly resume: string | undefined;
   readonly json: string | undefined;
+  readonly report: string | undefined;
 }
 
 /** What every app understands. */
@@ -75,4 +76,5 @@ export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOpti
   save: text({ argument: "FILE", help: "save the state there, every 100 steps and at the end" }),
   resume: text({ argument: "FILE", help: "go on from a saved state" }),
   json: text({ argument: "FILE", help: "write the result there as JSON" }),
+  report: text({ argument: "FILE", help: "write the precision report there, one HTML page" }),
 };

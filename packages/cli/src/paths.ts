@@ -7,12 +7,12 @@ import type { CommonOptions } from "./common-flags.js";
  * output whose folder is. `undefined` when nothing is.
  */
 export function pathProblem(options: CommonOptions): string | undefined {
-  const { data, resume, save, json } = options;
+  const { data, resume, save, json, report } = options;
   if (data !== undefined && kindOf(data) !== "directory")
     return `--data ${data}: ${reasonOf(data, "directory")}`;
   if (resume !== undefined && kindOf(resume) !== "file")
     return `--resume ${resume}: ${reasonOf(resume, "file")}`;
-  for (const [flag, path] of Object.entries({ save, json })) {
+  for (const [flag, path] of Object.entries({ save, json, report })) {
     if (path === undefined) continue;
     if (kindOf(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
     const folder = dirname(resolve(path));

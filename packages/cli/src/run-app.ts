@@ -5,6 +5,8 @@ import { type Progress, type ProgressOptions, progress } from "./progress.js";
 
 /** What an app is handed beside its options. */
 export interface AppContext {
+  /** The app's. */
+  readonly name: string;
   /** Aborted by Ctrl-C: finish the step, save the state where `--save` says, return. */
   readonly signal: AbortSignal;
   /** Starts a progress report, ending the one before. */
@@ -50,6 +52,7 @@ export async function runApp<const F extends Flags>(
     say(`${signal}: stopping after this step; once more to stop at once`),
   );
   const context: AppContext = {
+    name: definition.name,
     signal: interrupt.signal,
     progress: (options) => {
       shown?.end();

@@ -88,6 +88,8 @@ describe("an app", () => {
                                         the end
         --resume <FILE>                 go on from a saved state
         --json <FILE>                   write the result there as JSON
+        --report <FILE>                 write the precision report there, one HTML
+                                        page
         -h, --help                      show this
       "
     `);
@@ -110,6 +112,7 @@ describe("an app", () => {
     [["--resume", "/no/such/file"], "--resume /no/such/file: no such file"],
     [["--json", "/no/such/dir/x.json"], "--json /no/such/dir/x.json: no such directory, /no/such/dir"],
     [["--save", "/"], "--save /: is a directory, name a file"],
+    [["--report", "/no/such/dir/x.html"], "--report /no/such/dir/x.html: no such directory, /no/such/dir"],
   ])("refuses %j in one line with exit code 2", (flags, message) => {
     const { code, out, err } = run(...flags);
     expect([code, out]).toEqual([2, ""]);

@@ -122,6 +122,7 @@ export type { OptionNames } from "./options.js";
 export { checkOptions } from "./options.js";
 // The precision report
 export type { ExponentHistogram } from "./precision-report/exponent-counts.js";
+export { addHistograms } from "./precision-report/exponent-counts.js";
 export type { MemoryKinds, StepMemory } from "./precision-report/memory-kinds.js";
 export type { Overflow, OverflowCause } from "./precision-report/replay.js";
 export type { GradientRange, GroupHistogram, PrecisionReport } from "./precision-report/report.js";

@@ -1,6 +1,8 @@
 import type { Fed, Json, Trainer } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
+import type { Progress } from "../progress.js";
 import { type AppContext, UsageError } from "../run-app.js";
+import { messageOf, RunReport } from "./run-report.js";
 
 /** Where batches come from, and how to go on from a saved place; a `Dataset` of @mp/data is one. */
 export interface BatchSource<B> {
@@ -17,6 +19,8 @@ export interface TrainingLoop<P, B, M> {
   /** Where this run's state is saved and taken from; given apart since `--compare` runs twice. */
   readonly save: string | undefined;
   readonly resume: string | undefined;
+  /** Where the precision report of this run goes. */
+  readonly report: string | undefined;
 }
 
 /** What a loop has to tell. */
@@ -32,7 +36,10 @@ export interface TrainingRecord {
 
 const SAVE_EVERY = 100;
 
-/** Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. */
+/**
+ * Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. The precision report is
+ * written in the end, also where a step fails.
+ */
 export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<TrainingRecord> {
   const { training, options, context, save } = loop;
   const cursor = loop.resume === undefined ? undefined : await training.load(loop.resume);
@@ -44,30 +51,42 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
     );
   }
   const progress = context.progress({ label: loop.label, total: options.steps });
+  const report = reportOf(loop, progress);
   const losses: number[] = [];
   const milliseconds: number[] = [];
   let skipped = (await training.counters()).skipped;
   let step = start;
-  while (step < options.steps && !context.signal.aborted) {
-    const window: Fed<B>[] = [];
-    while (window.length < options.accumulate) {
-      const next = await batches.next();
-      if (next.done === true) break;
-      window.push(next.value);
+  try {
+    while (step < options.steps && !context.signal.aborted) {
+      const window: Fed<B>[] = [];
+      while (window.length < options.accumulate) {
+        const next = await batches.next();
+        if (next.done === true) break;
+        window.push(next.value);
+      }
+      if (window.length < options.accumulate) break;
+      report?.takes(window[0] as Fed<B>);
+      const started = performance.now();
+      const result = await training.step(...window);
+      const took = performance.now() - started;
+      milliseconds.push(took);
+      losses.push(result.loss);
+      step++;
+      if (!result.applied) skipped++;
+      progress.update({ step, loss: result.loss, scale: result.scale, skipped });
+      await report?.took(step, result, window, took);
+      if (save !== undefined && step % SAVE_EVERY === 0)
+        await training.save(save, { cursor: batches.cursor });
     }
-    if (window.length < options.accumulate) break;
-    const started = performance.now();
-    const result = await training.step(...window);
-    milliseconds.push(performance.now() - started);
-    losses.push(result.loss);
-    step++;
-    if (!result.applied) skipped++;
-    progress.update({ step, loss: result.loss, scale: result.scale, skipped });
-    if (save !== undefined && step % SAVE_EVERY === 0) await training.save(save, { cursor: batches.cursor });
+  } catch (error) {
+    // What the run stumbled over is what the report is wanted for, and what is thrown in any case.
+    await report?.write().catch((cause) => progress.note(`--report: not written: ${messageOf(cause)}`));
+    throw error;
   }
   if (save !== undefined && step > start && step % SAVE_EVERY !== 0) {
     await training.save(save, { cursor: batches.cursor });
   }
+  await report?.write();
   progress.end();
   const counters = await training.counters();
   return {
@@ -78,4 +97,11 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
     skipped: counters.skipped,
     finalScale: counters.scale,
   };
+}
+
+function reportOf<P, B, M>(loop: TrainingLoop<P, B, M>, progress: Progress): RunReport<P, B, M> | undefined {
+  const { training, report: path, context, label, options } = loop;
+  if (path === undefined) return undefined;
+  const title = `${context.name}, ${label}`;
+  return new RunReport({ training, path, title, seed: options.seed, note: (line) => progress.note(line) });
 }

@@ -79,9 +79,10 @@ export class ProgramCache {
     }
   }
 
-  /** Most bytes that any program so far has held at once, or undefined when the engine does not say. */
+  /** Most bytes that any program so far, but for those that diagnose, has held at once; undefined when the engine does not say. */
   peakBytes(): number | undefined {
-    const reports = [...this.#compiled.values()].flatMap(({ executable }) => executable.memory?.() ?? []);
+    const programs = [...this.#compiled.values()].filter(({ probes }) => probes === undefined);
+    const reports = programs.flatMap(({ executable }) => executable.memory?.() ?? []);
     return reports.length === 0 ? undefined : Math.max(...reports.map(({ peakBytes }) => peakBytes));
   }
 

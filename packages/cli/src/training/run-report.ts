@@ -1,0 +1,77 @@
+import type { Fed, StepResult, Trainer } from "@mp/core";
+import type { HistoryStep, SkippedStep } from "@mp/report";
+import { stepTimes } from "../result.js";
+import { writeWhole } from "../write-whole.js";
+
+export interface RunReportOptions<P, B, M> {
+  readonly training: Trainer<P, B, M>;
+  readonly path: string;
+  readonly title: string;
+  readonly seed: number;
+  /** Told what could not be found out. */
+  readonly note: (line: string) => void;
+}
+
+/** A skip costs some steps of time to replay; after so many the page says how many more there were. */
+const MOST_REPLAYS = 20;
+
+/** Gathers what the precision report tells of a run while it trains, and writes the page at its end. */
+export class RunReport<P, B, M> {
+  readonly #options: RunReportOptions<P, B, M>;
+  readonly #history: HistoryStep[] = [];
+  readonly #skips: SkippedStep[] = [];
+  readonly #milliseconds: number[] = [];
+  #last: Fed<B> | undefined;
+  #replays = true;
+
+  constructor(options: RunReportOptions<P, B, M>) {
+    this.#options = options;
+  }
+
+  /** Told of each batch before its step: the last one is what the report looks at. */
+  takes(batch: Fed<B>): void {
+    this.#last = batch;
+  }
+
+  /** Told of each step before the next; a skipped one is run again, to see what overflowed. */
+  async took(
+    step: number,
+    result: StepResult,
+    batches: readonly Fed<B>[],
+    milliseconds: number,
+  ): Promise<void> {
+    const { loss, scale, applied } = result;
+    this.#history.push({ step, loss, scale, applied });
+    this.#milliseconds.push(milliseconds);
+    if (applied || !this.#replays || this.#skips.length >= MOST_REPLAYS) return;
+    try {
+      const overflow = await this.#options.training.replay(batches, { scale });
+      this.#skips.push({ step, scale, overflow });
+    } catch (error) {
+      // A run must not end because of what looks at it.
+      this.#replays = false;
+      this.#options.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
+    }
+  }
+
+  /** Writes the page; a run that was given no batch has none. */
+  async write(): Promise<void> {
+    const { training, path, title, seed, note } = this.#options;
+    if (this.#last === undefined) {
+      note(`--report ${path}: not written, the run took no batch`);
+      return;
+    }
+    const report = await training.precisionReport(this.#last);
+    const { precisionReportPage } = await import("@mp/report");
+    const facts: Record<string, string> = { seed: String(seed) };
+    const loss = this.#history.at(-1)?.loss;
+    if (loss !== undefined) facts["last loss"] = String(Number(loss.toPrecision(4)));
+    if (this.#milliseconds.length > 0) {
+      facts["median step"] = `${Number(stepTimes(this.#milliseconds).median.toPrecision(3))} ms`;
+    }
+    const page = precisionReportPage({ title, report, history: this.#history, skips: this.#skips, facts });
+    writeWhole(path, page);
+  }
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

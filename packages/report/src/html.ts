@@ -1,0 +1,30 @@
+/** Text that is markup already, and goes into a page as it is. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Content = Markup | string | number | undefined | readonly Content[];
+
+/** Markup with everything that is put into it escaped, unless it is markup itself. */
+export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
+  return new Markup(strings.reduce((text, literal, index) => text + textOf(contents[index - 1]) + literal));
+}
+
+function textOf(content: Content): string {
+  if (content === undefined) return "";
+  if (content instanceof Markup) return content.text;
+  if (typeof content === "object") return content.map(textOf).join("");
+  return String(content).replace(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};

@@ -1,0 +1,61 @@
+import { addHistograms, type ExponentHistogram, type GroupHistogram } from "@mp/core";
+
+/** One row of a plot by layer. */
+export interface LayerHistogram {
+  readonly layer: string;
+  readonly histogram: ExponentHistogram;
+}
+
+/** More rows than this cannot be told apart. */
+const MOST_ROWS = 24;
+/** Fewer than this say nothing of where in the model something is. */
+const FEWEST_ROWS = 8;
+const TOP = "(top level)";
+
+/**
+ * Histograms by layer, in the order in which the layers come. Where there are more than a plot has room for, the
+ * deepest parts of their paths are joined while that leaves enough of them, and then neighbours.
+ */
+export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
+  const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));
+  let rows = atDepth(groups, deepest);
+  for (let depth = deepest - 1; depth >= 1 && rows.length > MOST_ROWS; depth--) {
+    const fewer = atDepth(groups, depth);
+    if (fewer.length < FEWEST_ROWS) break;
+    rows = fewer;
+  }
+  return neighboursJoined(rows, Math.ceil(rows.length / MOST_ROWS));
+}
+
+function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
+  return joined(groups, (layer) => layer.split("/").slice(0, depth).join("/") || TOP);
+}
+
+function neighboursJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
+  if (size <= 1) return rows;
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, index) => {
+    const part = rows.slice(index * size, (index + 1) * size);
+    const more = part.length > 1 ? ` +${part.length - 1}` : "";
+    const histogram = addHistograms(part.map((row) => row.histogram));
+    return { layer: `${part[0]?.layer ?? ""}${more}`, histogram };
+  });
+}
+
+function joined(
+  groups: readonly GroupHistogram[],
+  nameOf: (layer: string) => string,
+): readonly LayerHistogram[] {
+  const parts = new Map<string, ExponentHistogram[]>();
+  for (const { layer, histogram } of groups) {
+    const name = nameOf(layer);
+    const known = parts.get(name);
+    if (known === undefined) parts.set(name, [histogram]);
+    else known.push(histogram);
+  }
+  return [...parts].map(([layer, histograms]) => ({ layer, histogram: addHistograms(histograms) }));
+}
+
+/** Values of a histogram, zeros and what is not finite included. */
+export function valueCount({ counts, zeros, infinities, nans }: ExponentHistogram): number {
+  return counts.reduce((sum, count) => sum + count, zeros + infinities + nans);
+}

@@ -1,0 +1,51 @@
+import type { ExponentHistogram } from "@mp/core";
+import { floatFormats, type HalfDType } from "@mp/core";
+
+/** The axis that magnitudes are drawn on: exponents, and a place for zeros to the left of them. */
+export interface MagnitudeAxis {
+  /** Exponents from `low` up to but without `high`. */
+  readonly low: number;
+  readonly high: number;
+  /** Where the column of zeros stands. */
+  readonly zeros: readonly [number, number];
+  readonly domain: readonly [number, number];
+  readonly ticks: readonly number[];
+}
+
+const TICK_EVERY = 8;
+
+/** Wide enough for all of the histograms and for f16's range, in whole ticks. */
+export function magnitudeAxis(histograms: readonly ExponentHistogram[]): MagnitudeAxis {
+  const filled = histograms.filter(({ counts }) => counts.length > 0);
+  const least = Math.min(-26, ...filled.map(({ first }) => first));
+  const most = Math.max(18, ...filled.map(({ first, counts }) => first + counts.length));
+  const low = Math.floor(least / TICK_EVERY) * TICK_EVERY;
+  const high = Math.ceil(most / TICK_EVERY) * TICK_EVERY;
+  const every = high - low > 128 ? 4 * TICK_EVERY : TICK_EVERY;
+  const ticks = Array.from(
+    { length: Math.floor((high - low) / every) + 1 },
+    (_, index) => low + index * every,
+  );
+  return { low, high, zeros: [low - 4, low - 2], domain: [low - 5, high], ticks };
+}
+
+/** What a half makes of the magnitudes of a stretch of exponents. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly what: "zero" | "subnormal" | "normal" | "infinite";
+}
+
+/** The stretches of the axis, in order; those that lie outside it are left out. */
+export function stretches(half: HalfDType, { low, high }: MagnitudeAxis): readonly Stretch[] {
+  const { minExponent, maxExponent, fractionBits } = floatFormats[half];
+  const edges = [low, minExponent - fractionBits - 1, minExponent, maxExponent + 1, high];
+  const names = ["zero", "subnormal", "normal", "infinite"] as const;
+  return names
+    .map((what, index) => ({
+      from: Math.max(low, edges[index] as number),
+      to: Math.min(high, edges[index + 1] as number),
+      what,
+    }))
+    .filter(({ from, to }) => from < to);
+}

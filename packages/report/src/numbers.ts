@@ -1,0 +1,43 @@
+/** Numbers as people read them. */
+
+const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** `2⁻¹⁴`. */
+export function powerOfTwo(exponent: number): string {
+  const digits = [...String(Math.abs(exponent))].map((digit) => superscripts[Number(digit)]).join("");
+  return `2${exponent < 0 ? "⁻" : ""}${digits}`;
+}
+
+/** A loss scale: a power of two as such, anything else in digits. */
+export function scaleText(scale: number): string {
+  const exponent = Math.log2(scale);
+  return Number.isInteger(exponent) ? powerOfTwo(exponent) : significant(scale);
+}
+
+/** Three significant digits. */
+export function significant(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replaceAll("-", "−");
+  return String(Number(value.toPrecision(size < 1e4 ? 3 : 6))).replace("-", "−");
+}
+
+/** A share of 1 in percent, without a place to break a line. What is not nothing is not written as 0, nor what is not all as 100. */
+export function percent(share: number): string {
+  if (share === 0) return "0 %";
+  if (share === 1) return "100 %";
+  if (share > 0.999) return "> 99.9 %";
+  const value = 100 * share;
+  return value < 0.0001 ? "< 0.0001 %" : `${Number(value.toPrecision(value < 10 ? 2 : 3))} %`;
+}
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+export function bytes(count: number): string {
+  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)));
+  return `${Number((count / 1024 ** unit).toPrecision(3))} ${UNITS[unit]}`;
+}
+
+export function count(found: number, what: string): string {
+  return `${found.toLocaleString("en")} ${what}${found === 1 ? "" : "s"}`;
+}

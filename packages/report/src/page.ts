@@ -1,0 +1,94 @@
+import type { PrecisionReport } from "@mp/core";
+import { figure } from "./figure.js";
+import { html, Markup } from "./html.js";
+import { type HistoryStep, lossFigure, scaleFigure } from "./plots/history.js";
+import { memoryFigure } from "./plots/memory.js";
+import { castSection } from "./sections/casts.js";
+import { rangesSection } from "./sections/ranges.js";
+import { scalesSection } from "./sections/scales.js";
+import { type SkippedStep, skipSection } from "./sections/skips.js";
+import { style } from "./style.js";
+
+/** A run as its page tells it. */
+export interface ReportedRun {
+  /** What ran, such as the app's name. */
+  readonly title: string;
+  readonly report: PrecisionReport;
+  /** Its steps in order; may be empty. */
+  readonly history: readonly HistoryStep[];
+  /** The skipped ones among them that were replayed. */
+  readonly skips: readonly SkippedStep[];
+  /** Further facts for the head of the page, in words: `{ "perplexity": "137" }`. */
+  readonly facts?: Readonly<Record<string, string>>;
+}
+
+/** Nothing may be loaded and nothing may run, whatever a name in the report says. */
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/**
+ * One self-contained HTML page: no scripts, no fonts, nothing that is loaded. Dark or light as the reader's system is,
+ * for phones and wide screens.
+ * @example
+ * ```ts
+ * const report = await training.precisionReport(batch);
+ * await writeFile("report.html", precisionReportPage({ title: "my run", report, history, skips: [] }));
+ * ```
+ */
+export function precisionReportPage(run: ReportedRun): string {
+  const { title, report, history, skips } = run;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}: precision report</title>
+<link rel="icon" href="data:,">
+<style>${new Markup(style)}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>${title}: precision report</h1>
+<dl class="facts">${Object.entries(factsOf(run)).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+</header>
+${
+  history.length === 0
+    ? undefined
+    : html`<section aria-labelledby="training">
+<h2 id="training">The training</h2>
+<div class="plots">${figure(lossFigure(history))}${figure(scaleFigure(history))}</div>
+</section>`
+}
+${scalesSection(report)}
+${rangesSection(report)}
+${skipSection(skips, history)}
+${castSection(report.casts)}
+<section aria-labelledby="memory">
+<h2 id="memory">What memory is for</h2>
+<div class="plots">
+<p class="words">Bytes by the types of the step's values. Not all kinds are in use at once, and an engine may hold the state twice while a step replaces it. The planned peak is the most in use at once when the step runs in its order.</p>
+${figure(memoryFigure(report.memory))}
+</div>
+</section>
+</main>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function factsOf({ report, history, facts = {} }: ReportedRun): Readonly<Record<string, string>> {
+  const skipped = history.filter(({ applied }) => !applied).length;
+  return {
+    precision: report.precision,
+    backend: report.backend,
+    engine: `${report.engine.name} ${report.engine.version}`,
+    ...(history.length === 0
+      ? {}
+      : { steps: String(history.at(-1)?.step ?? 0), "skipped steps": String(skipped) }),
+    ...facts,
+  };
+}

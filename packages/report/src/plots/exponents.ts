@@ -1,0 +1,199 @@
+import { addHistograms, type GroupHistogram, type HalfDType, isHalf } from "@mp/core";
+import { axisX, axisY, type Markish, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
+import { type Figure, FONT_SIZE, type Room, textWidth } from "../figure.js";
+import { type MagnitudeAxis, type Stretch, stretches } from "../magnitude.js";
+import { percent } from "../numbers.js";
+
+export interface ExponentsOptions {
+  readonly title: string;
+  readonly groups: readonly GroupHistogram[];
+  readonly axis: MagnitudeAxis;
+  readonly half: HalfDType;
+}
+
+interface Bar {
+  readonly x1: number;
+  readonly x2: number;
+  readonly y1: number;
+  readonly y2: number;
+  readonly fill: string;
+}
+
+/** How many values of one kind have which magnitude, before the ranges of both halves. */
+export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions): Figure {
+  const parts = [
+    {
+      fill: "var(--half)",
+      histogram: addHistograms(groups.filter(isHeld).map(({ histogram }) => histogram)),
+    },
+    {
+      fill: "var(--single)",
+      histogram: addHistograms(groups.filter((group) => !isHeld(group)).map(({ histogram }) => histogram)),
+    },
+  ];
+  const total = parts.reduce(
+    (sum, { histogram: { counts, zeros, infinities, nans } }) =>
+      counts.reduce((all, count) => all + count, sum + zeros + infinities + nans),
+    0,
+  );
+  const bars: Bar[] = [];
+  const tops = new Map<number, number>();
+  const zeros: Bar[] = [];
+  let zeroTop = 0;
+  for (const { fill, histogram } of parts) {
+    histogram.counts.forEach((count, index) => {
+      const exponent = histogram.first + index;
+      const y1 = tops.get(exponent) ?? 0;
+      const y2 = y1 + count / total;
+      tops.set(exponent, y2);
+      if (count > 0) bars.push({ x1: exponent, x2: exponent + 1, y1, y2, fill });
+    });
+    const [x1, x2] = axis.zeros;
+    const y2 = zeroTop + histogram.zeros / total;
+    if (histogram.zeros > 0) zeros.push({ x1, x2, y1: zeroTop, y2, fill });
+    zeroTop = y2;
+  }
+  const highest = Math.max(...tops.values(), 0.01);
+  return {
+    title,
+    description: `${total.toLocaleString("en")} values by binary exponent; ${percent(zeroTop)} are zero`,
+    legend: [
+      { color: "var(--half)", text: `held in ${half}` },
+      { color: "var(--single)", text: "held in f32" },
+    ],
+    draw: (room) => ({
+      height: room.isNarrow ? 215 : 245,
+      marginLeft: 40,
+      marginRight: 14,
+      marginTop: 26,
+      marginBottom: 40,
+      x: { domain: [...axis.domain], label: null },
+      y: { domain: [0, highest * 1.3], label: null, percent: false },
+      marks: [
+        ...bands(axis, highest * 1.3),
+        ...strips(axis, highest, room),
+        ruleY([0], { stroke: "var(--axis)" }),
+        rectY(bars, {
+          x1: "x1",
+          x2: "x2",
+          y1: "y1",
+          y2: "y2",
+          fill: "fill",
+          insetLeft: 0.5,
+          insetRight: 0.5,
+        }),
+        rectY(zeros, {
+          x1: "x1",
+          x2: "x2",
+          y1: (bar: Bar) => Math.min(bar.y1, highest),
+          y2: (bar: Bar) => Math.min(bar.y2, highest),
+          fill: "fill",
+        }),
+        zeroTop > highest
+          ? text([percent(zeroTop)], {
+              x: axis.zeros[1],
+              y: highest,
+              text: (label: string) => label,
+              dx: 3,
+              dy: 1,
+              textAnchor: "start",
+              lineAnchor: "top",
+              fill: "var(--ink)",
+            })
+          : null,
+        magnitudeAxisMark(axis, room),
+        axisY({
+          ticks: 4,
+          tickSize: 0,
+          tickFormat: (share: number) => percent(share).slice(0, -2),
+          label: "% of values",
+          labelAnchor: "top",
+          labelArrow: false,
+        }),
+      ],
+    }),
+  };
+}
+
+const isHeld = ({ dtype }: GroupHistogram): boolean => isHalf(dtype);
+
+/** Ticks and label of the axis of magnitudes. */
+export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Markish {
+  const middle = (axis.zeros[0] + axis.zeros[1]) / 2;
+  const ticks = isNarrow ? axis.ticks.filter((_, index) => index % 2 === 0) : axis.ticks;
+  return axisX([middle, ...ticks.filter((tick) => tick > axis.low)], {
+    tickFormat: (tick: number) => (tick === middle ? "zero" : String(tick).replace("-", "−")),
+    tickSize: 4,
+    label: "binary exponent, log₂ |x|",
+    labelOffset: 32,
+    labelAnchor: "center",
+    labelArrow: false,
+  });
+}
+
+/** What f16 cannot hold as it is, behind the bars; bf16 holds all that is drawn. */
+function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
+  return stretches("f16", axis)
+    .filter(({ what }) => what !== "normal")
+    .map(({ from, to, what }) =>
+      rect([0], {
+        x1: from,
+        x2: to,
+        y1: 0,
+        y2: top,
+        fill: `var(--${what})`,
+        fillOpacity: 0.1,
+        ariaHidden: "true",
+      }),
+    );
+}
+
+const HALVES: readonly HalfDType[] = ["f16", "bf16"];
+const words: Readonly<Record<Stretch["what"], string>> = {
+  zero: "0",
+  subnormal: "subnormal",
+  normal: "normal",
+  infinite: "∞",
+};
+
+/** The ranges of both halves as two labelled strips above the bars. */
+function strips(axis: MagnitudeAxis, highest: number, { width }: Room): readonly Markish[] {
+  const perExponent = (width - 54) / (axis.domain[1] - axis.domain[0]);
+  return HALVES.flatMap((half, row) => {
+    const [y1, y2] = [highest * (1.18 - 0.12 * row), highest * (1.28 - 0.12 * row)];
+    return stretches(half, axis).flatMap(({ from, to, what }) => {
+      const label = [`${half} ${words[what]}`, words[what]].find(
+        (candidate) => textWidth(candidate) < (to - from) * perExponent - 2,
+      );
+      return [
+        rect([0], {
+          x1: from,
+          x2: to,
+          y1,
+          y2,
+          fill: `var(--${what})`,
+          fillOpacity: 0.35,
+          insetLeft: 0.5,
+          insetRight: 0.5,
+        }),
+        label === undefined
+          ? null
+          : text([label], {
+              x: (from + to) / 2,
+              y: (y1 + y2) / 2,
+              text: (found: string) => found,
+              fill: "var(--ink)",
+              fontSize: FONT_SIZE - 1,
+            }),
+      ];
+    });
+  });
+}
+
+/** Edges of f16's ranges, for plots in which nothing else shows them. */
+export function f16Edges(axis: MagnitudeAxis): Markish {
+  const inner = stretches("f16", axis)
+    .slice(1)
+    .map(({ from }) => from);
+  return ruleX(inner, { stroke: "var(--ink)", strokeDasharray: "2,3", strokeOpacity: 0.6 });
+}

@@ -1,0 +1,117 @@
+import type { ScaleShare } from "@mp/core";
+import { axisX, axisY, dot, type Markish, rectY, ruleX, text } from "@observablehq/plot";
+import type { Figure } from "../figure.js";
+import { percent, powerOfTwo, scaleText } from "../numbers.js";
+
+export interface ScalesOptions {
+  readonly shares: readonly ScaleShare[];
+  readonly recommended: number;
+  /** The scale of the next step; undefined where this half is not the run's own. */
+  readonly used: number | undefined;
+}
+
+const FATES = ["zero", "subnormal", "normal", "infinite"] as const;
+
+/** What becomes of the gradients in f16 at each loss scale: a column of four parts for each. */
+export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figure {
+  const columns = shares.flatMap(({ scale, zero, subnormal, overflow }) => {
+    const parts = [zero, subnormal, 1 - zero - subnormal - overflow, overflow];
+    let top = 0;
+    return parts.map((part, index) => {
+      const y1 = top;
+      top += part;
+      return { k: Math.log2(scale), y1, y2: top, fill: `var(--${FATES[index]})` };
+    });
+  });
+  const overflowing = shares.filter(({ overflow }) => overflow > 0).map(({ scale }) => Math.log2(scale));
+  const first = shares[0];
+  return {
+    title: "Gradients in f16 at each loss scale",
+    description: `shares that become 0, subnormal, normal and infinite; ${percent(first?.zero ?? 0)} become 0 at scale 1; recommended scale ${scaleText(recommended)}`,
+    legend: [
+      { color: "var(--zero)", text: "become 0" },
+      { color: "var(--subnormal)", text: "subnormal: fewer digits" },
+      { color: "var(--normal)", text: "as they should be" },
+      { color: "var(--infinite)", text: "overflow (▲ where any do)" },
+    ],
+    draw: ({ isNarrow }) => ({
+      height: 260,
+      marginLeft: 40,
+      marginRight: 14,
+      marginTop: 40,
+      marginBottom: 40,
+      x: { domain: [-0.7, 24.7], label: null },
+      y: { domain: [0, 1.07], label: null },
+      marks: [
+        rectY(columns, { x1: ({ k }) => k - 0.4, x2: ({ k }) => k + 0.4, y1: "y1", y2: "y2", fill: "fill" }),
+        overflowing.length === 0
+          ? null
+          : dot(overflowing, {
+              x: (k: number) => k,
+              y: 1.035,
+              symbol: "triangle",
+              r: 3,
+              fill: "var(--infinite)",
+            }),
+        ...markers(recommended, used),
+        axisX({
+          ticks: Array.from({ length: isNarrow ? 5 : 13 }, (_, index) => index * (isNarrow ? 6 : 2)),
+          tickFormat: powerOfTwo,
+          tickSize: 4,
+          label: "loss scale",
+          labelOffset: 32,
+          labelAnchor: "center",
+          labelArrow: false,
+        }),
+        axisY({
+          ticks: [0, 0.25, 0.5, 0.75, 1],
+          tickSize: 0,
+          tickFormat: (share: number) => String(100 * share),
+          label: "% of gradients",
+          labelAnchor: "top",
+          labelArrow: false,
+          labelOffset: 34,
+        }),
+      ],
+    }),
+  };
+}
+
+/** Rules at the recommended scale and at the one in use, with their names above, away from each other. */
+function markers(recommended: number, used: number | undefined): readonly Markish[] {
+  if (used === undefined) return marker(recommended, `recommended ${scaleText(recommended)}`);
+  if (used === recommended) return marker(used, `recommended and in use ${scaleText(used)}`);
+  const isBefore = recommended < used;
+  return [
+    ...marker(recommended, `recommended ${scaleText(recommended)}`, { dy: -24, isBefore }),
+    ...marker(used, `in use ${scaleText(used)}`, { dy: -10, isBefore: !isBefore }),
+  ];
+}
+
+/** Scales nearer to an end than this have no room for a name on that side. */
+const NAME = 9;
+
+function marker(
+  scale: number,
+  label: string,
+  { dy = -10, isBefore = scale > 2 ** 12 }: { readonly dy?: number; readonly isBefore?: boolean } = {},
+): readonly Markish[] {
+  const k = Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
+  const isLeft = k < NAME ? false : k > 24 - NAME || isBefore;
+  return [
+    ruleX([k], { stroke: "var(--ink)", strokeWidth: 1.5, insetTop: dy + 4 }),
+    text([label], {
+      x: k,
+      text: (found: string) => found,
+      frameAnchor: "top",
+      textAnchor: isLeft ? "end" : "start",
+      dx: isLeft ? -4 : 4,
+      dy,
+      fill: "var(--ink)",
+      // So that the rule of the other one does not run through it.
+      stroke: "var(--panel)",
+      strokeWidth: 4,
+      fontWeight: 600,
+    }),
+  ];
+}

@@ -1,0 +1,61 @@
+import type { CastExplanation, CastReport } from "@mp/core";
+import { html, type Markup } from "../html.js";
+import { count } from "../numbers.js";
+import { type Column, table } from "./table.js";
+
+/** Operators that stand at one place for one reason. */
+interface CastRow extends CastExplanation {
+  readonly times: number;
+}
+
+const columns: readonly Column<CastRow>[] = [
+  { head: "layer", isName: true, cell: ({ scope }) => scope || "(top level)" },
+  { head: "operator", cell: ({ op }) => op },
+  { head: "times", isNumber: true, cell: ({ times }) => times },
+  { head: "computes in", cell: ({ dtype }) => html`<b class="${dtype}">${dtype}</b>` },
+  {
+    head: "because",
+    isWords: true,
+    cell: ({ rule, because }) => (because === undefined ? rule : `${rule}: ${because}`),
+  },
+  { head: "line", isName: true, cell: ({ line }) => (line === undefined ? "" : lineName(line)) },
+];
+
+/** What each operator of the loss computes in, and which rule decided. */
+export function castSection({ policy, hash, nodes, casts, lints }: CastReport): Markup {
+  const floats = nodes.filter(({ rule }) => rule !== "not floating" && rule !== "constant");
+  const rows = joined(floats);
+  const dtypes = [...new Set(floats.map(({ dtype }) => dtype))];
+  const inWords = dtypes
+    .map(
+      (dtype) => `${floats.filter((node) => node.dtype === dtype).length.toLocaleString("en")} in ${dtype}`,
+    )
+    .join(", ");
+  return html`<section aria-labelledby="casts">
+<h2 id="casts">What computes in which dtype</h2>
+<p>Policy <code>${policy}</code>, plan <code>${hash}</code>: ${count(floats.length, "floating operator")} of the loss, ${inWords}; ${count(casts.length, "cast")} inserted. The backward pass of an operator computes in its dtype.</p>
+${lints.length === 0 ? undefined : html`<ul>${lints.map(({ severity, message, remedy }) => html`<li><b>${severity}</b>: ${message}; ${remedy}</li>`)}</ul>`}
+<details${rows.length <= MOST_SHOWN ? html` open` : undefined}><summary>${count(rows.length, "place")} with dtype and reason</summary>
+${table("Cast plan", columns, rows)}</details>
+</section>
+`;
+}
+
+const MOST_SHOWN = 40;
+
+/** Copies of one line, such as the steps of a recurrence, are one row. */
+function joined(nodes: readonly CastExplanation[]): readonly CastRow[] {
+  const rows = new Map<string, CastRow>();
+  for (const node of nodes) {
+    const because = node.because?.replace(/_\d+$/, "");
+    const key = [node.scope, node.op, node.dtype, node.rule, because, node.line].join("\n");
+    const times = (rows.get(key)?.times ?? 0) + 1;
+    rows.set(key, { ...node, ...(because === undefined ? {} : { because }), times });
+  }
+  return [...rows.values()];
+}
+
+/** File and line, without the folders of the machine it ran on. */
+export function lineName(line: string): string {
+  return line.split(/[\\/]/).at(-1)?.replace(/:\d+$/, "") ?? line;
+}

@@ -1,0 +1,43 @@
+import type { PrecisionReport } from "@mp/core";
+import { html, type Markup } from "../html.js";
+import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
+
+/** What the numbers come to, in sentences. */
+export function findings(report: PrecisionReport): readonly (Markup | string)[] {
+  return [lost(report), recommended(report), bf16(report), notFinite(report)].filter(
+    (finding) => finding !== undefined,
+  );
+}
+
+const names = { f16: "float16", bf16: "bfloat16" } as const;
+
+function lost({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport): Markup {
+  const [first] = shares.f16;
+  const used = shares.f16.find((share) => share.scale === scale);
+  const now =
+    half !== "f16" || !usesHalf || used === undefined || scale === 1
+      ? undefined
+      : html` At the scale of the next step, ${scaleText(scale)}, it is <b>${percent(used.zero)}</b> and <b>${percent(used.subnormal)}</b>${used.overflow > 0 ? html`, and <b>${percent(used.overflow)}</b> overflow` : undefined}.`;
+  return html`Without loss scaling, float16 would turn <b>${percent(first?.zero ?? 0)}</b> of the gradients into 0 and keep <b>${percent(first?.subnormal ?? 0)}</b> with fewer digits.${now}`;
+}
+
+function recommended({ gradients, half, usesHalf }: PrecisionReport): Markup {
+  const { recommendedScale, largest, largestIn } = gradients;
+  if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
+  const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);
+  const where =
+    largestIn === undefined ? undefined : html`, in ${largestIn.layer || "(top level)"} (${largestIn.kind})`;
+  return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), the largest power of two from ${powerOfTwo(0)} to ${powerOfTwo(24)} at which four times the largest gradient of this batch, ${significant(largest)}${where}, is still finite. <b>${percent(at?.zero ?? 0)}</b> of the gradients are then 0, <b>${percent(at?.subnormal ?? 0)}</b> subnormal.`;
+}
+
+function bf16({ gradients: { shares } }: PrecisionReport): Markup {
+  const [first] = shares.bf16;
+  return html`bfloat16 has float32's range and needs no scale: ${percent(first?.zero ?? 0)} of the gradients become 0 and ${percent(first?.overflow ?? 0)} overflow at scale 1.`;
+}
+
+function notFinite({ groups, half }: PrecisionReport): Markup | undefined {
+  const found = groups.filter(({ histogram: { infinities, nans } }) => infinities + nans > 0);
+  if (found.length === 0) return undefined;
+  const [first] = found;
+  return html`<b>Infinities or NaN</b> are in ${found.length} groups of values even in float32 at scale 1, first among the ${first?.kind} of ${first?.layer || "(top level)"}: no ${names[half]} and no loss scale made them.`;
+}

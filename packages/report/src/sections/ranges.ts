@@ -1,0 +1,85 @@
+import type { ExponentHistogram, GroupHistogram, HalfDType, PrecisionReport } from "@mp/core";
+import { figure } from "../figure.js";
+import { html, type Markup } from "../html.js";
+import { valueCount } from "../layers.js";
+import { magnitudeAxis, stretches } from "../magnitude.js";
+import { percent, powerOfTwo } from "../numbers.js";
+import { exponentsFigure } from "../plots/exponents.js";
+import { layersFigure } from "../plots/layers.js";
+import { type Column, table } from "./table.js";
+
+const kinds = [
+  {
+    title: "Gradients",
+    isOf: ({ kind }: GroupHistogram) => kind === "gradients" || kind === "weight gradients",
+  },
+  { title: "Activations", isOf: ({ kind }: GroupHistogram) => kind === "activations" },
+  { title: "Weights", isOf: ({ kind }: GroupHistogram) => kind === "weights" },
+] as const;
+
+const columns: readonly Column<GroupHistogram>[] = [
+  { head: "values", cell: ({ kind }) => kind },
+  { head: "layer", isName: true, cell: ({ layer }) => layer || "(top level)" },
+  { head: "held in", cell: ({ dtype }) => dtype },
+  { head: "count", isNumber: true, cell: ({ histogram }) => valueCount(histogram).toLocaleString("en") },
+  { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
+  {
+    head: "smallest",
+    isNumber: true,
+    cell: ({ histogram }) => (histogram.counts.length === 0 ? "" : powerOfTwo(histogram.first)),
+  },
+  {
+    head: "largest",
+    isNumber: true,
+    cell: ({ histogram }) =>
+      histogram.counts.length === 0 ? "" : powerOfTwo(histogram.first + histogram.counts.length - 1),
+  },
+  { head: "0 in f16", isNumber: true, cell: ({ histogram }) => percent(shareOf(histogram, "f16", "zero")) },
+  {
+    head: "subnormal in f16",
+    isNumber: true,
+    cell: ({ histogram }) => percent(shareOf(histogram, "f16", "subnormal")),
+  },
+  {
+    head: "∞ in f16",
+    isNumber: true,
+    cell: ({ histogram }) => percent(shareOf(histogram, "f16", "infinite")),
+  },
+  { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
+];
+
+/** Where the numbers of the step lie, against the ranges of both halves. */
+export function rangesSection({ groups, half }: PrecisionReport): Markup {
+  const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
+  const looked = kinds
+    .map(({ title, isOf }) => ({ title, groups: groups.filter(isOf) }))
+    .filter(({ groups: own }) => own.length > 0);
+  return html`<section aria-labelledby="ranges">
+<h2 id="ranges">Where the numbers lie</h2>
+<p>Every value of one forward and backward pass by its binary exponent, computed in float32 at loss scale 1, so that what a half would have lost is still there. The strips above the bars are the ranges of both halves; behind the bars, what f16 cannot hold at full precision. Beside them each layer is a row, scaled to its own fullest place; dashed, where f16 turns from 0 to subnormal, to normal, to infinite. The column at the left is zeros.</p>
+<div class="plots">${looked.map(({ title, groups: own }) => [
+    figure(exponentsFigure({ title, groups: own, axis, half })),
+    figure(layersFigure({ title: `${title} by layer`, groups: own, axis })),
+  ])}</div>
+<details><summary>The numbers, group by group</summary>
+${table("Ranges by layer", columns, groups)}</details>
+</section>
+`;
+}
+
+/** Of the values that are finite and not 0. */
+function shareOf(
+  histogram: ExponentHistogram,
+  half: HalfDType,
+  what: "zero" | "subnormal" | "infinite",
+): number {
+  const everywhere = { low: -127, high: 128, zeros: [0, 0], domain: [0, 0], ticks: [] } as const;
+  const stretch = stretches(half, everywhere).find((found) => found.what === what);
+  const total = histogram.counts.reduce((sum, count) => sum + count, 0);
+  if (stretch === undefined || total === 0) return 0;
+  const inside = histogram.counts.filter((_, index) => {
+    const exponent = histogram.first + index;
+    return exponent >= stretch.from && exponent < stretch.to;
+  });
+  return inside.reduce((sum, count) => sum + count, 0) / total;
+}

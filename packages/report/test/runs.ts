@@ -1,0 +1,114 @@
+/** Runs whose pages are looked at: a real one on the oracle, and what a page may meet at worst. */
+import {
+  adamW,
+  dynamicLossScale,
+  matMul,
+  mixedFloat16,
+  reduceMean,
+  relu,
+  scope,
+  square,
+  sub,
+  type Tensor,
+  type Traced,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import type { HistoryStep, ReportedRun, SkippedStep } from "../src/index.js";
+
+/** A layer's name that would run, were it taken for markup. */
+const HOSTILE = `"><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
+
+const wave = (shape: readonly number[], step: number) =>
+  tensor(
+    Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(step * (i + 1))),
+    shape,
+  );
+const params = {
+  encoder: { first: wave([16, 32], 0.7), second: wave([32, 32], 1.3) },
+  [HOSTILE.replaceAll("/", "∕")]: wave([32, 4], 0.3),
+};
+
+/** Twenty-four steps at a scale that begins too high, so that some are skipped and replayed. */
+export async function trainedRun(): Promise<ReportedRun> {
+  const backend = await reference();
+  const training = await trainer({
+    backend,
+    params,
+    loss: (weights: Traced<typeof params>, { x, y }: { x: Tensor; y: Tensor }) => {
+      const { encoder, ...rest } = weights;
+      const hidden = scope("encoder", () => {
+        const first = scope("first", () => relu(matMul(x, encoder.first)));
+        return scope("second", () => relu(matMul(first, encoder.second)));
+      });
+      const out = scope(HOSTILE, () => matMul(hidden, Object.values(rest)[0] as Tensor));
+      return reduceMean(square(sub(out, y)));
+    },
+    optimizer: adamW({ learningRate: 3e-3 }),
+    precision: { ...mixedFloat16(), lossScaler: dynamicLossScale({ initialScale: 2 ** 17 }) },
+    onWarning: () => undefined,
+  });
+  const history: HistoryStep[] = [];
+  const skips: SkippedStep[] = [];
+  const batchOf = (step: number) => ({ x: wave([8, 16], 0.37 + step), y: wave([8, 4], 0.91 + step) });
+  for (let step = 1; step <= 24; step++) {
+    const { loss, scale, applied } = await training.step(batchOf(step));
+    history.push({ step, loss, scale, applied });
+    if (!applied) skips.push({ step, scale, overflow: await training.replay([batchOf(step)], { scale }) });
+  }
+  const report = await training.precisionReport(batchOf(0));
+  await training.dispose();
+  await backend.dispose();
+  return { title: `a run & <its> "name"`, report, history, skips, facts: { seed: "1" } };
+}
+
+/** The same with sixty layers of long names, six thousand steps, scales of all sizes and losses that diverge. */
+export function largeRun({ report }: ReportedRun): ReportedRun {
+  const groups = Array.from({ length: 60 }, (_, layer) =>
+    report.groups.map((group) => ({
+      ...group,
+      layer: `model/decoder_${layer}/attention_with_a_long_name/${group.layer}`,
+    })),
+  ).flat();
+  const history = Array.from({ length: 6000 }, (_, index) => ({
+    step: index + 1,
+    loss: index % 7 === 3 ? Number.NaN : 12345.678 * Math.exp(-index / 900) + Math.sin(index),
+    scale: 2 ** (index % 1000 < 500 ? 40 : -20),
+    applied: index % 13 !== 0,
+  }));
+  return {
+    title: "model".repeat(40),
+    report: {
+      ...report,
+      groups,
+      scale: 2 ** 24,
+      gradients: { ...report.gradients, recommendedScale: 2 ** 24 },
+    },
+    history,
+    skips: history.slice(0, 3).map(({ step, scale }) => ({ step, scale, overflow: undefined })),
+  };
+}
+
+/** A run of which next to nothing is known: no step, nothing but zeros, no memory measured. */
+export function emptyRun({ report }: ReportedRun): ReportedRun {
+  const nothing = { first: 0, counts: [], zeros: 5, infinities: 0, nans: 0, largest: 0 };
+  const none = report.gradients.shares.f16.map(({ scale }) => ({
+    scale,
+    zero: 0,
+    subnormal: 0,
+    overflow: 0,
+  }));
+  return {
+    title: "",
+    report: {
+      ...report,
+      groups: report.groups.map((group) => ({ ...group, histogram: nothing })),
+      gradients: { shares: { f16: none, bf16: none }, recommendedScale: 1, largest: 0, largestIn: undefined },
+      memory: { ...report.memory, measuredPeak: null },
+      scale: 1,
+    },
+    history: [],
+    skips: [],
+  };
+}
