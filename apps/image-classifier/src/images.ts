@@ -1,0 +1,40 @@
+import {
+  type ChannelStatistics,
+  channelStatistics,
+  type ImageSplits,
+  readImages,
+  shapeImages,
+} from "@mp/data";
+import type { Options } from "./flags.js";
+
+/** The images of a run, and what a result says of where they came from. */
+export interface Images extends ImageSplits {
+  /** Of the images to learn from, which the others are normalised by as well. */
+  readonly statistics: ChannelStatistics;
+  readonly channels: number;
+  readonly size: number;
+  readonly summary: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the files in `--data`, or generates figures. @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
+export async function loadImages(options: Options): Promise<Images> {
+  const { data, difficulty, trainImages, testImages, size } = options;
+  const splits =
+    data === undefined
+      ? shapeImages({ seed: 0, train: trainImages, test: testImages, side: size, difficulty })
+      : await readImages(data, { height: size, width: size });
+  const [count, channels = 1, height = 1] = splits.train.x.shape;
+  return {
+    ...splits,
+    statistics: channelStatistics(splits.train),
+    channels,
+    size: height,
+    summary: {
+      source: data ?? `generated figures of difficulty ${difficulty}`,
+      train: count,
+      test: splits.test.y.data.length,
+      shape: splits.train.x.shape.slice(1),
+      classes: splits.classes,
+    },
+  };
+}

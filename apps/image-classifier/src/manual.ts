@@ -1,0 +1,27 @@
+/**
+ * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half, cast the data, cast the logits
+ * back before the softmax. Normalisations keep their parameters and statistics in float32.
+ */
+import { cast, type HalfDType, isTensor, type Tensor } from "@mp/core";
+import type { ImageModel, TracedTree } from "./models/parts.js";
+
+/** `net.cast(dtype)` and the two casts around it. */
+export function castNetwork(model: ImageModel, dtype: HalfDType): ImageModel {
+  return {
+    ...model,
+    apply: (parameters, x, context) => {
+      const [logits, state] = model.apply(castParameters(parameters, dtype), cast(x, dtype), context);
+      return [cast(logits, "f32"), state];
+    },
+  };
+}
+
+/** Those of layers with a kernel; a normalisation has none. */
+function castParameters(tree: TracedTree, dtype: HalfDType): TracedTree {
+  if (isTensor(tree)) return tree;
+  const isLayer = "kernel" in tree;
+  const change = (part: TracedTree): TracedTree =>
+    isLayer ? cast(part as Tensor, dtype) : castParameters(part, dtype);
+  if (Array.isArray(tree)) return (tree as readonly TracedTree[]).map(change);
+  return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, change(part)]));
+}

@@ -1,0 +1,80 @@
+import {
+  cast,
+  checkpoint,
+  type HalfDType,
+  type HostTensor,
+  type Key,
+  reshape,
+  type Tensor,
+  type Tree,
+} from "@mp/core";
+import type { Layer, LayerContext, StatefulLayer } from "@mp/nn";
+import { globalAveragePool } from "./pooling.js";
+
+/** Parameters or statistics as a traced function sees them. */
+export type TracedTree = Tree<Tensor>;
+
+export interface ModelContext extends LayerContext {
+  readonly modelState: TracedTree;
+}
+
+/** A network from images [batch, channels, height, width] to logits [batch, classes], with its running statistics. */
+export interface ImageModel {
+  init(key: Key): Tree<HostTensor>;
+  initState(): Tree<HostTensor>;
+  apply(parameters: TracedTree, x: Tensor, context: ModelContext): readonly [Tensor, TracedTree];
+}
+
+export interface ModelOptions {
+  /** Of the images. */
+  readonly channels: number;
+  /** Height and width of the images. */
+  readonly size: number;
+  readonly classes: number;
+  /** Channels of the first stage. */
+  readonly width: number;
+  /** Recompute the blocks' activations in the backward pass. */
+  readonly checkpointing: boolean;
+  /** The half that the network is cast to by hand; without it, a policy casts. */
+  readonly castTo?: HalfDType | undefined;
+}
+
+/** A layer whose activations are recomputed in the backward pass, where that is asked for. */
+export function block<L extends StatefulLayer<unknown, unknown>>(
+  layer: L,
+  { checkpointing }: ModelOptions,
+): L {
+  if (!checkpointing) return layer;
+  const apply: L["apply"] = (parameters, x, context) =>
+    checkpoint((input: Tensor) => layer.apply(parameters, input, context))(x);
+  return { ...layer, apply };
+}
+
+/** The mean of each channel: a large reduction, which a network that is cast by hand keeps in float32. */
+export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
+  const { castTo } = options;
+  const toFloat32 = beforeMean(options);
+  return (x) => {
+    const mean = globalAveragePool(toFloat32(x));
+    return reshape(castTo === undefined ? mean : cast(mean, castTo), [x.shape[0] ?? 1, -1]);
+  };
+}
+
+/** x in float32 where the network is cast by hand and x goes straight into such a reduction; a policy does the same. */
+export function beforeMean({ castTo }: ModelOptions): (x: Tensor) => Tensor {
+  return (x) => (castTo === undefined ? x : cast(x, "f32"));
+}
+
+/** A layer whose input is changed first, without becoming a layer of its own. */
+export function after<P, S>(change: (x: Tensor) => Tensor, layer: StatefulLayer<P, S>): StatefulLayer<P, S> {
+  return { ...layer, apply: (parameters, x, context) => layer.apply(parameters, change(x), context) };
+}
+
+/** A network without statistics as one with none. */
+export function withoutState(layer: Layer<never>): ImageModel {
+  return {
+    init: (key) => layer.init(key),
+    initState: () => ({}),
+    apply: (parameters, x, context) => [layer.apply(parameters as never, x, context), {}],
+  };
+}

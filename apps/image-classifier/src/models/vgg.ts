@@ -1,0 +1,37 @@
+/** A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of 3 by 3 convolutions and pooling, normalised. */
+import { relu, reshape, type Tensor } from "@mp/core";
+import { batchNorm, conv, dense, dropout, sequential } from "@mp/nn";
+import { block, type ImageModel, type ModelOptions } from "./parts.js";
+import { halve } from "./pooling.js";
+
+const STAGES = 3;
+const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
+
+const stage = (inputs: number, outputs: number) =>
+  sequential(
+    conv(inputs, outputs, 3, { padding: "same", bias: false }),
+    batchNorm(outputs),
+    relu,
+    conv(outputs, outputs, 3, { padding: "same", bias: false }),
+    batchNorm(outputs),
+    relu,
+    halve,
+  );
+
+export function vgg(options: ModelOptions): ImageModel {
+  const { channels, classes, size, width } = options;
+  const stages = Array.from({ length: STAGES }, (_, index) => {
+    const outputs = width * 2 ** index;
+    return block(stage(index === 0 ? channels : outputs / 2, outputs), options);
+  });
+  const side = Math.floor(size / 2 ** STAGES);
+  const hidden = 16 * width;
+  return sequential(
+    ...stages,
+    flatten,
+    dense(4 * width * side * side, hidden),
+    relu,
+    dropout(0.3),
+    dense(hidden, classes),
+  ) as unknown as ImageModel;
+}

@@ -1,0 +1,168 @@
+import { type AppContext, type RunResult, stepTimes } from "@mp/cli";
+import { backendOf, lossScaleName, train } from "@mp/cli/training";
+import {
+  argMax,
+  type Backend,
+  fold,
+  graphCost,
+  type HalfDType,
+  key,
+  type LossContext,
+  type Precision,
+  type Tensor,
+  type Trainer,
+  trainer,
+} from "@mp/core";
+import { type ImageBatch, imageBatches } from "@mp/data";
+import { softmaxCrossEntropy } from "@mp/nn";
+import type { Options } from "./flags.js";
+import type { Images } from "./images.js";
+import { castNetwork } from "./manual.js";
+import { models } from "./models/index.js";
+import type { ImageModel, ModelContext, TracedTree } from "./models/parts.js";
+import { optimizerOf } from "./optimizers.js";
+import { precisionsOf } from "./precision.js";
+
+/** What distinguishes the runs of one command line. */
+export interface Variant {
+  readonly options: Options;
+  /** Given: this precision instead of the flags'. */
+  readonly precision?: Precision;
+  readonly label: string;
+  readonly save: string | undefined;
+  readonly resume: string | undefined;
+}
+
+type Batch = { readonly x: Tensor; readonly y: Tensor };
+type Training = Trainer<unknown, Batch, unknown>;
+
+/** Pixels around an image out of which its place is drawn. */
+const BORDER = 2;
+
+/** One training run from its first step to its accuracy on images that it has not seen. */
+export async function runClassifier(
+  variant: Variant,
+  images: Images,
+  context: AppContext,
+): Promise<RunResult> {
+  const backend = await backendOf(variant.options);
+  try {
+    return await runOn(backend, variant, images, context);
+  } finally {
+    await backend.dispose();
+  }
+}
+
+async function runOn(
+  backend: Backend,
+  variant: Variant,
+  images: Images,
+  context: AppContext,
+): Promise<RunResult> {
+  const { options, label, save, resume } = variant;
+  const { seed, batch, prefetch } = options;
+  const { precision, castTo } =
+    variant.precision === undefined
+      ? precisionsOf(options, backend.manifest)
+      : { precision: variant.precision, castTo: undefined };
+  const model = modelOf(options, images, castTo);
+  const batches = imageBatches(images.train, {
+    batch,
+    epochs: Number.POSITIVE_INFINITY,
+    shuffle: { seed },
+    // Generated figures come in all places and turns already.
+    ...(options.data === undefined ? {} : { augment: { seed, flip: images.channels === 3, crop: BORDER } }),
+    normalize: images.statistics,
+    ...(prefetch === 0 ? {} : { prefetch }),
+  });
+  const training = await classifierTraining(model, { backend, precision, options });
+  try {
+    const record = await train({ training, batches, options, context, label, save, resume });
+    const times = stepTimes(record.milliseconds);
+    const share = await testAccuracy(training, model, images, batch);
+    const { value: first } = await imageBatches(images.train, { batch }).iterate().next();
+    const { flops } = graphCost(training.graph(first as never));
+    return {
+      app: "image-classifier",
+      backend: options.backend,
+      device: options.device,
+      engine: backend.manifest.engine,
+      precision: precision.name,
+      lossScale: variant.precision === undefined ? lossScaleName(options, precision) : "none",
+      masterWeights: variant.precision === undefined ? options.masterWeights : "f32",
+      seed,
+      steps: record.steps,
+      applied: record.applied,
+      skipped: record.skipped,
+      finalScale: record.finalScale,
+      loss: record.losses,
+      metric: { name: "test accuracy", value: share },
+      msPerStep: times,
+      flopsPerSecond: (flops * options.accumulate * 1000) / times.median,
+      peakMemoryBytes: (await training.peakBytes()) ?? null,
+      emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+      details: { model: options.model, optimizer: options.optimizer, data: images.summary },
+    };
+  } finally {
+    await training.dispose();
+  }
+}
+
+/** The network of the flags, cast by hand where they say so. */
+export function modelOf(options: Options, images: Images, castTo: HalfDType | undefined): ImageModel {
+  const { channels, size, classes } = images;
+  const { width, checkpointing } = options;
+  const model = models[options.model]({
+    channels,
+    size,
+    classes: classes.length,
+    width,
+    checkpointing,
+    castTo,
+  });
+  return castTo === undefined ? model : castNetwork(model, castTo);
+}
+
+/** A trainer of the network. */
+export function classifierTraining(
+  model: ImageModel,
+  { backend, precision, options }: { backend: Backend; precision: Precision; options: Options },
+): Promise<Training> {
+  const loss = (parameters: unknown, { x, y }: Batch, context: LossContext<unknown>) => {
+    const [logits, modelState] = model.apply(parameters as TracedTree, x, context as ModelContext);
+    return { loss: softmaxCrossEntropy(logits, y), modelState };
+  };
+  const { seed, accumulate, onOverflow } = options;
+  return trainer({
+    backend,
+    params: model.init(fold(key(seed), "model")),
+    modelState: model.initState(),
+    loss,
+    optimizer: optimizerOf(options),
+    precision,
+    seed,
+    accumulate,
+    onOverflow,
+  }) as Promise<Training>;
+}
+
+/** Share of the test images that are told right; the last, smaller batch included. */
+async function testAccuracy(
+  training: Training,
+  model: ImageModel,
+  { test, statistics }: Images,
+  batch: number,
+): Promise<number> {
+  const classify = (parameters: unknown, { x }: { readonly x: Tensor }, context: LossContext<unknown>) =>
+    argMax(model.apply(parameters as TracedTree, x, context as ModelContext)[0]);
+  let right = 0;
+  for await (const { x, y } of imageBatches(test, {
+    batch,
+    normalize: statistics,
+    partial: "keep",
+  }) as AsyncIterable<ImageBatch>) {
+    const { data } = await training.predict(classify, { x });
+    right += y.data.filter((label, index) => Number(data[index]) === label).length;
+  }
+  return right / test.y.data.length;
+}

@@ -1,0 +1,106 @@
+// The app as it is called: what it learns, that a resumed run goes on bit for bit, and what it refuses.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "mp-classifier-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const SMALL = ["--width", "4", "--batch", "8", "--size", "16", "--train-images", "64", "--test-images", "20"];
+
+function run(...flags: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...SMALL, ...flags], {
+    encoding: "utf8",
+    timeout: 120_000,
+  });
+  return { status, stdout, stderr };
+}
+
+/** The result that a run writes. */
+function result(name: string, ...flags: readonly string[]) {
+  const path = join(folder, `${name}.json`);
+  const { status, stderr } = run("--json", path, ...flags);
+  expect([status, stderr.includes("MP_")]).toEqual([0, false]);
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+describe("image-classifier", () => {
+  it("learns to tell ten plain figures apart, far above chance", () => {
+    const size = ["--model", "vgg", "--width", "8", "--batch", "16", "--steps", "150"];
+    const images = ["--difficulty", "0", "--train-images", "400", "--test-images", "200"];
+    const { metric, loss } = result("learns", ...size, ...images);
+    expect(metric.name).toBe("test accuracy");
+    expect(metric.value).toBeGreaterThan(0.4);
+    expect(loss.at(-1)).toBeLessThan(0.8 * loss[0]);
+  });
+
+  it("trains the same with batches made ahead as without", () => {
+    const flags = ["--model", "vgg", "--steps", "5"];
+    const { loss } = result("ahead", ...flags, "--prefetch", "3");
+    expect(loss).toEqual(result("without", ...flags, "--prefetch", "0").loss);
+  });
+
+  it("goes on bit for bit where Ctrl-C stopped it", async () => {
+    const flags = ["--model", "vgg", "--precision", "mixed_float16", "--steps", "60"];
+    const whole = result("whole", ...flags);
+    const state = join(folder, "state.safetensors");
+    const stopped = spawn(process.execPath, [main, ...SMALL, ...flags, "--save", state]);
+    stopped.stderr.once("data", () => stopped.kill("SIGINT"));
+    const code = await new Promise((resolve) => stopped.once("exit", resolve));
+    expect([code, existsSync(state)]).toEqual([130, true]);
+    const { loss, steps } = result("rest", ...flags, "--resume", state);
+    expect([steps, loss.length < 60]).toEqual([60, true]);
+    expect(loss).toEqual(whole.loss.slice(-loss.length));
+  });
+
+  it("compares both precisions from one start, by hand as by policy", () => {
+    const flags = ["--model", "alexnet", "--precision", "mixed_float16", "--compare", "--steps", "3"];
+    const { float32, mixed } = result("compared", ...flags);
+    const manual = result("manual", ...flags, "--manual");
+    expect(float32.loss[0]).toBeCloseTo(mixed.loss[0], 2);
+    expect(float32.loss).not.toEqual(mixed.loss);
+    expect(manual.mixed.loss).toEqual(mixed.loss);
+    expect([mixed.precision, manual.mixed.precision]).toEqual(["mixed_float16", "manual(f16)"]);
+  });
+
+  it("prints the table", () => {
+    const path = join(folder, "table.json");
+    const { status, stdout } = run("--table", "--seeds", "1", "--steps", "2", "--json", path);
+    expect(status).toBe(0);
+    expect(stdout.match(/mixed_(b)?float16/g)).toHaveLength(6);
+    const { table, runs } = JSON.parse(readFileSync(path, "utf8"));
+    expect([table.length, runs.length, runs[0].loss.length]).toEqual([3, 9, 2]);
+  });
+
+  it("reads real files, and refuses what is wrong in one line with exit code 2", () => {
+    const data = mkdtempSync(join(folder, "cifar-"));
+    const records = (count: number) =>
+      Buffer.concat(
+        Array.from({ length: count }, (_, index) =>
+          Buffer.concat([Buffer.of(index % 10), Buffer.alloc(3072, 9 * index)]),
+        ),
+      );
+    writeFileSync(join(data, "data_batch_1.bin"), records(20));
+    writeFileSync(join(data, "test_batch.bin"), records(10));
+    const { details } = result("cifar", "--data", data, "--steps", "2");
+    expect(details.data).toMatchObject({ train: 20, test: 10, shape: [3, 32, 32] });
+    writeFileSync(join(data, "test_batch.bin"), records(10).subarray(0, 5000));
+    const cases: readonly (readonly string[])[] = [
+      ["--data", data],
+      ["--data", join(folder, "nowhere")],
+      ["--model", "resnet18"],
+      ["--manual", "--precision", "float32"],
+      ["--half-reductions", "--precision", "float32"],
+      ["--table", "--compare"],
+      ["--batch", "65"],
+    ];
+    for (const flags of cases) {
+      const { status, stderr } = run("--steps", "2", ...flags);
+      expect([flags, status, stderr.trim().split("\n").length]).toEqual([flags, 2, 1]);
+    }
+  });
+});
