@@ -1,5 +1,6 @@
 import { activations } from "./activations.js";
 import { compilation } from "./compilation.js";
+import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
 import { memory } from "./memory.js";
@@ -18,6 +19,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   activations,
   soak,
   operators,
+  convolution,
 };
 
 /** @throws RangeError for a word that stands for none */

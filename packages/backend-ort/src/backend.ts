@@ -5,7 +5,6 @@ import {
   type CompileOptions,
   type Executable,
   type Graph,
-  type HalfDType,
   type Handle,
   type HostTensor,
   MpError,
@@ -26,6 +25,7 @@ import { lowerGraph } from "./lower.js";
 import { emulatedHalves } from "./manifest.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { OrtState } from "./state.js";
+import type { Target } from "./target.js";
 
 /** What to do where a half is emulated. */
 const SPEED = "and in more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units";
@@ -38,16 +38,16 @@ export class OrtBackend implements Backend {
   readonly #runtime: NativeRuntime;
   readonly #states = new Set<OrtState>();
   readonly #executables = new Set<OrtExecutable>();
-  readonly #emulated: readonly HalfDType[];
+  readonly #target: Target;
   readonly #handles = new HandleTable<NativeTensor>("ort", (tensor) => tensor.release());
   readonly #constants: ConstantPool;
   #disposal: Promise<void> | undefined;
 
-  constructor(runtime: NativeRuntime, manifest: BackendManifest) {
+  constructor(runtime: NativeRuntime, manifest: BackendManifest, blockSize: number | undefined) {
     this.#runtime = runtime;
     this.#constants = new ConstantPool(runtime);
     this.manifest = manifest;
-    this.#emulated = emulatedHalves(manifest);
+    this.#target = { device: runtime.device, emulated: emulatedHalves(manifest), blockSize };
   }
 
   async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
@@ -56,7 +56,7 @@ export class OrtBackend implements Backend {
     expectGraphSupported(this.name, this.manifest, graph);
     const state = options.state === undefined ? undefined : this.#own(options.state);
     const bound = resolveBindings(graph, state?.types, options);
-    const lowered = lowerGraph(graph, this.#emulated);
+    const lowered = lowerGraph(graph, this.#target);
     const session = await this.#runtime.createSession(lowered.model);
     try {
       this.#expectAlive();

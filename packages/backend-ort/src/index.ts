@@ -36,7 +36,8 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   const runtime = await openRuntime(options);
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
-    return new OrtBackend(runtime, ortManifest(engine, runtime.device, await probeEngine(runtime)));
+    const findings = await probeEngine(runtime);
+    return new OrtBackend(runtime, ortManifest(engine, runtime.device, findings), findings.blockSize);
   } catch (error) {
     await runtime.dispose();
     throw error;

@@ -1,9 +1,11 @@
-import { emulateHalves, type Graph, type HalfDType, type Value } from "@mp/core";
+import { emulateHalves, type Graph, type Value } from "@mp/core";
 import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
-import { lowerNode } from "./lowerings/lower-node.js";
+import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
+import { lowerNodes } from "./lowerings/lower-node.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
+import type { Target } from "./target.js";
 
 /** A graph as the session gets it. */
 export interface Lowered {
@@ -23,17 +25,17 @@ export interface Lowered {
  * The graph as an ONNX model for this engine: halves it cannot compute in emulated, large constants bound,
  * nodes listed so that ORT runs them in the graph's order.
  */
-export function lowerGraph(graph: Graph, emulated: readonly HalfDType[]): Lowered {
+export function lowerGraph(graph: Graph, target: Target): Lowered {
   const sources = new Map<string, string>();
-  const closed = emulateHalves(graph, emulated, (made, { name }) => sources.set(made, name));
-  const written = toOnnx(closed, { origins: false, types: false, lower: lowerNode });
+  const closed = emulateHalves(graph, target.emulated, (made, { name }) => sources.set(made, name));
+  const written = toOnnx(closed, { origins: false, types: false, lower: lowerNodes(target) });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);
   const parts = new Map(written.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
   const { model, constants } = bindConstants(written);
   const plan = plannedOrder(closed);
   return {
-    model: encodeModel(listed(model, plan.isOwn)),
+    model: encodeModel(importingBlocks(listed(model, plan.isOwn))),
     constants,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
@@ -43,6 +45,12 @@ export function lowerGraph(graph: Graph, emulated: readonly HalfDType[]): Lowere
     },
     plannedPeakBytes: plan.peakBytes,
   };
+}
+
+/** The writer knows of no domains of the engine's. */
+function importingBlocks(model: OnnxModel): OnnxModel {
+  const isUsed = model.graph.nodes.some(({ domain }) => domain === BLOCKED_DOMAIN);
+  return isUsed ? { ...model, opsets: { ...model.opsets, [BLOCKED_DOMAIN]: 1 } } : model;
 }
 
 function namesBy(

@@ -35,8 +35,10 @@ const tolerance: BackendManifest["tolerance"] = {
   CumSum: { f32: 64, f16: 1, bf16: 1 },
 };
 
+type Asked = Pick<Findings, "nativeHalves" | "missing">;
+
 /** Half precision is always exact: what the engine does not compute in halves is emulated, rounding included. */
-function dtypeSupport(dtype: DType, { nativeHalves, missing }: Findings): BackendManifest["dtypes"][DType] {
+function dtypeSupport(dtype: DType, { nativeHalves, missing }: Asked): BackendManifest["dtypes"][DType] {
   const reason = missing.get("Identity")?.get(dtype);
   if (reason !== undefined) return { unsupported: reason };
   if (isEmulated(dtype, nativeHalves)) return { storage: "f32", compute: "emulated" };
@@ -46,7 +48,7 @@ function dtypeSupport(dtype: DType, { nativeHalves, missing }: Findings): Backen
 const isEmulated = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
   isHalf(dtype) && !native.includes(dtype);
 
-function opSupport(op: Op, { missing, nativeHalves }: Findings): Support<readonly DType[]> {
+function opSupport(op: Op, { missing, nativeHalves }: Asked): Support<readonly DType[]> {
   const reasons = missing.get(op);
   const dtypes = opDTypes[op].filter((dtype) => {
     const computed = isEmulated(dtype, nativeHalves) ? "f32" : dtype;
@@ -60,7 +62,7 @@ function opSupport(op: Op, { missing, nativeHalves }: Findings): Support<readonl
 export function ortManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",
-  findings: Findings,
+  findings: Asked,
 ): BackendManifest {
   const ops = (Object.keys(opDTypes) as readonly Op[]).map((op) => [op, opSupport(op, findings)]);
   return Object.freeze({

@@ -9,10 +9,13 @@ import {
   type OpAttributes,
   type Shape,
   tensor,
+  type Value,
 } from "@mp/core";
 import { evaluate } from "@mp/core/reference";
+import { decodeModel } from "@mp/onnx";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ort } from "../src/index.js";
+import { lowerGraph } from "../src/lower.js";
 
 let backend: Awaited<ReturnType<typeof ort>>;
 beforeAll(async () => {
@@ -162,4 +165,39 @@ it("dimensions of 0 wherever they stand", async () => {
   await expectOracle("Reshape", [empty], { shape: [2, 0] });
   await expectOracle("Transpose", [empty], { perm: [1, 0] });
   await expectOracle("Softmax", [empty], { axis: 1 });
+});
+
+it("convolutions of whole blocks: in blocks where the engine has them, and the same without", async () => {
+  const image = (shape: Shape): HostTensor => {
+    const length = shape.reduce((product, size) => product * size, 1);
+    return f32(
+      Array.from({ length }, (_, at) => ((at * 7) % 5) - 2),
+      shape,
+    );
+  };
+  const window = { strides: [1, 1], pads: [1, 0, 1, 1], dilations: [1, 1], group: 1 };
+  const builder = new GraphBuilder();
+  const feeds = { x: image([16, 16, 4, 5]), w: image([32, 16, 3, 2]), dy: image([16, 32, 4, 5]) };
+  const [x, w, dy] = Object.entries(feeds).map(([name, type]) => builder.input(name, type, "batch"));
+  const operands = { x: x as Value, w: w as Value, dy: dy as Value };
+  const graph = builder.finish({
+    y: builder.emitOne("Conv", [operands.x, operands.w], window),
+    dx: builder.emitOne("ConvTranspose", [operands.dy, operands.w], { ...window, outputPadding: [0, 0] }),
+    dw: builder.emitOne("ConvWeightGradient", [operands.x, operands.dy], { ...window, kernelShape: [3, 2] }),
+  });
+  const opsIn = (blockSize: number | undefined): readonly string[] => {
+    const { model } = lowerGraph(graph, { device: "cpu", emulated: [], blockSize });
+    return decodeModel(model).graph.nodes.map(({ domain, opType }) =>
+      domain === "" ? opType : `blocked ${opType}`,
+    );
+  };
+  const count = (ops: readonly string[], op: string): number => ops.filter((one) => one === op).length;
+  expect(count(opsIn(16), "blocked Conv")).toBe(3);
+  // The gradient is blocked once for both that read it.
+  expect(count(opsIn(16), "blocked ReorderInput")).toBe(3);
+  const plain = opsIn(undefined);
+  expect([count(plain, "Conv"), count(plain, "ConvTranspose"), count(plain, "Gemm")]).toEqual([2, 0, 1]);
+  const executable = await backend.compile(graph);
+  expect(comparable(await executable.run(feeds))).toEqual(comparable(evaluate(graph, feeds)));
+  await executable.dispose();
 });

@@ -1,4 +1,4 @@
-import { GraphBuilder, MpError, type Op } from "@mp/core";
+import { GraphBuilder, type HalfDType, MpError, type Op } from "@mp/core";
 import { opDTypes } from "@mp/core/backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
@@ -8,6 +8,7 @@ import { probeEngine } from "../src/probe/findings.js";
 import { probeGraph } from "../src/probe/probe-graph.js";
 import { nativeHalves } from "../src/probe/probe-halves.js";
 import { probeKernels } from "../src/probe/probe-kernels.js";
+import type { Target } from "../src/target.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
 beforeAll(async () => {
@@ -17,10 +18,18 @@ afterAll(() => runtime.dispose());
 
 const engine = { name: "onnxruntime", version: "test" };
 
+const emulating = (...emulated: readonly HalfDType[]): Target => ({
+  device: "cpu",
+  emulated,
+  blockSize: undefined,
+});
+
 describe("what the engine is found to do", () => {
   it("is everything, with this release's processor kernels and halves emulated", async () => {
-    const { missing, nativeHalves: native } = await probeEngine(runtime);
+    const { missing, nativeHalves: native, blockSize: block } = await probeEngine(runtime);
     expect(native).toEqual([]);
+    // By the width of the processor's vectors.
+    expect([8, 16]).toContain(block);
     expect(missing).toEqual(new Map());
     const { ops, dtypes } = ortManifest(engine, "cpu", { missing, nativeHalves: native });
     expect(ops).toEqual(opDTypes);
@@ -40,7 +49,7 @@ describe("what the engine is found to do", () => {
   it("leaves nothing behind", async () => {
     const before = runtime.stats();
     await nativeHalves(runtime);
-    await probeKernels(runtime, ["f16", "bf16"]);
+    await probeKernels(runtime, emulating("f16", "bf16"));
     expect(runtime.stats()).toEqual(before);
   });
 
@@ -52,7 +61,7 @@ describe("what the engine is found to do", () => {
 describe("what the engine lacks", () => {
   it("is found, told apart from what it has, and said in its own words", async () => {
     // bf16 as the engine's own kernels have it on a processor: it moves it, and computes little in it.
-    const missing = await probeKernels(runtime, ["f16"]);
+    const missing = await probeKernels(runtime, emulating("f16"));
     expect(missing.get("Add")?.get("bf16")).toMatch(/implementation|Add/);
     expect(missing.get("MatMul")?.has("bf16")).toBe(true);
     expect(missing.get("Identity")?.has("bf16") ?? false).toBe(false);

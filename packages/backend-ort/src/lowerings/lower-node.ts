@@ -1,6 +1,8 @@
 /** Where ONNX Runtime's kernels do not mean what the vocabulary says, are missing, or another form is faster. */
 import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
 import { decomposeBatchNormalization, type LowerNode } from "@mp/onnx";
+import type { Target } from "../target.js";
+import { convolutions } from "./convolution.js";
 import { cast, clip, elu } from "./elementwise.js";
 import {
   chosen,
@@ -19,7 +21,7 @@ import { averagePool, maxPool } from "./pooling.js";
 /** The engine runs our order and shares nothing across it, so that a barrier has nothing left to do. */
 const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
 
-const own: OwnLowerings = {
+const fixed: OwnLowerings = {
   Barrier: barrier,
   Elu: elu,
   Clip: clip,
@@ -43,14 +45,17 @@ const own: OwnLowerings = {
   OneHot: oneHot,
 };
 
-/** Lowers one node for ONNX Runtime's CPU kernels. */
-export const lowerNode: LowerNode = (node, operands, writer, standard) => {
-  const ownly = own[node.op] as OwnLowering | undefined;
-  const results = ownly?.(node as GraphNode, operands, writer, (others, as) =>
-    standard(as === undefined ? node : inDType(node, as), others),
-  );
-  return results ?? standard(node, operands);
-};
+/** Lowers nodes for that ONNX Runtime's kernels. */
+export function lowerNodes(target: Target): LowerNode {
+  const own: OwnLowerings = { ...fixed, ...convolutions(target) };
+  return (node, operands, writer, standard) => {
+    const ownly = own[node.op] as OwnLowering | undefined;
+    const results = ownly?.(node as GraphNode, operands, writer, (others, as) =>
+      standard(as === undefined ? node : inDType(node, as), others),
+    );
+    return results ?? standard(node, operands);
+  };
+}
 
 /** The node with another deciding dtype. */
 function inDType(node: AnyNode, dtype: DType): AnyNode {

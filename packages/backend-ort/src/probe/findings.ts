@@ -1,6 +1,7 @@
 import type { HalfDType } from "@mp/core";
 import { emulatedAmong } from "../dtype.js";
 import type { NativeRuntime } from "../native/index.js";
+import { blockSize } from "./probe-blocks.js";
 import { nativeHalves } from "./probe-halves.js";
 import { type Missing, probeKernels } from "./probe-kernels.js";
 
@@ -8,6 +9,8 @@ import { type Missing, probeKernels } from "./probe-kernels.js";
 export interface Findings {
   readonly nativeHalves: readonly HalfDType[];
   readonly missing: Missing;
+  /** Channels that its blocked convolutions keep together; undefined where it has none. */
+  readonly blockSize: number | undefined;
 }
 
 /** By library and device: an engine does not change while a process runs. */
@@ -27,5 +30,7 @@ export function probeEngine(runtime: NativeRuntime): Promise<Findings> {
 
 async function probe(runtime: NativeRuntime): Promise<Findings> {
   const native = await nativeHalves(runtime);
-  return { nativeHalves: native, missing: await probeKernels(runtime, emulatedAmong(native)) };
+  const blocks = await blockSize(runtime);
+  const target = { device: runtime.device, emulated: emulatedAmong(native), blockSize: blocks };
+  return { nativeHalves: native, missing: await probeKernels(runtime, target), blockSize: blocks };
 }

@@ -1,7 +1,8 @@
-import { type DType, type HalfDType, MpError, type Op } from "@mp/core";
+import { type DType, MpError, type Op } from "@mp/core";
 import { opDTypes } from "@mp/core/backend";
 import { lowerGraph } from "../lower.js";
 import type { NativeRuntime } from "../native/index.js";
+import type { Target } from "../target.js";
 import { type Pair, probeGraph } from "./probe-graph.js";
 import { runOnce } from "./run-once.js";
 
@@ -12,10 +13,10 @@ export type Missing = ReadonlyMap<Op, ReadonlyMap<DType, string>>;
  * Asks the engine about every op in every dtype, lowered as it will be: all in one session that is loaded and run,
  * and where that fails, half by half. To the engine a half that is emulated is f32, so it is not asked about.
  */
-export async function probeKernels(runtime: NativeRuntime, emulated: readonly HalfDType[]): Promise<Missing> {
+export async function probeKernels(runtime: NativeRuntime, target: Target): Promise<Missing> {
   const missing = new Map<Op, Map<DType, string>>();
   const search = async (pairs: readonly Pair[]): Promise<void> => {
-    const failure = await failureOf(runtime, pairs, emulated);
+    const failure = await failureOf(runtime, pairs, target);
     const [only] = pairs;
     if (failure === undefined || only === undefined) return;
     if (pairs.length === 1) {
@@ -27,7 +28,7 @@ export async function probeKernels(runtime: NativeRuntime, emulated: readonly Ha
     await search(pairs.slice(middle));
   };
   const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
-  const isAsked = (dtype: DType): boolean => !(emulated as readonly DType[]).includes(dtype);
+  const isAsked = (dtype: DType): boolean => !(target.emulated as readonly DType[]).includes(dtype);
   await search(all.flatMap(([op, dtypes]) => dtypes.filter(isAsked).map((dtype): Pair => ({ op, dtype }))));
   return missing;
 }
@@ -36,10 +37,10 @@ export async function probeKernels(runtime: NativeRuntime, emulated: readonly Ha
 async function failureOf(
   runtime: NativeRuntime,
   pairs: readonly Pair[],
-  emulated: readonly HalfDType[],
+  target: Target,
 ): Promise<string | undefined> {
   const graph = probeGraph(pairs);
-  const { model, outputName } = lowerGraph(graph, emulated);
+  const { model, outputName } = lowerGraph(graph, target);
   const outputs = new Map(graph.outputs.map(({ name, value }) => [outputName(name), value]));
   try {
     await runOnce(runtime, model, outputs, true);

@@ -58,6 +58,19 @@ const OVERHANGING: readonly Convolved[] = [
   { x: [1, 1, 2, 3], w: [1, 1, 2, 1], pads: [3, 2, 1, 2] },
 ];
 
+/** As many channels, and images, as engines keep together in layouts of their own; and numbers next to those. */
+const BLOCKS: readonly Convolved[] = [
+  { x: [16, 16, 5, 6], w: [32, 16, 3, 3], pads: [1, 1, 1, 1] },
+  { x: [16, 32, 7, 6], w: [16, 32, 3, 2], strides: [2, 2], pads: [1, 0, 1, 1] },
+  { x: [32, 16, 4, 7], w: [16, 16, 2, 3], dilations: [2, 1], strides: [1, 3] },
+  { x: [16, 16, 5, 4], w: [16, 16, 1, 1], strides: [2, 2] },
+  { x: [16, 3, 6, 5], w: [16, 3, 3, 3], pads: [1, 1, 1, 1] },
+  { x: [1, 16, 3, 2], w: [16, 16, 5, 4], pads: [2, 3, 3, 2] },
+  { x: [2, 16, 4, 4], w: [20, 16, 3, 3], pads: [1, 1, 1, 1] },
+  { x: [2, 32, 4, 4], w: [32, 16, 3, 3], group: 2, pads: [1, 1, 1, 1] },
+  { x: [2, 32, 5, 4], w: [32, 1, 3, 3], group: 32, pads: [1, 1, 1, 1] },
+];
+
 const EMPTY: readonly Convolved[] = [{ x: [0, 2, 4, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] }];
 
 const GROUPS: Readonly<Record<string, readonly Convolved[]>> = {
@@ -68,6 +81,7 @@ const GROUPS: Readonly<Record<string, readonly Convolved[]>> = {
   "each-channel": DEPTHWISE,
   volumes: VOLUMES,
   "overhanging-kernels": OVERHANGING,
+  "many-channels": BLOCKS,
   "empty-batch": EMPTY,
 };
 

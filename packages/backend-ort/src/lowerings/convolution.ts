@@ -1,0 +1,201 @@
+/**
+ * Convolutions on the processor. In the engine's blocked layout they take half the time or less, with the way in and
+ * out; and what is a transposed convolution by moves of one is a convolution with the kernels turned around, which the
+ * engine does two to four times as fast.
+ */
+import type { GraphNode, OpAttributes, Shape } from "@mp/core";
+import { int, ints, type NodeWriter } from "@mp/onnx";
+import type { Target } from "../target.js";
+import {
+  blockedConv,
+  fromBlocks,
+  padToBlocks,
+  reshape,
+  reversed,
+  sizeOf,
+  toBlocks,
+  transpose,
+  wholeBlocks,
+} from "./blocked-layout.js";
+import { at, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
+
+type Window = OpAttributes["Conv"];
+
+/** Kernels as the graph has them: [M, C / group, k…], or of a transposed convolution [C, M / group, k…]. */
+interface Weights {
+  readonly name: string;
+  /** Channels that each kernel spans, and results of one group. */
+  readonly channels: number;
+  readonly results: number;
+  readonly kernel: Shape;
+  readonly group: number;
+  /** Whether they are those of a transposed convolution, to be turned around. */
+  readonly isTransposed: boolean;
+}
+
+const typeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
+
+/** Whether the engine has that convolution in blocks: of images, whose channels fill blocks in every group. */
+function isBlocked({ channels, results, kernel, group }: Weights, block: number): boolean {
+  if (kernel.length !== 2 || results < block) return false;
+  if (group === 1) return channels < block || channels % block === 0;
+  return channels % block === 0 && results % block === 0;
+}
+
+const isOfEachChannel = ({ channels, results, group, kernel }: Weights, block: number): boolean =>
+  kernel.length === 2 && channels === 1 && results === 1 && group > 1 && group % block === 0;
+
+/** [M / B, C / B, k…, B of C, B of M]; of fewer channels than a block [M / B, C, k…, B of M]. */
+function blockedWeights(weights: Weights, block: number, writer: NodeWriter): string {
+  const { name, channels, results, kernel, group, isTransposed } = weights;
+  const taps = sizeOf(kernel);
+  const whole = wholeBlocks(results, block);
+  const [from, axis] = isTransposed ? [[channels, results, taps], 1] : [[results, channels, taps], 0];
+  // Only one group may have results that fill no block.
+  const padded =
+    whole === results ? name : padToBlocks(reshape(name, from, writer), from, axis, block, writer);
+  const [outer = 1, inner = 1] = channels < block ? [channels, 1] : [channels / block, block];
+  const sizes = isTransposed
+    ? [group, outer, inner, whole / block, block, taps]
+    : [group, whole / block, block, outer, inner, taps];
+  const perm = isTransposed ? [0, 3, 1, 5, 2, 4] : [0, 1, 3, 5, 4, 2];
+  const moved = transpose(reshape(padded, sizes, writer), perm, writer);
+  const turned = isTransposed ? reversed(moved, 3, taps, writer) : moved;
+  return reshape(turned, [group * whole, channels, ...kernel], writer);
+}
+
+/** One kernel a channel: [C / B, 1, k…, B]. */
+function channelWeights(weights: Weights, block: number, writer: NodeWriter): string {
+  const { name, kernel, group, isTransposed } = weights;
+  const taps = sizeOf(kernel);
+  const moved = transpose(reshape(name, [group / block, block, taps], writer), [0, 2, 1], writer);
+  const turned = isTransposed ? reversed(moved, 1, taps, writer) : moved;
+  return reshape(turned, [group, 1, ...kernel], writer);
+}
+
+/** The convolution in blocks, undefined where the engine has it not. */
+function inBlocks(
+  weights: Weights,
+  [x = "", bias]: readonly (string | undefined)[],
+  window: Window,
+  { blockSize: block }: Target,
+  writer: NodeWriter,
+): string | undefined {
+  if (block === undefined) return undefined;
+  const { channels, results, kernel, group } = weights;
+  const isDepthwise = isOfEachChannel(weights, block);
+  if (!isDepthwise && !isBlocked(weights, block)) return undefined;
+  const total = results * group;
+  const image = channels < block && !isDepthwise ? x : toBlocks(x, writer);
+  const kernels = (isDepthwise ? channelWeights : blockedWeights)(weights, block, writer);
+  const operands = bias === undefined ? [] : [padToBlocks(bias, [total], 0, block, writer)];
+  const y = blockedConv([image, kernels, ...operands], { ...window, kernel }, writer);
+  return fromBlocks(y, total, writer);
+}
+
+const conv =
+  (target: Target): OwnLowering<"Conv"> =>
+  (node, operands, writer) => {
+    const { group } = node.attributes;
+    const [total = 0, channels = 0, ...kernel] = typeOf(node, 1);
+    const weights: Weights = {
+      name: at(operands, 1),
+      channels,
+      results: total / group,
+      kernel,
+      group,
+      isTransposed: false,
+    };
+    const y = inBlocks(weights, [at(operands, 0), operands[2]], node.attributes, target, writer);
+    return y === undefined ? undefined : [y];
+  };
+
+/** Weights of the convolution that does the same: [C, M / group, k…] as [M, C / group, k…], each tap at the other end. */
+function turnedAround(weights: Weights, writer: NodeWriter): string {
+  const { name, channels, results, kernel, group } = weights;
+  const taps = sizeOf(kernel);
+  const byTap = transpose(reshape(name, [group, channels, results, taps], writer), [0, 3, 2, 1], writer);
+  const turned = transpose(reversed(byTap, 1, taps, writer), [0, 2, 3, 1], writer);
+  return reshape(turned, [group * results, channels, ...kernel], writer);
+}
+
+const convTranspose =
+  (target: Target): OwnLowering<"ConvTranspose"> =>
+  (node, operands, writer) => {
+    const { strides, pads, dilations, group } = node.attributes;
+    const [total = 0, results = 0, ...kernel] = typeOf(node, 1);
+    const reach = kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1));
+    const around = pads.map((pad, index) => (reach[index % kernel.length] ?? 0) - pad);
+    if (target.device !== "cpu" || strides.some((stride) => stride > 1) || around.some((pad) => pad < 0))
+      return undefined;
+    const weights: Weights = {
+      name: at(operands, 1),
+      channels: total / group,
+      results,
+      kernel,
+      group,
+      isTransposed: true,
+    };
+    const window = { strides, pads: around, dilations, group };
+    const x = at(operands, 0);
+    const blocked = inBlocks(weights, [x, operands[2]], window, target, writer);
+    if (blocked !== undefined) return [blocked];
+    return writer.emit("Conv", [x, turnedAround(weights, writer), ...operands.slice(2)], {
+      kernel_shape: ints(kernel),
+      strides: ints(strides),
+      pads: ints(around),
+      dilations: ints(dilations),
+      group: int(group),
+    });
+  };
+
+/**
+ * Σ over images and places is what a convolution adds up over channels and taps: x with channels and batch exchanged,
+ * under kernels that are dy. Its results are the taps, its strides the distance between them.
+ */
+const convWeightGradient =
+  ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
+  (node, operands, writer) => {
+    const { strides, pads, dilations, group, kernelShape } = node.attributes;
+    const [batch = 0, channels = 0, height = 0, width = 0] = operandType(node).shape;
+    const [, results = 0, ...out] = typeOf(node, 1);
+    if (block === undefined || group > 1 || out.length !== 2 || batch === 0) return undefined;
+    if (batch % block !== 0 || results % block !== 0) return undefined;
+    const images = batch / block;
+    const places = sizeOf(out);
+    const byImage = reshape(
+      toBlocks(at(operands, 1), writer),
+      [images, block, results / block, places, block],
+      writer,
+    );
+    const kernels = reshape(transpose(byImage, [2, 0, 3, 1, 4], writer), [results, batch, ...out], writer);
+    const lines = toBlocks(reshape(at(operands, 0), [1, batch, channels * height, width], writer), writer);
+    const byChannel = reshape(lines, [images, channels, height * width * block], writer);
+    const x = reshape(
+      transpose(byChannel, [1, 0, 2], writer),
+      [channels * images, height, width * block],
+      writer,
+    );
+    // As many rows as give one result a tap: those that no kernel reached are cut off.
+    const sizes = kernelShape.map(
+      (size, axis) => ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + (size - 1) * (dilations[axis] ?? 1) + 1,
+    );
+    const [top = 0, left = 0] = pads;
+    const [rows = 0, columns = 0] = sizes;
+    const margins = [0, top, left * block, 0, rows - height - top, (columns - width - left) * block];
+    const isCut = margins.some((margin) => margin !== 0);
+    const padded = isCut ? writer.one("Pad", [x, writer.ints(margins)]) : x;
+    const image = reshape(padded, [channels, batch, ...sizes], writer);
+    const window = { kernel: out, strides: dilations, dilations: strides, pads: [0, 0, 0, 0], group: 1 };
+    const dw = fromBlocks(blockedConv([image, kernels], window, writer), results, writer);
+    return [transpose(dw, [1, 0, 2, 3], writer)];
+  };
+
+/** The convolutions as that engine does them best. */
+export function convolutions(target: Target): OwnLowerings {
+  return {
+    Conv: conv(target),
+    ConvTranspose: convTranspose(target),
+    ConvWeightGradient: convWeightGradient(target),
+  };
+}
