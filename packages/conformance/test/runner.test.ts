@@ -143,7 +143,7 @@ describe("the suite", () => {
         "loss-scale": 29,
         "manifest": 27,
         "master-weights": 19,
-        "op": 1480,
+        "op": 1489,
         "random": 6,
         "reduce": 51,
         "resume": 8,
