@@ -4,6 +4,7 @@ import { determinismCases } from "./cases/determinism.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
 import { gradientCases } from "./cases/gradient.js";
+import { imageCases } from "./cases/image.js";
 import { largeCases } from "./cases/large.js";
 import { leakCases } from "./cases/leaks.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
@@ -45,6 +46,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...summationCases,
   ...randomCases,
   ...gradientCases,
+  ...imageCases,
   ...autocastCases,
   ...scalerTraceCases,
   ...lossScaleEffectCases,

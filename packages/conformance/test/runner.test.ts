@@ -137,6 +137,7 @@ describe("the suite", () => {
         "factory": 9,
         "finite-check": 7,
         "gradient": 608,
+        "image": 48,
         "large": 21,
         "leak": 6,
         "lifecycle": 17,

@@ -204,6 +204,10 @@ export {
   where,
   xor,
 } from "./trace/ops/elementwise.js";
+export type { GroupNormalizationOptions } from "./trace/ops/group-normalization.js";
+export { groupNormalization, instanceNormalization } from "./trace/ops/group-normalization.js";
+export type { DepthMode, DepthOptions, LrnOptions } from "./trace/ops/image.js";
+export { depthToSpace, lrn, spaceToDepth } from "./trace/ops/image.js";
 export type { GemmOptions } from "./trace/ops/matrix.js";
 export { gemm, matMul } from "./trace/ops/matrix.js";
 export type { PadOptions, ScatterOptions, SliceRange } from "./trace/ops/movement.js";
@@ -256,6 +260,8 @@ export {
   reduceSumSquare,
   topK,
 } from "./trace/ops/reduce.js";
+export type { CoordinateMode, NearestMode, ResizeMode, ResizeOptions } from "./trace/ops/resize.js";
+export { resize } from "./trace/ops/resize.js";
 export type { Key } from "./trace/random.js";
 export { fold, key, randomBernoulli, randomBits, randomUniform, setRandomCounter } from "./trace/random.js";
 export { squares32 } from "./trace/squares.js";

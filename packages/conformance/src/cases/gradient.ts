@@ -25,7 +25,7 @@ import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 
 /** Unequal weights, so that each element's gradient shows. */
-function weightedSum(x: Tensor): Tensor {
+export function weightedSum(x: Tensor): Tensor {
   const size = elementCount(x.shape, "weights");
   const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
   return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));
@@ -41,7 +41,7 @@ function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Gra
   });
 }
 
-async function checkGradients(
+export async function checkGradients(
   backend: Parameters<ConformanceCase["run"]>[0],
   graph: Graph,
   inputs: Tensors,

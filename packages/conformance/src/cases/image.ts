@@ -1,0 +1,104 @@
+/**
+ * Functions that ONNX has operators for, and that are made of others here: their results and gradients in every
+ * floating dtype, as one graph each, against the oracle.
+ */
+import {
+  type ComputeDType,
+  depthToSpace,
+  type Graph,
+  globalAveragePool,
+  globalMaxPool,
+  grad,
+  groupNormalization,
+  instanceNormalization,
+  lrn,
+  resize,
+  spaceToDepth,
+  type Tensor,
+} from "@mp/core";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectRefused } from "../graph-case.js";
+import { type GradientSample, type Point, positive, sample, spread } from "../samples/gradient-sample.js";
+import { hostData } from "../samples/host-data.js";
+import { unsupportedGraph } from "../support.js";
+import { tracedGraph } from "../traced-graph.js";
+import { checkGradients, weightedSum } from "./gradient.js";
+
+type Unary = (x: Tensor) => Tensor;
+type Ternary = (x: Tensor, scale: Tensor, bias: Tensor) => Tensor;
+
+const of1 = (behaviour: string, fn: Unary, point: Point): GradientSample =>
+  sample(behaviour, (x) => fn(x as Tensor), point);
+
+const of3 = (behaviour: string, fn: Ternary, shape: readonly number[]): GradientSample => {
+  const channels = [shape[1] ?? 1];
+  const parts = [positive(channels, 1), spread(channels, 2)];
+  return sample(behaviour, (x, s, b) => fn(x as Tensor, s as Tensor, b as Tensor), spread(shape), ...parts);
+};
+
+const samples: Readonly<Record<string, readonly GradientSample[]>> = {
+  GroupNormalization: [
+    of3("of-two-groups", (x, s, b) => groupNormalization(x, s, b, { numGroups: 2 }), [2, 4, 3, 3]),
+    of3("of-one-group", (x, s, b) => groupNormalization(x, s, b, { numGroups: 1 }), [1, 3, 5]),
+  ],
+  InstanceNormalization: [
+    of3("of-planes", (x, s, b) => instanceNormalization(x, s, b), [2, 3, 3, 4]),
+    of3("of-volumes", (x, s, b) => instanceNormalization(x, s, b), [1, 2, 2, 3, 2]),
+  ],
+  LRN: [
+    of1("of-three", (x) => lrn(x, { size: 3, alpha: 0.5 }), spread([2, 5, 2, 2])),
+    of1("of-more-than-there-are", (x) => lrn(x, { size: 4, alpha: 0.5, beta: 0.5 }), spread([1, 2, 3])),
+  ],
+  GlobalAveragePool: [of1("of-planes", globalAveragePool, spread([2, 3, 3, 5]))],
+  GlobalMaxPool: [of1("of-planes", globalMaxPool, spread([2, 3, 3, 5]))],
+  DepthToSpace: [
+    of1("outermost", (x) => depthToSpace(x, 2), spread([1, 8, 2, 3])),
+    of1("innermost", (x) => depthToSpace(x, 2, { mode: "CRD" }), spread([2, 4, 1, 3])),
+  ],
+  SpaceToDepth: [of1("outermost", (x) => spaceToDepth(x, 2), spread([1, 2, 4, 6]))],
+  Resize: [
+    of1("twice-as-large", (x) => resize(x, { scales: 2 }), spread([2, 1, 3, 4])),
+    of1("nearest-to-an-odd-size", (x) => resize(x, { sizes: [5, 3] }), spread([1, 2, 3, 4])),
+    of1("nearest-of-lines", (x) => resize(x, { sizes: 2, coordinates: "asymmetric" }), spread([2, 2, 5])),
+    of1("linear-and-larger", (x) => resize(x, { scales: 2, mode: "linear" }), spread([1, 2, 3, 2])),
+    of1(
+      "linear-between-corners",
+      (x) => resize(x, { sizes: [5, 2], mode: "linear", coordinates: "align_corners" }),
+      spread([1, 1, 3, 4]),
+    ),
+  ],
+};
+
+/** What the function gives, and the gradients of a weighted sum of it. */
+function graphOf({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
+  const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
+  return tracedGraph(types, (inputs) => {
+    const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
+    const gradients = grad(loss)(Object.values(inputs));
+    const named = gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient] as const);
+    return { result: fn(...Object.values(inputs)), ...Object.fromEntries(named) };
+  });
+}
+
+function imageCase(name: string, dtype: ComputeDType, tried: GradientSample): ConformanceCase {
+  let traced: Graph | undefined;
+  const graph = (): Graph => {
+    traced ??= graphOf(tried, dtype);
+    return traced;
+  };
+  return {
+    id: `image/${name}-${dtype}/${tried.behaviour}`,
+    unsupported: (manifest) => unsupportedGraph(manifest, graph()),
+    refuses: (backend) => expectRefused(backend, graph()),
+    run: (backend) => {
+      const inputs = tried.points.map(
+        ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
+      );
+      return checkGradients(backend, graph(), Object.fromEntries(inputs));
+    },
+  };
+}
+
+export const imageCases: readonly ConformanceCase[] = Object.entries(samples).flatMap(([name, row]) =>
+  (["f32", "f16", "bf16"] as const).flatMap((dtype) => row.map((tried) => imageCase(name, dtype, tried))),
+);

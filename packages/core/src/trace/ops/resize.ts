@@ -1,0 +1,161 @@
+/**
+ * ONNX's Resize over the axes behind the channels, made of repetition, of look-ups and of means of two neighbours.
+ * Sizes are static, so all places and weights are constants.
+ */
+import { MpError } from "../../errors.js";
+import { tensor } from "../../host-tensor.js";
+import { checkOptions, type OptionNames } from "../../options.js";
+import { formatShape } from "../../shape.js";
+import { shown } from "../../shown.js";
+import { asTensor } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+import { add, cast, mul } from "./elementwise.js";
+import { constant, expand, gather, reshape } from "./movement.js";
+
+export type ResizeMode = "nearest" | "linear";
+/** Where an element of the result lies in x; names as ONNX has them. */
+export type CoordinateMode = "half_pixel" | "asymmetric" | "align_corners";
+export type NearestMode = "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil";
+
+export interface ResizeOptions {
+  /** Of the axes behind the channels, or one for all. Either these or `scales`. */
+  readonly sizes?: number | readonly number[];
+  /** By how much each of them grows; results are ⌊size · scale⌋ long. */
+  readonly scales?: number | readonly number[];
+  /** Default `nearest`. `linear` is over all of the axes: bilinear, trilinear. */
+  readonly mode?: ResizeMode;
+  /** Default `half_pixel`. */
+  readonly coordinates?: CoordinateMode;
+  /** Which neighbour `nearest` takes; default `round_prefer_floor`. */
+  readonly nearest?: NearestMode;
+}
+
+const RESIZE: OptionNames<ResizeOptions> = {
+  sizes: true,
+  scales: true,
+  mode: true,
+  coordinates: true,
+  nearest: true,
+};
+
+/** One axis, before and after. */
+interface Axis {
+  readonly size: number;
+  readonly resized: number;
+  readonly scale: number;
+}
+
+const places: Readonly<Record<CoordinateMode, (at: number, axis: Axis) => number>> = {
+  half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
+  asymmetric: (at, { scale }) => at / scale,
+  align_corners: (at, { size, resized }) => (resized === 1 ? 0 : (at * (size - 1)) / (resized - 1)),
+};
+
+const roundings: Readonly<Record<NearestMode, (x: number) => number>> = {
+  round_prefer_floor: (x) => Math.ceil(x - 0.5),
+  round_prefer_ceil: (x) => Math.floor(x + 0.5),
+  floor: Math.floor,
+  ceil: Math.ceil,
+};
+
+/** @throws MP_UNSUPPORTED for a name that is not in the table, such as one that only ONNX has */
+function chosen<T>(what: string, table: Readonly<Record<string, T>>, name: string): T {
+  const found = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (found !== undefined) return found;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `Resize: ${what} is one of ${Object.keys(table).join(", ")}, got ${shown(name)}`,
+  );
+}
+
+function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
+  const { shape } = asTensor(x, "Resize");
+  const spatial = shape.slice(2);
+  if (spatial.length === 0)
+    throw new MpError("MP_SHAPE_MISMATCH", `Resize: x is [N, C, d…], got ${formatShape(shape)}`);
+  if ((sizes === undefined) === (scales === undefined))
+    throw new MpError("MP_INVALID_ARGUMENT", "Resize: takes either sizes or scales");
+  const given = sizes ?? scales ?? 1;
+  const each = typeof given === "number" ? spatial.map(() => given) : given;
+  const axes = spatial.map((size, axis) => {
+    const value = each[axis] ?? Number.NaN;
+    return sizes === undefined
+      ? { size, resized: Math.floor(size * value), scale: value }
+      : { size, resized: value, scale: value / size };
+  });
+  const isRight = axes.every(({ resized }) => Number.isSafeInteger(resized) && resized >= 1);
+  if (each.length === spatial.length && isRight) return axes;
+  const name = sizes === undefined ? "scales" : "sizes";
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `Resize: ${name} give each of [${spatial.join(", ")}] at least one element, got [${each.join(", ")}]`,
+  );
+}
+
+const within = (place: number, size: number): number => Math.min(Math.max(place, 0), size - 1);
+
+function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
+  return gather(x, constant(tensor(Int32Array.from(indices))), axis);
+}
+
+/** Elements at those places; where each stands for as many in a row, they are repeated. */
+function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
+  const { shape } = x;
+  const size = shape[axis] ?? 0;
+  const times = indices.length / size;
+  if (times === 1 && indices.every((place, at) => place === at)) return x;
+  if (!Number.isInteger(times) || indices.some((place, at) => place !== Math.floor(at / times)))
+    return lookUp(x, axis, indices);
+  const [before, after] = [shape.slice(0, axis + 1), shape.slice(axis + 1)];
+  const repeated = expand(reshape(x, [...before, 1, ...after]), [...before, times, ...after]);
+  return reshape(repeated, [...shape.slice(0, axis), indices.length, ...after]);
+}
+
+/** The mean of the two neighbours of each place, weighted by nearness; the edge goes on beyond itself. */
+function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
+  const size = x.shape[axis] ?? 0;
+  if (at.length === size && at.every((place, index) => place === index)) return x;
+  const floors = at.map(Math.floor);
+  const column = [at.length, ...x.shape.slice(axis + 1).map(() => 1)];
+  const neighbour = (offset: number, weights: readonly number[]): Tensor => {
+    const indices = floors.map((floor) => within(floor + offset, size));
+    return mul(lookUp(x, axis, indices), constant(tensor(Float32Array.from(weights), column)));
+  };
+  const shares = at.map((place, index) => place - (floors[index] ?? 0));
+  return add(
+    neighbour(
+      0,
+      shares.map((share) => 1 - share),
+    ),
+    neighbour(1, shares),
+  );
+}
+
+/**
+ * x [N, C, d…] with its axes behind the channels resized. `linear` computes in f32.
+ * @throws MP_UNSUPPORTED for a mode other than those named, MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH
+ */
+export function resize(x: Tensor, options: ResizeOptions): Tensor {
+  checkOptions("Resize", options, RESIZE, "{ scales: 2 }");
+  const { mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor" } = options;
+  const place = chosen("coordinates", places, coordinates);
+  const round = chosen("nearest", roundings, nearest);
+  const along = chosen(
+    "mode",
+    {
+      nearest: (y: Tensor, axis: number, at: readonly number[]) =>
+        taken(
+          y,
+          axis,
+          at.map((exact) => within(round(exact), y.shape[axis] ?? 1)),
+        ),
+      linear: interpolated,
+    },
+    mode,
+  );
+  const resized = axesOf(x, options).reduce((y, axis, index) => {
+    const at = Array.from({ length: axis.resized }, (_, element) => place(element, axis));
+    return along(y, index + 2, at);
+  }, x);
+  return cast(resized, x.dtype);
+}
