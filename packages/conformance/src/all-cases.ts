@@ -21,6 +21,7 @@ import { scalerTraceCases } from "./cases/training/loss-scale.js";
 import { lossScaleEffectCases } from "./cases/training/loss-scale-effects.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
 import { overflowCases } from "./cases/training/overflow.js";
+import { precisionReportCases } from "./cases/training/precision-report.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
@@ -54,6 +55,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...transactionCases,
   ...skipCauseCases,
   ...overflowCases,
+  ...precisionReportCases,
   ...windowCases,
   ...allReduceCases,
   ...recomputeCases,

@@ -147,6 +147,7 @@ describe("the suite", () => {
         "op": 1489,
         "random": 6,
         "reduce": 51,
+        "report": 2,
         "resume": 8,
         "retry": 2,
         "run": 22,

@@ -183,6 +183,24 @@ export const numericFaults: readonly WrongBackend[] = [
     consequences: [/^loss-scale\/(growth|backoff|hysteresis)\//, /^op\/GreaterOrEqual-i32\//],
   },
   {
+    fault: "logarithms are a thousandth too large",
+    factory: () =>
+      oracleWithKernels({ Log: afterwards("Log", (result) => mapped(result, (x) => x * 1.001)) }),
+    axes: ["report"],
+    named: ["report/exponents/counted-exactly"],
+  },
+  {
+    fault: "infinity times zero is zero",
+    factory: () =>
+      oracleWithKernels({
+        Mul: afterwards("Mul", (result) =>
+          isComputeFloat(result.dtype) ? mapped(result, (x) => (Number.isNaN(x) ? 0 : x)) : result,
+        ),
+      }),
+    axes: ["report"],
+    named: ["report/replay/tells-the-cause"],
+  },
+  {
     fault: "the sign of zero is lost in products",
     factory: () =>
       oracleWithKernels({

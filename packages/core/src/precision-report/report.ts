@@ -4,6 +4,7 @@ import type { HalfDType } from "../dtype.js";
 import { isHalf } from "../dtype.js";
 import type { Graph } from "../graph/graph.js";
 import { tensor } from "../host-tensor.js";
+import { unsupportedReason } from "../manifest.js";
 import type { FedBatch } from "../train/batch.js";
 import { runOnce } from "../train/program-cache.js";
 import { gradientsProgram } from "../train/step.js";
@@ -26,7 +27,7 @@ export interface PrecisionReport {
   readonly engine: { readonly name: string; readonly version: string };
   /** The precision's name. */
   readonly precision: string;
-  /** The half that values are held in: the policy's own, or f16 as `mixedFloat16` would have it where it has none. */
+  /** The half that values are held in: the policy's own; where it has none, f16 as `mixedFloat16` would have it. */
   readonly half: HalfDType;
   /** Whether the run itself computes in that half. */
   readonly usesHalf: boolean;
@@ -64,7 +65,9 @@ export async function precisionReport(parts: ReportParts, feed: FedBatch): Promi
   const { programs, definition, stateTypes, step, casts, scale } = parts;
   const { precision } = definition;
   const own = lowDType(precision.policy);
-  const policy = own === undefined ? mixedFloat16Policy : precision.policy;
+  // What no engine computes in f16 has no plan for it, and nothing is counted as held in a half.
+  const hasF16 = unsupportedReason(definition.manifest.dtypes.f16) === undefined;
+  const policy = own === undefined && hasF16 ? mixedFloat16Policy : precision.policy;
   const program = gradientsProgram(
     { ...definition, precision: { ...precision, policy } },
     stateTypes,

@@ -1,0 +1,101 @@
+/** What a run tells of its numbers: every value counted where it is, every skip with its cause. */
+import {
+  type ExponentHistogram,
+  float32,
+  type LossFunction,
+  log,
+  matMul,
+  mixedFloat16,
+  mul,
+  type OverflowCause,
+  reduceSum,
+  staticLossScale,
+} from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import {
+  exactSgd,
+  type Fed,
+  filled,
+  linear,
+  type NoModel,
+  product,
+  vector,
+  type WeightsOf,
+} from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { withTrainer } from "../../training/session.js";
+
+const EXPONENTS = Array.from({ length: 254 }, (_, index) => index - 126);
+const LARGEST = (2 - 2 ** -23) * 2 ** 127;
+
+/** Of each exponent of f32's normal numbers the smallest, its negative and the largest; and what has no exponent. */
+const weights = vector(
+  ...EXPONENTS.flatMap((e) => [2 ** e, -(2 ** e), (2 - 2 ** -23) * 2 ** e]),
+  ...[0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN],
+);
+
+/** Logarithms and comparisons meet the places at which a value changes its exponent. */
+const exponents: ConformanceCase = scenarioCase<ExponentHistogram | undefined>(
+  "report/exponents/counted-exactly",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, ExponentHistogram | undefined>(
+      backend,
+      { params: { w: weights }, loss: linear, optimizer: exactSgd(), precision: float32() },
+      async ({ training }) => {
+        const { groups } = await training.precisionReport({ x: filled(weights.shape, 1) });
+        return groups.find(({ kind }) => kind === "weights")?.histogram;
+      },
+    ),
+  (histogram) => {
+    const { first, counts, zeros, infinities, nans, largest } = histogram as ExponentHistogram;
+    expectEqual([first, counts.length], [-126, 254], "the first exponent and how many there are");
+    const wrong = counts.findIndex((count) => count !== 3);
+    expectThat(wrong < 0, `${counts[wrong]} values have exponent ${first + wrong}, want 3`);
+    expectEqual([zeros, infinities, nans, largest], [2, 2, 1, LARGEST], "zeros, ±∞, NaN and the largest");
+  },
+);
+
+const nothing: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
+  reduceSum(log(mul(reduceSum(matMul(w, x)), 0)));
+
+interface Trouble {
+  readonly cause: OverflowCause;
+  readonly loss: LossFunction<WeightsOf, Fed, NoModel>;
+  readonly w: number;
+  readonly x: number;
+  readonly scale: number;
+}
+
+const troubles: readonly Trouble[] = [
+  { cause: "scale too high", loss: product, w: 1, x: 4, scale: 2 ** 20 },
+  { cause: "half too narrow", loss: product, w: 300, x: 300, scale: 1 },
+  { cause: "model", loss: nothing, w: 1, x: 1, scale: 8 },
+  { cause: "data", loss: product, w: 1, x: Number.NaN, scale: 8 },
+];
+
+/** Four steps that are skipped for four reasons. */
+const causes: ConformanceCase = scenarioCase<readonly (OverflowCause | "applied" | undefined)[]>(
+  "report/replay/tells-the-cause",
+  async (backend) => {
+    const found: (OverflowCause | "applied" | undefined)[] = [];
+    for (const { loss, w, x, scale } of troubles) {
+      const precision = { ...mixedFloat16(), lossScaler: staticLossScale(scale) };
+      const options = { params: { w: filled([1, 2], w) }, loss, optimizer: exactSgd(), precision };
+      await withTrainer<WeightsOf, Fed, NoModel, void>(backend, options, async ({ training }) => {
+        const batch = { x: filled([2, 1], x) };
+        const { applied } = await training.step(batch);
+        found.push(applied ? "applied" : (await training.replay([batch], { scale }))?.cause);
+      });
+    }
+    return found;
+  },
+  (found) =>
+    expectEqual(
+      found,
+      troubles.map(({ cause }) => cause),
+      "the causes",
+    ),
+);
+
+export const precisionReportCases: readonly ConformanceCase[] = [exponents, causes];
