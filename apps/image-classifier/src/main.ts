@@ -6,10 +6,11 @@ import { runClassifier } from "./run.js";
 import { formatTable, runTable } from "./table.js";
 
 await runApp(definition, async (options, context) => {
-  const { save, resume, json } = options;
-  if (options.table && (options.compare || save !== undefined || resume !== undefined || options.manual)) {
+  const { save, resume, report, json } = options;
+  const isOfOneRun = [save, resume, report].some((path) => path !== undefined);
+  if (options.table && (options.compare || isOfOneRun || options.manual)) {
     throw new UsageError(
-      "--table trains many networks: it goes without --compare, --save, --resume and --manual",
+      "--table trains many networks: it goes without --compare, --save, --resume, --report and --manual",
     );
   }
   const images = await loadImages(options);
@@ -20,7 +21,7 @@ await runApp(definition, async (options, context) => {
     return;
   }
   const label = options.manual ? "manual" : options.precision;
-  const run = () => runClassifier({ options, label, save, resume }, images, context);
+  const run = () => runClassifier({ options, label, save, resume, report }, images, context);
   if (!options.compare) {
     const result = await run();
     context.print(formatRun(result));
@@ -35,6 +36,8 @@ await runApp(definition, async (options, context) => {
     label: "float32",
     save: beside(save),
     resume: beside(resume),
+    // The page is the mixed run's.
+    report: undefined,
   };
   const baseline = await runClassifier(first, images, context);
   const comparison = compareRuns(baseline, await run());

@@ -31,6 +31,7 @@ export interface Variant {
   readonly label: string;
   readonly save: string | undefined;
   readonly resume: string | undefined;
+  readonly report: string | undefined;
 }
 
 type Batch = { readonly x: Tensor; readonly y: Tensor };
@@ -59,7 +60,7 @@ async function runOn(
   images: Images,
   context: AppContext,
 ): Promise<RunResult> {
-  const { options, label, save, resume } = variant;
+  const { options, label, save, resume, report } = variant;
   const { seed, batch, prefetch } = options;
   const { precision, castTo } =
     variant.precision === undefined
@@ -77,7 +78,7 @@ async function runOn(
   });
   const training = await classifierTraining(model, { backend, precision, options });
   try {
-    const record = await train({ training, batches, options, context, label, save, resume });
+    const record = await train({ training, batches, options, context, label, save, resume, report });
     const times = stepTimes(record.milliseconds);
     const share = await testAccuracy(training, model, images, batch);
     const { value: first } = await imageBatches(images.train, { batch }).iterate().next();

@@ -30,7 +30,7 @@ export async function runTable(options: Options, images: Images, context: AppCon
         const label = `${runs.length + 1}/${total} ${model} ${precision} ${seed}`;
         const own = { ...options, model, precision, seed };
         const run = await runClassifier(
-          { options: own, label, save: undefined, resume: undefined },
+          { options: own, label, save: undefined, resume: undefined, report: undefined },
           images,
           context,
         );
