@@ -26,7 +26,7 @@ export function reversed(name: string, axis: number, size: number, writer: NodeW
   return writer.one("Slice", [name, ...bounds]);
 }
 
-/** What has been blocked once, by name: a gradient enters both the convolution's gradients. */
+/** What has been blocked once, by name: several convolutions may read it. */
 const known = new WeakMap<NodeWriter, Map<string, string>>();
 
 export function toBlocks(name: string, writer: NodeWriter): string {

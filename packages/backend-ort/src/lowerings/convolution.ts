@@ -17,7 +17,7 @@ import {
   transpose,
   wholeBlocks,
 } from "./blocked-layout.js";
-import { at, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
+import { at, type OwnLowering, type OwnLowerings } from "./own-lowering.js";
 
 type Window = OpAttributes["Conv"];
 
@@ -35,10 +35,11 @@ interface Weights {
 
 const typeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
 
-/** Whether the engine has that convolution in blocks: of images, whose channels fill blocks in every group. */
+/** Whether the engine has that convolution in blocks: of images, whose channels fill blocks where there are groups. */
 function isBlocked({ channels, results, kernel, group }: Weights, block: number): boolean {
   if (kernel.length !== 2 || results < block) return false;
-  if (group === 1) return channels < block || channels % block === 0;
+  // The way into blocks is for fours of channels.
+  if (group === 1) return channels < block || channels % 4 === 0;
   return channels % block === 0 && results % block === 0;
 }
 
@@ -47,21 +48,31 @@ const isOfEachChannel = ({ channels, results, group, kernel }: Weights, block: n
 
 /** [M / B, C / B, k…, B of C, B of M]; of fewer channels than a block [M / B, C, k…, B of M]. */
 function blockedWeights(weights: Weights, block: number, writer: NodeWriter): string {
-  const { name, channels, results, kernel, group, isTransposed } = weights;
+  const { channels, results, kernel, group, isTransposed } = weights;
   const taps = sizeOf(kernel);
-  const whole = wholeBlocks(results, block);
-  const [from, axis] = isTransposed ? [[channels, results, taps], 1] : [[results, channels, taps], 0];
-  // Only one group may have results that fill no block.
-  const padded =
-    whole === results ? name : padToBlocks(reshape(name, from, writer), from, axis, block, writer);
-  const [outer = 1, inner = 1] = channels < block ? [channels, 1] : [channels / block, block];
+  const spanned = channels < block ? channels : wholeBlocks(channels, block);
+  const made = wholeBlocks(results, block);
+  const [outer, inner] = channels < block ? [channels, 1] : [spanned / block, block];
   const sizes = isTransposed
-    ? [group, outer, inner, whole / block, block, taps]
-    : [group, whole / block, block, outer, inner, taps];
+    ? [group, outer, inner, made / block, block, taps]
+    : [group, made / block, block, outer, inner, taps];
   const perm = isTransposed ? [0, 3, 1, 5, 2, 4] : [0, 1, 3, 5, 4, 2];
-  const moved = transpose(reshape(padded, sizes, writer), perm, writer);
+  const whole = reshape(filledUp(weights, [spanned, made], writer), sizes, writer);
+  const moved = transpose(whole, perm, writer);
   const turned = isTransposed ? reversed(moved, 3, taps, writer) : moved;
-  return reshape(turned, [group * whole, channels, ...kernel], writer);
+  return reshape(turned, [group * made, spanned, ...kernel], writer);
+}
+
+/** With zeros for the channels and results that are to be there; only a single group may lack any. */
+function filledUp(
+  { name, channels, results, kernel, isTransposed }: Weights,
+  [spanned, made]: readonly [number, number],
+  writer: NodeWriter,
+): string {
+  if (spanned === channels && made === results) return name;
+  const missing = isTransposed ? [spanned - channels, made - results] : [made - results, spanned - channels];
+  const none = [0, ...kernel.map(() => 0), 0];
+  return writer.one("Pad", [name, writer.ints([...none, ...missing, ...kernel.map(() => 0)])]);
 }
 
 /** One kernel a channel: [C / B, 1, k…, B]. */
@@ -151,45 +162,71 @@ const convTranspose =
 
 /**
  * Σ over images and places is what a convolution adds up over channels and taps: x with channels and batch exchanged,
- * under kernels that are dy. Its results are the taps, its strides the distance between them.
+ * under kernels that are dy. Its results are the taps, its strides the distance between them. Images and results that
+ * fill no block are made up with zeros.
  */
 const convWeightGradient =
   ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
   (node, operands, writer) => {
     const { strides, pads, dilations, group, kernelShape } = node.attributes;
-    const [batch = 0, channels = 0, height = 0, width = 0] = operandType(node).shape;
-    const [, results = 0, ...out] = typeOf(node, 1);
-    if (block === undefined || group > 1 || out.length !== 2 || batch === 0) return undefined;
-    if (batch % block !== 0 || results % block !== 0) return undefined;
-    const images = batch / block;
-    const places = sizeOf(out);
-    const byImage = reshape(
-      toBlocks(at(operands, 1), writer),
-      [images, block, results / block, places, block],
+    const [xShape, dyShape] = [typeOf(node, 0), typeOf(node, 1)];
+    const [images = 0, channels = 0, height = 0, width = 0] = xShape;
+    const [, results = 0, ...out] = dyShape;
+    if (block === undefined || group > 1 || out.length !== 2) return undefined;
+    if (2 * images < block || 2 * results < block) return undefined;
+    const batch = wholeBlocks(images, block);
+    const x = padToBlocks(at(operands, 0), xShape, 0, block, writer);
+    const dy = padToBlocks(
+      padToBlocks(at(operands, 1), dyShape, 0, block, writer),
+      [batch, results, ...out],
+      1,
+      block,
       writer,
     );
-    const kernels = reshape(transpose(byImage, [2, 0, 3, 1, 4], writer), [results, batch, ...out], writer);
-    const lines = toBlocks(reshape(at(operands, 0), [1, batch, channels * height, width], writer), writer);
-    const byChannel = reshape(lines, [images, channels, height * width * block], writer);
-    const x = reshape(
-      transpose(byChannel, [1, 0, 2], writer),
-      [channels * images, height, width * block],
+    const kernels = gradientAsKernels(dy, [batch, wholeBlocks(results, block), ...out], block, writer);
+    const lines = toBlocks(reshape(x, [1, batch, channels * height, width], writer), writer);
+    const byImage = reshape(lines, [batch / block, channels, height * width * block], writer);
+    const rows = reshape(
+      swapped(byImage, batch / block, channels, writer),
+      [(channels * batch) / block, height, width * block],
       writer,
     );
-    // As many rows as give one result a tap: those that no kernel reached are cut off.
-    const sizes = kernelShape.map(
+    // As much as gives one result a tap: what no kernel reached is cut off.
+    const [tall = 0, wide = 0] = kernelShape.map(
       (size, axis) => ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + (size - 1) * (dilations[axis] ?? 1) + 1,
     );
     const [top = 0, left = 0] = pads;
-    const [rows = 0, columns = 0] = sizes;
-    const margins = [0, top, left * block, 0, rows - height - top, (columns - width - left) * block];
+    const margins = [0, top, left * block, 0, tall - height - top, (wide - width - left) * block];
     const isCut = margins.some((margin) => margin !== 0);
-    const padded = isCut ? writer.one("Pad", [x, writer.ints(margins)]) : x;
-    const image = reshape(padded, [channels, batch, ...sizes], writer);
+    const framed = isCut ? writer.one("Pad", [rows, writer.ints(margins)]) : rows;
+    const image = reshape(framed, [channels, batch, tall, wide], writer);
     const window = { kernel: out, strides: dilations, dilations: strides, pads: [0, 0, 0, 0], group: 1 };
     const dw = fromBlocks(blockedConv([image, kernels], window, writer), results, writer);
     return [transpose(dw, [1, 0, 2, 3], writer)];
   };
+
+/** Exchanges the first two axes, large pieces of memory. */
+function swapped(name: string, first: number, second: number, writer: NodeWriter): string {
+  return first === 1 || second === 1 ? name : transpose(name, [1, 0, 2], writer);
+}
+
+/**
+ * [N, M, …] as kernels [M / B, N / B, …, B of N, B of M]. Gathering numbers that lie apart is what the engine's way into
+ * blocks does best, so images are put into blocks first, and what comes of it then, by results.
+ */
+function gradientAsKernels(
+  dy: string,
+  [batch = 1, results = 1, ...out]: Shape,
+  block: number,
+  writer: NodeWriter,
+): string {
+  const places = sizeOf(out);
+  const parts = (batch / block) * (results / block);
+  const byImage = toBlocks(reshape(dy, [1, batch, results, places], writer), writer);
+  const byResult = toBlocks(reshape(byImage, [parts, block, places, block], writer), writer);
+  const pieces = reshape(byResult, [batch / block, results / block, places * block * block], writer);
+  return reshape(swapped(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
+}
 
 /** The convolutions as that engine does them best. */
 export function convolutions(target: Target): OwnLowerings {
