@@ -22,6 +22,7 @@ export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
 export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
+export { type GroupNormParameters, groupNorm } from "./group-norm.js";
 export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";
 export {
   constantValue,
@@ -61,6 +62,13 @@ export {
   type AttentionParameters,
   multiHeadAttention,
 } from "./multi-head-attention.js";
+export {
+  type AveragePoolOptions,
+  averagePool,
+  globalAveragePool,
+  maxPool,
+  type PoolOptions,
+} from "./pool.js";
 export { type Residual, type ResidualParameters, type ResidualState, residual } from "./residual.js";
 export {
   type Sequential,

@@ -1,0 +1,36 @@
+import { checkOptions, fold, groupNormalization, type HostTensor, MpError, scope } from "@mp/core";
+import { checkSizes } from "./check-size.js";
+import { constantValue } from "./initializers.js";
+import type { Layer } from "./layer.js";
+
+export type GroupNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+/**
+ * Wu and He, arXiv 1803.08494: each example by itself, over groups of the channels in its second axis; statistics in
+ * f32 whatever the policy. As many groups as channels is instance normalisation.
+ * @throws MP_INVALID_ARGUMENT for groups that do not divide the channels, or an epsilon below 0
+ */
+export function groupNorm(
+  groups: number,
+  channels: number,
+  options: { readonly epsilon?: number } = {},
+): Layer<GroupNormParameters> {
+  checkSizes("groupNorm", { groups, channels });
+  checkOptions("groupNorm", options, { epsilon: true }, "{ epsilon: 1e-6 }");
+  const { epsilon = 1e-5 } = options;
+  if (channels % groups !== 0) {
+    const problem = `${groups} groups do not divide ${channels} channels`;
+    throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: ${problem}`);
+  }
+  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon))))
+    throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: epsilon is at least 0 and finite, got ${epsilon}`);
+  return {
+    name: "groupNorm",
+    init: (key) => ({
+      scale: constantValue(1)(fold(key, "scale"), [channels], channels, channels),
+      bias: constantValue(0)(fold(key, "bias"), [channels], channels, channels),
+    }),
+    apply: ({ scale, bias }, x) =>
+      scope("groupNorm", () => groupNormalization(x, scale, bias, { numGroups: groups, epsilon })),
+  };
+}
