@@ -26,7 +26,6 @@ export async function runTable(options: Options, images: Images, context: AppCon
     const values = new Map<PrecisionName, number[]>();
     for (const precision of ["float32", ...MIXED] as const) {
       for (const seed of seeds) {
-        if (context.signal.aborted) return { runs, entries };
         const label = `${runs.length + 1}/${total} ${model} ${precision} ${seed}`;
         const own = { ...options, model, precision, seed };
         const run = await runClassifier(
@@ -34,6 +33,8 @@ export async function runTable(options: Options, images: Images, context: AppCon
           images,
           context,
         );
+        // Stopped in the middle: neither this run nor its network is whole.
+        if (context.signal.aborted) return { runs, entries };
         runs.push({ ...run, details: { ...run.details, data: undefined } });
         values.set(precision, [...(values.get(precision) ?? []), run.metric.value]);
       }

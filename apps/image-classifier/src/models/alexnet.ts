@@ -2,31 +2,33 @@
  * Five convolutions and three dense layers in the proportions of Krizhevsky et al. 2012, for small images: no
  * normalisation by batch, biases throughout, dropout before the dense layers.
  */
-import { relu, reshape, type Tensor } from "@mp/core";
+import { maxPool, relu, reshape, type Tensor } from "@mp/core";
 import { conv, dense, dropout, type Layer, sequential } from "@mp/nn";
 import { type ImageModel, type ModelOptions, withoutState } from "./parts.js";
-import { halve } from "./pooling.js";
 
 const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 
+/** Of overlapping windows, as theirs. */
+const pool = (x: Tensor): Tensor => maxPool(x, 3, { strides: 2, pads: 1 });
+
 export function alexNet({ channels, classes, size, width }: ModelOptions): ImageModel {
-  const side = Math.floor(size / 8);
+  const side = Math.ceil(Math.ceil(Math.ceil(size / 2) / 2) / 2);
   const hidden = 32 * width;
   return withoutState(
     sequential(
       conv(channels, 2 * width, 5, { padding: "same" }),
       relu,
-      halve,
+      pool,
       conv(2 * width, 4 * width, 5, { padding: "same" }),
       relu,
-      halve,
+      pool,
       conv(4 * width, 6 * width, 3, { padding: "same" }),
       relu,
       conv(6 * width, 6 * width, 3, { padding: "same" }),
       relu,
       conv(6 * width, 4 * width, 3, { padding: "same" }),
       relu,
-      halve,
+      pool,
       flatten,
       dropout(0.2),
       dense(4 * width * side * side, hidden),

@@ -1,6 +1,7 @@
 import {
   cast,
   checkpoint,
+  globalAveragePool,
   type HalfDType,
   type HostTensor,
   type Key,
@@ -9,7 +10,6 @@ import {
   type Tree,
 } from "@mp/core";
 import type { Layer, LayerContext, StatefulLayer } from "@mp/nn";
-import { globalAveragePool } from "./pooling.js";
 
 /** Parameters or statistics as a traced function sees them. */
 export type TracedTree = Tree<Tensor>;
