@@ -7,21 +7,25 @@ import { committing } from "./wrong-backends/committing.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
 import { numericFaults } from "./wrong-backends/numeric-faults.js";
+import { poolFaults } from "./wrong-backends/pool-faults.js";
 import { stateFaults } from "./wrong-backends/state-faults.js";
 import type { WrongBackend } from "./wrong-backends/wrong-backend.js";
 
-const casesOf = (axes: readonly string[]) =>
+const casesOf = (axes: readonly string[], among = /./) =>
   allCases.filter(
-    ({ id }) => axes.includes(id.slice(0, id.indexOf("/"))) && !/\/(random-bits|every-bit-pattern)$/.test(id),
+    ({ id }) =>
+      axes.includes(id.slice(0, id.indexOf("/"))) &&
+      among.test(id) &&
+      !/\/(random-bits|every-bit-pattern)$/.test(id),
   );
 
-const faults: readonly WrongBackend[] = [...numericFaults, ...stateFaults, ...lifecycleFaults];
+const faults: readonly WrongBackend[] = [...numericFaults, ...poolFaults, ...stateFaults, ...lifecycleFaults];
 
 describe("a wrong backend", () => {
   it.each(faults.map((wrong) => [wrong.fault, wrong] as const))(
     "%s",
-    async (_, { factory, axes, named, consequences = [], message }) => {
-      const cases = casesOf(axes);
+    async (_, { factory, axes, among, named, consequences = [], message }) => {
+      const cases = casesOf(axes, among);
       const ids = new Set(cases.map(({ id }) => id));
       expect(named.filter((id) => !ids.has(id))).toEqual([]);
       const { outcomes } = await runConformance({ factory, cases });

@@ -7,6 +7,8 @@ export interface WrongBackend {
   readonly factory: () => Promise<Backend>;
   /** Axes that are run against it: groups of case ids. */
   readonly axes: readonly string[];
+  /** Of those, the ones whose graphs hold the operator; default all. */
+  readonly among?: RegExp;
   /** Cases that name the fault: each must fail. */
   readonly named: readonly string[];
   /** What else the fault brings down with it; nothing beyond these may fail. */

@@ -1,0 +1,89 @@
+/** Pools and normalisations as engines have them that nobody held to a specification. */
+import { decode, encode, type FloatDType, type HostTensor } from "@mp/core";
+import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { beforehand, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+const POOLING = /Pool|Normalization/;
+const FLOATS = ["f32", "f16", "bf16"] as const;
+
+function mapped(given: HostTensor, f: (x: number, at: number) => number): HostTensor {
+  return hostData(given.dtype, numbersOf(given).map(f), given.shape);
+}
+
+/** Later elements a little larger, by less than any two that differ: the last of equals wins. */
+const lastOfEquals = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] => {
+  if (dy === undefined || x === undefined || y === undefined) return [];
+  return x.dtype === "f32" ? [dy, mapped(x, (value, at) => value + at / 4096), y] : [dy, x, y];
+};
+
+const withoutNan = (inputs: readonly HostTensor[]): readonly HostTensor[] =>
+  inputs.map((x) => mapped(x, (value) => (Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value)));
+
+const countingPads: HostKernel<"AveragePool"> = ([x], attributes) =>
+  evaluateNode("AveragePool", x === undefined ? [] : [x.data], { ...attributes, countIncludePad: true });
+
+/** The variance as the mean of squares less the square of the mean, each rounded to f32. */
+const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon }) => {
+  const [x, scale, bias] = inputs.map(({ data }) => data) as [HostTensor, HostTensor, HostTensor];
+  const [, mean] = evaluateNode("BatchNormalization", [x, scale, bias], { epsilon }) as [
+    HostTensor,
+    HostTensor,
+  ];
+  const channels = x.shape[1] ?? 1;
+  const plane = x.shape.slice(2).reduce((product, size) => product * size, 1);
+  const channelOf = (at: number): number => Math.floor(at / plane) % channels;
+  const [values, means] = [numbersOf(x), numbersOf(mean)];
+  const squares = new Float32Array(channels);
+  values.forEach((value, at) => {
+    squares[channelOf(at)] = (squares[channelOf(at)] ?? 0) + Math.fround(value * value);
+  });
+  const variance = squares.map(
+    (sum, channel) => Math.fround(sum / (values.length / channels)) - Math.fround((means[channel] ?? 0) ** 2),
+  );
+  const [factors, shifts] = [numbersOf(scale), numbersOf(bias)];
+  const dtype = x.dtype as FloatDType;
+  const y = mapped(x, (value, at) => {
+    const channel = channelOf(at);
+    const normal = (value - (means[channel] ?? 0)) / Math.sqrt((variance[channel] ?? 0) + epsilon);
+    return decode(dtype, encode(dtype, normal * (factors[channel] ?? 0) + (shifts[channel] ?? 0)));
+  });
+  return [y, mean, hostData("f32", Array.from(variance))];
+};
+
+export const poolFaults: readonly WrongBackend[] = [
+  {
+    fault: "the gradient of a pool goes to the last of equals",
+    factory: () => oracleWithKernels({ MaxPoolGradient: beforehand("MaxPoolGradient", lastOfEquals) }),
+    axes: ["op", "gradient"],
+    among: POOLING,
+    named: ["op/MaxPoolGradient-f32/of-equals-the-first", "op/MaxPoolGradient-f32/all-equal"],
+  },
+  {
+    fault: "maximum pools lose NaN",
+    factory: () => oracleWithKernels({ MaxPool: beforehand("MaxPool", withoutNan) }),
+    axes: ["op", "gradient"],
+    among: POOLING,
+    named: FLOATS.map((dtype) => `op/MaxPool-${dtype}/spoilt-windows`),
+  },
+  {
+    fault: "means of windows count the padding",
+    factory: () => oracleWithKernels({ AveragePool: countingPads }),
+    axes: ["op"],
+    among: POOLING,
+    named: FLOATS.flatMap((dtype) => [
+      `op/AveragePool-${dtype}/values`,
+      `op/AveragePool-${dtype}/ceiling-of-the-size`,
+    ]),
+    consequences: [/^op\/AveragePool-/],
+  },
+  {
+    fault: "the variance of a batch is a difference of squares",
+    factory: () => oracleWithKernels({ BatchNormalization: differenceOfSquares }),
+    axes: ["op"],
+    among: POOLING,
+    named: ["op/BatchNormalization-f32/a-large-mean-and-a-small-variance"],
+    // It rounds otherwise throughout.
+    consequences: [/^op\/BatchNormalization-/],
+  },
+];
