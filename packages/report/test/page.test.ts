@@ -32,7 +32,7 @@ beforeAll(async () => {
   opened = await openBrowser();
   // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
   page = await opened.browser.newPage();
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await opened?.close();

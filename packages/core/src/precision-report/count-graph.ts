@@ -17,8 +17,10 @@ const LONGEST = 2 ** 24;
 /** A graph that counts another's values. Outputs: `rows` f32 [ROW · n], `largest` f32 [n]. */
 export interface CountGraph {
   readonly graph: Graph;
-  /** The group that each of the n rows is of; a group may have several. */
-  readonly rows: readonly ValueGroup[];
+  /** In the order in which their first values come. */
+  readonly groups: readonly ValueGroup[];
+  /** Place of the group that each of the n rows is of; a group may have several. */
+  readonly rows: readonly number[];
 }
 
 /**
@@ -32,6 +34,7 @@ export function countGraph(graph: Graph): CountGraph {
 
 interface Waiting {
   readonly group: ValueGroup;
+  readonly place: number;
   readonly parts: Tensor[];
   size: number;
 }
@@ -42,7 +45,7 @@ class Counting {
   readonly #builder = new GraphBuilder();
   readonly #twins = new Map<Value, Value>();
   readonly #waiting = new Map<string, Waiting>();
-  readonly #rows: ValueGroup[] = [];
+  readonly #rows: number[] = [];
   readonly #counted: CountedTensor[] = [];
 
   constructor(graph: Graph) {
@@ -70,7 +73,8 @@ class Counting {
           Tensor.valueIn(concat(tensors), builder, "precisionReport");
         const rows = join(this.#counted.map(({ row }) => row));
         const largest = join(this.#counted.map((counted) => counted.largest));
-        return { graph: builder.finish({ rows, largest }), rows: this.#rows };
+        const groups = [...this.#waiting.values()].map(({ group }) => group);
+        return { graph: builder.finish({ rows, largest }), groups, rows: this.#rows };
       }),
     );
   }
@@ -90,7 +94,7 @@ class Counting {
 
   #join(group: ValueGroup, part: Tensor, size: number): void {
     const key = `${group.kind} ${group.dtype} ${group.layer}`;
-    const waiting = this.#waiting.get(key) ?? { group, parts: [], size: 0 };
+    const waiting = this.#waiting.get(key) ?? { group, place: this.#waiting.size, parts: [], size: 0 };
     if (waiting.size + size > LONGEST) this.#count(waiting);
     waiting.parts.push(part);
     waiting.size += size;
@@ -101,7 +105,7 @@ class Counting {
   #count(waiting: Waiting): void {
     if (waiting.parts.length === 0) return;
     this.#counted.push(countExponents(concat(waiting.parts)));
-    this.#rows.push(waiting.group);
+    this.#rows.push(waiting.place);
     waiting.parts.length = 0;
     waiting.size = 0;
   }

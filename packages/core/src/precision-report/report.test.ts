@@ -58,6 +58,20 @@ describe("the precision report", () => {
     expect(report.casts.hash).toBe(training.explain(batch(0)).hash);
   });
 
+  it("comes to the groups as the step does", async () => {
+    const training = await smallRun({ precision: mixedFloat16() });
+    const { groups } = await training.precisionReport(batch(0));
+    const order = groups.map(({ kind, layer }) => `${kind}: ${layer}`);
+    const places = ["activations: hidden", "activations: ", "gradients: ", "gradients: hidden"].map((name) =>
+      order.indexOf(name),
+    );
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places[0]).toBeGreaterThanOrEqual(0);
+    expect(new Set(groups.map((group) => JSON.stringify([group.kind, group.layer, group.dtype]))).size).toBe(
+      groups.length,
+    );
+  });
+
   it("changes nothing and is JSON as it is", async () => {
     const training = await smallRun({ precision: mixedFloat16() });
     await training.step(batch(0));

@@ -33,6 +33,7 @@ export interface PrecisionReport {
   readonly usesHalf: boolean;
   /** The loss scale of the next step. */
   readonly scale: number;
+  /** In the order in which the step comes to them: gradients from the loss backwards. */
   readonly groups: readonly GroupHistogram[];
   readonly gradients: GradientRange;
   /** What computes in which dtype and why. */
@@ -73,7 +74,7 @@ export async function precisionReport(parts: ReportParts, feed: FedBatch): Promi
     stateTypes,
     feed.types(),
   );
-  const { graph, rows } = countGraph(program.graph);
+  const { graph, groups: found, rows } = countGraph(program.graph);
   const counting = {
     ...program,
     graph,
@@ -84,11 +85,13 @@ export async function precisionReport(parts: ReportParts, feed: FedBatch): Promi
     [SCALE]: tensor(Float32Array.of(1), []),
   };
   const counts = await runOnce(programs.backend, counting, inputs, programs.state);
-  const groups = groupHistograms(
-    rows,
-    counts["rows"]?.data as Float32Array,
-    counts["largest"]?.data as Float32Array,
-  );
+  const all = counts["rows"]?.data as Float32Array;
+  const row = (place: number): Float32Array => all.subarray(place * ROW, (place + 1) * ROW);
+  const groups = found.map((group, index): GroupHistogram => {
+    const own = rows.flatMap((of, place) => (of === index ? [place] : []));
+    const largest = own.map((place) => Number(counts["largest"]?.data[place]));
+    return { ...group, histogram: histogramOf(own.map(row), largest) };
+  });
   return {
     backend: programs.backend.name,
     engine: programs.backend.manifest.engine,
@@ -105,28 +108,6 @@ export async function precisionReport(parts: ReportParts, feed: FedBatch): Promi
       measuredPeak: programs.peakBytes() ?? null,
     },
   };
-}
-
-function groupHistograms(
-  rows: readonly ValueGroup[],
-  counts: Float32Array,
-  largest: Float32Array,
-): readonly GroupHistogram[] {
-  const places = new Map<ValueGroup, number[]>();
-  const byKey = new Map<string, ValueGroup>();
-  rows.forEach((group, place) => {
-    const key = `${group.kind} ${group.dtype} ${group.layer}`;
-    const first = byKey.get(key) ?? group;
-    byKey.set(key, first);
-    places.set(first, [...(places.get(first) ?? []), place]);
-  });
-  return [...places].map(([group, own]) => ({
-    ...group,
-    histogram: histogramOf(
-      own.map((place) => counts.subarray(place * ROW, (place + 1) * ROW)),
-      own.map((place) => largest[place] as number),
-    ),
-  }));
 }
 
 function gradientRange(groups: readonly GroupHistogram[]): GradientRange {

@@ -12,9 +12,10 @@ const kinds = [
   {
     title: "Gradients",
     isOf: ({ kind }: GroupHistogram) => kind === "gradients" || kind === "weight gradients",
+    isBackward: true,
   },
-  { title: "Activations", isOf: ({ kind }: GroupHistogram) => kind === "activations" },
-  { title: "Weights", isOf: ({ kind }: GroupHistogram) => kind === "weights" },
+  { title: "Activations", isOf: ({ kind }: GroupHistogram) => kind === "activations", isBackward: false },
+  { title: "Weights", isOf: ({ kind }: GroupHistogram) => kind === "weights", isBackward: false },
 ] as const;
 
 const columns: readonly Column<GroupHistogram>[] = [
@@ -52,7 +53,11 @@ const columns: readonly Column<GroupHistogram>[] = [
 export function rangesSection({ groups, half }: PrecisionReport): Markup {
   const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
   const looked = kinds
-    .map(({ title, isOf }) => ({ title, groups: groups.filter(isOf) }))
+    // All from the first layer to the last, though the backward pass comes to them the other way round.
+    .map(({ title, isOf, isBackward }) => {
+      const own = groups.filter(isOf);
+      return { title, groups: isBackward ? own.reverse() : own };
+    })
     .filter(({ groups: own }) => own.length > 0);
   return html`<section aria-labelledby="ranges">
 <h2 id="ranges">Where the numbers lie</h2>
