@@ -1,5 +1,4 @@
 import {
-  type DType,
   decodeArray,
   type HostTensor,
   isFloat,

@@ -1,4 +1,5 @@
 import {
+  add,
   type ConvOptions as CoreConvOptions,
   checkOptions,
   conv as convolve,
@@ -7,6 +8,7 @@ import {
   type HostTensor,
   type Key,
   MpError,
+  reshape,
   scope,
   type Tensor,
 } from "@mp/core";
@@ -83,7 +85,7 @@ export function conv(
   const area = taps.reduce((a, b) => a * b, 1);
   const fans = { in: (inputs / groups) * area, out: (outputs / groups) * area };
   return layerOf("conv", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    convolve(x, kernel, geometryOf(options, taps.length, bias)),
+    biased(convolve(x, kernel, geometryOf(options, taps.length)), bias),
   );
 }
 
@@ -120,10 +122,13 @@ export function convTranspose(
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
   return layerOf("convTranspose", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    convolveTransposed(x, kernel, {
-      ...geometryOf(options, taps.length, bias),
-      ...(outputPadding === undefined ? {} : { outputPadding }),
-    }),
+    biased(
+      convolveTransposed(x, kernel, {
+        ...geometryOf(options, taps.length),
+        ...(outputPadding === undefined ? {} : { outputPadding }),
+      }),
+      bias,
+    ),
   );
 }
 
@@ -152,11 +157,19 @@ function layerOf(
   };
 }
 
+/**
+ * One number a channel, in an addition of its own as in `dense`: an engine that multiplies halves natively rounds the
+ * convolution before it adds, and one that has to add first convolves in f32.
+ */
+function biased(y: Tensor, bias: Tensor | undefined): Tensor {
+  if (bias === undefined) return y;
+  return add(y, reshape(bias, [y.shape[1] ?? 1, ...y.shape.slice(2).map(() => 1)]));
+}
+
 /** The options as core's functions take them. */
 function geometryOf(
   { stride = 1, padding = "valid", dilation = 1, groups = 1 }: ConvOptions,
   rank: number,
-  bias: Tensor | undefined,
 ): CoreConvOptions {
   const perAxis = typeof padding === "object" && padding.length === rank;
   return {
@@ -166,7 +179,6 @@ function geometryOf(
     ...(typeof padding === "string"
       ? { autoPad: padding }
       : { pads: perAxis ? [...(padding as readonly number[]), ...(padding as readonly number[])] : padding }),
-    ...(bias === undefined ? {} : { bias }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** A graph as nodes of a session that others share: what it feeds, what it reads, what a run leaves behind. */
 import type { AnyNode, Graph, GraphNode, HostTensor, Op, Value, ValueType } from "@mp/core";
 import type { Bound, Replacement } from "@mp/core/backend";
+import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
 import { inF32 } from "../lowerings/twins.js";
 import { ConstantTable } from "./constant-table.js";
@@ -97,7 +98,7 @@ class ProgramLowering {
 
   #lower(node: AnyNode): void {
     const own = lowerings[node.op] as Lowering;
-    const lowering = this.#options.isWidened(node) ? inF32(own) : own;
+    const lowering = inLayout(this.#options.isWidened(node) ? inF32(own) : own);
     const names = lowering(
       node as GraphNode<Op>,
       node.inputs.map((value) => this.#name(value)),
@@ -144,7 +145,7 @@ class ProgramLowering {
     return [gate, ...always, this.#commitWhen(flag, whenApplied, newValue, gate)];
   }
 
-  /** What runs on the dead side of a Switch does not run at all. The Merge is there in either case. */
+  /** What waits for the dead side of a Switch does not run at all. The Merge is there in either case. */
   #commitWhen(
     flag: string,
     replacements: readonly Replacement[],
@@ -152,16 +153,17 @@ class ProgramLowering {
     gate: string,
   ): string {
     const writer = this.#writer;
-    const branch = (value: string, dtype: ValueType["dtype"]): readonly string[] =>
-      writer.emit("Switch", [value, flag], { T: type(dtype) }, { outputs: 2, after: [gate] });
-    const assigned = replacements.map((replacement) => {
-      const { dtype } = this.#typeOf(replacement.output);
-      const [, taken = ""] = branch(newValue(replacement), dtype);
-      return this.#assign(replacement, taken, []);
+    const ofFlag = { T: type("bool") };
+    const [skipped = "", taken = ""] = writer.emit("Switch", [flag, flag], ofFlag, {
+      outputs: 2,
+      after: [gate],
     });
-    const [skipped = "", applied = ""] = branch(flag, "bool");
-    const after = writer.one("Identity", [applied], { T: type("bool") }, { after: assigned });
-    return writer.one("Merge", [skipped, after], { T: type("bool"), N: int(2) }, { outputs: 2 });
+    const applied = writer.one("Identity", [taken], ofFlag);
+    const assigned = replacements.map((replacement) =>
+      this.#assign(replacement, newValue(replacement), [applied]),
+    );
+    const after = writer.one("Identity", [applied], ofFlag, { after: assigned });
+    return writer.one("Merge", [skipped, after], { ...ofFlag, N: int(2) }, { outputs: 2 });
   }
 
   #assign({ slot, output }: Replacement, value: string, after: readonly string[]): string {

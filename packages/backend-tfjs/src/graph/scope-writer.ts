@@ -24,6 +24,8 @@ export class ScopeWriter implements TfWriter {
   /** How many names begin with each base. */
   readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
+  /** By the names that were given for them; the real name once there is one. */
+  readonly #deferred = new Map<string, (() => string) | string>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
   constructor(scope: string, constants?: ConstantTable) {
@@ -42,8 +44,12 @@ export class ScopeWriter implements TfWriter {
     attributes: TfAttributes = {},
     { outputs = 1, after = [] }: EmitOptions = {},
   ): readonly string[] {
+    const [read, ran] = [inputs, after].map((names) => names.map((given) => this.#made(given))) as [
+      string[],
+      string[],
+    ];
     const name = this.#name(op);
-    this.nodes.push(nodeInit(op, name, [...inputs, ...controls(after)], attributes));
+    this.nodes.push(nodeInit(op, name, [...read, ...controls(ran)], attributes));
     if (this.#current.source !== undefined) this.sources.set(name, this.#current.source);
     return Array.from({ length: outputs }, (_, index) => (index === 0 ? name : `${name}:${index}`));
   }
@@ -55,6 +61,20 @@ export class ScopeWriter implements TfWriter {
 
   cast(name: string, from: TfDType, to: TfDType): string {
     return from === to ? name : this.one("Cast", [name], { SrcT: type(from), DstT: type(to) });
+  }
+
+  defer(make: () => string): string {
+    const name = `deferred ${this.#deferred.size}`;
+    this.#deferred.set(name, make);
+    return name;
+  }
+
+  #made(name: string): string {
+    const made = this.#deferred.get(name);
+    if (made === undefined) return name;
+    const real = typeof made === "string" ? made : this.#made(made());
+    this.#deferred.set(name, real);
+    return real;
   }
 
   constant(value: HostTensor): string {

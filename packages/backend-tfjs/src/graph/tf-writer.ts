@@ -44,6 +44,8 @@ export interface TfWriter {
   /** `emit` of a node with one result. */
   one(op: string, inputs: readonly string[], attributes?: TfAttributes, options?: EmitOptions): string;
   cast(name: string, from: TfDType, to: TfDType): string;
+  /** A name for a result that is made when a node first reads it, and not at all when none does. */
+  defer(make: () => string): string;
   /** A Const; those of equal content are one. */
   constant(tensor: HostTensor): string;
   /** A one-dimensional i32 Const, as axes, shapes and pads are given. */

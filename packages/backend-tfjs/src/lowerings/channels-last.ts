@@ -27,6 +27,17 @@ export function channelsLast([batch = 1, channels = 1, ...rest]: Shape): Shape {
   return [batch, ...rest, channels];
 }
 
+/** Where an axis of ours lies in the engine's order. */
+export function lastPlace(axis: number, rank: number): number {
+  if (axis === 0) return 0;
+  return axis === 1 ? rank - 1 : axis - 1;
+}
+
+/** The name in the engine's order, of what has been moved or was made there. */
+export function knownChannelsLast(x: string, writer: TfWriter): string | undefined {
+  return twinsOf(writer).last.get(x);
+}
+
 /** `x`, of that type in our order, in the engine's. */
 export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
   const { last, first } = twinsOf(writer);
@@ -39,15 +50,20 @@ export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWr
   return moved;
 }
 
-/** The inverse: `x` is in the engine's order, the type is that of the result. */
+/**
+ * The inverse: `x` is in the engine's order, the type is that of the result. It moves when something reads it that
+ * does not take the engine's.
+ */
 export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
   const { last, first } = twinsOf(writer);
   const before = first.get(x);
   if (before !== undefined) return before;
-  const perm = shape.map((_, axis) => (axis === 0 ? 0 : axis === 1 ? shape.length - 1 : axis - 1));
-  const moved = move(x, dtype, channelsLast(shape), perm, writer);
+  const moved = writer.defer(() => {
+    const perm = shape.map((_, axis) => lastPlace(axis, shape.length));
+    return move(x, dtype, channelsLast(shape), perm, writer);
+  });
   first.set(x, moved);
-  if (moved !== x) last.set(moved, x);
+  last.set(moved, x);
   return moved;
 }
 

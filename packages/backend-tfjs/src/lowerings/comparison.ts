@@ -1,6 +1,7 @@
+import { byteLength } from "@mp/core";
 import { bool, type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { plain } from "./elementwise.js";
-import { emitT, resultAt } from "./lowering.js";
+import { emitT, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
 import { throughF16 } from "./twins.js";
 
 type Logical = "Not" | "And" | "Or";
@@ -18,6 +19,26 @@ const equality =
     return writer.emit(op, operands, { T: type(dtype), incompatible_shape_error: bool(true) });
   };
 
+/** Where a number filled out to the shape of the rest is small enough to be made for the sake of speed. */
+const MOST_FILLED_BYTES = 8 * 2 ** 20;
+
+/** The engine chooses among tensors of one shape several times as fast as between a tensor and a number. */
+const where: Lowering<"Where"> = (node, operands, writer) => {
+  const { dtype, shape } = resultAt(node);
+  const isWhole = node.inputs.map((input) => sameDimensions(input.shape, shape));
+  const isNumber = node.inputs.map((input) => sizeOf(input.shape) === 1);
+  const [condition, yes, no] = isWhole;
+  const oneNumber = condition && ((yes && isNumber[2]) || (no && isNumber[1]));
+  if (!oneNumber || byteLength(resultAt(node)) > MOST_FILLED_BYTES)
+    return [emitT("SelectV2", operands, dtype, writer)];
+  const given = operands.map((name, index) => {
+    if (isWhole[index]) return name;
+    const number = reshape(name, dtype, typeAt(node, index).shape, [], writer);
+    return writer.one("Fill", [writer.ints(shape), number], { T: type(dtype), index_type: type("i32") });
+  });
+  return [emitT("Select", given, dtype, writer)];
+};
+
 type ComparisonOp =
   | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "IsNaN" | "IsInf" | "Where" | "Xor"; // biome-ignore format: one list
 
@@ -33,5 +54,5 @@ export const comparisonLowerings: LoweringTable<ComparisonOp | Logical> = {
   And: logical("LogicalAnd"),
   Or: logical("LogicalOr"),
   Xor: equality("NotEqual"),
-  Where: throughF16((node, operands, writer) => [emitT("SelectV2", operands, resultAt(node).dtype, writer)]),
+  Where: throughF16(where),
 };

@@ -87,8 +87,20 @@ function leaving(name: string, to: Shape, { part: { dtype } }: Plan, writer: TfW
   return reshape(toChannelsFirst(name, { dtype, shape }, writer), dtype, shape, to, writer);
 }
 
+/** By what they were made of: a gradient reads the filter that its forward node has turned. */
+const filters = new WeakMap<TfWriter, Map<string, string>>();
+
 /** [M, C / group, k…] as a filter; with a filter for each channel, M is [C, M / C]. */
-function toFilter(name: string, from: Shape, { weights, part }: Plan, writer: TfWriter): string {
+function toFilter(name: string, from: Shape, plan: Plan, writer: TfWriter): string {
+  const turned = filters.get(writer) ?? new Map<string, string>();
+  filters.set(writer, turned);
+  const key = `${name} ${plan.part.isDepthwise}`;
+  const filter = turned.get(key) ?? turn(name, from, plan, writer);
+  turned.set(key, filter);
+  return filter;
+}
+
+function turn(name: string, from: Shape, { weights, part }: Plan, writer: TfWriter): string {
   const { dtype, channels, results, kernel, isDepthwise } = part;
   const axes = kernel.map((_, axis) => axis + 2);
   const shape = isDepthwise ? [channels, results / channels, ...kernel] : weights;

@@ -1,0 +1,81 @@
+/**
+ * The order of axes in which a node is computed: what follows a convolution stays in the engine's, so that a network of
+ * them moves its images once. Sums over all places need no order at all.
+ */
+import type { GraphNode, Op, Value } from "@mp/core";
+import type { Lowering, TfWriter } from "../graph/tf-writer.js";
+import { castLowerings } from "./cast.js";
+import {
+  channelsLast,
+  knownChannelsLast,
+  lastPlace,
+  toChannelsFirst,
+  toChannelsLast,
+} from "./channels-last.js";
+import { comparisonLowerings } from "./comparison.js";
+import { elementwiseLowerings } from "./elementwise.js";
+import { operandAt, reshape, resultAt, sameDimensions, typeAt } from "./lowering.js";
+import { reduceLowerings } from "./reduce.js";
+
+/** A lowering in the engine's order; undefined where the node is better off in ours. */
+type Layout = (lowering: Lowering, ...node: Parameters<Lowering>) => readonly string[] | undefined;
+
+const turned = (value: Value, shape = value.shape): Value => ({ ...value, shape: channelsLast(shape) });
+
+/** With as many operands in that order already as would have to be moved. */
+const elementwise: Layout = (lowering, node, operands, writer) => {
+  const { shape } = resultAt(node);
+  const rank = shape.length;
+  const isWhole = node.inputs.map((input) => sameDimensions(input.shape, shape));
+  const whole = operands.filter((_, index) => isWhole[index]);
+  const there = whole.filter((name) => knownChannelsLast(name, writer) !== undefined);
+  if (rank < 3 || there.length === 0 || there.length < whole.length / 2) return undefined;
+  const inputs = node.inputs.map((input) => {
+    const missing = rank - input.shape.length;
+    return input.shape.length === 0
+      ? input
+      : { ...input, shape: [...Array<number>(missing).fill(1), ...input.shape] };
+  });
+  const given = operands.map((name, index) => {
+    const [from, to] = [typeAt(node, index), inputs[index] as Value];
+    if (to.shape.length === 0) return name;
+    return toChannelsLast(reshape(name, from.dtype, from.shape, to.shape, writer), to, writer);
+  });
+  const twin = {
+    ...node,
+    inputs: inputs.map((input) => (input.shape.length === 0 ? input : turned(input))),
+    outputs: node.outputs.map((output) => turned(output)),
+  };
+  return lowering(twin, given, writer).map((name, index) =>
+    toChannelsFirst(name, resultAt(node, index), writer),
+  );
+};
+
+/** Where places are kept their order would be lost with their axes, and so they must be kept as axes. */
+const reduction: Layout = (lowering, node, operands, writer) => {
+  const { axes, keepdims } = (node as GraphNode<"ReduceSum">).attributes;
+  const input = typeAt(node, 0);
+  const rank = input.shape.length;
+  const last = knownChannelsLast(operandAt(operands, 0), writer);
+  const keepsPlaces = input.shape.some((_, axis) => axis > 1 && !axes.includes(axis));
+  if (rank < 3 || last === undefined || (keepsPlaces && !keepdims)) return undefined;
+  const outputs = keepdims ? node.outputs.map((output) => turned(output)) : node.outputs;
+  const moved = axes.map((axis) => lastPlace(axis, rank)).sort((a, b) => a - b);
+  const twin = { ...node, inputs: [turned(input)], outputs, attributes: { axes: moved, keepdims } };
+  const names = lowering(twin as GraphNode, [last], writer);
+  return keepdims ? names.map((name, index) => toChannelsFirst(name, resultAt(node, index), writer)) : names;
+};
+
+const { CumSum: _, ...reductions } = reduceLowerings;
+const layouts = new Map<Op, Layout>([
+  ...Object.keys({ ...elementwiseLowerings, ...comparisonLowerings, ...castLowerings }).map(
+    (op) => [op as Op, elementwise] as const,
+  ),
+  ...Object.keys(reductions).map((op) => [op as Op, reduction] as const),
+]);
+
+/** The lowering in the order of axes that its operands are in. */
+export function inLayout(lowering: Lowering): Lowering {
+  return (node, operands, writer: TfWriter) =>
+    layouts.get(node.op)?.(lowering, node, operands, writer) ?? lowering(node, operands, writer);
+}
