@@ -4,6 +4,7 @@ import { batchNormalizationReaders } from "./batch-normalization.js";
 import { convolutionReaders } from "./convolution.js";
 import { elementwiseReaders } from "./elementwise.js";
 import { foreignReaders } from "./foreign.js";
+import { imageReaders } from "./foreign-images.js";
 import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
@@ -31,7 +32,11 @@ const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "Barrier",
 ]);
 
-const standard = new Map<string, ReadNode>([...Object.entries(ownReaders), ...foreignReaders]);
+const standard = new Map<string, ReadNode>([
+  ...Object.entries(ownReaders),
+  ...foreignReaders,
+  ...imageReaders,
+]);
 
 /** How to read an op of that domain; undefined for what the vocabulary cannot say. */
 export function readerOf(domain: string, opType: string): ReadNode | undefined {
