@@ -74,7 +74,7 @@ export const convolution: Scenario = {
     const executables = await Promise.all(Object.values(graphs).map((graph) => backend.compile(graph)));
     const [forward, input, weight] = executables;
     if (forward === undefined || input === undefined || weight === undefined) throw new Error("three graphs");
-    const counts = quick ? { warmup: 1, steps: 2 } : { warmup: 10, steps: 100 };
+    const counts = quick ? { warmup: 1, steps: 2 } : { warmup: 5, steps: 40 };
     const times = await interleaved(
       {
         forward: () => forward.run({ image: feeds.image, weights: feeds.weights }),

@@ -154,7 +154,7 @@ describe("the suite", () => {
         "skip": 27,
         "skip-budget": 4,
         "state": 26,
-        "summation": 49,
+        "summation": 51,
         "transfer": 25,
       }
     `);

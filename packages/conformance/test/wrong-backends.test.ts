@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { allCases } from "../src/all-cases.js";
 import { runConformance } from "../src/run-conformance.js";
 import { committing } from "./wrong-backends/committing.js";
+import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
 import { numericFaults } from "./wrong-backends/numeric-faults.js";
@@ -19,7 +20,13 @@ const casesOf = (axes: readonly string[], among = /./) =>
       !/\/(random-bits|every-bit-pattern)$/.test(id),
   );
 
-const faults: readonly WrongBackend[] = [...numericFaults, ...poolFaults, ...stateFaults, ...lifecycleFaults];
+const faults: readonly WrongBackend[] = [
+  ...numericFaults,
+  ...convolutionFaults,
+  ...poolFaults,
+  ...stateFaults,
+  ...lifecycleFaults,
+];
 
 describe("a wrong backend", () => {
   it.each(faults.map((wrong) => [wrong.fault, wrong] as const))(

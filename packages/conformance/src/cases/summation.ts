@@ -110,6 +110,10 @@ function convolutionSums(dtype: HalfDType): readonly ConformanceCase[] {
       line,
       ones([1, 1, 3]),
     ]),
+    sum("ConvWeightGradient", "images-are-added-before-rounding", { ...pointwise, kernelShape: [1] }, [
+      data([big, 1, -big], [3, 1, 1]),
+      ones([3, 1, 1]),
+    ]),
     sum("ConvWeightGradient", "5000-ones", { ...pointwise, kernelShape: [1] }, [
       ones([1, 1, 5000]),
       generated(dtype, [1, 1, 5000], () => 0.5),

@@ -1,0 +1,103 @@
+import { GraphBuilder, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/core";
+import { evaluate } from "@mp/core/reference";
+import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+const dataOf = (operands: Parameters<HostKernel<Op>>[0]): readonly HostTensor[] =>
+  operands.map(({ data }) => data);
+
+const exchangedPads = (pads: readonly number[]): readonly number[] => {
+  const half = pads.length / 2;
+  return [...pads.slice(half), ...pads.slice(0, half)];
+};
+
+/** The last element of every kernel first. */
+function turned(weights: HostTensor): HostTensor {
+  const taps = weights.shape.slice(2).reduce((product, size) => product * size, 1);
+  const numbers = numbersOf(weights);
+  return hostData(
+    weights.dtype,
+    numbers.map((_, at) => numbers[at - (at % taps) + taps - 1 - (at % taps)] ?? 0),
+    weights.shape,
+  );
+}
+
+/** The bias comes to what has been rounded. */
+const biasedLate: HostKernel<"Conv"> = (operands, attributes) => {
+  const [x, w, bias] = dataOf(operands) as [HostTensor, HostTensor, HostTensor | undefined];
+  const [y] = evaluateNode("Conv", [x, w], attributes) as readonly [HostTensor];
+  if (bias === undefined) return [y];
+  const column = { ...bias, shape: [...bias.shape, ...y.shape.slice(2).map(() => 1)] } as HostTensor;
+  return evaluateNode("Add", [y, column], {});
+};
+
+/** Each image's part is rounded, and then added. */
+const roundedByImage: HostKernel<"ConvWeightGradient"> = (operands, attributes) => {
+  const [x, dy] = dataOf(operands) as [HostTensor, HostTensor];
+  if (!isHalf(x.dtype) || (x.shape[0] ?? 0) < 2)
+    return evaluateNode("ConvWeightGradient", [x, dy], attributes);
+  return [sumOfImages(x, dy, attributes)];
+};
+
+function sumOfImages(
+  x: HostTensor,
+  dy: HostTensor,
+  attributes: OpAttributes["ConvWeightGradient"],
+): HostTensor {
+  const builder = new GraphBuilder();
+  const [images, gradients] = [x, dy].map((type, index) => {
+    const value = builder.input(`x${index}`, type, "batch");
+    const split = new Array<number>(type.shape[0] ?? 0).fill(1);
+    return builder.emit("Split", [value], { axis: 0, split });
+  });
+  const sum = (images ?? [])
+    .map((image, index) => {
+      const gradient = gradients?.[index];
+      if (gradient === undefined) throw new Error("as many gradients as images");
+      return builder.emitOne("ConvWeightGradient", [image, gradient], attributes);
+    })
+    .reduce((total, part) => builder.emitOne("Add", [total, part], {}));
+  const { dw } = evaluate(builder.finish({ dw: sum }), { x0: x, x1: dy });
+  return dw as HostTensor;
+}
+
+const cases = (op: Op, behaviour: string): readonly string[] =>
+  ["f32", "f16", "bf16"].map((dtype) => `op/${op}-${dtype}/${behaviour}`);
+
+export const convolutionFaults: readonly WrongBackend[] = [
+  {
+    fault: "convolutions exchange pads at the begin and at the end, and turn no kernels around",
+    factory: () =>
+      oracleWithKernels({
+        Conv: (operands, attributes) =>
+          evaluateNode("Conv", dataOf(operands), { ...attributes, pads: exchangedPads(attributes.pads) }),
+        ConvTranspose: (operands, attributes) => {
+          const [x, w, ...bias] = dataOf(operands) as [HostTensor, HostTensor, ...HostTensor[]];
+          return evaluateNode("ConvTranspose", [x, turned(w), ...bias], attributes);
+        },
+      }),
+    axes: ["op", "summation"],
+    among: /Conv/,
+    named: [
+      ...cases("Conv", "lines"),
+      ...cases("Conv", "values"),
+      ...cases("Conv", "overhanging-kernels"),
+      ...cases("ConvTranspose", "lines"),
+      ...cases("ConvTranspose", "values"),
+      ...cases("ConvTranspose", "volumes"),
+    ],
+    consequences: [/^op\/(Conv|ConvTranspose)-/],
+  },
+  {
+    fault: "convolutions round before the bias, and their gradients each image's part",
+    factory: () => oracleWithKernels({ Conv: biasedLate, ConvWeightGradient: roundedByImage }),
+    axes: ["summation"],
+    named: [
+      "summation/Conv-f16/the-bias-is-added-before-rounding",
+      "summation/Conv-bf16/the-bias-is-added-before-rounding",
+      "summation/ConvWeightGradient-f16/images-are-added-before-rounding",
+      "summation/ConvWeightGradient-bf16/images-are-added-before-rounding",
+    ],
+  },
+];
