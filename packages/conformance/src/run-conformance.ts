@@ -18,7 +18,10 @@ export interface ConformanceOptions {
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Runs the suite against a backend and gives a report as plain data. Never throws for what the backend does. */
+/**
+ * Runs the suite against a backend and gives a report as plain data. Never throws for what the backend does; when there
+ * is none to ask, what the factory threw comes out as it is.
+ */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;
   checkIds(cases);
@@ -31,7 +34,10 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     onOutcome?.(outcome);
   }
   await judge.dispose();
-  const problems = strayEntries(knownFailures, cases);
+  const problems = [
+    ...strayEntries(knownFailures, cases),
+    ...(cases.length === 0 ? ["no case was run: `cases` is empty"] : []),
+  ];
   const count = (status: Status): number => outcomes.filter((outcome) => outcome.status === status).length;
   return {
     backend: name,

@@ -84,6 +84,12 @@ describe("runConformance", () => {
     expect(seen[2]).not.toBe(seen[1]);
   });
 
+  it("is not ok when no case was run", async () => {
+    const report = await runConformance({ factory, cases: [] });
+    expect(report.ok).toBe(false);
+    expect(report.problems).toEqual(["no case was run: `cases` is empty"]);
+  });
+
   it("ends a case that does not end", async () => {
     const hangs = universalCase("made-up/case/hangs", () => new Promise(() => undefined));
     const report = await runConformance({ factory, cases: [hangs, passes], timeoutMs: 20 });
