@@ -156,7 +156,7 @@ describe("the suite", () => {
         "report": 2,
         "resume": 8,
         "retry": 2,
-        "run": 22,
+        "run": 25,
         "skip": 27,
         "skip-budget": 4,
         "state": 26,

@@ -26,7 +26,7 @@ import { randomSource } from "../random-source.js";
 
 const source = randomSource(2026, "models");
 
-function drawn(shape: Shape, size: number): HostTensor<"f32"> {
+export function drawn(shape: Shape, size: number): HostTensor<"f32"> {
   const count = shape.reduce((product, dimension) => product * dimension, 1);
   return tensor(
     Float32Array.from({ length: count }, () => source.between(-size, size)),
@@ -34,7 +34,7 @@ function drawn(shape: Shape, size: number): HostTensor<"f32"> {
   );
 }
 
-function integers(shape: Shape, below: number): HostTensor<"i32"> {
+export function integers(shape: Shape, below: number): HostTensor<"i32"> {
   const count = shape.reduce((product, dimension) => product * dimension, 1);
   return tensor(
     Int32Array.from({ length: count }, () => source.integer(0, below - 1)),
@@ -52,7 +52,7 @@ export interface Model<P, B, M> {
 
 const BATCHES = 4;
 
-function cycle<B>(make: () => B): (step: number) => B {
+export function cycle<B>(make: () => B): (step: number) => B {
   const batches = Array.from({ length: BATCHES }, make);
   return (step) => batches[step % BATCHES] as B;
 }

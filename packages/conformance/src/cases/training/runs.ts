@@ -34,6 +34,7 @@ import { expectEqual, expectThat, fail } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
 import { numbersOf } from "../../samples/host-data.js";
 import { type Model, perceptron, recurrent, textModel } from "../../training/models.js";
+import { pictureModel } from "../../training/picture-model.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
 
@@ -201,4 +202,9 @@ export const runCases: readonly ConformanceCase[] = [
   runCase("text-model/float32", textModel, { optimizer: adamW(tame) as Optimizer }),
   runCase("text-model/mixed-float16", textModel, { kept: precisions["mixed-float16"], accumulate: 2 }),
   runCase("text-model/mixed-bfloat16", textModel, { kept: precisions["mixed-bfloat16"], accumulate: 2 }),
+  runCase("picture-model/float32", pictureModel, {
+    optimizer: momentum({ learningRate: 0.05 }) as Optimizer,
+  }),
+  runCase("picture-model/mixed-float16", pictureModel, { kept: precisions["mixed-float16"] }),
+  runCase("picture-model/mixed-bfloat16", pictureModel, { kept: precisions["mixed-bfloat16"] }),
 ];

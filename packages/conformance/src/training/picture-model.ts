@@ -1,0 +1,75 @@
+import {
+  add,
+  batchNormalization,
+  conv,
+  globalAveragePool,
+  type HostTensor,
+  matMul,
+  maxPool,
+  mul,
+  normalizeByStatistics,
+  ones,
+  relu,
+  reshape,
+  softmaxCrossEntropyLoss,
+  type Tensor,
+  zeros,
+} from "@mp/core";
+import { cycle, drawn, integers, type Model } from "./models.js";
+
+type Vector = HostTensor<"f32">;
+interface Block<T> {
+  readonly kernel: T;
+  readonly scale: T;
+  readonly bias: T;
+}
+interface Statistics<T> {
+  readonly mean: T;
+  readonly variance: T;
+}
+type Pictures = { readonly x: Tensor; readonly y: Tensor };
+type Two<T> = { readonly first: T; readonly second: T };
+
+const block = (inputs: number, outputs: number): Block<Vector> => ({
+  kernel: drawn([outputs, inputs, 3, 3], 1 / Math.sqrt(9 * inputs)),
+  scale: ones([outputs]),
+  bias: drawn([outputs], 0.1),
+});
+const statistics = (channels: number): Statistics<Vector> => ({
+  mean: zeros([channels]),
+  variance: ones([channels]),
+});
+
+/** Running statistics follow those of the batch by a tenth. */
+const follow = (running: Tensor, now: Tensor): Tensor => add(mul(running, 0.9), mul(now, 0.1));
+
+function normalized(
+  { kernel, scale, bias }: Block<Tensor>,
+  x: Tensor,
+  running: Statistics<Tensor>,
+  training: boolean,
+): readonly [Tensor, Statistics<Tensor>] {
+  const convolved = conv(x, kernel, { pads: 1 });
+  if (!training) return [relu(normalizeByStatistics(convolved, scale, bias, running)), running];
+  const { y, mean, variance } = batchNormalization(convolved, scale, bias);
+  const next = { mean: follow(running.mean, mean), variance: follow(running.variance, variance) };
+  return [relu(y), next];
+}
+
+/** Two convolutions with batch normalisation, a pool between them, the mean of what is left, and a linear layer. */
+export const pictureModel: Model<
+  Two<Block<Vector>> & { readonly head: Vector },
+  Pictures,
+  Two<Statistics<Vector>>
+> = {
+  params: { first: block(2, 4), second: block(4, 6), head: drawn([6, 3], 0.4) },
+  modelState: { first: statistics(4), second: statistics(6) },
+  loss: ({ first, second, head }, { x, y }, { modelState, training }) => {
+    const [fine, ofFirst] = normalized(first, x, modelState.first, training);
+    const [coarse, ofSecond] = normalized(second, maxPool(fine, 2), modelState.second, training);
+    const means = globalAveragePool(coarse);
+    const logits = matMul(reshape(means, means.shape.slice(0, 2)), head);
+    return { loss: softmaxCrossEntropyLoss(logits, y), modelState: { first: ofFirst, second: ofSecond } };
+  },
+  batch: cycle(() => ({ x: drawn([6, 2, 6, 6], 1), y: integers([6], 3) })),
+};
