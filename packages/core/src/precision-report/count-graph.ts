@@ -10,7 +10,7 @@ import { type CountedTensor, countExponents } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
 /** Small values of a group are joined up to this many elements, so that a node's overhead is paid seldom. */
-const JOINED = 2 ** 16;
+const JOINED = 2 ** 17;
 /** Sums of ones in f32 are exact up to here. */
 const LONGEST = 2 ** 24;
 

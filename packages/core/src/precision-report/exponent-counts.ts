@@ -20,8 +20,8 @@ import {
   sub,
   where,
 } from "../trace/ops/elementwise.js";
-import { constant, expand, gather, reshape, scatterElements } from "../trace/ops/movement.js";
-import { reduceMax } from "../trace/ops/reduce.js";
+import { concat, constant, expand, gather, reshape, scatterElements } from "../trace/ops/movement.js";
+import { reduceMax, reduceSum } from "../trace/ops/reduce.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** Exponent of the first count, in which everything below 2^-126 is: engines may flush it to 0. */
@@ -29,9 +29,9 @@ const FIRST_EXPONENT = -127;
 const LAST_EXPONENT = 127;
 const EXPONENTS = LAST_EXPONENT - FIRST_EXPONENT + 1;
 
-/** Places in a row of counts: zeros, exponents in order, infinities, NaN. */
-const ZERO = 0;
-const INFINITE = EXPONENTS + 1;
+/** Places in a row of counts, after the exponents in order: 0 or not finite, finite, NaN. */
+const ZERO_OR_NOT_FINITE = EXPONENTS;
+const FINITE = EXPONENTS + 1;
 const NOT_A_NUMBER = EXPONENTS + 2;
 export const ROW: number = EXPONENTS + 3;
 
@@ -64,17 +64,22 @@ export function countExponents(vector: Tensor): CountedTensor {
   const magnitude = abs(cast(vector, "f32"));
   // Comparisons with NaN are false, so this is one test for both.
   const finite = lessOrEqual(magnitude, LARGEST_F32);
-  const safe = where(finite, magnitude, 1);
+  // What is not finite goes with the zeros to the lowest exponent, from which their numbers are taken away again.
+  const safe = where(finite, magnitude, 0);
   const low = floor(sub(mul(log(safe), Math.LOG2E), LOW_BY));
   const index = sub(clip(low, { min: FIRST_EXPONENT, max: LAST_EXPONENT }), FIRST_EXPONENT);
   const next = gather(constant(nextPowers), cast(index, "i32"));
-  const raised = add(add(index, 1), cast(greaterOrEqual(safe, next), "f32"));
-  const notFinite = where(isNan(magnitude), literal(NOT_A_NUMBER), INFINITE);
-  const place = where(finite, where(equal(magnitude, 0), ZERO, raised), notFinite);
+  const place = add(index, cast(greaterOrEqual(safe, next), "f32"));
   const ones = expand(literal(1), vector.shape);
+  const exponents = scatterElements(expand(literal(0), [EXPONENTS]), cast(place, "i32"), ones, {
+    reduction: "add",
+  });
+  const [zeros, finites, nans] = [equal(safe, 0), finite, isNan(magnitude)].map((is) =>
+    reshape(reduceSum(cast(is, "f32")), [1]),
+  ) as [Tensor, Tensor, Tensor];
   return {
-    row: scatterElements(expand(literal(0), [ROW]), cast(place, "i32"), ones, { reduction: "add" }),
-    largest: reshape(reduceMax(where(finite, magnitude, 0)), [1]),
+    row: concat([exponents, zeros, finites, nans]),
+    largest: reshape(reduceMax(safe), [1]),
   };
 }
 
@@ -91,15 +96,19 @@ export function histogramOf(
   const sums = Array.from({ length: ROW }, (_, place) =>
     rows.reduce((sum, row) => sum + (row[place] as number), 0),
   );
-  const exponents = sums.slice(1, EXPONENTS + 1);
+  const at = (place: number): number => sums[place] as number;
+  const exponents = sums.slice(0, EXPONENTS);
+  const placed = exponents.reduce((sum, count) => sum + count, 0);
+  exponents[0] = at(0) - at(ZERO_OR_NOT_FINITE);
+  const notFinite = placed - at(FINITE);
   const from = exponents.findIndex((count) => count > 0);
   const to = exponents.findLastIndex((count) => count > 0) + 1;
   return {
     first: from < 0 ? 0 : FIRST_EXPONENT + from,
     counts: from < 0 ? [] : exponents.slice(from, to),
-    zeros: sums[ZERO] as number,
-    infinities: sums[INFINITE] as number,
-    nans: sums[NOT_A_NUMBER] as number,
+    zeros: at(ZERO_OR_NOT_FINITE) - notFinite,
+    infinities: notFinite - at(NOT_A_NUMBER),
+    nans: at(NOT_A_NUMBER),
     largest: Math.max(0, ...largest),
   };
 }
