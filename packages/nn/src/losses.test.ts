@@ -1,9 +1,12 @@
 import {
   autocast,
   type CastingPolicy,
+  constant,
   float32Policy,
   mixedBfloat16Policy,
   mixedFloat16Policy,
+  mul,
+  reduceSum,
   type Tensor,
   tensor,
   valueAndGrad,
@@ -134,6 +137,26 @@ describe("huber and smoothL1", () => {
     );
     expect(h).toEqual(s);
   });
+
+  it("give the sum, or each element", () => {
+    const [fed, target] = [
+      [0.5, -2, 7],
+      [0, 0.5, 6.75],
+    ];
+    const [h, s] = [huber, smoothL1].map((loss) => ({
+      sum: measured((a, b) => loss(a, b, { reduction: "sum" }), fed, target, float32Policy),
+      each: measured(
+        (a, b) =>
+          reduceSum(mul(loss(a, b, { reduction: "none" }), constant(tensor(Float32Array.of(1, 2, 3))))),
+        fed,
+        target,
+        float32Policy,
+      ),
+    }));
+    close(h?.sum.value as number, 1 / 8 + 2 + 1 / 32);
+    close(h?.each.value as number, 1 / 8 + 4 + 3 / 32);
+    expect(s).toEqual(h);
+  });
 });
 
 describe("losses refuse", () => {
@@ -159,6 +182,11 @@ describe("losses refuse", () => {
     [
       "smoothL1: beta is above 0 in f32, got NaN",
       ({ x }) => smoothL1(x, x, { beta: Number.NaN }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    [
+      "smoothL1: reduction is mean, sum or none, got total",
+      ({ x }) => smoothL1(x, x, { reduction: "total" as never }),
       "MP_INVALID_ARGUMENT",
     ],
     ['huber: has no option "beta"', ({ x }) => huber(x, x, { beta: 2 } as never), "MP_INVALID_ARGUMENT"],

@@ -5,10 +5,12 @@ import {
   clip,
   div,
   isFloat,
+  type LossReduction,
   MpError,
   mul,
   neg,
   reduceMean,
+  reduceSum,
   softplus,
   sub,
   type Tensor,
@@ -49,40 +51,59 @@ export function binaryCrossEntropyWithLogits(logits: Tensor, targets: Tensor): T
 export interface HuberOptions {
   /** The size of an error from which on it counts linearly; above 0, default 1. */
   readonly delta?: number;
+  /** Default `mean` over all elements; f32 scalar, of `none` the shape of what is compared. */
+  readonly reduction?: LossReduction;
 }
 
 /**
- * Huber's loss of floats of one shape, any: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; the
- * mean over all elements, f32 scalar, computed in f32 whatever the policy. The gradient of an element is d, limited
- * to ±delta.
+ * Huber's loss of floats of one shape, any: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32,
+ * computed in f32 whatever the policy. The gradient of an element is d, limited to ±delta.
  * @throws MP_INVALID_ARGUMENT for what is no tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for shapes
  * that differ
  */
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
-  checkOptions("huber", options, { delta: true }, "{ delta: 1 }");
-  const { delta = 1 } = options;
+  checkOptions("huber", options, { delta: true, reduction: true }, "{ delta: 1 }");
+  const { delta = 1, reduction = "mean" } = options;
   expectAlike("huber", { prediction, target });
-  return huberOf("huber: delta", prediction, target, delta);
+  return reduced("huber", reduction, huberOf("huber: delta", prediction, target, delta));
 }
 
 export interface SmoothL1Options {
   /** The size of an error from which on it counts linearly; above 0, default 1. */
   readonly beta?: number;
+  /** Default `mean` over all elements; a detector takes `sum` and divides by the matched boxes. */
+  readonly reduction?: LossReduction;
 }
 
 /**
- * Smooth L1, which is `huber` with that delta over it: ½d² / beta up to `beta`, |d| - ½beta beyond; the mean over all
- * elements, f32 scalar. The gradient of an element is d / beta, limited to ±1.
+ * Smooth L1, which is `huber` with that delta over it: ½d² / beta up to `beta`, |d| - ½beta beyond. The gradient of an
+ * element is d / beta, limited to ±1.
  * @throws as `huber`
  */
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
-  checkOptions("smoothL1", options, { beta: true }, "{ beta: 1 }");
-  const { beta = 1 } = options;
+  checkOptions("smoothL1", options, { beta: true, reduction: true }, "{ beta: 1 }");
+  const { beta = 1, reduction = "mean" } = options;
   expectAlike("smoothL1", { prediction, target });
-  return div(huberOf("smoothL1: beta", prediction, target, beta), beta);
+  return div(reduced("smoothL1", reduction, huberOf("smoothL1: beta", prediction, target, beta)), beta);
 }
 
-/** With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch, no square that overflows. */
+const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
+  mean: (each) => reduceMean(each),
+  sum: (each) => reduceSum(each),
+  none: (each) => each,
+};
+
+function reduced(loss: string, reduction: LossReduction, each: Tensor): Tensor {
+  if (!Object.hasOwn(reductions, reduction)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${loss}: reduction is mean, sum or none, got ${String(reduction)}`,
+    );
+  }
+  return reductions[reduction](each);
+}
+
+/** Of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch, no square that overflows. */
 function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number): Tensor {
   const rounded = Math.fround(delta);
   if (!(typeof delta === "number" && rounded > 0 && Number.isFinite(rounded))) {
@@ -90,5 +111,5 @@ function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number
   }
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
   const limited = clip(difference, { min: -delta, max: delta });
-  return reduceMean(mul(limited, sub(difference, mul(limited, 0.5))));
+  return mul(limited, sub(difference, mul(limited, 0.5)));
 }

@@ -1,0 +1,41 @@
+import type { Box } from "@mp/data";
+
+/** A map of features over the image, and what stands at each of its places. */
+export interface AnchorMap {
+  /** Places along each side. */
+  readonly side: number;
+  /** Widths and heights of the boxes around each place, in pixels. */
+  readonly shapes: readonly (readonly [width: number, height: number])[];
+}
+
+/** Strides of the maps, and the sides of their square anchors over a square image of side 1; one more for the last. */
+const STRIDES = [4, 8, 16] as const;
+const SCALES = [0.22, 0.34, 0.5, 0.75] as const;
+const RATIOS = [2, 1 / 2] as const;
+
+/**
+ * The maps for square images: as in SSD, around each place a square, one between it and the next map's, and one wide
+ * and one high box of the same area.
+ */
+export function anchorMaps(size: number): readonly AnchorMap[] {
+  return STRIDES.map((stride, index) => {
+    const [side = 0, next = 0] = [SCALES[index], SCALES[index + 1]].map((scale) => (scale ?? 0) * size);
+    const between = Math.sqrt(side * next);
+    const shapes = RATIOS.map((ratio) => [side * Math.sqrt(ratio), side / Math.sqrt(ratio)] as const);
+    return { side: size / stride, shapes: [[side, side], [between, between], ...shapes] };
+  });
+}
+
+/** The anchors of all maps in pixels, in the order of a head's results: map, row, column, shape. */
+export function anchorsOf(maps: readonly AnchorMap[], size: number): readonly Box[] {
+  return maps.flatMap(({ side, shapes }) => {
+    const stride = size / side;
+    return Array.from({ length: side * side }, (_, place) => {
+      const x = ((place % side) + 0.5) * stride;
+      const y = (Math.floor(place / side) + 0.5) * stride;
+      return shapes.map(
+        ([width, height]): Box => [x - width / 2, y - height / 2, x + width / 2, y + height / 2],
+      );
+    }).flat();
+  });
+}

@@ -1,0 +1,58 @@
+import type { Box } from "@mp/data";
+import { decodeBox, intersectionOverUnion, type Offsets } from "./geometry.js";
+
+export interface Detection {
+  /** Index into the classes. */
+  readonly label: number;
+  readonly score: number;
+  readonly box: Box;
+}
+
+/** As in SSD, but for the counts, which fit small images. */
+const LEAST_SCORE = 0.02;
+const SAME_OBJECT = 0.45;
+const MOST_CANDIDATES = 100;
+const MOST_DETECTIONS = 50;
+
+/** One image's scores after softmax [anchors, 1 + classes] and offsets [anchors, 4]. */
+export interface AnchorPredictions {
+  readonly scores: ArrayLike<number>;
+  readonly offsets: ArrayLike<number>;
+}
+
+/** The boxes of an image that stand out, the surest first; parts outside the image of this side are cut off. */
+export function detect(
+  { scores, offsets }: AnchorPredictions,
+  anchors: readonly Box[],
+  classes: number,
+  side: number,
+): readonly Detection[] {
+  const at = (values: ArrayLike<number>, index: number): number => values[index] ?? 0;
+  const detections = Array.from({ length: classes }, (_, label) => {
+    const candidates = anchors
+      .map((anchor, index) => ({ anchor, index, score: at(scores, index * (classes + 1) + label + 1) }))
+      .filter(({ score }) => score >= LEAST_SCORE)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, MOST_CANDIDATES)
+      .map(({ anchor, index, score }): Detection => {
+        const own = [0, 1, 2, 3].map((part) => at(offsets, 4 * index + part)) as unknown as Offsets;
+        const box = decodeBox(own, anchor).map((edge) => Math.min(side, Math.max(0, edge)));
+        return { label, score, box: box as unknown as Box };
+      });
+    return suppressed(candidates);
+  });
+  return detections
+    .flat()
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MOST_DETECTIONS);
+}
+
+/** Non-maximum suppression: of detections that overlap, given the surest first, only that one. */
+export function suppressed(candidates: readonly Detection[]): readonly Detection[] {
+  const kept: Detection[] = [];
+  for (const candidate of candidates) {
+    if (kept.every(({ box }) => intersectionOverUnion(box, candidate.box) <= SAME_OBJECT))
+      kept.push(candidate);
+  }
+  return kept;
+}

@@ -1,0 +1,103 @@
+import { contentHash, type HostTensor, MpError, tensor } from "@mp/core";
+import {
+  type Box,
+  type Dataset,
+  indexedDataset,
+  type LabelledBox,
+  permutation,
+  randomStream,
+} from "@mp/data";
+import { matchAnchors } from "../boxes/match.js";
+import type { SceneImages, Scenes } from "./scenes.js";
+
+/** Images and what each anchor is to say of them. */
+export type SceneBatch = {
+  /** f32 [batch, 3, side, side] */
+  readonly x: HostTensor<"f32">;
+  /** i32 [batch, anchors]: 0 for nothing, classes from 1, -1 for what counts neither way */
+  readonly labels: HostTensor<"i32">;
+  /** f32 [batch, anchors, 4], 0 where there is no box */
+  readonly offsets: HostTensor<"f32">;
+};
+
+export interface SceneBatchOptions {
+  readonly batch: number;
+  readonly seed: number;
+  /** Mirror every other image, drawn anew in each epoch. */
+  readonly flip: boolean;
+}
+
+/** Sets the streams of augmentation apart from those that shuffle. */
+const FLIPS = 1;
+
+/** Shuffled batches without end, each a function of its place, so that a resumed run goes on with the next. */
+export function sceneBatches(
+  scenes: Scenes,
+  anchors: readonly Box[],
+  { batch, seed, flip }: SceneBatchOptions,
+): Dataset<SceneBatch> {
+  const { train, size } = scenes;
+  const count = train.boxes.length;
+  if (batch > count) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `--batch ${batch} is larger than the data, ${count} images; take fewer`,
+    );
+  }
+  let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
+  return indexedDataset({
+    signature: `scenes ${train.x.shape.join("×")} ${contentHash(train.x.data)}, batch ${batch}, seed ${seed}, flip ${flip}`,
+    batchesPerEpoch: Math.floor(count / batch),
+    epochs: Number.POSITIVE_INFINITY,
+    batch: ({ epoch, index }) => {
+      if (drawn?.epoch !== epoch) drawn = { epoch, order: permutation(count, randomStream(seed, epoch)) };
+      const images = drawn.order.subarray(index * batch, (index + 1) * batch);
+      const mirrored = Array.from(
+        images,
+        (image) => flip && randomStream(seed, FLIPS, epoch, image).integer(2) === 1,
+      );
+      const labels = new Int32Array(batch * anchors.length);
+      const offsets = new Float32Array(4 * labels.length);
+      images.forEach((image, row) => {
+        const boxes = (train.boxes[image] ?? []).map((box) => (mirrored[row] ? mirror(box, size) : box));
+        const start = row * anchors.length;
+        const end = start + anchors.length;
+        matchAnchors(anchors, boxes, labels.subarray(start, end), offsets.subarray(4 * start, 4 * end));
+      });
+      return {
+        x: pixels(train, scenes, images, mirrored),
+        labels: tensor(labels, [batch, anchors.length]),
+        offsets: tensor(offsets, [batch, anchors.length, 4]),
+      };
+    },
+  });
+}
+
+/** The images of these places, normalised: f32 [images, 3, side, side]. */
+export function pixels(
+  { x }: SceneImages,
+  { size, statistics }: Scenes,
+  images: ArrayLike<number>,
+  mirrored: readonly boolean[] = [],
+): HostTensor<"f32"> {
+  const area = size * size;
+  const out = new Float32Array(images.length * 3 * area);
+  for (let row = 0; row < images.length; row++) {
+    for (let channel = 0; channel < 3; channel++) {
+      const [mean = 0, deviation = 1] = [statistics.mean[channel], statistics.deviation[channel]];
+      const from = ((images[row] ?? 0) * 3 + channel) * area;
+      const to = (row * 3 + channel) * area;
+      for (let place = 0; place < area; place++) {
+        const source = mirrored[row] ? place - (place % size) + size - 1 - (place % size) : place;
+        out[to + place] = ((x.data[from + source] ?? 0) / 255 - mean) / deviation;
+      }
+    }
+  }
+  return tensor(out, [images.length, 3, size, size]);
+}
+
+/** A box in the image turned left to right. */
+function mirror(labelled: LabelledBox, side: number): LabelledBox {
+  const [left, top, right, bottom] = labelled.box;
+  return { ...labelled, box: [side - right, top, side - left, bottom] };
+}

@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type HostTensor, MpError } from "@mp/core";
+import { type ChannelStatistics, channelStatistics, type LabelledBox, shapeScenes } from "@mp/data";
+import type { Options } from "../flags.js";
+import { cocoScenes } from "./coco-scenes.js";
+import { vocScenes } from "./voc-scenes.js";
+
+/** Square images and the boxes in each, in their pixels. */
+export interface SceneImages {
+  /** [examples, 3, side, side] */
+  readonly x: HostTensor<"u8">;
+  readonly boxes: readonly (readonly LabelledBox[])[];
+}
+
+export interface SceneSplits {
+  readonly train: SceneImages;
+  readonly test: SceneImages;
+  readonly classes: readonly string[];
+}
+
+/** The scenes of a run, and what a result says of where they came from. */
+export interface Scenes extends SceneSplits {
+  readonly size: number;
+  /** Of the images to learn from, which the others are normalised by as well. */
+  readonly statistics: ChannelStatistics;
+  readonly summary: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the files in `--data`, or generates figures. @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
+export async function loadScenes(options: Options): Promise<Scenes> {
+  const { data, size, difficulty } = options;
+  const splits = data === undefined ? generated(options) : await readScenes(data, size);
+  const { train, test, classes } = splits;
+  const count = (images: SceneImages): number => images.boxes.reduce((sum, { length }) => sum + length, 0);
+  return {
+    ...splits,
+    size,
+    statistics: channelStatistics({ x: train.x, y: noLabels(train) }),
+    summary: {
+      source: data ?? `generated figures of difficulty ${difficulty}`,
+      train: { images: train.boxes.length, boxes: count(train) },
+      test: { images: test.boxes.length, boxes: count(test) },
+      shape: [3, size, size],
+      classes,
+    },
+  };
+}
+
+const noLabels = ({ boxes }: SceneImages): HostTensor<"i32"> =>
+  ({ dtype: "i32", shape: [boxes.length], data: new Int32Array(boxes.length) }) as HostTensor<"i32">;
+
+function generated({ size, difficulty, trainImages, testImages }: Options): SceneSplits {
+  const made = shapeScenes({ seed: 0, train: trainImages, test: testImages, side: size, difficulty });
+  const part = ({ x, annotations }: typeof made.train): SceneImages => ({
+    x,
+    boxes: annotations.images.map(({ boxes }) => boxes),
+  });
+  return {
+    train: part(made.train),
+    test: part(made.test),
+    classes: made.train.annotations.classes,
+  };
+}
+
+function readScenes(directory: string, size: number): Promise<SceneSplits> {
+  if (existsSync(join(directory, "Annotations"))) return vocScenes(directory, size);
+  if (existsSync(join(directory, "annotations"))) return cocoScenes(directory, size);
+  const text = `${directory}: has neither Annotations (Pascal VOC) nor annotations (COCO); VOC2007 is such a folder`;
+  throw new MpError("MP_IO", text, { details: { path: directory, reason: "ENOENT" } });
+}

@@ -1,0 +1,51 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Box } from "@mp/data";
+import sharp from "sharp";
+import type { JudgedImage } from "./boxes/mean-average-precision.js";
+import type { Scenes } from "./data/scenes.js";
+
+const IMAGES = 8;
+/** An image is enlarged to about this side, so that boxes are thin beside it. */
+const SIDE = 512;
+/** Detections less sure than this are left out. */
+const LEAST_SCORE = 0.4;
+
+/** Apart from each other also for most who see fewer colours (Okabe and Ito), by class. */
+const COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"] as const;
+
+/** Writes the first test images as PNG, true boxes in dashes and found ones in their class's colour; says what it wrote. */
+export async function drawScenes(
+  directory: string,
+  { test, size, classes }: Scenes,
+  judged: readonly JudgedImage[],
+): Promise<string> {
+  mkdirSync(directory, { recursive: true });
+  const shown = judged.slice(0, IMAGES);
+  const times = Math.max(1, Math.floor(SIDE / size));
+  const area = size * size;
+  for (const [index, { truth, found }] of shown.entries()) {
+    const pixels = new Uint8Array(3 * area);
+    for (let place = 0; place < area; place++) {
+      for (let channel = 0; channel < 3; channel++)
+        pixels[3 * place + channel] = test.x.data[(3 * index + channel) * area + place] ?? 0;
+    }
+    const frame = ([left, top, right, bottom]: Box, style: string): string =>
+      `<rect x="${left * times}" y="${top * times}" width="${(right - left) * times}" height="${(bottom - top) * times}" fill="none" ${style}/>`;
+    const frames = [
+      ...truth.map(({ box }) => frame(box, 'stroke="white" stroke-width="2" stroke-dasharray="8 6"')),
+      ...found
+        .filter(({ score }) => score >= LEAST_SCORE)
+        .map(({ box, label }) => frame(box, `stroke="${COLOURS[label % COLOURS.length]}" stroke-width="4"`)),
+    ];
+    const side = size * times;
+    const overlay = `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}">${frames.join("")}</svg>`;
+    await sharp(pixels, { raw: { width: size, height: size, channels: 3 } })
+      .resize(side, side, { kernel: "nearest" })
+      .composite([{ input: Buffer.from(overlay) }])
+      .png()
+      .toFile(join(directory, `${index}.png`));
+  }
+  const legend = classes.slice(0, COLOURS.length).map((name, index) => `${name} ${COLOURS[index]}`);
+  return `${shown.length} images in ${directory}: true boxes in white dashes, found ones by class: ${legend.join(", ")}.`;
+}

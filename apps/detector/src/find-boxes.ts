@@ -1,0 +1,47 @@
+import { type HostTensor, type LossContext, softmax, type Tensor } from "@mp/core";
+import type { Box } from "@mp/data";
+import { detect } from "./boxes/detect.js";
+import type { JudgedImage } from "./boxes/mean-average-precision.js";
+import { pixels } from "./data/scene-batches.js";
+import type { Scenes } from "./data/scenes.js";
+import type { DetectorModel, ModelContext } from "./model.js";
+import type { Training } from "./run.js";
+
+interface Question {
+  readonly scenes: Scenes;
+  readonly anchors: readonly Box[];
+  readonly batch: number;
+}
+
+/** What the network finds in the test images, as it is now. The last batch is filled up with its first image. */
+export async function findBoxes(
+  training: Training,
+  model: DetectorModel,
+  { scenes, anchors, batch }: Question,
+): Promise<readonly JudgedImage[]> {
+  const { test, classes, size } = scenes;
+  const look = (parameters: unknown, { x }: { readonly x: Tensor }, context: LossContext<unknown>) => {
+    const [{ scores, offsets }] = model.apply(parameters as never, x, context as ModelContext);
+    return { scores: softmax(scores), offsets };
+  };
+  const judged: JudgedImage[] = [];
+  for (let start = 0; start < test.boxes.length; start += batch) {
+    const images = Array.from({ length: batch }, (_, row) =>
+      start + row < test.boxes.length ? start + row : start,
+    );
+    const found = await training.predict(look, { x: pixels(test, scenes, images) });
+    const row = (values: HostTensor, index: number): ArrayLike<number> => {
+      const length = values.data.length / batch;
+      return (values.data as Float32Array).subarray(index * length, (index + 1) * length);
+    };
+    for (const [index, image] of images.entries()) {
+      if (image !== start + index) continue;
+      const predictions = { scores: row(found.scores, index), offsets: row(found.offsets, index) };
+      judged.push({
+        truth: test.boxes[image] ?? [],
+        found: detect(predictions, anchors, classes.length, size),
+      });
+    }
+  }
+  return judged;
+}

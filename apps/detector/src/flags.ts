@@ -1,0 +1,57 @@
+import {
+  choice,
+  defineApp,
+  type Flag,
+  FlagError,
+  integer,
+  number,
+  type OptionsOf,
+  text,
+  toggle,
+} from "@mp/cli";
+
+const scales: Flag<readonly number[] | undefined> = {
+  help: "train at each of these static loss scales, in float32 and with the dynamic one; print the table",
+  argument: "S,S,…",
+  default: undefined,
+  parse: (value) => {
+    const list = value.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+    if (list.some((scale) => !Number.isFinite(scale) || scale <= 0)) {
+      throw new FlagError("expected numbers above 0 with commas between them, such as 1,8,1024");
+    }
+    return list;
+  },
+};
+
+const OPTIMIZERS = ["sgd", "adam"] as const;
+
+/** The detector's command line: the flags of all apps and the sizes of the experiment. */
+export const definition = defineApp({
+  name: "detector",
+  description: "Trains a small SSD to find figures in pictures, in mixed precision beside float32",
+  defaults: { steps: 600 },
+  flags: {
+    width: integer({ default: 16, help: "channels of the stem" }),
+    batch: integer({ default: 16, help: "images in a step" }),
+    optimizer: choice(OPTIMIZERS, { default: "sgd", help: "with momentum, or one that adapts its rates" }),
+    learningRate: number({ help: "the highest; without it, what suits the optimizer" }),
+    momentum: number({ default: 0.9, max: 0.999, help: "share of the velocity that sgd keeps" }),
+    weightDecay: number({ default: 1e-4, help: "share of each weight that is added to its gradient" }),
+    difficulty: number({ default: 0.1, max: 1, help: "of the generated images" }),
+    trainImages: integer({ default: 2000, help: "generated images to learn from" }),
+    testImages: integer({ default: 200, help: "generated images to be judged by" }),
+    size: integer({
+      default: 64,
+      min: 32,
+      max: 256,
+      help: "height and width of the images, a multiple of 16",
+    }),
+    draw: text({ argument: "DIR", help: "write a few test images with the boxes found" }),
+    histogram: toggle({ help: "print the gradients by their exponents, as they are at the end" }),
+    halfReductions: toggle({ help: "sums, softmax and normalisation in the half as well" }),
+    scales,
+    seeds: integer({ default: 3, help: "runs of each kind for --scales, with seeds from --seed on" }),
+  },
+});
+
+export type Options = OptionsOf<typeof definition>;

@@ -1,0 +1,65 @@
+/**
+ * SSD's loss: where the boxes lie, over the anchors that hold one, and which class, over these and the hardest of the
+ * others, three to one; both over the number of anchors that hold a box. The hardest are found inside the graph: what
+ * counts is at least as large as the n-th largest loss of the image's empty anchors.
+ */
+import {
+  add,
+  and,
+  cast,
+  clip,
+  div,
+  equal,
+  gatherElements,
+  greater,
+  greaterOrEqual,
+  maximum,
+  mul,
+  or,
+  reduceSum,
+  reshape,
+  stopGradient,
+  sub,
+  type Tensor,
+  topK,
+  where,
+} from "@mp/core";
+import { smoothL1, softmaxCrossEntropy } from "@mp/nn";
+import { BACKGROUND, IGNORED } from "./boxes/match.js";
+import type { Predictions } from "./model.js";
+
+/** Empty anchors that count for each that holds a box. */
+const NEGATIVES = 3;
+/** No image has boxes enough to take more than this share of its anchors. */
+const MOST_NEGATIVES = 1 / 4;
+
+/** @param labels i32 [batch, anchors] @param offsets f32 [batch, anchors, 4], 0 where there is no box */
+export function multiboxLoss(
+  predicted: Predictions,
+  { labels, offsets }: { readonly labels: Tensor; readonly offsets: Tensor },
+): Tensor {
+  const [batch = 1, anchors = 1] = labels.shape;
+  const positive = greater(labels, BACKGROUND);
+  const negative = equal(labels, BACKGROUND);
+  const each = softmaxCrossEntropy(predicted.scores, labels, { reduction: "none", ignoreIndex: IGNORED });
+  const entropy = reshape(each, [batch, anchors]);
+  const hardest = hardestOf(stopGradient(entropy), positive, negative);
+  const counted = or(positive, hardest);
+  const classes = reduceSum(where(counted, entropy, 0));
+  const held = reshape(positive, [batch, anchors, 1]);
+  // Both are 0 where there is no box.
+  const places = smoothL1(where(held, predicted.offsets, 0), offsets, { reduction: "sum" });
+  return div(add(classes, places), maximum(reduceSum(cast(positive, "f32")), 1));
+}
+
+/** Whether each empty anchor [batch, anchors] is among those of its image that count. */
+function hardestOf(entropy: Tensor, positive: Tensor, negative: Tensor): Tensor {
+  const [, anchors = 1] = entropy.shape;
+  const most = Math.max(1, Math.floor(anchors * MOST_NEGATIVES));
+  const { values } = topK(where(negative, entropy, -1), most);
+  const wanted = mul(reduceSum(cast(positive, "f32"), { axes: [1], keepdims: true }), NEGATIVES);
+  // An image without a box counts with its single hardest anchor.
+  const last = sub(clip(wanted, { min: 1, max: most }), 1);
+  const threshold = gatherElements(values, cast(last, "i32"), 1);
+  return and(negative, greaterOrEqual(entropy, threshold));
+}

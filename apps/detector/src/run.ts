@@ -1,0 +1,170 @@
+import { type AppContext, type RunResult, stepTimes } from "@mp/cli";
+import { backendOf, lossScaleName, train } from "@mp/cli/training";
+import {
+  adam,
+  type Backend,
+  chain,
+  cosineDecay,
+  fold,
+  graphCost,
+  key,
+  type LossContext,
+  momentum,
+  type Optimizer,
+  type Precision,
+  type PrecisionReport,
+  type Tensor,
+  type Trainer,
+  trainer,
+  warmup,
+  weightDecay,
+} from "@mp/core";
+import { anchorMaps, anchorsOf } from "./boxes/anchors.js";
+import { type JudgedImage, meanAveragePrecision } from "./boxes/mean-average-precision.js";
+import { sceneBatches } from "./data/scene-batches.js";
+import type { Scenes } from "./data/scenes.js";
+import { findBoxes } from "./find-boxes.js";
+import type { Options } from "./flags.js";
+import { type DetectorModel, type ModelContext, ssd } from "./model.js";
+import { multiboxLoss } from "./multibox-loss.js";
+import { precisionOfRun } from "./precision.js";
+
+/** What distinguishes the runs of one command line. */
+export interface Variant {
+  readonly options: Options;
+  /** Given: this precision instead of the flags'. */
+  readonly precision?: Precision;
+  readonly label: string;
+  readonly save: string | undefined;
+  readonly resume: string | undefined;
+  readonly report: string | undefined;
+}
+
+/** A run's result, and what the app itself shows of it. */
+export interface DetectorRun {
+  readonly result: RunResult;
+  /** The test images with what was found in them. */
+  readonly judged: readonly JudgedImage[];
+  /** Where the numbers of the last step lie, where asked for. */
+  readonly report: PrecisionReport | undefined;
+}
+
+export type SceneTensors = { readonly x: Tensor; readonly labels: Tensor; readonly offsets: Tensor };
+export type Training = Trainer<unknown, SceneTensors, unknown>;
+
+/** One training run from its first step to its mean average precision on images that it has not seen. */
+export async function runDetector(
+  variant: Variant,
+  scenes: Scenes,
+  context: AppContext,
+  looksAtGradients: boolean,
+): Promise<DetectorRun> {
+  const backend = await backendOf(variant.options);
+  try {
+    return await runOn(backend, variant, scenes, context, looksAtGradients);
+  } finally {
+    await backend.dispose();
+  }
+}
+
+async function runOn(
+  backend: Backend,
+  variant: Variant,
+  scenes: Scenes,
+  context: AppContext,
+  looksAtGradients: boolean,
+): Promise<DetectorRun> {
+  const { options, label, save, resume, report } = variant;
+  const { seed, batch, size, width, checkpointing } = options;
+  const precision = variant.precision ?? precisionOfRun(options, backend.manifest);
+  const maps = anchorMaps(size);
+  const anchors = anchorsOf(maps, size);
+  const classes = scenes.classes.length;
+  const model = ssd({ width, classes, maps, checkpointing });
+  // Generated figures come turned every way already.
+  const batches = sceneBatches(scenes, anchors, { batch, seed, flip: options.data !== undefined });
+  const training = await detectorTraining(model, { backend, precision, options });
+  const judge = (): Promise<readonly JudgedImage[]> => findBoxes(training, model, { scenes, anchors, batch });
+  try {
+    const untrained = meanAveragePrecision(await judge(), classes);
+    const record = await train({ training, batches, options, context, label, save, resume, report });
+    const judged = await judge();
+    const { mean, byClass } = meanAveragePrecision(judged, classes);
+    const { value: last } = await batches.iterate().next();
+    const { flops } = graphCost(training.graph(last as never));
+    const times = stepTimes(record.milliseconds);
+    const result: RunResult = {
+      app: "detector",
+      backend: options.backend,
+      device: options.device,
+      engine: backend.manifest.engine,
+      precision: precision.name,
+      lossScale: variant.precision === undefined ? lossScaleName(options, precision) : "none",
+      masterWeights: variant.precision === undefined ? options.masterWeights : "f32",
+      seed,
+      steps: record.steps,
+      applied: record.applied,
+      skipped: record.skipped,
+      finalScale: record.finalScale,
+      loss: record.losses,
+      metric: { name: "mAP at IoU 0.5", value: mean },
+      msPerStep: times,
+      flopsPerSecond: (flops * options.accumulate * 1000) / times.median,
+      peakMemoryBytes: (await training.peakBytes()) ?? null,
+      emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+      details: {
+        optimizer: options.optimizer,
+        data: scenes.summary,
+        anchors: anchors.length,
+        untrained: untrained.mean,
+        averagePrecision: Object.fromEntries(
+          scenes.classes.map((name, index) => [name, Number.isNaN(byClass[index]) ? null : byClass[index]]),
+        ),
+      },
+    };
+    return {
+      result,
+      judged,
+      report: looksAtGradients ? await training.precisionReport(last as never) : undefined,
+    };
+  } finally {
+    await training.dispose();
+  }
+}
+
+const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam: 0.002 };
+
+/** With L2 weight decay; its rate rises for a tenth of all steps, then falls along a cosine. */
+function optimizerOf(options: Options): Optimizer {
+  const { optimizer, steps, learningRate: highest = rates[optimizer] } = options;
+  const rising = Math.max(1, Math.round(steps / 10));
+  const learningRate = warmup(rising, cosineDecay(highest, { steps: Math.max(1, steps - rising) }));
+  const last =
+    optimizer === "sgd" ? momentum({ learningRate, momentum: options.momentum }) : adam({ learningRate });
+  return chain(weightDecay(options.weightDecay), last as Optimizer);
+}
+
+/** A trainer of the network. */
+function detectorTraining(
+  model: DetectorModel,
+  { backend, precision, options }: { backend: Backend; precision: Precision; options: Options },
+): Promise<Training> {
+  const loss = (parameters: unknown, batch: SceneTensors, context: LossContext<unknown>) => {
+    const [predicted, modelState] = model.apply(parameters as never, batch.x, context as ModelContext);
+    return { loss: multiboxLoss(predicted, batch), modelState };
+  };
+  const { seed, accumulate, onOverflow } = options;
+  return trainer({
+    backend,
+    params: model.init(fold(key(seed), "model")),
+    modelState: model.initState(),
+    loss,
+    optimizer: optimizerOf(options),
+    precision,
+    seed,
+    accumulate,
+    onOverflow,
+    // A few batches at the start have many boxes in them and push hard.
+    clipNorm: 10,
+  }) as Promise<Training>;
+}
