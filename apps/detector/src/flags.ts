@@ -15,13 +15,20 @@ const scales: Flag<readonly number[] | undefined> = {
   argument: "S,S,…",
   default: undefined,
   parse: (value) => {
-    const list = value.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+    const list = value.split(",").map(scaleOf);
     if (list.some((scale) => !Number.isFinite(scale) || scale <= 0)) {
-      throw new FlagError("expected numbers above 0 with commas between them, such as 1,8,1024");
+      throw new FlagError("expected numbers above 0 with commas between them, such as 1,8,2^10");
     }
     return list;
   },
 };
+
+/** A number, or 2^k. */
+function scaleOf(text: string): number {
+  const power = /^2\^(-?\d+)$/.exec(text.trim());
+  if (power !== null) return 2 ** Number(power[1]);
+  return text.trim() === "" ? Number.NaN : Number(text);
+}
 
 const OPTIMIZERS = ["sgd", "adam"] as const;
 

@@ -42,9 +42,8 @@ export async function runSweep(
   for (const { kind, scale } of kinds as readonly Pick<SweepEntry, "kind" | "scale">[]) {
     const [metric, flushed, skipped]: [number[], number[], number[]] = [[], [], []];
     for (const seed of seeds) {
-      if (context.signal.aborted) return { entries, runs };
       const lossScale = kind === "dynamic" ? "dynamic" : scale;
-      const label = `${runs.length + 1}/${kinds.length * seeds.length} ${kind} ${scale ?? ""} seed ${seed}`;
+      const label = `${runs.length + 1}/${kinds.length * seeds.length} ${nameOf(kind, scale)}, seed ${seed}`;
       const own = { ...options, precision, seed, lossScale } as Options;
       const variant = { options: own, label, save: undefined, resume: undefined, report: undefined };
       const { result, report } = await runDetector(
@@ -53,6 +52,8 @@ export async function runSweep(
         context,
         kind !== "float32",
       );
+      // Stopped before its end it is no run to compare with.
+      if (context.signal.aborted) return { entries, runs };
       runs.push({ ...result, details: { ...result.details, data: undefined } });
       metric.push(result.metric.value);
       skipped.push(result.skipped);
@@ -70,7 +71,7 @@ export function formatSweep(entries: readonly SweepEntry[]): string {
     const differences = metric.map((value, index) => value - (baseline[index] ?? Number.NaN));
     const { mean, deviation } = moments(differences);
     return [
-      kind === "static" ? `scale ${scale}` : kind,
+      nameOf(kind, scale),
       flushed.length === 0 ? "" : percent(moments(flushed).mean),
       String(Math.round(moments(skipped).mean)),
       spread(metric),
@@ -78,6 +79,14 @@ export function formatSweep(entries: readonly SweepEntry[]): string {
     ];
   });
   return textTable(["", "flushed to 0", "skipped", "mAP", "against float32"], rows);
+}
+
+/** Powers of two that are small or large as such. */
+function nameOf(kind: SweepEntry["kind"], scale: number | undefined): string {
+  if (scale === undefined) return kind;
+  const exponent = Math.log2(scale);
+  const isLong = exponent < 0 || exponent > 10;
+  return `scale ${Number.isInteger(exponent) && isLong ? `2^${exponent}` : scale}`;
 }
 
 /** Mean, and the standard deviation of the values themselves (n - 1); 0 of a single one. */

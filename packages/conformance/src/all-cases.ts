@@ -17,6 +17,7 @@ import { stateSafetyCases } from "./cases/state-safety.js";
 import { summationCases } from "./cases/summation.js";
 import { allReduceCases } from "./cases/training/all-reduce.js";
 import { badInputCases } from "./cases/training/bad-input.js";
+import { learningCases } from "./cases/training/learning.js";
 import { scalerTraceCases } from "./cases/training/loss-scale.js";
 import { lossScaleEffectCases } from "./cases/training/loss-scale-effects.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
@@ -51,6 +52,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...autocastCases,
   ...scalerTraceCases,
   ...lossScaleEffectCases,
+  ...learningCases,
   ...masterWeightsCases,
   ...transactionCases,
   ...skipCauseCases,

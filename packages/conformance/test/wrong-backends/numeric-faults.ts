@@ -36,17 +36,38 @@ function truncatedTo(dtype: FloatDType, x: number): number {
     : decode(dtype, encode(dtype, near) - 1);
 }
 
-const truncatingCast: HostKernel<"Cast"> = ([x], { to }) => {
-  if (x === undefined || x.dtype !== "f32" || (to !== "f16" && to !== "bf16")) {
-    return evaluateNode("Cast", x === undefined ? [] : [x.data], { to });
+/** The neighbour away from zero instead of the nearest: nothing but 0 becomes 0. */
+function raisedTo(dtype: FloatDType, x: number): number {
+  const bits = encode(dtype, x);
+  const near = decode(dtype, bits);
+  return Math.abs(near) < Math.abs(x) ? decode(dtype, bits + 1) : near;
+}
+
+const castBy =
+  (rounded: (dtype: FloatDType, x: number) => number): HostKernel<"Cast"> =>
+  ([x], { to }) => {
+    if (x === undefined || x.dtype !== "f32" || (to !== "f16" && to !== "bf16")) {
+      return evaluateNode("Cast", x === undefined ? [] : [x.data], { to });
+    }
+    return [
+      hostData(
+        to,
+        numbersOf(x.data).map((value) => rounded(to, value)),
+        x.shape,
+      ),
+    ];
+  };
+
+/** Where both are halves of one shape; any other sum is right. */
+const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
+  const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
+  const { dtype } = x;
+  if ((dtype !== "f16" && dtype !== "bf16") || x.shape.join() !== y.shape.join()) {
+    return evaluateNode("Add", [x, y], attributes);
   }
-  return [
-    hostData(
-      to,
-      numbersOf(x.data).map((value) => truncatedTo(to, value)),
-      x.shape,
-    ),
-  ];
+  const others = numbersOf(y);
+  const sums = numbersOf(x).map((value, index) => raisedTo(dtype, value + (others[index] ?? 0)));
+  return [hostData(dtype, sums, x.shape)];
 };
 
 /** Keeps every partial sum in the half, as a kernel without a wider accumulator does. */
@@ -93,7 +114,7 @@ function tf32(given: HostTensor): HostTensor {
 export const numericFaults: readonly WrongBackend[] = [
   {
     fault: "casts to halves truncate",
-    factory: () => oracleWithKernels({ Cast: truncatingCast }),
+    factory: () => oracleWithKernels({ Cast: castBy(truncatedTo) }),
     axes: ["cast", "autocast", "master-weights", "manifest", "state", "random"],
     named: [
       "cast/f32-to-f16/ties-go-to-even",
@@ -104,6 +125,18 @@ export const numericFaults: readonly WrongBackend[] = [
       "cast/f32-to-bf16/overflows-from-the-tie",
     ],
     consequences: [/^cast\/f32-to-(f16|bf16)\//, /^autocast\//, /^master-weights\//],
+  },
+  {
+    fault: "casts to halves and sums of halves round away from zero",
+    factory: () => oracleWithKernels({ Cast: castBy(raisedTo), Add: raisedSum }),
+    axes: ["loss-scale", "master-weights"],
+    named: [
+      "loss-scale/f16/without-a-scale-small-gradients-are-lost",
+      "loss-scale/f16/learns-nothing-without-a-scale",
+      "master-weights/none-f16/loses-half-a-unit",
+      "master-weights/none-f16/learns-nothing-from-small-updates",
+    ],
+    consequences: [/^master-weights\//],
   },
   {
     fault: "products of halves sum in the half",

@@ -1,0 +1,139 @@
+/**
+ * Least squares that a technique decides: with it the task is learnt, without it the weights do not move at all. What
+ * gradients below float16's range and updates below its digits cost is then seen whatever a real network's happen to be.
+ */
+import {
+  cast,
+  constant,
+  dynamicLossScale,
+  type HostTensor,
+  type LossFunction,
+  type LossScaler,
+  matMul,
+  mixedFloat16,
+  mul,
+  noLossScaling,
+  noMasterWeights,
+  type Precision,
+  reduceSum,
+  staticLossScale,
+  sub,
+  type Tensor,
+} from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { withTrainer } from "../../training/session.js";
+
+interface Task {
+  readonly start: HostTensor<"f32">;
+  readonly target: HostTensor<"f32">;
+  /** What the squares are multiplied by. */
+  readonly weight: number;
+  readonly learningRate: number;
+  readonly steps: number;
+}
+
+/** Every error is halved by a step; its gradient is at most 2^-25 and rounds to 0 in f16. */
+const SMALL_GRADIENTS: Task = {
+  start: filled([1, 4], 0),
+  target: vector(1, -2, 3, -4),
+  weight: 2 ** -28,
+  learningRate: 2 ** 26,
+  steps: 12,
+};
+
+/** An update is at most 2^-8, half of f16's unit at 8: added to it, it is lost. */
+const SMALL_UPDATES: Task = {
+  start: filled([1, 4], 8),
+  target: vector(8.0625, 8.015625, 8.03125, 8.046875),
+  weight: 2 ** -1,
+  learningRate: 2 ** -4,
+  steps: 40,
+};
+
+interface Learnt {
+  readonly losses: readonly number[];
+  readonly weights: readonly number[];
+}
+
+/** The weights are multiplied by the identity, in the half. */
+function learningCase(
+  id: string,
+  task: Task,
+  changes: Partial<Precision>,
+  check: (learnt: Learnt) => void,
+): ConformanceCase {
+  const { start, target, weight, learningRate, steps } = task;
+  const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => {
+    const error: Tensor = sub(cast(matMul(w, x), "f32"), constant(target));
+    return reduceSum(mul(mul(error, error), weight));
+  };
+  const identity = filled([4, 4], 0);
+  for (let place = 0; place < 4; place++) identity.data[5 * place] = 1;
+  return scenarioCase<Learnt>(
+    id,
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, Learnt>(
+        backend,
+        {
+          params: { w: start },
+          loss,
+          optimizer: exactSgd(learningRate),
+          precision: { ...mixedFloat16(), ...changes },
+        },
+        async ({ training }) => {
+          const losses: number[] = [];
+          for (let step = 0; step < steps; step++) losses.push((await training.step({ x: identity })).loss);
+          return { losses, weights: Array.from((await training.parameters()).w.data) };
+        },
+      ),
+    check,
+  );
+}
+
+const learns = ({ losses }: Learnt): void => {
+  const [first = 0, last = 0] = [losses[0], losses.at(-1)];
+  expectThat(last < first / 50, `the loss went from ${first} to ${last}, want less than a fiftieth`);
+};
+
+const staysAt =
+  ({ start }: Task) =>
+  ({ weights }: Learnt): void =>
+    expectEqual(weights, Array.from(start.data), "weights that no update reaches");
+
+const scaled = (lossScaler: unknown): Partial<Precision> => ({ lossScaler: lossScaler as LossScaler });
+
+export const learningCases: readonly ConformanceCase[] = [
+  learningCase(
+    "loss-scale/f16/learns-nothing-without-a-scale",
+    SMALL_GRADIENTS,
+    scaled(noLossScaling()),
+    staysAt(SMALL_GRADIENTS),
+  ),
+  learningCase(
+    "loss-scale/f16/learns-at-a-static-scale",
+    SMALL_GRADIENTS,
+    scaled(staticLossScale(2 ** 16)),
+    learns,
+  ),
+  learningCase(
+    "loss-scale/f16/learns-at-a-dynamic-scale",
+    SMALL_GRADIENTS,
+    scaled(dynamicLossScale({})),
+    learns,
+  ),
+  learningCase(
+    "master-weights/none-f16/learns-nothing-from-small-updates",
+    SMALL_UPDATES,
+    { ...scaled(staticLossScale(1)), masterWeights: noMasterWeights("f16") },
+    staysAt(SMALL_UPDATES),
+  ),
+  learningCase(
+    "master-weights/f32/learns-from-small-updates",
+    SMALL_UPDATES,
+    scaled(staticLossScale(1)),
+    learns,
+  ),
+];
