@@ -77,6 +77,15 @@ describe("imageBatches with prefetch", () => {
 });
 
 describe("workerDataset", () => {
+  it("begins at its own cursor from before the first batch", async () => {
+    const dataset = workerDataset<{ number: number }>(numbers, { ahead: 1, options: { count: 2 } });
+    const start = dataset.iterate().cursor;
+    expect(start).toBeNull();
+    const iterator = dataset.iterate(start as Json);
+    expect((await iterator.next()).value?.number).toBe((await dataset.iterate().next()).value?.number);
+    await iterator.return(undefined as never);
+  });
+
   const count = (given: object, ahead = 2) =>
     workerDataset<{ number: number; kept: unknown; list: unknown }>(numbers, {
       ahead,
@@ -151,11 +160,15 @@ describe("workerDataset", () => {
       import { workerDataset } from "@mp/data";
       const iterator = workerDataset(new URL(${JSON.stringify(numbers.href)}), { ahead: 2, options: { count: 9 } }).iterate();
       console.log((await iterator.next()).value.number);`;
-    const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-      cwd: fileURLToPath(new URL("..", import.meta.url)),
-      timeout: 20_000,
-      encoding: "utf8",
-    });
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      ["--max-old-space-size=512", "--input-type=module", "-e", program],
+      {
+        cwd: fileURLToPath(new URL("..", import.meta.url)),
+        timeout: 20_000,
+        encoding: "utf8",
+      },
+    );
     expect([status, stdout]).toEqual([0, "0\n"]);
   });
 });

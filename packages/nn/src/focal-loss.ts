@@ -8,13 +8,12 @@ import {
   MpError,
   mul,
   neg,
-  reduceMean,
-  reduceSum,
   softplus,
   sub,
   type Tensor,
 } from "@mp/core";
 import { expectAlike } from "./check-tensor.js";
+import { reduced } from "./losses.js";
 
 export interface FocalLossOptions {
   /** Weight of the events, 1 - alpha being that of the others; default 0.25, and 0.5 for none. */
@@ -56,6 +55,5 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   const fading = exp(mul(add(mul(y, likely), mul(none, unlikely)), -gamma));
   const weight = add(mul(y, alpha), mul(none, 1 - alpha));
   const each = mul(mul(weight, fading), entropy);
-  if (reduction === "none") return each;
-  return reduction === "sum" ? reduceSum(each) : reduceMean(each);
+  return reduced("sigmoidFocalLoss", reduction, each);
 }

@@ -93,7 +93,8 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   none: (each) => each,
 };
 
-function reduced(loss: string, reduction: LossReduction, each: Tensor): Tensor {
+/** @throws MP_INVALID_ARGUMENT for a reduction that there is not */
+export function reduced(loss: string, reduction: LossReduction, each: Tensor): Tensor {
   if (!Object.hasOwn(reductions, reduction)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",

@@ -71,6 +71,34 @@ describe("anchors", () => {
   });
 });
 
+describe("two boxes with one best anchor", () => {
+  const anchors: readonly Box[] = [
+    [0, 0, 10, 10],
+    [100, 0, 110, 10],
+    [0, 8, 10, 18],
+  ];
+  const labelsOf = (boxes: readonly LabelledBox[]): readonly number[] => {
+    const labels = new Int32Array(anchors.length);
+    matchAnchors(anchors, boxes, labels, new Float32Array(4 * anchors.length));
+    return [...labels];
+  };
+
+  it("get one each, the nearer one first, in whatever order they come", () => {
+    const near = boxOf(0, [0, 0, 10, 9]);
+    const far = boxOf(1, [0, 3, 10, 10]);
+    expect(labelsOf([near, far])).toEqual([1, BACKGROUND, 2]);
+    expect(labelsOf([far, near])).toEqual([1, BACKGROUND, 2]);
+  });
+
+  it("keep it from one that does not count", () => {
+    expect(labelsOf([boxOf(4, [0, 0, 10, 4]), boxOf(0, [0, 0, 10, 3], true)])).toEqual([
+      5,
+      BACKGROUND,
+      BACKGROUND,
+    ]);
+  });
+});
+
 describe("detection", () => {
   it("keeps the surest of those that overlap", () => {
     const kept = suppressed([

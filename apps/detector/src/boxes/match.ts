@@ -10,7 +10,7 @@ const MATCHED = 0.5;
 
 /**
  * What each anchor is to say of an image: the box that it overlaps most, where that is at least a half; and each box
- * has the anchor that overlaps it most, however little. Writes labels [anchors] and offsets [anchors, 4], the latter
+ * has an anchor of its own, the one that overlaps it most of those left, however little. Writes labels [anchors] and offsets [anchors, 4], the latter
  * only where there is a box.
  */
 export function matchAnchors(
@@ -19,21 +19,17 @@ export function matchAnchors(
   labels: Int32Array,
   offsets: Float32Array,
 ): void {
-  const best = boxes.map(() => ({ anchor: -1, overlap: 0 }));
   const chosen = new Int32Array(anchors.length).fill(-1);
   anchors.forEach((anchor, index) => {
     let most = 0;
     boxes.forEach(({ box }, which) => {
       const overlap = intersectionOverUnion(anchor, box);
-      if (overlap > (best[which]?.overlap ?? 0)) best[which] = { anchor: index, overlap };
       if (overlap < MATCHED || overlap <= most) return;
       most = overlap;
       chosen[index] = which;
     });
   });
-  best.forEach(({ anchor }, which) => {
-    if (anchor >= 0) chosen[anchor] = which;
-  });
+  giveEachItsBest(anchors, boxes, chosen);
   chosen.forEach((which, index) => {
     const target = boxes[which];
     const anchor = anchors[index];
@@ -44,4 +40,28 @@ export function matchAnchors(
     labels[index] = target.isIgnored ? IGNORED : target.label + 1;
     if (!target.isIgnored) offsets.set(encodeBox(target.box, anchor), 4 * index);
   });
+}
+
+/** The pair that overlaps most first; no anchor goes to two, and boxes that do not count take none from one that does. */
+function giveEachItsBest(anchors: readonly Box[], boxes: readonly LabelledBox[], chosen: Int32Array): void {
+  const waiting = new Map(
+    boxes.flatMap((each, which) =>
+      each.isIgnored
+        ? []
+        : [[which, anchors.map((anchor) => intersectionOverUnion(anchor, each.box))] as const],
+    ),
+  );
+  const taken = new Set<number>();
+  while (waiting.size > 0) {
+    let best = { which: -1, anchor: -1, overlap: 0 };
+    for (const [which, overlaps] of waiting) {
+      overlaps.forEach((overlap, anchor) => {
+        if (overlap > best.overlap && !taken.has(anchor)) best = { which, anchor, overlap };
+      });
+    }
+    if (best.anchor < 0) return;
+    chosen[best.anchor] = best.which;
+    taken.add(best.anchor);
+    waiting.delete(best.which);
+  }
 }

@@ -117,6 +117,8 @@ const conv =
       group,
       isTransposed: false,
     };
+    // The blocked kernel divides its work by images.
+    if (typeOf(node, 0)[0] === 0) return undefined;
     const y = inBlocks(weights, [at(operands, 0), operands[2]], node.attributes, target, writer);
     return y === undefined ? undefined : [y];
   };
@@ -149,7 +151,8 @@ const convTranspose =
     };
     const window = { strides, pads: around, dilations, group };
     const x = at(operands, 0);
-    const blocked = inBlocks(weights, [x, operands[2]], window, target, writer);
+    const isEmpty = typeOf(node, 0)[0] === 0;
+    const blocked = isEmpty ? undefined : inBlocks(weights, [x, operands[2]], window, target, writer);
     if (blocked !== undefined) return [blocked];
     return writer.emit("Conv", [x, turnedAround(weights, writer), ...operands.slice(2)], {
       kernel_shape: ints(kernel),

@@ -94,7 +94,8 @@ const filters = new WeakMap<TfWriter, Map<string, string>>();
 function toFilter(name: string, from: Shape, plan: Plan, writer: TfWriter): string {
   const turned = filters.get(writer) ?? new Map<string, string>();
   filters.set(writer, turned);
-  const key = `${name} ${plan.part.isDepthwise}`;
+  const { isDepthwise, channels } = plan.part;
+  const key = `${name} ${isDepthwise} ${channels}`;
   const filter = turned.get(key) ?? turn(name, from, plan, writer);
   turned.set(key, filter);
   return filter;

@@ -14,7 +14,7 @@ import {
 } from "./channels-last.js";
 import { comparisonLowerings } from "./comparison.js";
 import { elementwiseLowerings } from "./elementwise.js";
-import { operandAt, reshape, resultAt, sameDimensions, typeAt } from "./lowering.js";
+import { isOverRows, operandAt, reshape, resultAt, sameDimensions, typeAt } from "./lowering.js";
 import { reduceLowerings } from "./reduce.js";
 
 /** A lowering in the engine's order; undefined where the node is better off in ours. */
@@ -61,6 +61,9 @@ const reduction: Layout = (lowering, node, operands, writer) => {
   if (rank < 3 || last === undefined || (keepsPlaces && !keepdims)) return undefined;
   const outputs = keepdims ? node.outputs.map((output) => turned(output)) : node.outputs;
   const moved = axes.map((axis) => lastPlace(axis, rank)).sort((a, b) => a - b);
+  // Halves may be summed in place over rows alone, and the node was judged as it stands.
+  if (isOverRows(input.shape, axes) !== isOverRows(channelsLast(input.shape), moved) && input.dtype !== "f32")
+    return undefined;
   const twin = { ...node, inputs: [turned(input)], outputs, attributes: { axes: moved, keepdims } };
   const names = lowering(twin as GraphNode, [last], writer);
   return keepdims ? names.map((name, index) => toChannelsFirst(name, resultAt(node, index), writer)) : names;

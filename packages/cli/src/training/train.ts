@@ -82,6 +82,9 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
     // What the run stumbled over is what the report is wanted for, and what is thrown in any case.
     await report?.write().catch((cause) => progress.note(`--report: not written: ${messageOf(cause)}`));
     throw error;
+  } finally {
+    // Batches may be made on a thread of their own, which ends with its iterator.
+    await batches.return?.(undefined);
   }
   if (save !== undefined && step > start && step % SAVE_EVERY !== 0) {
     await training.save(save, { cursor: batches.cursor });

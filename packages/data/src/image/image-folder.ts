@@ -25,16 +25,17 @@ const AT_ONCE = 8;
 
 /**
  * A folder for each class, with its JPEG, PNG and WebP files below; either such folders in `train` and `test` (or
- * `val`), or one set of them, of which a share is kept for the test. Classes are numbered in the order of their names.
+ * `val`), or one set of them, there or in `train` alone, of which a share is kept for the test. Classes are numbered in the order of their names.
  * All pictures are held in memory at the one size.
  * @throws MP_IO for a folder without pictures, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
  * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
   const folders = await subfolders(directory);
-  const testFolder = TEST_FOLDERS.find((name) => folders.includes(name));
-  if (testFolder !== undefined && folders.includes("train")) {
+  if (folders.includes("train")) {
     const classes = await subfolders(join(directory, "train"));
+    const testFolder = await testFolderOf(directory, folders);
+    if (testFolder === undefined) return splitFolder(join(directory, "train"), classes, options);
     const train = await pictures(join(directory, "train"), classes);
     const unknown = (await subfolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
@@ -49,9 +50,23 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
     const test = await pictures(join(directory, testFolder), classes);
     return { train: await load(train, options), test: await load(test, options), classes };
   }
-  const all = await pictures(directory, folders);
-  const { train, test } = divided(all, options);
-  return { train: await load(train, options), test: await load(test, options), classes: folders };
+  return splitFolder(directory, folders, options);
+}
+
+/** The first of those that has folders of classes: a test without labels, as ImageNet's, is none. */
+async function testFolderOf(directory: string, folders: readonly string[]): Promise<string | undefined> {
+  for (const name of TEST_FOLDERS.filter((each) => folders.includes(each)))
+    if ((await subfolders(join(directory, name))).length > 0) return name;
+  return undefined;
+}
+
+async function splitFolder(
+  directory: string,
+  classes: readonly string[],
+  options: ImageFolderOptions,
+): Promise<ImageSplits> {
+  const { train, test } = divided(await pictures(directory, classes), options);
+  return { train: await load(train, options), test: await load(test, options), classes };
 }
 
 /** Keeps a share of each class, at least one picture of those that have two. */

@@ -134,10 +134,30 @@ describe("imageFolder", () => {
     }
     const { train, test } = await imageFolder(root, { height: 1, width: 1 });
     expect([[...train.y.data], [...test.y.data], test.x.data[0]]).toEqual([[0, 1], [1], 3]);
+    await mkdir(join(root, "test"));
+    const unlabelled = await imageFolder(root, { height: 1, width: 1 });
+    expect([...unlabelled.test.y.data]).toEqual([1]);
     await mkdir(join(root, "val/c"));
     expect((await refusal(imageFolder(root, { height: 1, width: 1 }))).message).toMatch(/has the class c/);
     expect((await refusal(imageFolder(join(root, "val/c"), { height: 1, width: 1 }))).code).toBe("MP_IO");
   });
+});
+
+it("a folder that has been split, but has no test, keeps a share of what it has", async () => {
+  const root = join(folder, "train-alone");
+  for (const name of ["a", "b"]) {
+    await mkdir(join(root, "train", name), { recursive: true });
+    for (const index of [0, 1])
+      await flat(2, 2, [index, 0, 0])
+        .png()
+        .toFile(join(root, "train", name, `${index}.png`));
+  }
+  const { train, test, classes } = await imageFolder(root, { height: 1, width: 1 });
+  expect(classes).toEqual(["a", "b"]);
+  expect([[...train.y.data].sort(), [...test.y.data].sort()]).toEqual([
+    [0, 1],
+    [0, 1],
+  ]);
 });
 
 describe("cifar10", () => {

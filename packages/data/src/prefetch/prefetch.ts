@@ -28,7 +28,7 @@ export interface WorkerDatasetOptions extends PrefetchOptions {
 export function workerDataset<B>(module: URL, { options, ...prefetch }: WorkerDatasetOptions): Dataset<B> {
   checkAhead("workerDataset", prefetch.ahead);
   const iterate = (cursor?: Json): BatchIterator<B> =>
-    iterateThread({ module: module.href, options, cursor }, cursor ?? null, prefetch);
+    iterateThread({ module: module.href, options, cursor: cursor ?? undefined }, cursor ?? null, prefetch);
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
@@ -85,6 +85,14 @@ function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOption
   };
 }
 
+/**
+ * `node --input-type=module -e …` is of the program, and a thread that is given a file refuses it. Flags that are handed
+ * over are checked, and those of V8 refused, where inherited ones are not: without that one flag they are inherited.
+ */
+function threadFlags(): { readonly execArgv?: string[] } {
+  return process.execArgv.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {};
+}
+
 /** The worker and what it answered, in order. */
 class Thread {
   readonly #worker: Worker;
@@ -94,9 +102,7 @@ class Thread {
   #failure: { readonly reason: unknown } | undefined;
 
   constructor(task: WorkerTask, signal: AbortSignal | undefined) {
-    // `node --input-type=module -e …` is of the program, and a thread that is given a file refuses it.
-    const execArgv = process.execArgv.filter((flag) => !flag.startsWith("--input-type"));
-    this.#worker = new Worker(workerUrl(), { workerData: task, execArgv });
+    this.#worker = new Worker(workerUrl(), { workerData: task, ...threadFlags() });
     // An iterator that is dropped in the middle must not hold the process; while a batch is awaited it has to.
     this.#worker.unref();
     this.#worker.on("message", (answer: Answer) => this.#settle(answer));

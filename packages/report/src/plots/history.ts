@@ -85,8 +85,12 @@ export function lossFigure(history: readonly HistoryStep[]): Figure {
 export function scaleFigure(history: readonly HistoryStep[]): Figure {
   const points = history.map(({ step, scale }) => ({ step, value: scale }));
   const skipped = everySo(history.filter(({ applied }) => !applied));
-  const scales = points.map(({ value }) => Math.log2(value));
-  const [low, high] = [Math.floor(Math.min(...scales)) - 1, Math.ceil(Math.max(...scales)) + 1];
+  // One by one: a long run has more steps than a call may have arguments.
+  const [lowest, highest] = points.reduce(
+    ([least, most], { value }) => [Math.min(least, Math.log2(value)), Math.max(most, Math.log2(value))],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );
+  const [low, high] = [Math.floor(lowest) - 1, Math.ceil(highest) + 1];
   const every = Math.ceil((high - low) / 5);
   const ticks = Array.from(
     { length: Math.floor((high - low) / every) + 1 },
