@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Box } from "@mp/data";
 import sharp from "sharp";
@@ -20,7 +20,7 @@ export async function drawScenes(
   { test, size, classes }: Scenes,
   judged: readonly JudgedImage[],
 ): Promise<string> {
-  mkdirSync(directory, { recursive: true });
+  if (!existsSync(directory)) mkdirSync(directory);
   const shown = judged.slice(0, IMAGES);
   const times = Math.max(1, Math.floor(SIDE / size));
   const area = size * size;

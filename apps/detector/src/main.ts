@@ -9,6 +9,7 @@ import {
   writeResult,
 } from "@mp/cli";
 import { float32 } from "@mp/core";
+import { checkDrawing } from "./check-drawing.js";
 import { loadScenes } from "./data/scenes.js";
 import { drawScenes } from "./draw.js";
 import { definition } from "./flags.js";
@@ -32,6 +33,7 @@ await runApp(definition, async (options, context) => {
       "--scales trains many networks: it goes without --compare, --save, --resume, --report, --draw, --histogram and --loss-scale",
     );
   }
+  if (draw !== undefined) checkDrawing(draw);
   const scenes = await loadScenes(options);
   if (scales !== undefined) {
     const sweep = await runSweep(options, scales, scenes, context);

@@ -4,7 +4,7 @@ import type { CommonOptions } from "./common-flags.js";
 
 /**
  * What is wrong with the paths on a command line, found before anything runs: an input that is missing, an
- * output whose folder is. `undefined` when nothing is.
+ * output whose folder is, one file for two of them. `undefined` when nothing is.
  */
 export function pathProblem(options: CommonOptions): string | undefined {
   const { data, resume, save, json, report } = options;
@@ -12,8 +12,14 @@ export function pathProblem(options: CommonOptions): string | undefined {
     return `--data ${data}: ${reasonOf(data, "directory")}`;
   if (resume !== undefined && kindOf(resume) !== "file")
     return `--resume ${resume}: ${reasonOf(resume, "file")}`;
+  const claimed = new Map(resume === undefined ? [] : [[resolve(resume), "resume"]]);
   for (const [flag, path] of Object.entries({ save, json, report })) {
     if (path === undefined) continue;
+    const other = claimed.get(resolve(path));
+    // Going on from a checkpoint and saving in its place is what one does.
+    if (other !== undefined && !(other === "resume" && flag === "save"))
+      return `--${flag} ${path}: is where --${other} is too, name another file`;
+    claimed.set(resolve(path), flag);
     if (kindOf(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
     const folder = dirname(resolve(path));
     if (kindOf(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;

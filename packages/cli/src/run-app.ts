@@ -90,12 +90,21 @@ function report(definition: AppDefinition, error: unknown, started: boolean): nu
     return EXIT_REFUSED;
   }
   const code = codeOf(error);
+  if (code === undefined && isOfSystem(error)) {
+    complain(definition, error.message);
+    return EXIT_FAILED;
+  }
   if (code === undefined) {
     complain(definition, error instanceof Error ? (error.stack ?? error.message) : String(error));
     return EXIT_FAILED;
   }
   complain(definition, `${(error as Error).message} (${code})`);
   return !started && INPUT_CODES.has(code) ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+/** A disk that is full, a place that may not be written: its message names the path, and a stack adds nothing. */
+function isOfSystem(error: unknown): error is Error {
+  return error instanceof Error && "errno" in error && "syscall" in error;
 }
 
 /** By name, so that this package needs none of the SDK's and works with any copy of it. */

@@ -112,6 +112,10 @@ describe("an app", () => {
     [["--resume", "/no/such/file"], "--resume /no/such/file: no such file"],
     [["--json", "/no/such/dir/x.json"], "--json /no/such/dir/x.json: no such directory, /no/such/dir"],
     [["--save", "/"], "--save /: is a directory, name a file"],
+    [
+      ["--save", "/tmp/x.st", "--json", "/tmp/x.st"],
+      "--json /tmp/x.st: is where --save is too, name another file",
+    ],
     [["--report", "/no/such/dir/x.html"], "--report /no/such/dir/x.html: no such directory, /no/such/dir"],
   ])("refuses %j in one line with exit code 2", (flags, message) => {
     const { code, out, err } = run(...flags);

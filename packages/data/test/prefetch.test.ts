@@ -83,7 +83,7 @@ describe("workerDataset", () => {
     expect(start).toBeNull();
     const iterator = dataset.iterate(start as Json);
     expect((await iterator.next()).value?.number).toBe((await dataset.iterate().next()).value?.number);
-    await iterator.return(undefined as never);
+    await iterator.return?.(undefined);
   });
 
   const count = (given: object, ahead = 2) =>

@@ -143,6 +143,12 @@ describe("cocoBoxes", () => {
       coco({ annotations: [{ image_id: 9, category_id: 3, bbox: [1, 2, 3] }] }),
       /four finite numbers/,
     ],
+    [
+      "two images with one id",
+      coco({ images: [...coco().images, coco().images[0]] }),
+      /images\[\d\]\.id: \d+ is another's/,
+    ],
+    ["two categories with one id", coco({ categories: [{ id: 3 }, { id: 3 }] }), /two have one id/],
     ["an id that is text", coco({ categories: [{ id: "3" }] }), /categories\[0\]\.id is an integer, got "3"/],
     ["a size of 0", coco({ images: [{ id: 9, file_name: "a", width: 0, height: 1 }] }), /images\[0\]: width/],
     [

@@ -24,13 +24,18 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   }));
   categories.sort((a, b) => a.id - b.id);
   const labels = new Map(categories.map(({ id }, label) => [id, label]));
+  if (labels.size < categories.length)
+    throw parseError(path, 0, "categories: two have one id; give each its own");
   const images = new Map<number, AnnotatedImage & { readonly boxes: LabelledBox[] }>();
   for (const [index, entry] of entriesOf(path, root, "images").entries()) {
     const { width, height } = entry;
     checkImageSize(path, `images[${index}]`, width, height);
     const file = checkFileName(path, entry["file_name"]);
     const size = { width: width as number, height: height as number };
-    images.set(idOf(path, entry, `images[${index}].id`), { file, ...size, boxes: [] });
+    const id = idOf(path, entry, `images[${index}].id`);
+    if (images.has(id))
+      throw parseError(path, 0, `images[${index}].id: ${id} is another's already; give each its own`);
+    images.set(id, { file, ...size, boxes: [] });
   }
   let dropped = 0;
   for (const [index, entry] of entriesOf(path, root, "annotations").entries()) {

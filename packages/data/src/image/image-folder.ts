@@ -66,6 +66,13 @@ async function splitFolder(
   options: ImageFolderOptions,
 ): Promise<ImageSplits> {
   const { train, test } = divided(await pictures(directory, classes), options);
+  if (test.length === 0) {
+    throw new MpError(
+      "MP_PARSE",
+      `${directory}: no class has two pictures, and so none is left for the test; add some, or folders train and test`,
+      { details: { path: directory } },
+    );
+  }
   return { train: await load(train, options), test: await load(test, options), classes };
 }
 

@@ -7,7 +7,7 @@ import type { LabelledImages } from "../image/labelled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
 export interface PrefetchOptions {
-  /** Batches made before they are asked for, 1 or more. */
+  /** Batches made before they are asked for, 1 to 1024. */
   readonly ahead: number;
   /** Ends the thread; a batch that is being waited for is refused with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -50,6 +50,9 @@ export function prefetched<B>(
   };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
+
+/** Each is a batch that lies in memory until it is asked for. */
+const MOST_AHEAD = 1024;
 
 function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOptions): BatchIterator<B> {
   const { ahead, signal } = options;
@@ -167,6 +170,9 @@ function sharing<T extends HostTensor<"u8"> | HostTensor<"i32">>(source: T): T {
 }
 
 function checkAhead(what: string, ahead: number): void {
-  if (Number.isSafeInteger(ahead) && ahead >= 1) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: ahead is an integer of 1 or more, got ${ahead}`);
+  if (Number.isSafeInteger(ahead) && ahead >= 1 && ahead <= MOST_AHEAD) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ahead is an integer between 1 and ${MOST_AHEAD}, got ${ahead}`,
+  );
 }
