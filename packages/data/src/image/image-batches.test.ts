@@ -112,7 +112,8 @@ describe("imageBatches", () => {
     [{ batch: 1, augment: { seed: 1, flips: true } }, /did you mean flip\?/],
     [{ batch: 1, normalize: { mean: [0], deviation: [1] } }, /got undefined and undefined for channel 1/],
     [{ batch: 1, normalize: { mean: [0, 0], deviation: [1, 0] } }, /deviation above 0/],
-    [{ batch: 1, prefetch: 0 }, /ahead is an integer of 1 or more, got 0/],
+    [{ batch: 1, prefetch: 1e9 }, /between 1 and 1024, got 1000000000/],
+    [{ batch: 1, prefetch: 0 }, /ahead is an integer between 1 and 1024, got 0/],
     [{ batchSize: 1 }, /did you mean batch\?/],
   ])("refuses %j", (options, message) => {
     expect(() => imageBatches(images, options as never)).toThrow(message);
