@@ -6,9 +6,6 @@ const WINDOW = 4;
 /** Nodes that neither read nor make this much decide nothing about memory, and run when they can. */
 const HEAVY_BYTES = 64 * 1024;
 
-/** In a forward pass one node reads the other anyway; edges would only keep TensorFlow from fusing them. */
-const IN_ORDER: ReadonlySet<string> = new Set(["forward", "loss"]);
-
 /**
  * TensorFlow runs whatever is ready, and so makes values long before they are read, or keeps ones whose last reader
  * could have run. A heavy node waits for the heavy one that lies `WINDOW` before it in the schedule, by which memory
@@ -37,7 +34,7 @@ export class RunOrder {
     if (last === undefined || ![...node.inputs, ...node.outputs].some(isHeavy)) return;
     const before = this.#heavy[this.#heavy.length - WINDOW];
     this.#heavy.push(last.name);
-    if (before === undefined || IN_ORDER.has(node.origin.phase)) return;
+    if (before === undefined) return;
     const own = new Set(made.map(({ name }) => name));
     for (const { input } of made) {
       // The others of the node wait for these.
