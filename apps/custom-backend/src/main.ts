@@ -27,7 +27,9 @@ await runApp(definition, async (options, context) => {
     const own = await trainOn(tiny, { ...options, report: undefined }, context);
     const theirs = await trainOn(other, { ...options, save: undefined }, context);
     context.print(sideBySide({ [tiny.name]: own.losses, [options.backend]: theirs.losses }));
-    if (options.json !== undefined) writeResult(options.json, resultOf(tiny, options, own));
+    const { json } = options;
+    if (json !== undefined)
+      await context.attempt(`--json ${json}`, () => writeResult(json, resultOf(tiny, options, own)));
   } finally {
     await Promise.all([tiny.dispose(), other.dispose()]);
   }

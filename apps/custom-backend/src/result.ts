@@ -22,7 +22,7 @@ export function resultOf(backend: Backend, options: NetworkOptions, record: Trai
     finalScale: record.finalScale,
     loss: record.losses,
     metric: { name: "last loss", value: record.losses.at(-1) ?? Number.NaN },
-    msPerStep: stepTimes(record.milliseconds.length === 0 ? [0] : record.milliseconds),
+    msPerStep: stepTimes(record.milliseconds),
     flopsPerSecond: null,
     peakMemoryBytes: null,
     emulated: [],

@@ -15,7 +15,7 @@ export async function trainOn(
   options: NetworkOptions,
   context: AppContext,
 ): Promise<TrainingRecord> {
-  const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing, save, resume, report } = options;
+  const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing } = options;
   const model = sequential(dense(2, hidden), relu, dense(hidden, 2));
   const apply = checkpointing ? checkpoint(model.apply) : model.apply;
   await using training = await trainer({
@@ -27,7 +27,8 @@ export async function trainOn(
     seed,
     accumulate,
     onOverflow,
+    signal: context.signal,
   });
   const batches = pointBatches();
-  return await train({ training, batches, options, context, label: backend.name, save, resume, report });
+  return await train({ training, batches, options, context, label: backend.name });
 }

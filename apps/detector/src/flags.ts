@@ -9,6 +9,7 @@ import {
   text,
   toggle,
 } from "@mp/cli";
+import { seedsFlag } from "@mp/cli/training";
 
 const scales: Flag<readonly number[] | undefined> = {
   help: "train at each of these static loss scales, in float32 and with the dynamic one; print the table",
@@ -57,7 +58,10 @@ export const definition = defineApp({
     histogram: toggle({ help: "print the gradients by their exponents, as they are at the end" }),
     halfReductions: toggle({ help: "sums, softmax and normalisation in the half as well" }),
     scales,
-    seeds: integer({ default: 3, help: "runs of each kind for --scales, with seeds from --seed on" }),
+    ablation: toggle({
+      help: "train with each technique of mixed precision off in turn, and print the table",
+    }),
+    seeds: seedsFlag("--scales and --ablation"),
   },
 });
 

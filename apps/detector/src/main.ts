@@ -1,83 +1,63 @@
-import {
-  type Comparison,
-  compareRuns,
-  formatComparison,
-  formatRun,
-  type RunResult,
-  runApp,
-  UsageError,
-  writeResult,
-} from "@mp/cli";
-import { float32 } from "@mp/core";
+import { type RunResult, runApp, UsageError } from "@mp/cli";
+import { ablate, refuseBeside, runOnceOrCompare, trainMany } from "@mp/cli/training";
 import { checkDrawing } from "./check-drawing.js";
 import { loadScenes } from "./data/scenes.js";
 import { drawScenes } from "./draw.js";
-import { definition } from "./flags.js";
+import { definition, type Options } from "./flags.js";
 import { formatHistogram, gradientsOf } from "./gradient-histogram.js";
 import { type DetectorRun, runDetector } from "./run.js";
-import { formatSweep, runSweep } from "./sweep.js";
+import { formatSweep, sweepEntry, sweepKinds, sweepRun } from "./sweep.js";
+
+const OF_ONE_RUN = [
+  "compare",
+  "save",
+  "resume",
+  "report",
+  "draw",
+  "histogram",
+] as const satisfies readonly (keyof Options)[];
 
 await runApp(definition, async (options, context) => {
-  const { save, resume, report, json, scales, draw, histogram } = options;
+  const { scales, draw } = options;
   if (options.size % 16 !== 0) {
     throw new UsageError(
       `--size is a multiple of 16, got ${options.size}; take ${16 * Math.ceil(options.size / 16)}`,
     );
   }
-  const isOfOneRun = [save, resume, report, draw].some((path) => path !== undefined);
-  if (
-    scales !== undefined &&
-    (options.compare || isOfOneRun || histogram || options.lossScale !== undefined)
-  ) {
-    throw new UsageError(
-      "--scales trains many networks: it goes without --compare, --save, --resume, --report, --draw, --histogram and --loss-scale",
-    );
-  }
+  if (scales !== undefined) refuseBeside("--scales", options, [...OF_ONE_RUN, "lossScale", "ablation"]);
+  if (options.ablation) refuseBeside("--ablation", options, [...OF_ONE_RUN, "halfReductions"]);
   if (draw !== undefined) checkDrawing(draw);
   const scenes = await loadScenes(options);
+  const run = (own: Options, label: string): Promise<DetectorRun> =>
+    runDetector(own, label, { scenes, context });
+  if (options.ablation) return await ablate({ options, context, run, show: (value) => value.toFixed(4) });
   if (scales !== undefined) {
-    const sweep = await runSweep(options, scales, scenes, context);
-    context.print(formatSweep(sweep.entries));
-    if (json !== undefined) writeResult(json, { scales: sweep.entries, runs: sweep.runs } as never);
-    return;
+    return await trainMany({
+      options,
+      context,
+      kinds: sweepKinds(options, scales),
+      run: async (own, label) => sweepRun(await run(own, label)),
+      name: "scales",
+      format: formatSweep,
+      entry: sweepEntry,
+    });
   }
-  const show = async ({ judged, report: looked }: DetectorRun): Promise<void> => {
-    if (looked !== undefined) context.print(formatHistogram(gradientsOf(looked)));
-    if (draw !== undefined) context.print(await drawScenes(draw, scenes, judged));
-  };
-  const write = (result: RunResult | Comparison): void => {
-    if (json !== undefined) writeResult(json, result);
-  };
-  const run = () =>
-    runDetector({ options, label: options.precision, save, resume, report }, scenes, context, histogram);
-  if (!options.compare) {
-    const own = await run();
-    context.print(formatRun(own.result));
-    context.print(beforeAndAfter(own.result));
-    await show(own);
-    write(own.result);
-    return;
-  }
-  const beside = (path: string | undefined): string | undefined =>
-    path === undefined ? undefined : `${path}.float32`;
-  const first = {
+  const { own } = await runOnceOrCompare({
     options,
-    precision: float32(),
-    label: "float32",
-    save: beside(save),
-    resume: beside(resume),
-    // The page is the mixed run's.
-    report: undefined,
-  };
-  const baseline = await runDetector(first, scenes, context, false);
-  const own = await run();
-  const comparison = compareRuns(baseline.result, own.result);
-  context.print(formatComparison(comparison));
-  context.print(beforeAndAfter(own.result));
-  await show(own);
-  write(comparison);
+    context,
+    plain: { halfReductions: false, histogram: false },
+    run,
+    conclude: (last) => beforeAndAfter(last),
+  });
+  if (own === undefined || draw === undefined) return;
+  await context.attempt(`--draw ${draw}`, async () =>
+    context.print(await drawScenes(draw, scenes, own.judged)),
+  );
 });
 
-function beforeAndAfter({ metric, details }: RunResult): string {
-  return `mAP ${Number(details?.["untrained"]).toFixed(4)} untrained, ${metric.value.toFixed(4)} trained.`;
+/** mAP, and the histogram where one was asked for. */
+function beforeAndAfter({ result, report }: DetectorRun): string {
+  const { metric, details } = result as RunResult;
+  const line = `mAP ${Number(details?.["untrained"]).toFixed(4)} untrained, ${metric.value.toFixed(4)} trained.`;
+  return report === undefined ? line : `${line}\n${formatHistogram(gradientsOf(report))}`;
 }

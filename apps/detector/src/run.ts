@@ -1,5 +1,5 @@
-import { type AppContext, type RunResult, stepTimes } from "@mp/cli";
-import { backendOf, lossScaleName, train } from "@mp/cli/training";
+import type { AppContext, RunResult } from "@mp/cli";
+import { onBackend, resultOf, train } from "@mp/cli/training";
 import {
   adam,
   type Backend,
@@ -29,17 +29,6 @@ import { type DetectorModel, type ModelContext, ssd } from "./model.js";
 import { multiboxLoss } from "./multibox-loss.js";
 import { precisionOfRun } from "./precision.js";
 
-/** What distinguishes the runs of one command line. */
-export interface Variant {
-  readonly options: Options;
-  /** Given: this precision instead of the flags'. */
-  readonly precision?: Precision;
-  readonly label: string;
-  readonly save: string | undefined;
-  readonly resume: string | undefined;
-  readonly report: string | undefined;
-}
-
 /** A run's result, and what the app itself shows of it. */
 export interface DetectorRun {
   readonly result: RunResult;
@@ -49,69 +38,46 @@ export interface DetectorRun {
   readonly report: PrecisionReport | undefined;
 }
 
+export interface RunParts {
+  readonly scenes: Scenes;
+  readonly context: AppContext;
+}
+
 export type SceneTensors = { readonly x: Tensor; readonly labels: Tensor; readonly offsets: Tensor };
 export type Training = Trainer<unknown, SceneTensors, unknown>;
 
 /** One training run from its first step to its mean average precision on images that it has not seen. */
-export async function runDetector(
-  variant: Variant,
-  scenes: Scenes,
-  context: AppContext,
-  looksAtGradients: boolean,
+export function runDetector(
+  options: Options,
+  label: string,
+  { scenes, context }: RunParts,
 ): Promise<DetectorRun> {
-  const backend = await backendOf(variant.options);
-  try {
-    return await runOn(backend, variant, scenes, context, looksAtGradients);
-  } finally {
-    await backend.dispose();
-  }
-}
-
-async function runOn(
-  backend: Backend,
-  variant: Variant,
-  scenes: Scenes,
-  context: AppContext,
-  looksAtGradients: boolean,
-): Promise<DetectorRun> {
-  const { options, label, save, resume, report } = variant;
-  const { seed, batch, size, width, checkpointing } = options;
-  const precision = variant.precision ?? precisionOfRun(options, backend.manifest);
-  const maps = anchorMaps(size);
-  const anchors = anchorsOf(maps, size);
-  const classes = scenes.classes.length;
-  const model = ssd({ width, classes, maps, checkpointing });
-  // Generated figures come turned every way already.
-  const batches = sceneBatches(scenes, anchors, { batch, seed, flip: options.data !== undefined });
-  const training = await detectorTraining(model, { backend, precision, options });
-  const judge = (): Promise<readonly JudgedImage[]> => findBoxes(training, model, { scenes, anchors, batch });
-  try {
+  return onBackend(options, async (backend) => {
+    const { seed, batch, size, width, checkpointing } = options;
+    const precision = precisionOfRun(options, backend.manifest);
+    const maps = anchorMaps(size);
+    const anchors = anchorsOf(maps, size);
+    const classes = scenes.classes.length;
+    const model = ssd({ width, classes, maps, checkpointing });
+    // Generated figures come turned every way already.
+    const batches = sceneBatches(scenes, anchors, { batch, seed, flip: options.data !== undefined });
+    const { signal } = context;
+    await using training = await detectorTraining(model, { backend, precision, options, signal });
+    const judge = (): Promise<readonly JudgedImage[]> =>
+      findBoxes(training, model, { scenes, anchors, batch });
     const untrained = meanAveragePrecision(await judge(), classes);
-    const record = await train({ training, batches, options, context, label, save, resume, report });
+    const record = await train({ training, batches, options, context, label });
     const judged = await judge();
     const { mean, byClass } = meanAveragePrecision(judged, classes);
     const { value: last } = await batches.iterate().next();
-    const { flops } = graphCost(training.graph(last as never));
-    const times = stepTimes(record.milliseconds);
-    const result: RunResult = {
-      app: "detector",
-      backend: options.backend,
-      device: options.device,
-      engine: backend.manifest.engine,
-      precision: precision.name,
-      lossScale: variant.precision === undefined ? lossScaleName(options, precision) : "none",
-      masterWeights: variant.precision === undefined ? options.masterWeights : "f32",
-      seed,
-      steps: record.steps,
-      applied: record.applied,
-      skipped: record.skipped,
-      finalScale: record.finalScale,
-      loss: record.losses,
+    const result = await resultOf({
+      context,
+      options,
+      backend,
+      training,
+      record,
       metric: { name: "mAP at IoU 0.5", value: mean },
-      msPerStep: times,
-      flopsPerSecond: (flops * options.accumulate * 1000) / times.median,
-      peakMemoryBytes: (await training.peakBytes()) ?? null,
-      emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+      flops: graphCost(training.graph(last as never)).flops,
       details: {
         optimizer: options.optimizer,
         data: scenes.summary,
@@ -121,15 +87,10 @@ async function runOn(
           scenes.classes.map((name, index) => [name, Number.isNaN(byClass[index]) ? null : byClass[index]]),
         ),
       },
-    };
-    return {
-      result,
-      judged,
-      report: looksAtGradients ? await training.precisionReport(last as never) : undefined,
-    };
-  } finally {
-    await training.dispose();
-  }
+    });
+    const report = options.histogram ? await training.precisionReport(last as never) : undefined;
+    return { result, judged, report };
+  });
 }
 
 const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam: 0.002 };
@@ -144,10 +105,18 @@ function optimizerOf(options: Options): Optimizer {
   return chain(weightDecay(options.weightDecay), last as Optimizer);
 }
 
+interface TrainingParts {
+  readonly backend: Backend;
+  readonly precision: Precision;
+  readonly options: Options;
+  /** Stops it between microbatches. */
+  readonly signal: AbortSignal;
+}
+
 /** A trainer of the network. */
 function detectorTraining(
   model: DetectorModel,
-  { backend, precision, options }: { backend: Backend; precision: Precision; options: Options },
+  { backend, precision, options, signal }: TrainingParts,
 ): Promise<Training> {
   const loss = (parameters: unknown, batch: SceneTensors, context: LossContext<unknown>) => {
     const [predicted, modelState] = model.apply(parameters as never, batch.x, context as ModelContext);
@@ -164,6 +133,7 @@ function detectorTraining(
     seed,
     accumulate,
     onOverflow,
+    signal,
     // A few batches at the start have many boxes in them and push hard.
     clipNorm: 10,
   }) as Promise<Training>;

@@ -130,6 +130,8 @@ describe("detector", () => {
       ["--batch", "65"],
       ["--scales", "1,none"],
       ["--scales", "1", "--compare"],
+      ["--scales", "1", "--seeds", "9007199254740991"],
+      ["--ablation", "--draw", folder],
       ["--scales", "1", "--precision", "mixed_bfloat16"],
       ["--half-reductions", "--precision", "float32"],
     ];

@@ -1,4 +1,5 @@
 import { choice, defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
+import { seedsFlag } from "@mp/cli/training";
 import { MODELS } from "./models/index.js";
 import { OPTIMIZERS } from "./optimizers.js";
 
@@ -30,7 +31,10 @@ export const definition = defineApp({
     table: toggle({
       help: "train several networks in float32 and both mixed precisions, and print the table",
     }),
-    seeds: integer({ default: 3, help: "runs of each kind for --table, with seeds from --seed on" }),
+    ablation: toggle({
+      help: "train with each technique of mixed precision off in turn, and print the table",
+    }),
+    seeds: seedsFlag("--table and --ablation"),
   },
 });
 

@@ -1,5 +1,5 @@
-import { type AppContext, type RunResult, stepTimes } from "@mp/cli";
-import { backendOf, lossScaleName, train } from "@mp/cli/training";
+import type { AppContext, RunResult } from "@mp/cli";
+import { onBackend, resultOf, train } from "@mp/cli/training";
 import {
   argMax,
   type Backend,
@@ -23,17 +23,6 @@ import type { ImageModel, ModelContext, TracedTree } from "./models/parts.js";
 import { optimizerOf } from "./optimizers.js";
 import { precisionsOf } from "./precision.js";
 
-/** What distinguishes the runs of one command line. */
-export interface Variant {
-  readonly options: Options;
-  /** Given: this precision instead of the flags'. */
-  readonly precision?: Precision;
-  readonly label: string;
-  readonly save: string | undefined;
-  readonly resume: string | undefined;
-  readonly report: string | undefined;
-}
-
 type Batch = { readonly x: Tensor; readonly y: Tensor };
 type Training = Trainer<unknown, Batch, unknown>;
 
@@ -41,72 +30,41 @@ type Training = Trainer<unknown, Batch, unknown>;
 const BORDER = 2;
 
 /** One training run from its first step to its accuracy on images that it has not seen. */
-export async function runClassifier(
-  variant: Variant,
+export function runClassifier(
+  options: Options,
+  label: string,
   images: Images,
   context: AppContext,
 ): Promise<RunResult> {
-  const backend = await backendOf(variant.options);
-  try {
-    return await runOn(backend, variant, images, context);
-  } finally {
-    await backend.dispose();
-  }
-}
-
-async function runOn(
-  backend: Backend,
-  variant: Variant,
-  images: Images,
-  context: AppContext,
-): Promise<RunResult> {
-  const { options, label, save, resume, report } = variant;
-  const { seed, batch, prefetch } = options;
-  const { precision, castTo } =
-    variant.precision === undefined
-      ? precisionsOf(options, backend.manifest)
-      : { precision: variant.precision, castTo: undefined };
-  const model = modelOf(options, images, castTo);
-  const batches = imageBatches(images.train, {
-    batch,
-    epochs: Number.POSITIVE_INFINITY,
-    shuffle: { seed },
-    // Generated figures come in all places and turns already.
-    ...(options.data === undefined ? {} : { augment: { seed, flip: images.channels === 3, crop: BORDER } }),
-    normalize: images.statistics,
-    ...(prefetch === 0 ? {} : { prefetch }),
-  });
-  const training = await classifierTraining(model, { backend, precision, options });
-  try {
-    const record = await train({ training, batches, options, context, label, save, resume, report });
-    const times = stepTimes(record.milliseconds);
+  return onBackend(options, async (backend) => {
+    const { seed, batch, prefetch } = options;
+    const { precision, castTo } = precisionsOf(options, backend.manifest);
+    const model = modelOf(options, images, castTo);
+    const batches = imageBatches(images.train, {
+      batch,
+      epochs: Number.POSITIVE_INFINITY,
+      shuffle: { seed },
+      // Generated figures come in all places and turns already.
+      ...(options.data === undefined ? {} : { augment: { seed, flip: images.channels === 3, crop: BORDER } }),
+      normalize: images.statistics,
+      ...(prefetch === 0 ? {} : { prefetch }),
+    });
+    const { signal } = context;
+    await using training = await classifierTraining(model, { backend, precision, options, signal });
+    const record = await train({ training, batches, options, context, label });
     const share = await testAccuracy(training, model, images, batch);
     const { value: first } = await imageBatches(images.train, { batch }).iterate().next();
-    const { flops } = graphCost(training.graph(first as never));
-    return {
-      app: "image-classifier",
-      backend: options.backend,
-      device: options.device,
-      engine: backend.manifest.engine,
-      precision: precision.name,
-      lossScale: variant.precision === undefined ? lossScaleName(options, precision) : "none",
-      masterWeights: variant.precision === undefined ? options.masterWeights : "f32",
-      seed,
-      steps: record.steps,
-      applied: record.applied,
-      skipped: record.skipped,
-      finalScale: record.finalScale,
-      loss: record.losses,
+    return resultOf({
+      context,
+      options,
+      backend,
+      training,
+      record,
       metric: { name: "test accuracy", value: share },
-      msPerStep: times,
-      flopsPerSecond: (flops * options.accumulate * 1000) / times.median,
-      peakMemoryBytes: (await training.peakBytes()) ?? null,
-      emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+      flops: graphCost(training.graph(first as never)).flops,
       details: { model: options.model, optimizer: options.optimizer, data: images.summary },
-    };
-  } finally {
-    await training.dispose();
-  }
+    });
+  });
 }
 
 /** The network of the flags, cast by hand where they say so. */
@@ -124,10 +82,18 @@ export function modelOf(options: Options, images: Images, castTo: HalfDType | un
   return castTo === undefined ? model : castNetwork(model, castTo);
 }
 
+interface TrainingParts {
+  readonly backend: Backend;
+  readonly precision: Precision;
+  readonly options: Options;
+  /** Stops it between microbatches. */
+  readonly signal?: AbortSignal;
+}
+
 /** A trainer of the network. */
 export function classifierTraining(
   model: ImageModel,
-  { backend, precision, options }: { backend: Backend; precision: Precision; options: Options },
+  { backend, precision, options, signal }: TrainingParts,
 ): Promise<Training> {
   const loss = (parameters: unknown, { x, y }: Batch, context: LossContext<unknown>) => {
     const [logits, modelState] = model.apply(parameters as TracedTree, x, context as ModelContext);
@@ -144,6 +110,7 @@ export function classifierTraining(
     seed,
     accumulate,
     onOverflow,
+    ...(signal === undefined ? {} : { signal }),
   }) as Promise<Training>;
 }
 

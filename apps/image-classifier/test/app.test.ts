@@ -71,9 +71,38 @@ describe("image-classifier", () => {
     const path = join(folder, "table.json");
     const { status, stdout } = run("--table", "--seeds", "1", "--steps", "2", "--json", path);
     expect(status).toBe(0);
-    expect(stdout.match(/mixed_(b)?float16/g)).toHaveLength(6);
+    expect(stdout).toMatch(/^net +float32 +mixed_float16 +difference +mixed_bfloat16 +difference$/m);
+    expect(stdout.match(/^(resnet20|vgg|alexnet) .*±/gm)).toHaveLength(3);
     const { table, runs } = JSON.parse(readFileSync(path, "utf8"));
-    expect([table.length, runs.length, runs[0].loss.length]).toEqual([3, 9, 2]);
+    expect([table.length, runs.length, runs[0].loss.length]).toEqual([9, 9, 2]);
+  });
+
+  it("prints what each technique is worth", () => {
+    const path = join(folder, "ablation.json");
+    const flags = ["--model", "vgg", "--seeds", "2", "--steps", "2", "--json", path];
+    const { status, stdout } = run("--ablation", ...flags);
+    expect([status, stdout.match(/±/g)?.length]).toEqual([0, 9]);
+    const { ablation, runs } = JSON.parse(readFileSync(path, "utf8"));
+    expect(ablation.map(({ name }: { name: string }) => name)).toEqual([
+      "float32",
+      "mixed_float16",
+      "--master-weights none",
+      "--loss-scale none",
+      "--half-reductions",
+    ]);
+    const kinds = runs.map((each: Record<string, unknown>) =>
+      ["precision", "lossScale", "masterWeights"].map((field) => each[field]).join(" "),
+    );
+    expect(kinds).toEqual(
+      [
+        "float32 none f32",
+        "mixed_float16 dynamic f32",
+        "mixed_float16 dynamic none",
+        "mixed_float16 none f32",
+        "mixed_float16+half-reductions dynamic f32",
+      ].flatMap((kind) => [kind, kind]),
+    );
+    expect(runs.map(({ seed }: { seed: number }) => seed).slice(0, 4)).toEqual([42, 43, 42, 43]);
   });
 
   it("reads real files, and refuses what is wrong in one line with exit code 2", () => {
@@ -96,6 +125,9 @@ describe("image-classifier", () => {
       ["--manual", "--precision", "float32"],
       ["--half-reductions", "--precision", "float32"],
       ["--table", "--compare"],
+      ["--table", "--ablation"],
+      ["--table", "--seeds", "9007199254740991"],
+      ["--ablation", "--seed", "9007199254740991"],
       ["--batch", "65"],
     ];
     for (const flags of cases) {

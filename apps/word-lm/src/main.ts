@@ -1,5 +1,5 @@
-import { compareRuns, formatComparison, formatRun, runApp, UsageError, writeResult } from "@mp/cli";
-import { float32 } from "@mp/core";
+import { type Comparison, type RunResult, runApp, UsageError, writeResult } from "@mp/cli";
+import { refuseBeside, runOnceOrCompare } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { runWordModel } from "./run.js";
 import { loadText } from "./text.js";
@@ -19,54 +19,29 @@ function swept(options: Options): readonly Options[] {
 }
 
 await runApp(definition, async (given, context) => {
-  if (given.sweep !== undefined && given.report !== undefined) {
-    throw new UsageError(`--report ${given.report}: a page tells of one run, leave out --sweep`);
-  }
+  if (given.sweep !== undefined) refuseBeside("--sweep", given, ["save", "resume", "report"]);
   const text = await loadText(given.data, given.vocab);
-  const results: unknown[] = [];
+  const runs: (RunResult | Comparison)[] = [];
   for (const options of swept(given)) {
+    if (context.signal.aborted) break;
     if (given.sweep !== undefined) context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
-    const { save, resume, report } = options;
-    if (!options.compare) {
-      const result = await runWordModel(
-        { options, label: options.precision, save, resume, report },
-        text,
-        context,
-      );
-      context.print(formatRun(result));
-      results.push(result);
-      continue;
-    }
-    const beside = (path: string | undefined): string | undefined =>
-      path === undefined ? undefined : `${path}.float32`;
-    const first = {
-      options,
-      precision: float32(),
-      label: "float32",
-      save: beside(save),
-      resume: beside(resume),
-      // The page is the mixed run's.
-      report: undefined,
-    };
-    const baseline = await runWordModel(first, text, context);
-    const mixed = await runWordModel(
-      { options, label: options.precision, save, resume, report },
-      text,
+    const { result } = await runOnceOrCompare({
+      options: given.sweep === undefined ? options : { ...options, json: undefined },
       context,
-    );
-    const comparison = compareRuns(baseline, mixed);
-    context.print(formatComparison(comparison));
-    context.print(conclusion(comparison.mixed.metric.value / baseline.metric.value - 1, mixed.emulated));
-    results.push(comparison);
+      run: async (own, label) => ({ result: await runWordModel(own, label, text, context) }),
+      conclude: (own, baseline) =>
+        baseline === undefined
+          ? undefined
+          : conclusion(own.result.metric.value / baseline.result.metric.value),
+    });
+    runs.push(result);
   }
-  if (given.json !== undefined)
-    writeResult(given.json, (given.sweep === undefined ? results[0] : results) as never);
+  const { sweep, json } = given;
+  if (sweep !== undefined && json !== undefined)
+    await context.attempt(`--json ${json}`, () => writeResult(json, { sweep, runs }));
 });
 
-/** Says plainly what a comparison shows, and what it does not. */
-function conclusion(difference: number, emulated: readonly string[]): string {
-  const percent = `${difference < 0 ? "" : "+"}${(100 * difference).toFixed(2)} %`;
-  const accuracy = `Perplexity in mixed precision is ${percent} of float32's.`;
-  if (emulated.length === 0) return accuracy;
-  return `${accuracy} This shows the numerics of mixed precision, not its speed: ${emulated.join("; ")}.`;
+function conclusion(ratio: number): string {
+  const percent = 100 * (ratio - 1);
+  return `Perplexity in mixed precision is ${percent < 0 ? "" : "+"}${percent.toFixed(2)} % of float32's.`;
 }

@@ -11,26 +11,32 @@ export function formatComparison(comparison: Comparison): string {
   const right = rowsOf(mixed);
   const rows = rowsOf(float32).map(([name, value], index) => [name, value, right[index]?.[1] ?? ""]);
   const isNative = float32.emulated.length === 0 && mixed.emulated.length === 0;
-  const speed = isNative ? `speed-up ${speedup.toFixed(2)}×` : "emulated, so there is no speed-up to tell";
+  const speed = isNative ? speedText(speedup) : "emulated, so there is no speed-up to tell";
   const memory = memoryRatio === null ? "memory not measured" : `memory ${memoryRatio.toFixed(2)}×`;
   return `${toColumns([["", "float32", mixed.precision], ...rows])}\n${speed}, ${memory}`;
 }
+
+const speedText = (speedup: number | null): string =>
+  speedup === null ? "speed-up not measured" : `speed-up ${speedup.toFixed(2)}×`;
 
 function rowsOf(result: RunResult): [name: string, value: string][] {
   const { loss, metric, msPerStep, flopsPerSecond, peakMemoryBytes, emulated } = result;
   return [
     [metric.name, significant(metric.value)],
-    ["last loss", significant(loss.at(-1) ?? Number.NaN)],
+    ["last loss", measured(loss.at(-1))],
     ["steps applied", `${result.applied} of ${result.steps}`],
     ["loss scale at the end", String(result.finalScale)],
-    ["ms per step, median", significant(msPerStep.median)],
-    ["ms per step, min", significant(msPerStep.min)],
-    ["GFLOP/s", flopsPerSecond === null ? "not measured" : significant(flopsPerSecond / 1e9)],
-    ["peak memory, MiB", peakMemoryBytes === null ? "not measured" : significant(peakMemoryBytes / 2 ** 20)],
+    ["ms per step, median", measured(msPerStep?.median)],
+    ["ms per step, min", measured(msPerStep?.min)],
+    ["GFLOP/s", measured(flopsPerSecond, 1e9)],
+    ["peak memory, MiB", measured(peakMemoryBytes, 2 ** 20)],
     ["engine", `${result.engine.name} ${result.engine.version}, ${result.device}`],
     ["emulated", emulated.length === 0 ? "nothing" : emulated.map(briefly).join(", ")],
   ];
 }
+
+const measured = (value: number | null | undefined, unit = 1): string =>
+  value === null || value === undefined ? "not measured" : significant(value / unit);
 
 /** Up to the first comma: all of it is a warning, which the run has given already. */
 const briefly = (warning: string): string => warning.split(",", 1)[0] ?? warning;

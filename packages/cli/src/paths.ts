@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { CommonOptions } from "./common-flags.js";
 
@@ -23,8 +23,18 @@ export function pathProblem(options: CommonOptions): string | undefined {
     if (kindOf(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
     const folder = dirname(resolve(path));
     if (kindOf(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
+    if (!isWritable(folder)) return `--${flag} ${path}: nothing may be written in ${folder}`;
   }
   return undefined;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Kind = "file" | "directory" | "missing";

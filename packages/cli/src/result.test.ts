@@ -44,7 +44,7 @@ describe("stepTimes", () => {
     expect(stepTimes([5, 1, 3])).toEqual({ min: 1, median: 3 });
     expect(stepTimes([10, 9, 2, 1])).toEqual({ min: 1, median: 5.5 });
     expect(stepTimes([4])).toEqual({ min: 4, median: 4 });
-    expect(() => stepTimes([])).toThrow("no step was timed");
+    expect(stepTimes([])).toBeNull();
   });
 });
 

@@ -22,7 +22,8 @@ export interface RunResult {
   readonly loss: readonly number[];
   /** What the run is judged by, such as perplexity on held-out text. */
   readonly metric: { readonly name: string; readonly value: number };
-  readonly msPerStep: StepTimes;
+  /** Null of a run that was stopped before its first step. */
+  readonly msPerStep: StepTimes | null;
   readonly flopsPerSecond: number | null;
   readonly peakMemoryBytes: number | null;
   /** What the engine did not compute natively, in words; empty when everything was. */
@@ -40,32 +41,30 @@ export interface StepTimes {
 export interface Comparison {
   readonly float32: RunResult;
   readonly mixed: RunResult;
-  /** How many times faster the median step of the mixed run is. */
-  readonly speedup: number;
+  /** How many times faster the median step of the mixed run is; null unless both took one. */
+  readonly speedup: number | null;
   /** Peak memory of the mixed run over that of float32; null unless both were measured. */
   readonly memoryRatio: number | null;
 }
 
-/**
- * Times of steps in milliseconds, summed up.
- * @throws RangeError without any
- */
-export function stepTimes(milliseconds: readonly number[]): StepTimes {
+/** Times of steps in milliseconds, summed up; null of none. */
+export function stepTimes(milliseconds: readonly number[]): StepTimes | null {
   const sorted = [...milliseconds].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const lower = sorted[Math.floor(middle)];
   const upper = sorted[Math.ceil(middle)];
-  if (lower === undefined || upper === undefined) throw new RangeError("stepTimes: no step was timed");
+  if (lower === undefined || upper === undefined) return null;
   return { min: sorted[0] ?? lower, median: (lower + upper) / 2 };
 }
 
 export function compareRuns(float32: RunResult, mixed: RunResult): Comparison {
   const before = float32.peakMemoryBytes;
   const after = mixed.peakMemoryBytes;
+  const [slower, faster] = [float32.msPerStep, mixed.msPerStep];
   return {
     float32,
     mixed,
-    speedup: float32.msPerStep.median / mixed.msPerStep.median,
+    speedup: slower === null || faster === null ? null : slower.median / faster.median,
     memoryRatio: before === null || after === null ? null : after / before,
   };
 }

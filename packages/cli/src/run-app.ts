@@ -13,6 +13,11 @@ export interface AppContext {
   progress(options: ProgressOptions): Progress;
   /** Writes a result to standard output. */
   print(text: string): void;
+  /**
+   * Does what may fail, such as writing a file, without the rest of the run being lost: a failure is one line on
+   * standard error, and exit code 1 at the end.
+   */
+  attempt(what: string, action: () => void | Promise<void>): Promise<void>;
 }
 
 /** The command line asks for what cannot be: one line on standard error and exit code 2. */
@@ -47,6 +52,7 @@ export async function runApp<const F extends Flags>(
   }
   let shown: Progress | undefined;
   let started = false;
+  let failed = false;
   const say = (line: string): void => (shown ? shown.note(line) : complain(definition, line));
   const interrupt = catchInterrupts((signal) =>
     say(`${signal}: stopping after this step; once more to stop at once`),
@@ -71,11 +77,19 @@ export async function runApp<const F extends Flags>(
       shown = undefined;
       process.stdout.write(`${text}\n`);
     },
+    attempt: async (what, action) => {
+      try {
+        await action();
+      } catch (error) {
+        failed = true;
+        say(`${what}: ${wordsOf(error)}`);
+      }
+    },
   };
   try {
     await main(parsed.options, context);
     shown?.end();
-    process.exitCode = interrupt.exitCode() ?? 0;
+    process.exitCode = interrupt.exitCode() ?? (failed ? EXIT_FAILED : 0);
   } catch (error) {
     shown?.end();
     process.exitCode = report(definition, error, started);
@@ -85,21 +99,17 @@ export async function runApp<const F extends Flags>(
 }
 
 function report(definition: AppDefinition, error: unknown, started: boolean): number {
-  if (error instanceof UsageError) {
-    complain(definition, error.message);
-    return EXIT_REFUSED;
-  }
+  complain(definition, wordsOf(error));
+  if (error instanceof UsageError) return EXIT_REFUSED;
+  return !started && INPUT_CODES.has(codeOf(error) ?? "") ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+/** One line; the whole stack of what nobody foresaw. */
+function wordsOf(error: unknown): string {
+  if (error instanceof UsageError || isOfSystem(error)) return error.message;
   const code = codeOf(error);
-  if (code === undefined && isOfSystem(error)) {
-    complain(definition, error.message);
-    return EXIT_FAILED;
-  }
-  if (code === undefined) {
-    complain(definition, error instanceof Error ? (error.stack ?? error.message) : String(error));
-    return EXIT_FAILED;
-  }
-  complain(definition, `${(error as Error).message} (${code})`);
-  return !started && INPUT_CODES.has(code) ? EXIT_REFUSED : EXIT_FAILED;
+  if (code !== undefined) return `${(error as Error).message} (${code})`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** A disk that is full, a place that may not be written: its message names the path, and a stack adds nothing. */

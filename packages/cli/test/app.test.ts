@@ -152,6 +152,14 @@ describe("an app", () => {
     expect(readdirSync(folder)).toEqual(["result.json"]);
   });
 
+  it.skipIf(!existsSync("/dev/full"))("prints its result also where it cannot be written", () => {
+    const { code, out, err } = run("--json", "/dev/full");
+    expect([code, out.includes("perplexity             12.346")]).toEqual([1, true]);
+    expect(err.split("\n").filter((line) => line.includes("--json /dev/full: "))).toHaveLength(1);
+    expect(err).toContain("ENOSPC");
+    expect(err).not.toContain("    at ");
+  });
+
   it("writes and prints both runs with --compare", () => {
     const file = join(folder, "result.json");
     const { out } = run("--compare", "--json", file, "--precision", "mixed_float16");

@@ -57,7 +57,9 @@ await runApp(
       { ...result, precision: "float32" },
       { ...result, msPerStep: { min: 0.5, median: 1 } },
     );
-    if (options.json !== undefined) writeResult(options.json, options.compare ? comparison : result);
+    const { json } = options;
     context.print(options.compare ? formatComparison(comparison) : formatRun(result));
+    if (json !== undefined)
+      await context.attempt(`--json ${json}`, () => writeResult(json, options.compare ? comparison : result));
   },
 );

@@ -18,3 +18,19 @@ const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Bac
 export function backendOf({ backend, device }: Pick<CommonOptions, "backend" | "device">): Promise<Backend> {
   return backends[backend](device);
 }
+
+/**
+ * Runs on the engine that the flags name, opened for as long as that takes.
+ * @throws MP_BACKEND_UNAVAILABLE, saying what to install
+ */
+export async function onBackend<T>(
+  options: Pick<CommonOptions, "backend" | "device">,
+  run: (backend: Backend) => Promise<T>,
+): Promise<T> {
+  const backend = await backendOf(options);
+  try {
+    return await run(backend);
+  } finally {
+    await backend.dispose();
+  }
+}

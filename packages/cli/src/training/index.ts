@@ -1,8 +1,18 @@
-// `@mp/cli/training`: the apps' common flags as a backend, a precision and a loop.
-export { backendOf } from "./backend.js";
+// `@mp/cli/training`: the apps' common flags as backends, precisions, loops, results and tables.
+
+export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
+export { backendOf, onBackend } from "./backend.js";
 export { withHalfReductions } from "./half-reductions.js";
+export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
+export { differences, moments, signedSpread, spread } from "./moments.js";
 export type { OperatorRow, OperatorTable, OperatorTableOptions, OperatorWork } from "./operator-table.js";
 export { formatOperatorTable, operatorTable } from "./operator-table.js";
+export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
+export { refuseBeside, seedsFlag } from "./over-seeds.js";
+export { plainOptions } from "./plain.js";
 export { lossScaleName, precisionOf } from "./precision.js";
+export { type ResultParts, resultOf } from "./result-of.js";
+export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { textTable } from "./text-table.js";
 export { type BatchSource, type TrainingLoop, type TrainingRecord, train } from "./train.js";
+export { type ManyRuns, trainMany } from "./train-many.js";

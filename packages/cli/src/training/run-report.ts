@@ -66,9 +66,8 @@ export class RunReport<P, B, M> {
     const facts: Record<string, string> = { seed: String(seed) };
     const loss = this.#history.at(-1)?.loss;
     if (loss !== undefined) facts["last loss"] = String(Number(loss.toPrecision(4)));
-    if (this.#milliseconds.length > 0) {
-      facts["median step"] = `${Number(stepTimes(this.#milliseconds).median.toPrecision(3))} ms`;
-    }
+    const times = stepTimes(this.#milliseconds);
+    if (times !== null) facts["median step"] = `${Number(times.median.toPrecision(3))} ms`;
     const page = precisionReportPage({ title, report, history: this.#history, skips: this.#skips, facts });
     writeWhole(path, page);
   }

@@ -16,11 +16,6 @@ export interface TrainingLoop<P, B, M> {
   readonly options: CommonOptions;
   readonly context: AppContext;
   readonly label: string;
-  /** Where this run's state is saved and taken from; given apart since `--compare` runs twice. */
-  readonly save: string | undefined;
-  readonly resume: string | undefined;
-  /** Where the precision report of this run goes. */
-  readonly report: string | undefined;
 }
 
 /** What a loop has to tell. */
@@ -38,58 +33,62 @@ const SAVE_EVERY = 100;
 
 /**
  * Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. The precision report is
- * written in the end, also where a step fails.
+ * written in the end, also where a step fails. A file that cannot be written does not end the run.
  */
 export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<TrainingRecord> {
-  const { training, options, context, save } = loop;
-  const cursor = loop.resume === undefined ? undefined : await training.load(loop.resume);
+  const { training, options, context } = loop;
+  const { save, resume, accumulate } = options;
+  let cursor = resume === undefined ? undefined : await training.load(resume);
   const batches = loop.batches.iterate(cursor ?? undefined);
   const start = (await training.counters()).iteration;
   if (start >= options.steps) {
     throw new UsageError(
-      `--steps ${options.steps}: ${loop.resume ?? "the run"} stands at step ${start} already, ask for more`,
+      `--steps ${options.steps}: ${resume ?? "the run"} stands at step ${start} already, ask for more`,
     );
   }
   const progress = context.progress({ label: loop.label, total: options.steps });
   const report = reportOf(loop, progress);
+  const writeReport = async (): Promise<void> => {
+    if (report !== undefined) await context.attempt(`--report ${options.report}`, () => report.write());
+  };
   const losses: number[] = [];
   const milliseconds: number[] = [];
   let skipped = (await training.counters()).skipped;
   let step = start;
   try {
-    while (step < options.steps && !context.signal.aborted) {
-      const window: Fed<B>[] = [];
-      while (window.length < options.accumulate) {
-        const next = await batches.next();
-        if (next.done === true) break;
-        window.push(next.value);
-      }
-      if (window.length < options.accumulate) break;
+    while (step < options.steps) {
+      const window = await windowOf(batches, accumulate, context.signal);
+      if (window === undefined) break;
       report?.takes(window[0] as Fed<B>);
       const started = performance.now();
-      const result = await training.step(...window);
+      const result = await training.step(...window).catch(nothingIfStopped(context.signal));
+      if (result === undefined) break;
       const took = performance.now() - started;
       milliseconds.push(took);
       losses.push(result.loss);
       step++;
+      // Not that of batches taken for a step that was never made.
+      cursor = batches.cursor;
       if (!result.applied) skipped++;
       progress.update({ step, loss: result.loss, scale: result.scale, skipped });
       await report?.took(step, result, window, took);
-      if (save !== undefined && step % SAVE_EVERY === 0)
-        await training.save(save, { cursor: batches.cursor });
+      if (save === undefined || step % SAVE_EVERY !== 0) continue;
+      await training
+        .save(save, { cursor })
+        .catch((error) => progress.note(`--save ${save}: not saved at step ${step}: ${messageOf(error)}`));
     }
   } catch (error) {
     // What the run stumbled over is what the report is wanted for, and what is thrown in any case.
-    await report?.write().catch((cause) => progress.note(`--report: not written: ${messageOf(cause)}`));
+    await writeReport();
     throw error;
   } finally {
     // Batches may be made on a thread of their own, which ends with its iterator.
     await batches.return?.(undefined);
   }
-  if (save !== undefined && step > start && step % SAVE_EVERY !== 0) {
-    await training.save(save, { cursor: batches.cursor });
+  if (save !== undefined && step > start) {
+    await context.attempt(`--save ${save}`, () => training.save(save, { cursor: cursor ?? null }));
   }
-  await report?.write();
+  await writeReport();
   progress.end();
   const counters = await training.counters();
   return {
@@ -102,8 +101,33 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
   };
 }
 
+/** The microbatches of a step; undefined at the end of the data, and once the run is stopped. */
+async function windowOf<B>(
+  batches: AsyncIterator<B>,
+  count: number,
+  signal: AbortSignal,
+): Promise<readonly B[] | undefined> {
+  const window: B[] = [];
+  while (window.length < count) {
+    if (signal.aborted) return undefined;
+    const next = await batches.next();
+    if (next.done === true) return undefined;
+    window.push(next.value);
+  }
+  return signal.aborted ? undefined : window;
+}
+
+/** A window that was given up between two microbatches is no failure. */
+function nothingIfStopped(signal: AbortSignal): (error: unknown) => undefined {
+  return (error) => {
+    if (signal.aborted && error === signal.reason) return undefined;
+    throw error;
+  };
+}
+
 function reportOf<P, B, M>(loop: TrainingLoop<P, B, M>, progress: Progress): RunReport<P, B, M> | undefined {
-  const { training, report: path, context, label, options } = loop;
+  const { training, context, label, options } = loop;
+  const { report: path } = options;
   if (path === undefined) return undefined;
   const title = `${context.name}, ${label}`;
   return new RunReport({ training, path, title, seed: options.seed, note: (line) => progress.note(line) });

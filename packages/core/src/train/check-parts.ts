@@ -13,6 +13,10 @@ const PRECISION: typeof PARTS = [
   ["lossScaler", ["init", "scale", "update"], "make one: lossScaler: dynamicLossScale()"],
 ];
 
+const SIGNAL: typeof PARTS = [
+  ["signal", ["throwIfAborted"], "pass that of an AbortController: signal: controller.signal"],
+];
+
 const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
 
 function check(from: Parts, wanted: typeof PARTS, what: string): void {
@@ -36,6 +40,7 @@ export function checkFunction(what: string, value: unknown): void {
 export function checkParts(options: unknown): void {
   const given = isObject(options) ? options : {};
   check(given, PARTS, "trainer");
+  if (given["signal"] !== undefined) check(given, SIGNAL, "trainer");
   const { params } = given;
   if (isObject(params) && typeof params["init"] === "function") {
     const remedy = "make its parameters: params: model.init(key(42))";

@@ -44,6 +44,7 @@ export interface RunOptions {
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
   readonly maxConsecutiveSkips: number;
+  readonly signal: AbortSignal | undefined;
   readonly onWarning: (warning: TrainingWarning) => void;
 }
 
@@ -66,7 +67,7 @@ export class TrainingRun {
   #isFeeding = false;
 
   private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
-    const { backend, definition, allReduce, maxConsecutiveSkips } = options;
+    const { backend, definition, allReduce, maxConsecutiveSkips, signal } = options;
     const warn = (warning: TrainingWarning): void => this.#warn(warning);
     this.precision = definition.precision;
     this.#definition = definition;
@@ -79,6 +80,7 @@ export class TrainingRun {
       stateTypes,
       allReduce,
       maxConsecutiveSkips,
+      signal,
       warn,
       breathe,
     });

@@ -20,6 +20,8 @@ export interface StepperOptions {
   readonly stateTypes: TypeTree;
   readonly allReduce: AllReduce | undefined;
   readonly maxConsecutiveSkips: number;
+  /** Gives a window up between two microbatches. */
+  readonly signal: AbortSignal | undefined;
   readonly warn: (warning: TrainingWarning) => void;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;
@@ -109,14 +111,18 @@ export class Stepper {
   }
 
   async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
-    const { definition, stateTypes, allReduce } = this.#options;
+    const { definition, stateTypes, allReduce, signal, breathe } = this.#options;
     const programs = this.#programs;
     try {
       const metrics: Outputs[] = [];
       for (const feed of feeds) {
+        signal?.throwIfAborted();
         const known =
           programs.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
         metrics.push(await known.executable.run(feed.inputs));
+        // What aborts the signal waits for a turn of the event loop.
+        const due = breathe();
+        if (due !== undefined) await due;
       }
       if (allReduce !== undefined) await reduceWindow(programs.state, allReduce);
       const apply = await programs.compiled("apply", "", () => applyProgram(definition, stateTypes));

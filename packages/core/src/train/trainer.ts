@@ -60,6 +60,11 @@ export interface TrainerOptions<P, B, M, K extends string = string> {
   readonly maxConsecutiveSkips?: number;
   /** Also refuse steps whose new parameters or optimizer state would not be finite. */
   readonly checkNewParameters?: boolean;
+  /**
+   * Gives a window up between two microbatches: the step rejects with the signal's reason, and nothing has changed.
+   * A step of one batch is not stopped.
+   */
+  readonly signal?: AbortSignal;
   /** Told of each soft degradation once; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
@@ -80,6 +85,7 @@ const TRAINER: OptionNames<TrainerOptions<unknown, unknown, unknown>> = {
   maxRetries: true,
   maxConsecutiveSkips: true,
   checkNewParameters: true,
+  signal: true,
   onWarning: true,
 };
 
@@ -91,7 +97,7 @@ export interface Trainer<P, B, M, K extends string = string> {
    * that are not awaited run one after the other.
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the input or the loss's line;
    * MP_NOT_DIFFERENTIABLE for a loss that no gradient leads from to any parameter; MP_NON_FINITE after too many skips
-   * in a row; MP_DISPOSED
+   * in a row; MP_DISPOSED; the reason of `signal`
    */
   step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
   /**
@@ -227,6 +233,7 @@ export async function trainer<
     modelState: options.modelState ?? {},
     allReduce: options.allReduce,
     maxConsecutiveSkips,
+    signal: options.signal,
     onWarning: options.onWarning ?? printWarning,
   });
   return run as unknown as Trainer<P, B, M, K>;

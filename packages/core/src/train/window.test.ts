@@ -380,6 +380,22 @@ describe("the all-reduce hook", () => {
   });
 });
 
+it("a window that is given up between two microbatches changes nothing", async () => {
+  const controller = new AbortController();
+  const training = await smallRun({ accumulate: 500, signal: controller.signal });
+  const window = Array.from({ length: 500 }, (_, place) => batch(place));
+  await training.step(...window);
+  const before = await stateOf(training);
+  // Once the first microbatches have been gathered.
+  setImmediate(() => controller.abort(new Error("stop now")));
+  await expect(training.step(...window)).rejects.toThrow("stop now");
+  expect(await stateOf(training)).toEqual(before);
+  expect((await training.counters()).iteration).toBe(1);
+  await expect(smallRun({ signal: true as never })).rejects.toThrow(
+    "trainer: signal is true; pass that of an AbortController",
+  );
+});
+
 it("a window starts from the model state that was loaded", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mp-window-"));
   const path = join(folder, "run");

@@ -1,0 +1,46 @@
+/** What each technique of mixed precision is worth: a run with all of them, and one without each, beside float32. */
+import type { RunResult } from "../result.js";
+import type { AppContext } from "../run-app.js";
+import { formatKinds, metricOf } from "./kind-table.js";
+import type { Kind, SeededOptions } from "./over-seeds.js";
+import { plainOptions } from "./plain.js";
+import { trainMany } from "./train-many.js";
+
+export interface AblatedOptions extends SeededOptions {
+  readonly halfReductions: boolean;
+}
+
+/** `mixed` means float16 here: an engine without a half would have nothing to go without. */
+function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[] {
+  const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
+  const whole = { ...options, precision };
+  return [
+    { name: "float32", options: plainOptions(options, { halfReductions: false } as Partial<O>) },
+    { name: precision, options: whole },
+    { name: "--master-weights none", options: { ...whole, masterWeights: "none" } },
+    { name: "--loss-scale none", options: { ...whole, lossScale: "none" } },
+    { name: "--half-reductions", options: { ...whole, halfReductions: true } },
+  ];
+}
+
+export interface Ablation<O extends AblatedOptions> {
+  readonly options: O;
+  readonly context: AppContext;
+  readonly run: (options: O, label: string) => Promise<{ readonly result: RunResult }>;
+  /** A value of the metric, as the table shows it. */
+  readonly show: (value: number) => string;
+}
+
+/** What `--ablation` does: trains every kind over `--seeds`, prints the table, writes it where `--json` says. */
+export async function ablate<O extends AblatedOptions>(ablation: Ablation<O>): Promise<void> {
+  const { options, context, run, show } = ablation;
+  await trainMany({
+    options,
+    context,
+    run,
+    name: "ablation",
+    kinds: ablationKinds(options),
+    format: (kinds) => formatKinds(kinds, { show }),
+    entry: (kind) => ({ name: kind.name, metric: metricOf(kind) }),
+  });
+}

@@ -1,0 +1,81 @@
+/** Runs of several kinds, each with the same seeds: the same starts and the same batches in all of them. */
+import type { CommonOptions } from "../common-flags.js";
+import { type Flag, flagName, integer } from "../flag.js";
+import { type AppContext, UsageError } from "../run-app.js";
+
+export interface SeededOptions extends CommonOptions {
+  readonly seeds: number;
+}
+
+export interface Kind<O> {
+  readonly name: string;
+  /** Of its runs, apart from the seed. */
+  readonly options: O;
+}
+
+/** A kind with all its runs, by seed. */
+export type Finished<K, R> = K & { readonly runs: readonly R[] };
+
+export interface SeededRuns<K, R> {
+  /** The kinds that came to their end. */
+  readonly kinds: readonly Finished<K, R>[];
+  /** All runs that came to their end. */
+  readonly runs: readonly R[];
+}
+
+const MOST_SEEDS = 1000;
+
+/** The flag `--seeds` of an app that trains many networks. */
+export const seedsFlag = (where: string): Flag<number> =>
+  integer({ default: 3, max: MOST_SEEDS, help: `runs of each kind for ${where}, with seeds from --seed on` });
+
+/**
+ * Trains them all, seed by seed of one kind after the other. A run that fails is a line on standard error, and its
+ * kind is not among the finished; the first one's failure is thrown.
+ */
+export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
+  kinds: readonly K[],
+  context: AppContext,
+  run: (options: O, label: string, kind: K) => Promise<R>,
+): Promise<SeededRuns<K, R>> {
+  const runs: R[] = [];
+  const finished: Finished<K, R>[] = [];
+  const total = kinds.reduce((sum, { options }) => sum + options.seeds, 0);
+  let begun = 0;
+  for (const kind of kinds) {
+    const own: R[] = [];
+    for (const seed of seedsOf(kind.options)) {
+      const label = `${++begun}/${total} ${kind.name}, seed ${seed}`;
+      const once = async (): Promise<void> => {
+        const done = await run({ ...kind.options, seed }, label, kind);
+        // Stopped before its end it is no run to compare with.
+        if (!context.signal.aborted) own.push(done);
+      };
+      await (runs.length + own.length === 0 ? once() : context.attempt(label, once));
+      if (context.signal.aborted) return { kinds: finished, runs: [...runs, ...own] };
+    }
+    runs.push(...own);
+    if (own.length === kind.options.seeds) finished.push({ ...kind, runs: own });
+  }
+  return { kinds: finished, runs };
+}
+
+function seedsOf({ seed, seeds }: SeededOptions): readonly number[] {
+  if (!Number.isSafeInteger(seed + seeds)) {
+    throw new UsageError(`--seed ${seed}: has no ${seeds} integers from there on, take a smaller one`);
+  }
+  return Array.from({ length: seeds }, (_, index) => seed + index);
+}
+
+/**
+ * Refuses flags that make no sense where many networks are trained.
+ * @throws UsageError naming them all
+ */
+export function refuseBeside<O extends CommonOptions>(
+  flag: string,
+  options: O,
+  names: readonly (keyof O & string)[],
+): void {
+  if (names.every((name) => options[name] === undefined || options[name] === false)) return;
+  throw new UsageError(`${flag} trains many networks: it goes without ${names.map(flagName).join(", ")}`);
+}

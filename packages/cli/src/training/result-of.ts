@@ -1,0 +1,51 @@
+import type { Backend, Precision, TrainingWarning } from "@mp/core";
+import type { CommonOptions } from "../common-flags.js";
+import { type RunResult, stepTimes } from "../result.js";
+import type { AppContext } from "../run-app.js";
+import { lossScaleName } from "./precision.js";
+import type { TrainingRecord } from "./train.js";
+
+export interface ResultParts {
+  readonly context: AppContext;
+  readonly options: CommonOptions;
+  readonly backend: Backend;
+  /** The run's trainer. */
+  readonly training: {
+    readonly precision: Precision;
+    readonly warnings: readonly TrainingWarning[];
+    peakBytes(): Promise<number | undefined>;
+  };
+  readonly record: TrainingRecord;
+  readonly metric: RunResult["metric"];
+  /** Floating-point operations of a microbatch, forward and backward; without it no rate is told. */
+  readonly flops?: number;
+  readonly details?: RunResult["details"];
+}
+
+/** What a run has to tell once it is over and judged. */
+export async function resultOf(parts: ResultParts): Promise<RunResult> {
+  const { context, options, backend, training, record, metric, flops, details } = parts;
+  const msPerStep = stepTimes(record.milliseconds);
+  const hasRate = flops !== undefined && msPerStep !== null;
+  return {
+    app: context.name,
+    backend: backend.name,
+    device: options.device,
+    engine: backend.manifest.engine,
+    precision: training.precision.name,
+    lossScale: lossScaleName(options, training.precision),
+    masterWeights: options.masterWeights,
+    seed: options.seed,
+    steps: record.steps,
+    applied: record.applied,
+    skipped: record.skipped,
+    finalScale: record.finalScale,
+    loss: record.losses,
+    metric,
+    msPerStep,
+    flopsPerSecond: hasRate ? (flops * options.accumulate * 1000) / msPerStep.median : null,
+    peakMemoryBytes: (await training.peakBytes()) ?? null,
+    emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+    ...(details === undefined ? {} : { details }),
+  };
+}

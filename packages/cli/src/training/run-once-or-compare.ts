@@ -1,0 +1,75 @@
+/** A command line as what it runs: the flags' run, and with `--compare` float32's before it from the same start. */
+import type { CommonOptions } from "../common-flags.js";
+import { formatComparison, formatRun } from "../format-result.js";
+import { type Comparison, compareRuns, type RunResult } from "../result.js";
+import type { AppContext } from "../run-app.js";
+import { writeResult } from "../write-result.js";
+import { plainOptions } from "./plain.js";
+
+export interface Runs<O extends CommonOptions, R extends { readonly result: RunResult }> {
+  readonly options: O;
+  readonly context: AppContext;
+  /** What the flags' run is called; default its precision. */
+  readonly label?: string;
+  /** The app's own flags as float32's run has them. */
+  readonly plain?: Partial<O>;
+  /** Trains once, and judges what came of it. */
+  readonly run: (options: O, label: string) => Promise<R>;
+  /** What is said below the figures of the flags' run, and of float32's where there is one. */
+  readonly conclude?: (own: R, baseline: R | undefined) => string | undefined;
+}
+
+export interface Outcome<R> {
+  /** The flags' run; undefined where Ctrl-C came before it. */
+  readonly own: R | undefined;
+  readonly result: RunResult | Comparison;
+}
+
+/** Runs, prints what came of it, then writes it where `--json` says. What was trained is printed whatever fails after it. */
+export async function runOnceOrCompare<O extends CommonOptions, R extends { readonly result: RunResult }>(
+  runs: Runs<O, R>,
+): Promise<Outcome<R>> {
+  const { options, context } = runs;
+  const outcome = options.compare ? await compared(runs) : await once(runs);
+  const { json } = options;
+  if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, outcome.result));
+  return outcome;
+}
+
+async function once<O extends CommonOptions, R extends { readonly result: RunResult }>(
+  runs: Runs<O, R>,
+): Promise<Outcome<R>> {
+  const { options, context, label = options.precision, conclude } = runs;
+  const own = await runs.run(options, label);
+  context.print(formatRun(own.result));
+  say(context, conclude?.(own, undefined));
+  return { own, result: own.result };
+}
+
+async function compared<O extends CommonOptions, R extends { readonly result: RunResult }>(
+  runs: Runs<O, R>,
+): Promise<Outcome<R>> {
+  const { options, context, label = options.precision, conclude } = runs;
+  const { save, resume } = options;
+  const beside = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : `${path}.float32`;
+  // The page of --report is the mixed run's.
+  const files = { save: beside(save), resume: beside(resume), report: undefined };
+  const baseline = await runs.run({ ...plainOptions(options, runs.plain), ...files }, "float32");
+  if (context.signal.aborted) {
+    context.print(formatRun(baseline.result));
+    return { own: undefined, result: baseline.result };
+  }
+  const own = await runs.run(options, label).catch((error: unknown) => {
+    context.print(formatRun(baseline.result));
+    throw error;
+  });
+  const comparison = compareRuns(baseline.result, own.result);
+  context.print(formatComparison(comparison));
+  say(context, conclude?.(own, baseline));
+  return { own, result: comparison };
+}
+
+function say(context: AppContext, text: string | undefined): void {
+  if (text !== undefined) context.print(text);
+}

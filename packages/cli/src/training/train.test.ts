@@ -1,0 +1,123 @@
+// The loop of all apps: what is saved where it is stopped, and what becomes of a run whose files cannot be written.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  float32,
+  type HostTensor,
+  type Json,
+  mul,
+  reduceMean,
+  sgd,
+  sub,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseCommandLine } from "../command-line.js";
+import type { AppContext } from "../run-app.js";
+import { type BatchSource, train } from "./train.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mp-train-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+type Batch = { readonly x: HostTensor<"f32"> };
+
+/** Endless; told of each batch before it is given. */
+const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
+  iterate(cursor?: Json) {
+    let index = typeof cursor === "number" ? cursor : 0;
+    return {
+      get cursor() {
+        return index;
+      },
+      async next() {
+        onTake(index);
+        index++;
+        return { done: false, value: { x: tensor(Float32Array.of(Math.sin(index)), [1]) } };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  },
+});
+
+/** Runs a command line; stopped as batch `stopAt` is taken. */
+async function run(flags: readonly string[], stopAt = Number.POSITIVE_INFINITY) {
+  const parsed = parseCommandLine({ name: "demo", description: "", flags: {} }, flags);
+  if (parsed.kind !== "run") throw new Error(JSON.stringify(parsed));
+  const { options } = parsed;
+  const controller = new AbortController();
+  const failures: string[] = [];
+  const notes: string[] = [];
+  const context: AppContext = {
+    name: "demo",
+    signal: controller.signal,
+    progress: () => ({ update: () => {}, note: (line) => void notes.push(line), end: () => {} }),
+    print: () => {},
+    attempt: async (what, action) => {
+      try {
+        await action();
+      } catch {
+        failures.push(what);
+      }
+    },
+  };
+  const backend = await reference();
+  await using training = await trainer({
+    backend,
+    params: { w: tensor(Float32Array.of(0.5), [1]) },
+    loss: ({ w }, { x }: { readonly x: Tensor }) => {
+      const error = sub(mul(w, x), 1);
+      return reduceMean(mul(error, error));
+    },
+    optimizer: sgd({ learningRate: 0.1 }),
+    precision: float32(),
+    accumulate: options.accumulate,
+    signal: controller.signal,
+  });
+  const batches = batchesOf((index) => {
+    if (index === stopAt) controller.abort();
+  });
+  const record = await train({ training, batches, options, context, label: "demo" });
+  return { record, failures, notes };
+}
+
+describe("the loop", () => {
+  it.each([6, 7, 8])(
+    "goes on bit for bit from where it was stopped within a step, at batch %i",
+    async (at) => {
+      const state = join(folder, "state");
+      const flags = ["--backend", "reference", "--accumulate", "3", "--steps", "5"];
+      const whole = await run(flags);
+      const first = await run([...flags, "--save", state], at);
+      expect(first.record.steps).toBe(2);
+      const rest = await run([...flags, "--resume", state]);
+      expect([...first.record.losses, ...rest.record.losses]).toEqual(whole.record.losses);
+    },
+  );
+
+  it("stops before its first step with nothing to save", async () => {
+    const state = join(folder, "state");
+    const { record } = await run(["--accumulate", "1000000000", "--steps", "5", "--save", state], 2);
+    expect([record.steps, record.losses, existsSync(state)]).toEqual([0, [], false]);
+  });
+
+  it("tells of files that cannot be written, and loses nothing by it", async () => {
+    const gone = mkdtempSync(join(folder, "gone-"));
+    const files = ["--save", join(gone, "state"), "--report", join(gone, "page.html")];
+    const flags = ["--steps", "101", ...files];
+    const parsed = run(flags);
+    rmSync(gone, { recursive: true });
+    const { record, failures, notes } = await parsed;
+    expect(record.losses).toHaveLength(101);
+    expect(failures).toEqual([`--save ${join(gone, "state")}`, `--report ${join(gone, "page.html")}`]);
+    expect(notes.filter((note) => note.includes("not saved at step 100"))).toHaveLength(1);
+  });
+});
