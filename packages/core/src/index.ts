@@ -130,6 +130,7 @@ export type { ScaleShare } from "./precision-report/scale-shares.js";
 export type { ValueGroup, ValueKind } from "./precision-report/value-groups.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
+export { shown } from "./shown.js";
 export type { AutocastOptions } from "./trace/autocast.js";
 export { autocast } from "./trace/autocast.js";
 // Tracing and transformations
@@ -241,7 +242,12 @@ export {
   softmax,
   softmaxCrossEntropyLoss,
 } from "./trace/ops/normalization.js";
-export type { AveragePoolOptions, PoolKernel, PoolOptions } from "./trace/ops/pooling.js";
+export type {
+  AveragePoolOptions,
+  GlobalPoolOptions,
+  PoolKernel,
+  PoolOptions,
+} from "./trace/ops/pooling.js";
 export { averagePool, globalAveragePool, globalMaxPool, maxPool } from "./trace/ops/pooling.js";
 export type { ArgOptions, ReduceOptions } from "./trace/ops/reduce.js";
 export {
@@ -262,6 +268,7 @@ export {
 } from "./trace/ops/reduce.js";
 export type { CoordinateMode, NearestMode, ResizeMode, ResizeOptions } from "./trace/ops/resize.js";
 export { resize } from "./trace/ops/resize.js";
+export type { WindowOptions } from "./trace/ops/window-options.js";
 export type { Key } from "./trace/random.js";
 export { fold, key, randomBernoulli, randomBits, randomUniform, setRandomCounter } from "./trace/random.js";
 export { squares32 } from "./trace/squares.js";

@@ -7,9 +7,12 @@ export function formatShape(shape: Shape): string {
   return `[${shape.join(", ")}]`;
 }
 
+/** Of one tensor: engines count elements, and number them, in 32 bits. */
+const MAX_ELEMENTS = 2 ** 31 - 1;
+
 /**
  * Product of the dimensions.
- * @throws MP_SHAPE_MISMATCH for a dimension that is not a non-negative integer, or a product beyond 2^53 - 1
+ * @throws MP_SHAPE_MISMATCH for a dimension that is not a non-negative integer, or a product beyond 2^31 - 1
  */
 export function elementCount(shape: Shape, what: string): number {
   let count = 1;
@@ -22,8 +25,12 @@ export function elementCount(shape: Shape, what: string): number {
     }
     count *= dimension;
   }
-  if (!Number.isSafeInteger(count)) {
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: shape ${formatShape(shape)} holds too many elements`);
+  if (count > MAX_ELEMENTS) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `${what}: a tensor of ${formatShape(shape)} is too large, it has at most ${MAX_ELEMENTS} elements; make it smaller or split it`,
+      { details: { shape, limit: MAX_ELEMENTS } },
+    );
   }
   return count;
 }

@@ -1,13 +1,19 @@
+/** Longer lists are told by their length. */
+const MOST_ELEMENTS = 16;
+
 /**
- * How a value that was refused reads in a message: text in quotes, an object by its keys or its class, and never a
- * function's source.
+ * How a value that was refused reads in a message: text in quotes, a list by its elements, an object by its keys or its
+ * class, and never a function's source.
  */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function") return value.name === "" ? "a function" : `the function ${value.name}`;
   if (typeof value !== "object" || value === null) return String(value);
   if (value instanceof Promise) return "a promise";
-  if (Array.isArray(value)) return "an array";
+  if (Array.isArray(value)) {
+    const parts = value.map((part) => (Array.isArray(part) ? "a list" : shown(part)));
+    return parts.length <= MOST_ELEMENTS ? `[${parts.join(", ")}]` : `a list of ${parts.length}`;
+  }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value.constructor?.name ?? "an object";
   return `an object with ${Object.keys(value).join(", ") || "nothing"}`;

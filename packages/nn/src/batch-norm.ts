@@ -10,10 +10,12 @@ import {
   normalizeByStatistics,
   ones,
   scope,
+  shown,
   type Tensor,
   transpose,
   zeros,
 } from "@mp/core";
+import { checkEpsilon } from "./check-epsilon.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Parameters } from "./layer.js";
@@ -46,12 +48,14 @@ export function batchNorm(
   checkSizes("batchNorm", { channels });
   checkOptions("batchNorm", options, { momentum: true, epsilon: true, axis: true }, "{ momentum: 0.99 }");
   const { momentum = 0.9, epsilon = 1e-5, axis = 1 } = options;
-  if (!(momentum >= 0 && momentum <= 1))
-    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: momentum is between 0 and 1, got ${momentum}`);
-  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon))))
-    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: epsilon is at least 0 and finite, got ${epsilon}`);
+  if (!(typeof momentum === "number" && momentum >= 0 && momentum <= 1))
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `batchNorm: momentum is between 0 and 1, got ${shown(momentum)}`,
+    );
+  checkEpsilon("batchNorm", epsilon);
   if (!Number.isInteger(axis))
-    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: axis is an integer, got ${axis}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: axis is an integer, got ${shown(axis)}`);
   return {
     name: "batchNorm",
     init: (key) => ({

@@ -12,24 +12,18 @@ import {
   scope,
   type Tensor,
 } from "@mp/core";
-import { checkSizes } from "./check-size.js";
+import { checkInitializers } from "./check-initializer.js";
+import { checkIntegers, checkSizes } from "./check-size.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
 import type { Layer, Parameters } from "./layer.js";
+import { checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
 
 /** The kernel is [outputs, inputs / groups, k…], of a transposed convolution [inputs, outputs / groups, k…]. */
 export type ConvParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 export type UnbiasedConvParameters = Omit<ConvParameters, "bias">;
 
-export interface ConvOptions {
-  /** Along each axis, a number for all of them; default 1. */
-  readonly stride?: number | readonly number[];
-  /**
-   * `same`: as large as the input, over the stride; `valid` (default): none. A number for all sides, one for each axis,
-   * or all begins and then all ends.
-   */
-  readonly padding?: "same" | "valid" | number | readonly number[];
-  /** Distance between the kernel's taps; default 1. */
-  readonly dilation?: number | readonly number[];
+/** Strides are 1 unless given. */
+export interface ConvOptions extends WindowOptions {
   /** Parts that the channels are cut into, each convolved on its own; default 1. */
   readonly groups?: number;
   /** Default `heNormal`. */
@@ -46,14 +40,7 @@ export interface ConvTransposeOptions extends ConvOptions {
 type Unbiased = { readonly bias: false };
 type AnyParameters = { readonly kernel: Tensor; readonly bias?: Tensor };
 
-const OPTIONS = {
-  stride: true,
-  padding: true,
-  dilation: true,
-  groups: true,
-  kernel: true,
-  bias: true,
-} as const;
+const OPTIONS = { ...WINDOW, groups: true, kernel: true, bias: true } as const;
 
 /**
  * Convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…]. A size of one number is that of a square;
@@ -85,7 +72,7 @@ export function conv(
   const area = taps.reduce((a, b) => a * b, 1);
   const fans = { in: (inputs / groups) * area, out: (outputs / groups) * area };
   return layerOf("conv", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(convolve(x, kernel, geometryOf(options, taps.length)), bias),
+    biased(convolve(x, kernel, geometryOf(options)), bias),
   );
 }
 
@@ -114,21 +101,17 @@ export function convTranspose(
 ): Layer<ConvParameters> | Layer<UnbiasedConvParameters> {
   checkOptions("convTranspose", options, { ...OPTIONS, outputPadding: true }, '{ padding: "same" }');
   const taps = checkConv("convTranspose", { inputs, outputs }, size, options);
-  const { groups = 1, stride = 1, outputPadding } = options;
+  const { groups = 1, stride = 1, outputPadding = 0 } = options;
+  checkIntegers("convTranspose", "outputPadding", outputPadding, 0, taps.length);
   const shape = [inputs, outputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const strides = typeof stride === "number" ? taps.map(() => stride) : stride;
+  const surplus = options.outputPadding === undefined ? {} : { outputPadding };
   // Of a stride's places each sees only its share of the taps.
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
   return layerOf("convTranspose", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(
-      convolveTransposed(x, kernel, {
-        ...geometryOf(options, taps.length),
-        ...(outputPadding === undefined ? {} : { outputPadding }),
-      }),
-      bias,
-    ),
+    biased(convolveTransposed(x, kernel, { ...geometryOf(options), ...surplus }), bias),
   );
 }
 
@@ -166,35 +149,24 @@ function biased(y: Tensor, bias: Tensor | undefined): Tensor {
   return add(y, reshape(bias, [y.shape[1] ?? 1, ...y.shape.slice(2).map(() => 1)]));
 }
 
-/** The options as core's functions take them. */
-function geometryOf(
-  { stride = 1, padding = "valid", dilation = 1, groups = 1 }: ConvOptions,
-  rank: number,
-): CoreConvOptions {
-  const perAxis = typeof padding === "object" && padding.length === rank;
-  return {
-    strides: stride,
-    dilations: dilation,
-    group: groups,
-    ...(typeof padding === "string"
-      ? { autoPad: padding }
-      : { pads: perAxis ? [...(padding as readonly number[]), ...(padding as readonly number[])] : padding }),
-  };
-}
+const geometryOf = (options: ConvOptions): CoreConvOptions => ({
+  ...coreWindow(options, 1),
+  group: options.groups ?? 1,
+});
 
 /** The kernel's size along each axis. */
 function checkConv(
   layer: string,
   channels: { readonly inputs: number; readonly outputs: number },
   size: number | readonly number[],
-  { groups = 1 }: ConvOptions,
+  options: ConvOptions,
 ): readonly number[] {
-  const taps = typeof size === "object" ? size : [size, size];
+  const { groups = 1, kernel, bias } = options;
   checkSizes(layer, { ...channels, groups });
-  if (!Array.isArray(taps) || taps.length < 1 || taps.length > 3) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${layer}: a kernel has 1 to 3 axes, got [${taps}]`);
-  }
-  for (const tap of taps) checkSizes(layer, { "the kernel's size": tap });
+  checkIntegers(layer, "the kernel's size", size, 1, 1, 2, 3);
+  const taps = typeof size === "number" ? [size, size] : size;
+  checkWindow(layer, options, [taps.length]);
+  checkInitializers(layer, { kernel, ...(bias === false ? {} : { bias }) });
   for (const [name, count] of Object.entries(channels)) {
     if (count % groups === 0) continue;
     throw new MpError("MP_INVALID_ARGUMENT", `${layer}: ${groups} groups do not divide ${count} ${name}`);

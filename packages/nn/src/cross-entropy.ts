@@ -14,11 +14,13 @@ import {
   reduceMean,
   reduceSum,
   reshape,
+  shown,
   softmaxCrossEntropyLoss,
   type Tensor,
   where,
 } from "@mp/core";
 import { expectTensor } from "./check-tensor.js";
+import { expectReduction } from "./losses.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /** Szegedy et al. 2015: the share of each target that is spread over all classes, 0 … 1; default 0. */
@@ -41,12 +43,13 @@ export function softmaxCrossEntropy(
   const known = { labelSmoothing: true, reduction: true, ignoreIndex: true, weights: true } as const;
   checkOptions("softmaxCrossEntropy", options, known, "{ labelSmoothing: 0.1 }");
   const { labelSmoothing = 0, ...likelihood } = options;
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+  if (!(typeof labelSmoothing === "number" && labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `softmaxCrossEntropy: labelSmoothing is 0 to 1, got ${labelSmoothing}`,
+      `softmaxCrossEntropy: labelSmoothing is 0 to 1, got ${shown(labelSmoothing)}`,
     );
   }
+  expectReduction("softmaxCrossEntropy", likelihood.reduction === undefined ? "mean" : likelihood.reduction);
   const classes = logits.shape.at(-1);
   if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
     throw new MpError(

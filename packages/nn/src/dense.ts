@@ -1,4 +1,5 @@
 import { add, checkOptions, fold, type HostTensor, matMul, scope } from "@mp/core";
+import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -17,6 +18,7 @@ export function dense(inputs: number, outputs: number, options: DenseOptions = {
   checkSizes("dense", { inputs, outputs });
   checkOptions("dense", options, { kernel: true, bias: true }, "{ kernel: heNormal }");
   const { kernel = glorotUniform, bias = constantValue(0) } = options;
+  checkInitializers("dense", { kernel, bias });
   return {
     name: "dense",
     init: (key) => ({

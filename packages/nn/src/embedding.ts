@@ -1,4 +1,5 @@
 import { checkOptions, fold, gather, type HostTensor, scope } from "@mp/core";
+import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { type Initializer, uniform } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -13,7 +14,8 @@ export function embedding(
 ): Layer<EmbeddingParameters> {
   checkSizes("embedding", { vocabulary, size });
   checkOptions("embedding", options, { table: true }, "{ table: normal(1) }");
-  const table = options.table ?? uniform(0.05);
+  const { table = uniform(0.05) } = options;
+  checkInitializers("embedding", { table });
   return {
     name: "embedding",
     init: (key) => ({ table: table(fold(key, "table"), [vocabulary, size], vocabulary, size) }),

@@ -8,6 +8,7 @@ import {
   MpError,
   mul,
   neg,
+  shown,
   softplus,
   sub,
   type Tensor,
@@ -41,10 +42,11 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
       `sigmoidFocalLoss: logits are floats before a sigmoid, got ${logits.dtype}`,
     );
   }
-  if (!(alpha >= 0 && alpha <= 1 && gamma >= 0 && Number.isFinite(gamma))) {
+  const areNumbers = typeof alpha === "number" && typeof gamma === "number";
+  if (!(areNumbers && alpha >= 0 && alpha <= 1 && gamma >= 0 && Number.isFinite(gamma))) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got ${alpha} and ${gamma}`,
+      `sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got ${shown(alpha)} and ${shown(gamma)}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];

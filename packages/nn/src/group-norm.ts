@@ -1,4 +1,5 @@
 import { checkOptions, fold, groupNormalization, type HostTensor, MpError, scope } from "@mp/core";
+import { checkEpsilon } from "./check-epsilon.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -22,8 +23,7 @@ export function groupNorm(
     const problem = `${groups} groups do not divide ${channels} channels`;
     throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: ${problem}`);
   }
-  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon))))
-    throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: epsilon is at least 0 and finite, got ${epsilon}`);
+  checkEpsilon("groupNorm", epsilon);
   return {
     name: "groupNorm",
     init: (key) => ({

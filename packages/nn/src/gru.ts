@@ -4,7 +4,6 @@ import {
   concat,
   fold,
   type HostTensor,
-  MpError,
   matMul,
   mul,
   reshape,
@@ -15,18 +14,17 @@ import {
   type Tensor,
   tanh,
 } from "@mp/core";
+import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
 
-/** Gates along the last axis in the order reset, update, candidate. */
-export type GruParameters = {
-  /** [inputs, 3 · cells] */
-  readonly input: HostTensor<"f32">;
-  /** [cells, 3 · cells] */
-  readonly recurrent: HostTensor<"f32">;
-  /** [3 · cells]; of the two biases that other libraries keep for the first two gates, the sum. */
-  readonly bias: HostTensor<"f32">;
+/**
+ * Gates along the last axis in the order reset, update, candidate. `bias` is, of the two biases that other libraries
+ * keep for the first two gates, the sum.
+ */
+export type GruParameters = RecurrentParameters & {
   /** [cells]: of the candidate's recurrent part, inside the reset gate. */
   readonly recurrentBias: HostTensor<"f32">;
 };
@@ -66,33 +64,20 @@ export function gru(
   checkSizes("gru", { inputs, cells });
   checkOptions("gru", options, { kernel: true, recurrent: true }, "{ kernel: heNormal }");
   const { kernel = glorotUniform, recurrent = orthogonal() } = options;
+  checkInitializers("gru", { kernel, recurrent });
+  const gates = { inputs, cells, count: 3 };
   return {
     name: "gru",
     init: (key) => ({
-      input: kernel(fold(key, "input"), [inputs, 3 * cells], inputs, 3 * cells),
-      recurrent: recurrent(fold(key, "recurrent"), [cells, 3 * cells], cells, 3 * cells),
-      bias: constantValue(0)(fold(key, "bias"), [3 * cells], inputs, cells),
+      ...initRecurrent(key, gates, { input: kernel, recurrent }),
       recurrentBias: constantValue(0)(fold(key, "recurrentBias"), [cells], cells, cells),
     }),
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {
-        const [time, batch, size] = x.shape;
-        if (time === undefined || batch === undefined || size !== inputs || x.shape.length !== 3) {
-          throw new MpError(
-            "MP_SHAPE_MISMATCH",
-            `gru: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`,
-          );
-        }
-        if (hidden.shape.join() !== `${batch},${cells}`) {
-          throw new MpError(
-            "MP_SHAPE_MISMATCH",
-            `gru: the hidden state of a batch of ${batch} is [${batch}, ${cells}], got [${hidden.shape.join(", ")}]`,
-          );
-        }
-        const projected = add(matMul(reshape(x, [time * batch, inputs]), parameters.input), parameters.bias);
+        const { time, batch, steps } = projected("gru", gates, parameters, x, { hidden });
         let current = hidden;
         const outputs: Tensor[] = [];
-        for (const step of split(projected, time, 0)) {
+        for (const step of steps) {
           const carried = matMul(current, parameters.recurrent);
           const [reset, update, candidate] = split(step, 3, -1) as [Tensor, Tensor, Tensor];
           const [resetBy, updateBy, candidateBy] = split(carried, 3, -1) as [Tensor, Tensor, Tensor];

@@ -2,7 +2,17 @@ import { hideFromOrigins } from "@mp/core";
 
 hideFromOrigins(import.meta.url);
 
-export { elu, gelu, leakyRelu, relu, sigmoid, softplus, tanh } from "@mp/core";
+export {
+  elu,
+  gelu,
+  globalAveragePool,
+  globalMaxPool,
+  leakyRelu,
+  relu,
+  sigmoid,
+  softplus,
+  tanh,
+} from "@mp/core";
 export {
   type BatchNormOptions,
   type BatchNormParameters,
@@ -65,7 +75,6 @@ export {
 export {
   type AveragePoolOptions,
   averagePool,
-  globalAveragePool,
   maxPool,
   type PoolOptions,
 } from "./pool.js";

@@ -1,4 +1,5 @@
-import { checkOptions, fold, type HostTensor, layerNormalization, MpError, scope } from "@mp/core";
+import { checkOptions, fold, type HostTensor, layerNormalization, scope } from "@mp/core";
+import { checkEpsilon } from "./check-epsilon.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
@@ -12,10 +13,8 @@ export function layerNorm(
 ): Layer<LayerNormParameters> {
   checkSizes("layerNorm", { size });
   checkOptions("layerNorm", options, { epsilon: true }, "{ epsilon: 1e-6 }");
-  const epsilon = options.epsilon ?? 1e-5;
-  if (!(epsilon >= 0 && Number.isFinite(Math.fround(epsilon)))) {
-    throw new MpError("MP_INVALID_ARGUMENT", `layerNorm: epsilon is at least 0 and finite, got ${epsilon}`);
-  }
+  const { epsilon = 1e-5 } = options;
+  checkEpsilon("layerNorm", epsilon);
   return {
     name: "layerNorm",
     init: (key) => ({

@@ -270,8 +270,11 @@ describe("what layers refuse", () => {
         [() => dense(2, Number.NaN), "dense: outputs is an integer of 1 or more, got NaN"],
         [() => embedding(0, 2), "embedding: vocabulary"],
         [() => lstm(2, -1), "lstm: cells"],
-        [() => conv(2, 3, 0), "conv: the kernel's size is an integer of 1 or more, got 0"],
-        [() => conv(2, 3, [1, 1, 1, 1]), "conv: a kernel has 1 to 3 axes, got [1,1,1,1]"],
+        [
+          () => conv(2, 3, 0),
+          "conv: the kernel's size is an integer of 1 or more, or a list of 1 or 2 or 3, got 0",
+        ],
+        [() => conv(2, 3, [1, 1, 1, 1]), "or a list of 1 or 2 or 3, got [1, 1, 1, 1]"],
         [() => conv(2, 3, 3, { groups: 2 }), "conv: 2 groups do not divide 3 outputs"],
         [() => conv(2, 3, 3, { strides: 2 } as never), 'conv: has no option "strides"; did you mean stride?'],
         [() => convTranspose(3, 2, 3, { groups: 2 }), "convTranspose: 2 groups do not divide 3 inputs"],

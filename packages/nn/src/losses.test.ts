@@ -185,7 +185,7 @@ describe("losses refuse", () => {
       "MP_INVALID_ARGUMENT",
     ],
     [
-      "smoothL1: reduction is mean, sum or none, got total",
+      'smoothL1: reduction is mean, sum or none, got "total"',
       ({ x }) => smoothL1(x, x, { reduction: "total" as never }),
       "MP_INVALID_ARGUMENT",
     ],

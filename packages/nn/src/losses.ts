@@ -11,6 +11,7 @@ import {
   neg,
   reduceMean,
   reduceSum,
+  shown,
   softplus,
   sub,
   type Tensor,
@@ -94,13 +95,17 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
 };
 
 /** @throws MP_INVALID_ARGUMENT for a reduction that there is not */
+export function expectReduction(loss: string, reduction: unknown): asserts reduction is LossReduction {
+  if (typeof reduction === "string" && Object.hasOwn(reductions, reduction)) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${loss}: reduction is mean, sum or none, got ${shown(reduction)}`,
+  );
+}
+
+/** @throws as `expectReduction` */
 export function reduced(loss: string, reduction: LossReduction, each: Tensor): Tensor {
-  if (!Object.hasOwn(reductions, reduction)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${loss}: reduction is mean, sum or none, got ${String(reduction)}`,
-    );
-  }
+  expectReduction(loss, reduction);
   return reductions[reduction](each);
 }
 
@@ -108,7 +113,7 @@ export function reduced(loss: string, reduction: LossReduction, each: Tensor): T
 function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number): Tensor {
   const rounded = Math.fround(delta);
   if (!(typeof delta === "number" && rounded > 0 && Number.isFinite(rounded))) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} is above 0 in f32, got ${String(delta)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what} is above 0 in f32, got ${shown(delta)}`);
   }
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
   const limited = clip(difference, { min: -delta, max: delta });

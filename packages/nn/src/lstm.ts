@@ -2,9 +2,7 @@ import {
   add,
   checkOptions,
   concat,
-  fold,
   type HostTensor,
-  MpError,
   matMul,
   mul,
   reshape,
@@ -15,19 +13,14 @@ import {
   tanh,
   zeros,
 } from "@mp/core";
+import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
-import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
+import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
 
 /** Gates along the last axis in the order input, forget, cell, output. */
-export type LstmParameters = {
-  /** [inputs, 4 · cells] */
-  readonly input: HostTensor<"f32">;
-  /** [cells, 4 · cells] */
-  readonly recurrent: HostTensor<"f32">;
-  /** [4 · cells] */
-  readonly bias: HostTensor<"f32">;
-};
+export type LstmParameters = RecurrentParameters;
 
 /** Hidden and cell state, [batch, cells] each. */
 export type LstmState<T = Tensor> = { readonly hidden: T; readonly cell: T };
@@ -68,34 +61,18 @@ export function lstm(
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
   checkOptions("lstm", options, { kernel: true }, "{ kernel: heNormal }");
-  const kernel = options.kernel ?? glorotUniform;
+  const { kernel = glorotUniform } = options;
+  checkInitializers("lstm", { kernel });
+  const gates = { inputs, cells, count: 4 };
   return {
     name: "lstm",
-    init: (key) => ({
-      input: kernel(fold(key, "input"), [inputs, 4 * cells], inputs, 4 * cells),
-      recurrent: kernel(fold(key, "recurrent"), [cells, 4 * cells], cells, 4 * cells),
-      bias: constantValue(0)(fold(key, "bias"), [4 * cells], inputs, cells),
-    }),
+    init: (key) => initRecurrent(key, gates, { input: kernel, recurrent: kernel }),
     apply: (parameters, { x, state }) =>
       scope("lstm", () => {
-        const [time, batch, size] = x.shape;
-        if (time === undefined || batch === undefined || size !== inputs || x.shape.length !== 3) {
-          throw new MpError(
-            "MP_SHAPE_MISMATCH",
-            `lstm: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`,
-          );
-        }
-        for (const [name, part] of Object.entries(state)) {
-          if (part.shape.join() === `${batch},${cells}`) continue;
-          throw new MpError(
-            "MP_SHAPE_MISMATCH",
-            `lstm: the ${name} state of a batch of ${batch} is [${batch}, ${cells}], got [${part.shape.join(", ")}]`,
-          );
-        }
-        const projected = add(matMul(reshape(x, [time * batch, inputs]), parameters.input), parameters.bias);
+        const { time, batch, steps } = projected("lstm", gates, parameters, x, state);
         let current = state;
         const outputs: Tensor[] = [];
-        for (const step of split(projected, time, 0)) {
+        for (const step of steps) {
           current = lstmStep(add(step, matMul(current.hidden, parameters.recurrent)), current.cell);
           outputs.push(current.hidden);
         }

@@ -4,23 +4,16 @@ import {
   checkOptions,
   MpError,
   maxPool as maxWindows,
-  reduceMean,
   scope,
+  shown,
   type Tensor,
 } from "@mp/core";
-import { checkSizes } from "./check-size.js";
+import { checkIntegers } from "./check-size.js";
 import type { Layer, Nothing } from "./layer.js";
+import { axesOf, checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
 
-export interface PoolOptions {
-  /** Along each axis, a number for all of them; default the window's size, so that windows do not overlap. */
-  readonly stride?: number | readonly number[];
-  /**
-   * `same`: as many windows as the input over the stride has elements; `valid` (default): none. A number for all sides,
-   * one for each axis, or all begins and then all ends.
-   */
-  readonly padding?: "same" | "valid" | number | readonly number[];
-  /** Distance between the taps of a window; default 1. */
-  readonly dilation?: number | readonly number[];
+/** Strides are the window's sizes unless given, so that windows do not overlap. */
+export interface PoolOptions extends WindowOptions {
   /** Lets a last window reach beyond the end; default false. */
   readonly ceilMode?: boolean;
 }
@@ -30,7 +23,7 @@ export interface AveragePoolOptions extends PoolOptions {
   readonly countIncludePad?: boolean;
 }
 
-const POOL = { stride: true, padding: true, dilation: true, ceilMode: true } as const;
+const POOL = { ...WINDOW, ceilMode: true } as const;
 const AVERAGE = { ...POOL, countIncludePad: true } as const;
 
 /**
@@ -50,21 +43,10 @@ export function averagePool(
 ): Layer<Nothing> {
   checkOptions("averagePool", options, AVERAGE, "{ stride: 2 }");
   const { countIncludePad = false } = options;
+  checkFlag("averagePool", "countIncludePad", countIncludePad);
   return layerOf("averagePool", size, options, (x, kernel, window) =>
     averageWindows(x, kernel, { ...window, countIncludePad }),
   );
-}
-
-/**
- * The mean of each channel over all that is behind it: [batch, channels, d…] to [batch, channels], in f32 whatever the
- * policy. A function, for `sequential` as it is. @throws MP_SHAPE_MISMATCH for a tensor without axes behind the channels
- */
-export function globalAveragePool(x: Tensor): Tensor {
-  if (x.shape.length < 3) {
-    const got = `[${x.shape.join(", ")}]`;
-    throw new MpError("MP_SHAPE_MISMATCH", `globalAveragePool: takes [batch, channels, d…], got ${got}`);
-  }
-  return scope("globalAveragePool", () => reduceMean(x, { axes: x.shape.map((_, axis) => axis).slice(2) }));
 }
 
 function layerOf(
@@ -73,37 +55,19 @@ function layerOf(
   options: PoolOptions,
   pool: (x: Tensor, kernel: number | readonly number[], window: CorePoolOptions) => Tensor,
 ): Layer<Nothing> {
-  for (const length of typeof size === "number" ? [size] : size)
-    checkSizes(name, { "the window's size": length });
-  const { stride = size, padding = "valid", dilation = 1, ceilMode = false } = options;
-  if (typeof padding === "string" && padding !== "same" && padding !== "valid") {
-    const got = JSON.stringify(padding);
-    throw new MpError("MP_INVALID_ARGUMENT", `${name}: padding is "same", "valid" or numbers, got ${got}`);
-  }
-  const padsOf = (x: Tensor): number | readonly number[] => {
-    if (padding === "valid") return 0;
-    return padding === "same" ? samePads(x.shape.slice(2), { size, stride, dilation }) : padding;
-  };
+  const axes = axesOf(size);
+  checkIntegers(name, "the window's size", size, 1, ...axes);
+  checkWindow(name, options, axes);
+  const { ceilMode = false } = options;
+  checkFlag(name, "ceilMode", ceilMode);
   return {
     name,
     init: () => ({}),
-    apply: (_, x) =>
-      scope(name, () => pool(x, size, { strides: stride, pads: padsOf(x), dilations: dilation, ceilMode })),
+    apply: (_, x) => scope(name, () => pool(x, size, { ...coreWindow(options, size), ceilMode })),
   };
 }
 
-/** What is left over goes to the end, as in TensorFlow and in our convolutions. */
-function samePads(
-  spatial: readonly number[],
-  window: Readonly<Record<"size" | "stride" | "dilation", number | readonly number[]>>,
-): readonly number[] {
-  const along = (numbers: number | readonly number[], axis: number): number =>
-    typeof numbers === "number" ? numbers : (numbers[axis] ?? 1);
-  const totals = spatial.map((length, axis) => {
-    const stride = along(window.stride, axis);
-    const reach = (along(window.size, axis) - 1) * along(window.dilation, axis) + 1;
-    return Math.max(0, (Math.ceil(length / stride) - 1) * stride + reach - length);
-  });
-  const before = totals.map((total) => Math.floor(total / 2));
-  return [...before, ...totals.map((total, axis) => total - (before[axis] ?? 0))];
+function checkFlag(layer: string, name: string, given: unknown): void {
+  if (typeof given === "boolean") return;
+  throw new MpError("MP_INVALID_ARGUMENT", `${layer}: ${name} is true or false, got ${shown(given)}`);
 }

@@ -49,8 +49,10 @@ const samples: Readonly<Record<string, readonly GradientSample[]>> = {
     of1("of-three", (x) => lrn(x, { size: 3, alpha: 0.5 }), spread([2, 5, 2, 2])),
     of1("of-more-than-there-are", (x) => lrn(x, { size: 4, alpha: 0.5, beta: 0.5 }), spread([1, 2, 3])),
   ],
-  GlobalAveragePool: [of1("of-planes", globalAveragePool, spread([2, 3, 3, 5]))],
-  GlobalMaxPool: [of1("of-planes", globalMaxPool, spread([2, 3, 3, 5]))],
+  GlobalAveragePool: [
+    of1("of-planes", (x) => globalAveragePool(x, { keepdims: true }), spread([2, 3, 3, 5])),
+  ],
+  GlobalMaxPool: [of1("of-planes", (x) => globalMaxPool(x), spread([2, 3, 3, 5]))],
   DepthToSpace: [
     of1("outermost", (x) => depthToSpace(x, 2), spread([1, 8, 2, 3])),
     of1("innermost", (x) => depthToSpace(x, 2, { mode: "CRD" }), spread([2, 4, 1, 3])),

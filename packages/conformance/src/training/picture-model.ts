@@ -10,7 +10,6 @@ import {
   normalizeByStatistics,
   ones,
   relu,
-  reshape,
   softmaxCrossEntropyLoss,
   type Tensor,
   zeros,
@@ -67,8 +66,7 @@ export const pictureModel: Model<
   loss: ({ first, second, head }, { x, y }, { modelState, training }) => {
     const [fine, ofFirst] = normalized(first, x, modelState.first, training);
     const [coarse, ofSecond] = normalized(second, maxPool(fine, 2), modelState.second, training);
-    const means = globalAveragePool(coarse);
-    const logits = matMul(reshape(means, means.shape.slice(0, 2)), head);
+    const logits = matMul(globalAveragePool(coarse), head);
     return { loss: softmaxCrossEntropyLoss(logits, y), modelState: { first: ofFirst, second: ofSecond } };
   },
   batch: cycle(() => ({ x: drawn([6, 2, 6, 6], 1), y: integers([6], 3) })),

@@ -1,3 +1,5 @@
+import { elementCount } from "../shape.js";
+import { checkAttributes } from "./attribute-kinds-table.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
 import { batchNormalizationInfer } from "./infer/batch-normalization.js";
@@ -24,11 +26,17 @@ export const inferRules: InferTable<Op> = {
   ...sourceInfer,
 };
 
-/** @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH or MP_INVALID_ARGUMENT, naming op and operands */
+/**
+ * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming op and operands: also for a result of
+ * more elements than a tensor has
+ */
 export function inferTypes<K extends Op>(
   op: K,
   inputs: readonly ValueType[],
   attributes: OpAttributes[K],
 ): readonly ValueType[] {
-  return inferRules[op](inputs, attributes);
+  checkAttributes(op, attributes);
+  const types = inferRules[op](inputs, attributes);
+  for (const { shape } of types) elementCount(shape, op);
+  return types;
 }

@@ -2,6 +2,7 @@
 // the oracle, the gradients and backends, which get windows that need neither.
 import type { Shape } from "../shape.js";
 import type { PoolingWindow } from "./attributes.js";
+import { windowExtent } from "./window.js";
 
 /** One axis of a pool. */
 interface AxisWindow {
@@ -22,7 +23,7 @@ function axesOf(
   return spatial.map((size, axis) => {
     const [kernel = 1, stride = 1, dilation = 1] = [kernelShape[axis], strides[axis], dilations[axis]];
     const [begin = 0, end = 0] = [pads[axis], pads[spatial.length + axis]];
-    return { size, kernel, stride, begin, end, dilation, reach: (kernel - 1) * dilation + 1 };
+    return { size, kernel, stride, begin, end, dilation, reach: windowExtent(kernel, dilation) };
   });
 }
 
@@ -50,19 +51,45 @@ export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: 
   return { ...window, ceilMode: false, pads: [...window.pads.slice(0, spatial.length), ...ends] };
 }
 
+interface Taps {
+  /** Place of the first tap that is inside. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** The taps of a window that are inside, found without walking over those that are not. */
+function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: number): Taps {
+  const start = at * stride - begin;
+  const outside = start < 0 ? Math.ceil(-start / dilation) : 0;
+  const first = start + outside * dilation;
+  const count = Math.min(kernel - outside, Math.ceil((size - first) / dilation));
+  return { first, count: Math.max(0, count) };
+}
+
+/** Whether any window has nothing in it. Only one that begins in the padding may. */
+export function hasEmptyWindow(spatial: Shape, window: PoolingWindow): boolean {
+  return axesOf(spatial, window).some((axis) => {
+    const isEmpty = (at: number): boolean => tapsInside(axis, at).count === 0;
+    const last = outputsOf(axis, window.ceilMode) - 1;
+    for (let at = 0; at <= last && at * axis.stride < axis.begin; at++) if (isEmpty(at)) return true;
+    for (let at = last; at >= 0 && at * axis.stride - axis.begin >= axis.size; at--)
+      if (isEmpty(at)) return true;
+    return false;
+  });
+}
+
+function windowsOf<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => T): readonly T[] {
+  return Array.from({ length: outputsOf(axis, ceilMode) }, (_, at) => of(at));
+}
+
 /** For each axis and each of its windows, where the taps lie that are inside. */
 export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonly (readonly number[])[])[] {
-  return axesOf(spatial, window).map((axis) => {
-    const windows = Array.from(
-      { length: outputsOf(axis, window.ceilMode) },
-      (_, at) => at * axis.stride - axis.begin,
-    );
-    return windows.map((start) =>
-      Array.from({ length: axis.kernel }, (_, tap) => start + tap * axis.dilation).filter(
-        (place) => place >= 0 && place < axis.size,
-      ),
-    );
-  });
+  return axesOf(spatial, window).map((axis) =>
+    windowsOf(axis, window.ceilMode, (at) => {
+      const { first, count } = tapsInside(axis, at);
+      return Array.from({ length: count }, (_, tap) => first + tap * axis.dilation);
+    }),
+  );
 }
 
 /** For each axis and each of its windows, how many taps AveragePool divides by. */
@@ -70,9 +97,9 @@ export function tapCounts(
   spatial: Shape,
   window: PoolingWindow & { readonly countIncludePad: boolean },
 ): readonly (readonly number[])[] {
-  if (!window.countIncludePad) return tapsOf(spatial, window).map((axis) => axis.map((taps) => taps.length));
   return axesOf(spatial, window).map((axis) =>
-    Array.from({ length: outputsOf(axis, window.ceilMode) }, (_, at) => {
+    windowsOf(axis, window.ceilMode, (at) => {
+      if (!window.countIncludePad) return tapsInside(axis, at).count;
       const start = at * axis.stride - axis.begin;
       return Math.min(axis.kernel, Math.ceil((axis.size + axis.end - start) / axis.dilation));
     }),

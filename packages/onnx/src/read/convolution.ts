@@ -1,4 +1,5 @@
 import type { KernelWindow, Shape, Value } from "@mp/core";
+import { halvedPads, samePads } from "@mp/core/backend";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -43,41 +44,26 @@ function given(reader: NodeReader): Given {
   };
 }
 
-const extents = ({ kernel, window: { dilations } }: Given): readonly number[] =>
-  kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
-
-/** Pads of those sums, of which the end gets the odd one, or the begin. */
-function halved(totals: readonly number[], isEndMore: boolean): readonly number[] {
-  const less = totals.map((total) => Math.floor(total / 2));
-  const more = totals.map((total, axis) => total - (less[axis] ?? 0));
-  return isEndMore ? [...less, ...more] : [...more, ...less];
-}
-
 const isSame = (fill: Fill): boolean => fill === "SAME_UPPER" || fill === "SAME_LOWER";
+const oddOf = (fill: Fill): "begin" | "end" => (fill === "SAME_UPPER" ? "end" : "begin");
 
-function convPads(node: Given): readonly number[] {
-  const { sizes, window, fill } = node;
-  if (!isSame(fill)) return window.pads;
-  const totals = extents(node).map((extent, axis) => {
-    const [size, stride] = [sizes[axis] ?? 1, window.strides[axis] ?? 1];
-    return Math.max(0, (Math.ceil(size / stride) - 1) * stride + extent - size);
-  });
-  return halved(totals, fill === "SAME_UPPER");
+function convPads({ sizes, kernel, window, fill }: Given): readonly number[] {
+  return isSame(fill) ? samePads(sizes, kernel, window, oddOf(fill)) : window.pads;
 }
 
 function transposedPads(
   reader: NodeReader,
-  node: Given,
+  { sizes, kernel, window, fill }: Given,
   outputPadding: readonly number[],
 ): readonly number[] {
-  const { sizes, window, fill } = node;
   const wanted = reader.ints("output_shape")?.slice(-sizes.length);
   if (wanted === undefined && !isSame(fill)) return window.pads;
-  const totals = extents(node).map((extent, axis) => {
-    const [size, stride] = [sizes[axis] ?? 1, window.strides[axis] ?? 1];
-    return (size - 1) * stride + extent + (outputPadding[axis] ?? 0) - (wanted?.[axis] ?? size * stride);
+  const totals = sizes.map((size, axis) => {
+    const [taps = 1, stride = 1, dilation = 1] = [kernel[axis], window.strides[axis], window.dilations[axis]];
+    const reached = (size - 1) * stride + (taps - 1) * dilation + 1 + (outputPadding[axis] ?? 0);
+    return reached - (wanted?.[axis] ?? size * stride);
   });
-  return halved(totals, fill === "SAME_UPPER");
+  return halvedPads(totals, oddOf(fill));
 }
 
 export const convolutionReaders: ReaderTable<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {

@@ -98,8 +98,8 @@ const resized: ReadNode = (reader) => {
 };
 
 export const imageReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
-  ["GlobalAveragePool", unary((x) => globalAveragePool(x))],
-  ["GlobalMaxPool", unary((x) => globalMaxPool(x))],
+  ["GlobalAveragePool", unary((x) => globalAveragePool(x, { keepdims: true }))],
+  ["GlobalMaxPool", unary((x) => globalMaxPool(x, { keepdims: true }))],
   [
     "GroupNormalization",
     (reader) => {

@@ -1,4 +1,5 @@
 import type { PoolingWindow } from "@mp/core";
+import { samePads } from "@mp/core/backend";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -16,18 +17,8 @@ function windowOf(reader: NodeReader, index: number): PoolingWindow {
   if (auto === "NOTSET") return window;
   if (auto === "VALID") return { ...window, pads: given.map(() => 0) };
   if (auto !== "SAME_UPPER" && auto !== "SAME_LOWER") return reader.unsupported(`pads by ${quote(auto)}`);
-  const totals = spatial.map((size, axis) => {
-    const [kernel = 1, stride = 1, dilation = 1] = [kernelShape[axis], strides[axis], dilations[axis]];
-    const reach = (kernel - 1) * dilation + 1;
-    return Math.max(0, (Math.ceil(size / stride) - 1) * stride + reach - size);
-  });
-  const less = totals.map((total) => Math.floor(total / 2));
-  const more = totals.map((total) => Math.ceil(total / 2));
-  return {
-    ...window,
-    ceilMode: false,
-    pads: auto === "SAME_UPPER" ? [...less, ...more] : [...more, ...less],
-  };
+  const odd = auto === "SAME_UPPER" ? "end" : "begin";
+  return { ...window, ceilMode: false, pads: samePads(spatial, kernelShape, window, odd) };
 }
 
 export const poolingReaders: ReaderTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {

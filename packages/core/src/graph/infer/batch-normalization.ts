@@ -2,7 +2,6 @@ import { formatShape } from "../../shape.js";
 import type { Op } from "../attributes.js";
 import type { ValueType } from "../graph.js";
 import {
-  argumentError,
   expectCount,
   expectDType,
   expectSameDType,
@@ -12,10 +11,6 @@ import {
   operand,
   shapeError,
 } from "./rule.js";
-
-function expectEpsilon(op: Op, epsilon: number): void {
-  if (!(epsilon >= 0)) throw argumentError(op, `epsilon is ${epsilon}, needs to be at least 0`);
-}
 
 /** The type of what each channel of x has one of. */
 function channelsOf(op: Op, x: ValueType): ValueType {
@@ -31,25 +26,23 @@ function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): v
 }
 
 export const batchNormalizationInfer: InferTable<"BatchNormalization" | "BatchNormalizationGradient"> = {
-  BatchNormalization: (inputs, { epsilon }) => {
+  BatchNormalization: (inputs) => {
     const op = "BatchNormalization";
     expectCount(op, inputs, 3);
     const x = operand(op, inputs, 0);
     expectDType(op, x, FLOATS);
-    expectEpsilon(op, epsilon);
     const statistics = channelsOf(op, x);
     expectParameter(op, operand(op, inputs, 1), x, "scale");
     expectParameter(op, operand(op, inputs, 2), x, "bias");
     return [x, statistics, statistics];
   },
-  BatchNormalizationGradient: (inputs, { epsilon }) => {
+  BatchNormalizationGradient: (inputs) => {
     const op = "BatchNormalizationGradient";
     expectCount(op, inputs, 5);
     const [dy, x] = [operand(op, inputs, 0), operand(op, inputs, 1)];
     expectDType(op, dy, FLOATS);
     expectSameDType(op, [dy, x]);
     expectShape(op, dy.shape, x.shape, "dy");
-    expectEpsilon(op, epsilon);
     const statistics = channelsOf(op, x);
     expectParameter(op, operand(op, inputs, 2), x, "scale");
     for (const [index, what] of [

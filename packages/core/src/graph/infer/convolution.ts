@@ -1,10 +1,12 @@
 import { formatShape, type Shape } from "../../shape.js";
 import type { KernelWindow, Op, OpAttributes } from "../attributes.js";
 import type { ValueType } from "../graph.js";
+import { windowExtent } from "../window.js";
 import {
   argumentError,
   expectCount,
   expectDType,
+  expectIntegers,
   expectSameDType,
   expectShape,
   FLOATS,
@@ -14,21 +16,6 @@ import {
 } from "./rule.js";
 
 type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
-
-/** Places that a kernel takes along an axis. */
-export function windowExtent(kernel: number, dilation: number): number {
-  return (kernel - 1) * dilation + 1;
-}
-
-/** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number that is no integer of `least` or more */
-function expectSpatial(op: Op, name: string, list: readonly number[], length: number, least: number): void {
-  if (list.length !== length) {
-    throw argumentError(op, `${name} are ${length} numbers here, got [${list.join(", ")}]`);
-  }
-  if (!list.every((number) => Number.isSafeInteger(number) && number >= least)) {
-    throw argumentError(op, `${name} are integers of ${least} or more, got [${list.join(", ")}]`);
-  }
-}
 
 /**
  * Sizes of what a kernel gives on those spatial axes.
@@ -50,9 +37,9 @@ function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow
 }
 
 function expectWindow(op: Op, rank: number, { strides, pads, dilations }: KernelWindow): void {
-  expectSpatial(op, "strides", strides, rank, 1);
-  expectSpatial(op, "dilations", dilations, rank, 1);
-  expectSpatial(op, "pads", pads, 2 * rank, 0);
+  expectIntegers(op, "strides", strides, rank, 1);
+  expectIntegers(op, "dilations", dilations, rank, 1);
+  expectIntegers(op, "pads", pads, 2 * rank, 0);
 }
 
 /** Only a batch may be empty. */
@@ -122,7 +109,7 @@ export const convolutionInfer: InferTable<ConvolutionOp> = {
     const [batch = 0, channels = 0, ...sizes] = x.shape;
     const [kernels = 0, spanned = 0, ...kernel] = w.shape;
     expectWindow(op, sizes.length, attributes);
-    expectSpatial(op, "output paddings", outputPadding, sizes.length, 0);
+    expectIntegers(op, "outputPadding", outputPadding, sizes.length, 0);
     expectGroups(op, group, { channels });
     if (kernels !== channels) {
       throw shapeError(
@@ -162,7 +149,7 @@ export const convolutionInfer: InferTable<ConvolutionOp> = {
     const { group, kernelShape } = attributes;
     const [batch = 0, channels = 0, ...sizes] = x.shape;
     const [, results = 0] = dy.shape;
-    expectSpatial(op, "kernel sizes", kernelShape, sizes.length, 1);
+    expectIntegers(op, "kernelShape", kernelShape, sizes.length, 1);
     expectGroups(op, group, { "channels of x": channels, "channels of dy": results });
     expectShape(op, dy.shape, [batch, results, ...windowedSizes(op, sizes, kernelShape, attributes)], "dy");
     return [{ dtype: x.dtype, shape: [results, channels / group, ...kernelShape] }];

@@ -1,4 +1,5 @@
 import { broadcastShapes, formatShape, normalizeAxis, type Shape, sameShape } from "../../shape.js";
+import { shown } from "../../shown.js";
 import type { LossReduction, Op } from "../attributes.js";
 import type { ValueType } from "../graph.js";
 import {
@@ -12,6 +13,8 @@ import {
   operand,
   shapeError,
 } from "./rule.js";
+
+const REDUCTIONS: readonly LossReduction[] = ["mean", "sum", "none"];
 
 function alongAxis(op: "Softmax" | "LogSoftmax") {
   return (inputs: readonly ValueType[], { axis }: { readonly axis: number }): readonly ValueType[] => {
@@ -39,6 +42,9 @@ function likelihood(op: "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss")
       throw shapeError(op, `scores are [batch, classes, …], got ${formatShape(scores.shape)}`);
     }
     expectShape(op, labels.shape, [batch, ...rest], "labels");
+    if (!REDUCTIONS.includes(reduction)) {
+      throw argumentError(op, `reduction is one of ${REDUCTIONS.join(", ")}, got ${shown(reduction)}`);
+    }
     if (weights !== undefined) {
       expectSameDType(op, [scores, weights]);
       expectShape(op, weights.shape, [classes], "weights");

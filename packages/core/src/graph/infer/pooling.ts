@@ -1,11 +1,12 @@
-import { formatShape, type Shape } from "../../shape.js";
-import type { Op, PoolingWindow } from "../attributes.js";
+import { elementCount, formatShape, type Shape } from "../../shape.js";
+import type { PoolingWindow } from "../attributes.js";
 import type { ValueType } from "../graph.js";
-import { pooledSizes, tapsOf } from "../pooling-window.js";
+import { hasEmptyWindow, pooledSizes } from "../pooling-window.js";
 import {
   argumentError,
   expectCount,
   expectDType,
+  expectIntegers,
   expectSameDType,
   expectShape,
   FLOATS,
@@ -16,12 +17,6 @@ import {
 
 type PoolingOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
 
-function expectNumbers(op: Op, what: string, numbers: readonly number[], count: number, least: number): void {
-  if (numbers.length === count && numbers.every((number) => Number.isSafeInteger(number) && number >= least))
-    return;
-  throw argumentError(op, `${what} are ${count} integers of at least ${least}, got [${numbers.join(", ")}]`);
-}
-
 /** The shape that the windows give of x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
 function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape {
   const [batch, channels, ...spatial] = shape;
@@ -29,10 +24,10 @@ function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape 
     throw shapeError(op, `x is [N, C, d…], got ${formatShape(shape)}`);
   }
   const rank = spatial.length;
-  expectNumbers(op, "kernelShape", window.kernelShape, rank, 1);
-  expectNumbers(op, "strides", window.strides, rank, 1);
-  expectNumbers(op, "dilations", window.dilations, rank, 1);
-  expectNumbers(op, "pads", window.pads, 2 * rank, 0);
+  expectIntegers(op, "kernelShape", window.kernelShape, rank, 1);
+  expectIntegers(op, "strides", window.strides, rank, 1);
+  expectIntegers(op, "dilations", window.dilations, rank, 1);
+  expectIntegers(op, "pads", window.pads, 2 * rank, 0);
   const sizes = pooledSizes(spatial, window);
   const kernel = formatShape(window.kernelShape);
   if (sizes.includes(0)) {
@@ -41,7 +36,12 @@ function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape 
       `a window of ${kernel} does not fit into ${formatShape(spatial)} with pads [${window.pads}]`,
     );
   }
-  if (tapsOf(spatial, window).some((axis) => axis.some((taps) => taps.length === 0))) {
+  // Some engines pad for themselves.
+  const padded = spatial.map(
+    (size, axis) => size + (window.pads[axis] ?? 0) + (window.pads[axis + rank] ?? 0),
+  );
+  elementCount([batch, channels, ...padded], `${op} with pads ${formatShape(window.pads)}`);
+  if (hasEmptyWindow(spatial, window)) {
     throw argumentError(
       op,
       `pads [${window.pads}] leave windows of ${kernel} with nothing in them; take smaller ones`,

@@ -64,6 +64,18 @@ export function expectShape(op: Op, got: Shape, want: Shape, what: string): void
   }
 }
 
+/** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number below `least` */
+export function expectIntegers(
+  op: Op,
+  name: string,
+  list: readonly number[],
+  length: number,
+  least: number,
+): void {
+  if (list.length === length && list.every((number) => number >= least)) return;
+  throw argumentError(op, `${name} are ${length} integers of ${least} or more, got ${formatShape(list)}`);
+}
+
 export function shapeError(op: Op, message: string): MpError<"MP_SHAPE_MISMATCH"> {
   return new MpError("MP_SHAPE_MISMATCH", `${op}: ${message}`);
 }

@@ -1,8 +1,8 @@
 /** Normalisation of channels by statistics of the batch, or by given ones. */
 import { MpError } from "../../errors.js";
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { formatShape } from "../../shape.js";
-import { shown } from "../../shown.js";
 import { asTensor, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { add, cast, mul, reciprocal, sqrt, sub } from "./elementwise.js";
@@ -18,11 +18,8 @@ const OPTIONS: OptionNames<BatchNormalizationOptions> = { epsilon: true };
 function epsilonOf(options: BatchNormalizationOptions): number {
   checkOptions("BatchNormalization", options, OPTIONS, "{ epsilon: 1e-3 }");
   const { epsilon = 1e-5 } = options;
-  if (epsilon >= 0 && Number.isFinite(Math.fround(epsilon))) return epsilon;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `BatchNormalization: epsilon is at least 0 and finite, got ${shown(epsilon)}`,
-  );
+  checkAttribute("BatchNormalization", "epsilon", epsilon);
+  return epsilon;
 }
 
 /** Mean and variance of each channel, f32 [C]. */

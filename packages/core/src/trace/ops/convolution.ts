@@ -1,28 +1,19 @@
 /** Convolutions over 1 to 3 spatial axes, channels first. Halves accumulate in f32 and are rounded once. */
 import { MpError } from "../../errors.js";
 import type { OpAttributes } from "../../graph/attributes.js";
-import { windowExtent } from "../../graph/infer/convolution.js";
+import { halvedPads, windowExtent } from "../../graph/window.js";
 import { checkOptions, type OptionNames } from "../../options.js";
-import { shown } from "../../shown.js";
+import type { Shape } from "../../shape.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
+import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
 
-export interface ConvOptions {
+/** Strides are 1 unless given. */
+export interface ConvOptions extends WindowOptions {
   /** One number a result channel, [M]. */
   readonly bias?: Tensor;
-  /** A number stands for one of each axis; default 1. */
-  readonly strides?: number | readonly number[];
-  /** All begins, then all ends; a number stands for all of them. Default 0. */
-  readonly pads?: number | readonly number[];
-  /** Distance between the kernel's taps; default 1. */
-  readonly dilations?: number | readonly number[];
   /** Channels are cut into that many parts, each convolved with kernels of its own; default 1. */
   readonly group?: number;
-  /**
-   * In place of `pads`. `same`: results are ⌈size / stride⌉ long (of a transposed convolution size · stride), and of
-   * an odd number of pads the end gets one more. `valid`: no pads.
-   */
-  readonly autoPad?: "same" | "valid";
 }
 
 export interface ConvTransposeOptions extends ConvOptions {
@@ -41,40 +32,13 @@ const CONV: OptionNames<ConvOptions> = {
 
 type ConvOp = "Conv" | "ConvTranspose";
 
-function each(
-  given: number | readonly number[] | undefined,
-  otherwise: number,
-  count: number,
-): readonly number[] {
-  return typeof given === "object" ? [...given] : new Array<number>(count).fill(given ?? otherwise);
-}
+/** Of x [N, C, d…] or of w [M, C, k…], behind the first two axes. */
+const spatial = (op: ConvOp, part: Tensor): Shape => asTensor(part, op).shape.slice(2);
 
-/** The attributes with pads as given, and whether they are still to be found. */
-function attributesOf(op: ConvOp, x: Tensor, options: ConvOptions): OpAttributes["Conv"] {
-  const rank = Math.max(0, asTensor(x, op).shape.length - 2);
-  const { autoPad } = options;
-  if (autoPad !== undefined && autoPad !== "same" && autoPad !== "valid") {
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: autoPad is "same" or "valid", got ${shown(autoPad)}`);
-  }
-  if (autoPad !== undefined && options.pads !== undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: takes pads or autoPad, got both`);
-  }
-  return {
-    strides: each(options.strides, 1, rank),
-    pads: each(options.pads, 0, 2 * rank),
-    dilations: each(options.dilations, 1, rank),
-    group: options.group ?? 1,
-  };
+function attributesOf(op: ConvOp, x: Tensor, w: Tensor, options: ConvOptions): OpAttributes["Conv"] {
+  const { group = 1 } = options;
+  return { ...windowOf(op, spatial(op, x), spatial(op, w), options, 1), group };
 }
-
-/** What is left over goes to the end, as ONNX's SAME_UPPER and TensorFlow's SAME have it. */
-function samePads(totals: readonly number[]): readonly number[] {
-  const before = totals.map((total) => Math.floor(total / 2));
-  return [...before, ...totals.map((total, axis) => total - (before[axis] ?? 0))];
-}
-
-const extentsOf = (w: Tensor, dilations: readonly number[]): readonly number[] =>
-  dilations.map((dilation, axis) => windowExtent(w.shape[axis + 2] ?? 1, dilation));
 
 const operandsOf = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tensor[] =>
   bias === undefined ? [x, w] : [x, w, bias];
@@ -86,14 +50,7 @@ const operandsOf = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tenso
  */
 export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
   checkOptions("Conv", options, CONV, "{ strides: 2 }");
-  const attributes = attributesOf("Conv", x, options);
-  if (options.autoPad !== "same") return emit("Conv", operandsOf(x, w, options), attributes);
-  const { strides, dilations } = attributes;
-  const totals = extentsOf(asTensor(w, "Conv"), dilations).map((extent, axis) => {
-    const [size, stride] = [x.shape[axis + 2] ?? 1, strides[axis] ?? 1];
-    return Math.max(0, (Math.ceil(size / stride) - 1) * stride + extent - size);
-  });
-  return emit("Conv", operandsOf(x, w, options), { ...attributes, pads: samePads(totals) });
+  return emit("Conv", operandsOf(x, w, options), attributesOf("Conv", x, w, options));
 }
 
 /**
@@ -103,12 +60,13 @@ export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
  */
 export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOptions = {}): Tensor {
   checkOptions("ConvTranspose", options, { ...CONV, outputPadding: true }, "{ strides: 2 }");
-  const attributes = attributesOf("ConvTranspose", x, options);
+  const attributes = attributesOf("ConvTranspose", x, w, options);
   const { strides, dilations } = attributes;
-  const given = each(options.outputPadding, 0, strides.length);
   const operands = operandsOf(x, w, options);
   if (options.autoPad !== "same") {
-    return emit("ConvTranspose", operands, { ...attributes, outputPadding: given });
+    const { outputPadding = 0 } = options;
+    const rows = alongAxes("ConvTranspose", "outputPadding", outputPadding, strides.length);
+    return emit("ConvTranspose", operands, { ...attributes, outputPadding: rows });
   }
   if (options.outputPadding !== undefined) {
     throw new MpError(
@@ -117,12 +75,12 @@ export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOption
     );
   }
   // A kernel shorter than its stride leaves rows that nothing reaches.
-  const surplus = extentsOf(asTensor(w, "ConvTranspose"), dilations).map(
-    (extent, axis) => extent - (strides[axis] ?? 1),
+  const surplus = spatial("ConvTranspose", w).map(
+    (taps, axis) => windowExtent(taps, dilations[axis] ?? 1) - (strides[axis] ?? 1),
   );
   return emit("ConvTranspose", operands, {
     ...attributes,
-    pads: samePads(surplus.map((total) => Math.max(0, total))),
+    pads: halvedPads(surplus.map((total) => Math.max(0, total))),
     outputPadding: surplus.map((total) => Math.max(0, -total)),
   });
 }

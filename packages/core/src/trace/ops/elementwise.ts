@@ -80,7 +80,8 @@ export function elu(x: Tensor, alpha = 1): Tensor {
 /** x · Φ(x); `approximate: "tanh"` is the formula of the original BERT and GPT code. */
 export function gelu(x: Tensor, options: { readonly approximate?: "none" | "tanh" } = {}): Tensor {
   checkOptions("Gelu", options, { approximate: true });
-  return emit("Gelu", [x], { approximate: options.approximate ?? "none" });
+  const { approximate = "none" } = options;
+  return emit("Gelu", [x], { approximate });
 }
 
 /** Limits to min … max; NaN stays NaN, and has gradient 0 outside the limits. */
@@ -92,7 +93,8 @@ export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: 
 /** Remainder; `fmod: true` takes the dividend's sign (floats), otherwise the divisor's (integers). */
 export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean } = {}): Tensor {
   checkOptions("Mod", options, { fmod: true });
-  return emitBroadcast("Mod", [a, b], { fmod: options.fmod ?? false });
+  const { fmod = false } = options;
+  return emitBroadcast("Mod", [a, b], { fmod });
 }
 
 export function square(x: Tensor): Tensor {

@@ -25,8 +25,8 @@ const functions = {
   LRN: (options, x) => lrn(x, options as never),
   DepthToSpace: ({ blockSize, ...rest }, x) => depthToSpace(x, blockSize as Blocks["blockSize"], rest),
   SpaceToDepth: ({ blockSize, ...rest }, x) => spaceToDepth(x, blockSize as Blocks["blockSize"], rest),
-  GlobalAveragePool: (_, x) => globalAveragePool(x),
-  GlobalMaxPool: (_, x) => globalMaxPool(x),
+  GlobalAveragePool: (_, x) => globalAveragePool(x, { keepdims: true }),
+  GlobalMaxPool: (_, x) => globalMaxPool(x, { keepdims: true }),
   Resize: (options, x) => resize(x, options),
 } satisfies Readonly<
   Record<string, (options: Record<string, unknown>, x: Tensor, scale: Tensor, bias: Tensor) => Tensor>
@@ -82,7 +82,7 @@ describe("what is not there", () => {
     );
     expect(resized({})).toThrow(/takes either sizes or scales/);
     expect(resized({ sizes: [3] })).toThrow(/sizes give each of \[3, 4\]/);
-    expect(resized({ scales: 0.1 })).toThrow(/at least one element/);
+    expect(resized({ scales: 0.1 })).toThrow(/give each of .* elements, got/);
   });
 
   it("says what divides what", () => {

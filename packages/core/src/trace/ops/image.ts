@@ -39,7 +39,7 @@ function planesOf(what: string, x: Tensor, blockSize: number): readonly [number,
     throw new MpError("MP_SHAPE_MISMATCH", `${what}: x is [N, C, H, W], got ${formatShape(shape)}`);
   }
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a block is 1 or more wide, got ${shown(blockSize)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: blockSize is 1 or more, got ${shown(blockSize)}`);
   }
   return [batch, channels, height, width];
 }
@@ -107,6 +107,10 @@ export function lrn(x: Tensor, options: LrnOptions): Tensor {
     throw new MpError("MP_SHAPE_MISMATCH", `LRN: x is [N, C, …], got ${formatShape(shape)}`);
   if (!Number.isSafeInteger(size) || size < 1)
     throw new MpError("MP_INVALID_ARGUMENT", `LRN: size is an integer of 1 or more, got ${shown(size)}`);
+  for (const [name, given] of Object.entries({ alpha, beta, bias })) {
+    if (Number.isFinite(given)) continue;
+    throw new MpError("MP_INVALID_ARGUMENT", `LRN: ${name} is a finite number, got ${shown(given)}`);
+  }
   const pads = [Math.floor((size - 1) / 2), 0, Math.ceil((size - 1) / 2), 0];
   const planes = reshape(mul(x, x), [batch, 1, channels, elementCount(rest, "LRN")]);
   const mean = averagePool(planes, [size, 1], { strides: 1, pads, countIncludePad: true });

@@ -18,10 +18,6 @@ export interface GemmOptions {
 /** alpha · A' · B' + beta · C for matrices A, B and a C that broadcasts to the result. */
 export function gemm(a: Tensor, b: Tensor, c?: Tensor, options: GemmOptions = {}): Tensor {
   checkOptions("Gemm", options, { transA: true, transB: true, alpha: true, beta: true });
-  return emit("Gemm", c === undefined ? [a, b] : [a, b, c], {
-    transA: options.transA ?? false,
-    transB: options.transB ?? false,
-    alpha: options.alpha ?? 1,
-    beta: options.beta ?? 1,
-  });
+  const { transA = false, transB = false, alpha = 1, beta = 1 } = options;
+  return emit("Gemm", c === undefined ? [a, b] : [a, b, c], { transA, transB, alpha, beta });
 }

@@ -90,7 +90,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
   const index = axisOf(x, axis, "Split");
   const size = x.shape[index] as number;
-  if (typeof parts === "number" && size % parts !== 0) {
+  if (typeof parts === "number" && !(parts >= 1 && size % parts === 0)) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
       `Split: an axis of ${size} does not split into ${parts} equal parts`,
@@ -126,10 +126,9 @@ export function scatterElements(
   options: ScatterOptions = {},
 ): Tensor {
   checkOptions("ScatterElements", options, { axis: true, reduction: true });
-  return emit("ScatterElements", [data, indices, updates], {
-    axis: axisOf(data, options.axis ?? 0, "ScatterElements"),
-    reduction: options.reduction ?? "none",
-  });
+  const { axis = 0, reduction = "none" } = options;
+  const along = axisOf(data, axis, "ScatterElements");
+  return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
 }
 
 export function scatterND(
@@ -139,7 +138,8 @@ export function scatterND(
   options: { readonly reduction?: ScatterReduction } = {},
 ): Tensor {
   checkOptions("ScatterND", options, { reduction: true });
-  return emit("ScatterND", [data, indices, updates], { reduction: options.reduction ?? "none" });
+  const { reduction = "none" } = options;
+  return emit("ScatterND", [data, indices, updates], { reduction });
 }
 
 /** Broadcasts to that shape; the same shape gives the same tensor. */
@@ -173,10 +173,11 @@ export function pad(
   options: PadOptions = {},
 ): Tensor {
   checkOptions("Pad", options, { mode: true, value: true });
+  const { mode = "constant", value = 0 } = options;
   return emit("Pad", [x], {
     pads: [...pads.map(([before]) => before), ...pads.map(([, after]) => after)],
-    mode: options.mode ?? "constant",
-    value: options.value ?? 0,
+    mode,
+    value,
   });
 }
 
@@ -191,8 +192,9 @@ export function oneHot(
   options: { readonly axis?: number; readonly dtype?: ComputeDType | "i32" } = {},
 ): Tensor {
   checkOptions("OneHot", options, { axis: true, dtype: true });
-  const axis = normalizeAxis(options.axis ?? -1, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
-  return emit("OneHot", [indices], { axis, depth, dtype: options.dtype ?? "f32" });
+  const { axis: along = -1, dtype = "f32" } = options;
+  const axis = normalizeAxis(along, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
+  return emit("OneHot", [indices], { axis, depth, dtype });
 }
 
 /** Host data as a tensor of the graph. Large data is bound to the engine once, not copied per run. */
@@ -207,5 +209,6 @@ export function range(
   options: { readonly delta?: number; readonly dtype?: DType } = {},
 ): Tensor {
   checkOptions("Range", options, { delta: true, dtype: true });
-  return emit("Range", [], { start, limit, delta: options.delta ?? 1, dtype: options.dtype ?? "i32" });
+  const { delta = 1, dtype = "i32" } = options;
+  return emit("Range", [], { start, limit, delta, dtype });
 }

@@ -6,14 +6,10 @@ import { formatShape } from "../../shape.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { reduceMax, reduceMean } from "./reduce.js";
+import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
 
-export interface PoolOptions {
-  /** One number an axis, or one for all; default the kernel's size, so that windows do not overlap. */
-  readonly strides?: number | readonly number[];
-  /** Padding of each axis on both sides, one for all, or all begins and then all ends; default 0. */
-  readonly pads?: number | readonly number[];
-  /** Distance between the taps of a window; default 1. */
-  readonly dilations?: number | readonly number[];
+/** Strides are the kernel's sizes unless given, so that windows do not overlap. */
+export interface PoolOptions extends WindowOptions {
   /** Lets a last window reach beyond the end, unless it begins there; default false. */
   readonly ceilMode?: boolean;
 }
@@ -23,27 +19,26 @@ export interface AveragePoolOptions extends PoolOptions {
   readonly countIncludePad?: boolean;
 }
 
-const POOL: OptionNames<PoolOptions> = { strides: true, pads: true, dilations: true, ceilMode: true };
+const POOL: OptionNames<PoolOptions> = {
+  strides: true,
+  pads: true,
+  dilations: true,
+  autoPad: true,
+  ceilMode: true,
+};
 const AVERAGE: OptionNames<AveragePoolOptions> = { ...POOL, countIncludePad: true };
 
 /** The shape of a window, for each axis behind the channels, or one size for all of them. */
 export type PoolKernel = number | readonly number[];
 
-function windowOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
+function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
   const { shape } = asTensor(x, op);
-  const rank = shape.length - 2;
-  if (rank < 1) throw new MpError("MP_SHAPE_MISMATCH", `${op}: x is [N, C, d…], got ${formatShape(shape)}`);
-  const each = (numbers: number | readonly number[]): readonly number[] =>
-    typeof numbers === "number" ? Array.from({ length: rank }, () => numbers) : numbers;
-  const kernelShape = each(kernel);
-  const pads = each(options.pads ?? 0);
-  return {
-    kernelShape,
-    strides: each(options.strides ?? kernelShape),
-    pads: pads.length === rank ? [...pads, ...pads] : pads,
-    dilations: each(options.dilations ?? 1),
-    ceilMode: options.ceilMode ?? false,
-  };
+  const sizes = shape.slice(2);
+  if (sizes.length === 0)
+    throw new MpError("MP_SHAPE_MISMATCH", `${op}: x is [N, C, d…], got ${formatShape(shape)}`);
+  const kernelShape = alongAxes(op, "kernel", kernel, sizes.length);
+  const { ceilMode = false } = options;
+  return { kernelShape, ...windowOf(op, sizes, kernelShape, options, kernelShape), ceilMode };
 }
 
 /**
@@ -52,14 +47,14 @@ function windowOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): 
  */
 export function maxPool(x: Tensor, kernel: PoolKernel, options: PoolOptions = {}): Tensor {
   checkOptions("MaxPool", options, POOL, "{ strides: 2 }");
-  return emit("MaxPool", [x], windowOf("MaxPool", x, kernel, options));
+  return emit("MaxPool", [x], poolOf("MaxPool", x, kernel, options));
 }
 
 /** The mean of each window, summed in f32. @throws as `maxPool` */
 export function averagePool(x: Tensor, kernel: PoolKernel, options: AveragePoolOptions = {}): Tensor {
   checkOptions("AveragePool", options, AVERAGE, "{ strides: 2 }");
-  const window = windowOf("AveragePool", x, kernel, options);
-  return emit("AveragePool", [x], { ...window, countIncludePad: options.countIncludePad ?? false });
+  const { countIncludePad = false, ...window } = options;
+  return emit("AveragePool", [x], { ...poolOf("AveragePool", x, kernel, window), countIncludePad });
 }
 
 function spatialAxes(what: string, x: Tensor): readonly number[] {
@@ -69,12 +64,24 @@ function spatialAxes(what: string, x: Tensor): readonly number[] {
   return shape.flatMap((_, axis) => (axis < 2 ? [] : [axis]));
 }
 
-/** The mean of each channel of each example, [N, C, 1…]: ReduceMean, which casting policies keep in f32. */
-export function globalAveragePool(x: Tensor): Tensor {
-  return reduceMean(x, { axes: spatialAxes("globalAveragePool", x), keepdims: true });
+export interface GlobalPoolOptions {
+  /** Keep the axes behind the channels as 1, as ONNX has it; default false, as of reductions and of Keras. */
+  readonly keepdims?: boolean;
 }
 
-/** The largest element of each channel of each example, [N, C, 1…]: ReduceMax, whose gradient equals share. */
-export function globalMaxPool(x: Tensor): Tensor {
-  return reduceMax(x, { axes: spatialAxes("globalMaxPool", x), keepdims: true });
+const GLOBAL: OptionNames<GlobalPoolOptions> = { keepdims: true };
+
+/**
+ * The mean of each channel of each example, x [N, C, d…] to [N, C], in f32 whatever the policy: it is ReduceMean.
+ * @throws MP_SHAPE_MISMATCH for a tensor without axes behind the channels
+ */
+export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
+  checkOptions("globalAveragePool", options, GLOBAL, "{ keepdims: true }");
+  return reduceMean(x, { ...options, axes: spatialAxes("globalAveragePool", x) });
+}
+
+/** The largest element of each channel of each example, [N, C]: ReduceMax, whose gradient equals share. @throws as `globalAveragePool` */
+export function globalMaxPool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
+  checkOptions("globalMaxPool", options, GLOBAL, "{ keepdims: true }");
+  return reduceMax(x, { ...options, axes: spatialAxes("globalMaxPool", x) });
 }

@@ -1,4 +1,5 @@
 /** Reductions. Floats accumulate in f32 whatever the tensor's dtype; NaN always comes through. */
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { normalizeAxis } from "../../shape.js";
@@ -21,11 +22,11 @@ const reduction =
   (op: ReduceOp): Reduction =>
   (x, options = {}) => {
     checkOptions(op, options, REDUCE, "{ axes: [0] }");
-    const rank = asTensor(x, op).shape.length;
-    const axes = (options.axes ?? x.shape.map((_, axis) => axis)).map((axis) =>
-      normalizeAxis(axis, rank, op),
-    );
-    return emit(op, [x], { axes: axes.sort((a, b) => a - b), keepdims: options.keepdims ?? false });
+    const { shape } = asTensor(x, op);
+    const { axes = shape.map((_, axis) => axis), keepdims = false } = options;
+    checkAttribute(op, "axes", axes);
+    const normalized = axes.map((axis) => normalizeAxis(axis, shape.length, op));
+    return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
 export const reduceSum: Reduction = reduction("ReduceSum");
@@ -49,15 +50,21 @@ const ARG: OptionNames<ArgOptions> = { axis: true, keepdims: true };
 /** Index (i32) of the largest along the axis (default last), the first of equals. */
 export function argMax(x: Tensor, options: ArgOptions = {}): Tensor {
   checkOptions("ArgMax", options, ARG, "{ axis: 1 }");
-  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMax").shape.length, "ArgMax");
-  return emit("ArgMax", [x], { axis, keepdims: options.keepdims ?? false });
+  const { axis = -1, keepdims = false } = options;
+  return emit("ArgMax", [x], {
+    axis: normalizeAxis(axis, asTensor(x, "ArgMax").shape.length, "ArgMax"),
+    keepdims,
+  });
 }
 
 /** Index (i32) of the smallest along the axis (default last), the first of equals. */
 export function argMin(x: Tensor, options: ArgOptions = {}): Tensor {
   checkOptions("ArgMin", options, ARG, "{ axis: 1 }");
-  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "ArgMin").shape.length, "ArgMin");
-  return emit("ArgMin", [x], { axis, keepdims: options.keepdims ?? false });
+  const { axis = -1, keepdims = false } = options;
+  return emit("ArgMin", [x], {
+    axis: normalizeAxis(axis, asTensor(x, "ArgMin").shape.length, "ArgMin"),
+    keepdims,
+  });
 }
 
 /** The k largest (or smallest) along the axis, sorted, with their indices (i32). */
@@ -67,8 +74,9 @@ export function topK(
   options: { readonly axis?: number; readonly largest?: boolean } = {},
 ): { readonly values: Tensor; readonly indices: Tensor } {
   checkOptions("TopK", options, { axis: true, largest: true });
-  const axis = normalizeAxis(options.axis ?? -1, asTensor(x, "TopK").shape.length, "TopK");
-  const [values, indices] = emitAll("TopK", [x], { axis, k, largest: options.largest ?? true });
+  const { axis: along = -1, largest = true } = options;
+  const axis = normalizeAxis(along, asTensor(x, "TopK").shape.length, "TopK");
+  const [values, indices] = emitAll("TopK", [x], { axis, k, largest });
   return { values: values as Tensor, indices: indices as Tensor };
 }
 
@@ -78,9 +86,7 @@ export function cumSum(
   options: { readonly exclusive?: boolean; readonly reverse?: boolean } = {},
 ): Tensor {
   checkOptions("CumSum", options, { exclusive: true, reverse: true });
-  return emit("CumSum", [x], {
-    axis: normalizeAxis(axis, asTensor(x, "CumSum").shape.length, "CumSum"),
-    exclusive: options.exclusive ?? false,
-    reverse: options.reverse ?? false,
-  });
+  const { exclusive = false, reverse = false } = options;
+  const along = normalizeAxis(axis, asTensor(x, "CumSum").shape.length, "CumSum");
+  return emit("CumSum", [x], { axis: along, exclusive, reverse });
 }

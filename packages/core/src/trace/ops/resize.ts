@@ -5,12 +5,13 @@
 import { MpError } from "../../errors.js";
 import { tensor } from "../../host-tensor.js";
 import { checkOptions, type OptionNames } from "../../options.js";
-import { formatShape } from "../../shape.js";
+import { elementCount, formatShape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { asTensor } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { add, cast, mul } from "./elementwise.js";
 import { constant, expand, gather, reshape } from "./movement.js";
+import { alongAxes } from "./window-options.js";
 
 export type ResizeMode = "nearest" | "linear";
 /** Where an element of the result lies in x; names as ONNX has them. */
@@ -37,6 +38,9 @@ const RESIZE: OptionNames<ResizeOptions> = {
   coordinates: true,
   nearest: true,
 };
+
+/** Of one axis: up to here its places are exact in f32, which is what engines compute them in. */
+const MAX_SIZE = 2 ** 24;
 
 /** One axis, before and after. */
 interface Axis {
@@ -75,21 +79,25 @@ function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
     throw new MpError("MP_SHAPE_MISMATCH", `Resize: x is [N, C, d…], got ${formatShape(shape)}`);
   if ((sizes === undefined) === (scales === undefined))
     throw new MpError("MP_INVALID_ARGUMENT", "Resize: takes either sizes or scales");
-  const given = sizes ?? scales ?? 1;
-  const each = typeof given === "number" ? spatial.map(() => given) : given;
+  const name = sizes === undefined ? "scales" : "sizes";
+  const each = alongAxes("Resize", name, sizes ?? scales, spatial.length);
   const axes = spatial.map((size, axis) => {
     const value = each[axis] ?? Number.NaN;
     return sizes === undefined
       ? { size, resized: Math.floor(size * value), scale: value }
       : { size, resized: value, scale: value / size };
   });
-  const isRight = axes.every(({ resized }) => Number.isSafeInteger(resized) && resized >= 1);
-  if (each.length === spatial.length && isRight) return axes;
-  const name = sizes === undefined ? "scales" : "sizes";
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `Resize: ${name} give each of [${spatial.join(", ")}] at least one element, got [${each.join(", ")}]`,
+  const isRight = axes.every(
+    ({ resized }) => Number.isSafeInteger(resized) && resized >= 1 && resized <= MAX_SIZE,
   );
+  if (each.length !== spatial.length || !isRight) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `Resize: ${name} give each of ${formatShape(spatial)} 1 to ${MAX_SIZE} elements, got ${shown(each)}`,
+    );
+  }
+  elementCount([...shape.slice(0, 2), ...axes.map(({ resized }) => resized)], "Resize");
+  return axes;
 }
 
 const within = (place: number, size: number): number => Math.min(Math.max(place, 0), size - 1);

@@ -1,5 +1,5 @@
 import type { OpAttributes } from "../../graph/attributes.js";
-import { windowExtent } from "../../graph/infer/convolution.js";
+import { windowExtent } from "../../graph/window.js";
 import type { Shape } from "../../shape.js";
 import { emit } from "../../trace/emit.js";
 import { reduceSum } from "../../trace/ops/reduce.js";

@@ -1,0 +1,97 @@
+// What an attribute's value may be, whatever the op: one row a name, which means the same in every op that has it.
+import { DTYPES } from "../dtype.js";
+import { MpError } from "../errors.js";
+import { isHostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
+import type { Op, OpAttributes } from "./attributes.js";
+
+interface Kind {
+  /** What it takes, behind the attribute's name in a message. */
+  readonly says: string;
+  readonly holds: (value: unknown) => boolean;
+}
+
+type AttributeName = { readonly [K in Op]: keyof OpAttributes[K] }[Op];
+
+const flag: Kind = { says: "is true or false", holds: (value) => typeof value === "boolean" };
+const number: Kind = { says: "is a number", holds: (value) => typeof value === "number" };
+const integer: Kind = { says: "is an integer", holds: Number.isSafeInteger };
+const integers: Kind = {
+  says: "are integers",
+  holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
+};
+const oneOf = (...names: readonly string[]): Kind => ({
+  says: `is one of ${names.join(", ")}`,
+  holds: (value) => (names as readonly unknown[]).includes(value),
+});
+
+const kinds: Readonly<Record<AttributeName, Kind>> = {
+  alpha: number,
+  approximate: oneOf("none", "tanh"),
+  axes: integers,
+  axis: integer,
+  batchDims: integer,
+  beta: number,
+  ceilMode: flag,
+  countIncludePad: flag,
+  delta: number,
+  depth: integer,
+  dilations: integers,
+  dtype: oneOf(...DTYPES),
+  ends: integers,
+  epsilon: {
+    says: "is a number of at least 0, finite in f32",
+    holds: (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
+  },
+  exclusive: flag,
+  fmod: flag,
+  group: integer,
+  ignoreIndex: integer,
+  k: integer,
+  keepdims: flag,
+  kernelShape: integers,
+  key: { says: "is a bigint", holds: (value) => typeof value === "bigint" },
+  largest: flag,
+  limit: number,
+  literal: number,
+  max: number,
+  min: number,
+  mode: oneOf("constant", "reflect", "edge"),
+  outputPadding: integers,
+  pads: integers,
+  perm: integers,
+  // Of a loss or of a scatter: which of them the op knows, inference says.
+  reduction: oneOf("none", "mean", "sum", "add", "mul", "max", "min"),
+  repeats: integers,
+  reverse: flag,
+  shape: integers,
+  split: integers,
+  start: number,
+  starts: integers,
+  steps: integers,
+  strides: integers,
+  to: oneOf(...DTYPES),
+  transA: flag,
+  transB: flag,
+  // Of Pad and of Constant.
+  value: {
+    says: "is a number or host data",
+    holds: (value) => typeof value === "number" || isHostTensor(value),
+  },
+};
+
+/** @throws MP_INVALID_ARGUMENT for a value that the attribute of that name never has, naming both */
+export function checkAttribute(what: string, name: AttributeName, value: unknown): void {
+  const { says, holds } = kinds[name];
+  if (holds(value)) return;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} ${says}, got ${shown(value)}`, {
+    details: { option: name },
+  });
+}
+
+/** `checkAttribute` for all that are there. */
+export function checkAttributes(op: Op, attributes: object): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && Object.hasOwn(kinds, name)) checkAttribute(op, name as AttributeName, value);
+  }
+}

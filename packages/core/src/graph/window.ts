@@ -1,0 +1,32 @@
+// How windows lie along an axis: what convolutions and pools, their gradients and their files have in common.
+import type { Shape } from "../shape.js";
+
+/** Places that a window takes along an axis, from its first tap to its last. */
+export function windowExtent(taps: number, dilation: number): number {
+  return (taps - 1) * dilation + 1;
+}
+
+/** Pads of those sums, all begins and then all ends; `odd` gets what does not halve. */
+export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "end"): readonly number[] {
+  const less = totals.map((total) => Math.floor(total / 2));
+  const more = totals.map((total, axis) => total - (less[axis] ?? 0));
+  return odd === "end" ? [...less, ...more] : [...more, ...less];
+}
+
+/**
+ * The pads that give ⌈size / stride⌉ windows along each axis: TensorFlow's SAME and ONNX's SAME_UPPER, or SAME_LOWER
+ * where the begin gets the odd one.
+ */
+export function samePads(
+  sizes: Shape,
+  kernel: Shape,
+  window: { readonly strides: readonly number[]; readonly dilations: readonly number[] },
+  odd?: "begin" | "end",
+): readonly number[] {
+  const totals = sizes.map((size, axis) => {
+    const stride = window.strides[axis] ?? 1;
+    const extent = windowExtent(kernel[axis] ?? 1, window.dilations[axis] ?? 1);
+    return Math.max(0, (Math.ceil(size / stride) - 1) * stride + extent - size);
+  });
+  return halvedPads(totals, odd);
+}

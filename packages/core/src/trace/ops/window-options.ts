@@ -1,0 +1,76 @@
+/** The options that convolutions and pools share, as a user gives them and as the graph has them. */
+import { MpError } from "../../errors.js";
+import type { KernelWindow, Op } from "../../graph/attributes.js";
+import { samePads } from "../../graph/window.js";
+import type { Shape } from "../../shape.js";
+import { shown } from "../../shown.js";
+
+export interface WindowOptions {
+  /** One number an axis behind the channels, or one for all of them. */
+  readonly strides?: number | readonly number[];
+  /**
+   * Padding: one number for every side, one an axis for both of its sides, or all begins and then all ends. Default 0.
+   */
+  readonly pads?: number | readonly number[];
+  /** Distance between the taps; default 1. */
+  readonly dilations?: number | readonly number[];
+  /**
+   * In place of `pads`. `same`: results are ⌈size / stride⌉ long (of a transposed convolution size · stride), and of
+   * an odd number of pads the end gets one more. `valid`: no pads.
+   */
+  readonly autoPad?: "same" | "valid";
+}
+
+/**
+ * An option of one number an axis, where one number stands for all; what the numbers are inference says.
+ * @throws MP_INVALID_ARGUMENT for what is neither
+ */
+export function alongAxes(what: string, name: string, given: unknown, rank: number): readonly number[] {
+  if (typeof given === "number") return new Array<number>(rank).fill(given);
+  if (Array.isArray(given)) return [...given];
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ${name} takes a number or one for each axis, got ${shown(given)}`,
+  );
+}
+
+function padsOf(op: Op, given: unknown, rank: number): readonly number[] {
+  const pads = typeof given === "number" ? new Array<number>(rank).fill(given) : given;
+  if (Array.isArray(pads) && pads.length === rank) return [...pads, ...pads];
+  if (Array.isArray(pads) && pads.length === 2 * rank) return [...pads];
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${op}: pads takes a number, ${rank} for both sides of each axis, or ${2 * rank}, all begins and then all ends, got ${shown(given)}`,
+  );
+}
+
+/**
+ * The window of those taps over axes of those sizes. Of `autoPad: "same"` the pads are those of a convolution.
+ * @throws MP_INVALID_ARGUMENT for values of another kind, and for both pads and autoPad
+ */
+export function windowOf(
+  op: Op,
+  sizes: Shape,
+  kernel: Shape,
+  options: WindowOptions,
+  defaultStrides: number | readonly number[],
+): KernelWindow {
+  const { autoPad } = options;
+  if (autoPad !== undefined && autoPad !== "same" && autoPad !== "valid") {
+    throw new MpError("MP_INVALID_ARGUMENT", `${op}: autoPad is "same" or "valid", got ${shown(autoPad)}`);
+  }
+  if (autoPad !== undefined && options.pads !== undefined) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${op}: takes pads or autoPad, got both`);
+  }
+  const { strides = defaultStrides, dilations = 1, pads = 0 } = options;
+  const window = {
+    strides: alongAxes(op, "strides", strides, sizes.length),
+    pads: padsOf(op, pads, sizes.length),
+    dilations: alongAxes(op, "dilations", dilations, sizes.length),
+  };
+  // Numbers that make no window are inference's to refuse.
+  const isWindow = [...window.strides, ...window.dilations].every(
+    (given) => Number.isSafeInteger(given) && given > 0,
+  );
+  return autoPad === "same" && isWindow ? { ...window, pads: samePads(sizes, kernel, window) } : window;
+}

@@ -1,0 +1,189 @@
+/** What a program in JavaScript may give as an option: refused with a code, by name, before anything is allocated. */
+import { describe, expect, it } from "vitest";
+import type { Graph } from "../../graph/graph.js";
+import { isNode } from "../../graph/graph.js";
+import type { Shape } from "../../shape.js";
+import type { Tensor } from "../tensor.js";
+import { traceInto } from "../trace.js";
+import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
+import { conv, convTranspose } from "./convolution.js";
+import { clip, elu, gelu, leakyRelu, mod } from "./elementwise.js";
+import { groupNormalization, instanceNormalization } from "./group-normalization.js";
+import { depthToSpace, lrn, spaceToDepth } from "./image.js";
+import { gemm } from "./matrix.js";
+import { expand, oneHot, pad, range, split, tile } from "./movement.js";
+import { layerNormalization, rmsNormalization, softmaxCrossEntropyLoss } from "./normalization.js";
+import { averagePool, maxPool } from "./pooling.js";
+import { argMax, cumSum, reduceMean, topK } from "./reduce.js";
+import { resize } from "./resize.js";
+
+const shapes = { x: [1, 4, 6, 6], w: [4, 4, 3, 3], c: [4], rows: [6, 6], last: [6], labels: [6] } as const;
+type Tensors = Readonly<Record<keyof typeof shapes, Tensor>>;
+type Call = (options: never, tensors: Tensors) => unknown;
+
+function graphOf(fn: (tensors: Tensors) => unknown): Graph {
+  const inputs = Object.entries(shapes).map(([name, shape]: [string, Shape]) => {
+    const dtype = name === "labels" ? ("i32" as const) : ("f32" as const);
+    return { name, role: "batch" as const, type: { dtype, shape } };
+  });
+  return traceInto(inputs, (tensors) => {
+    const byName = Object.fromEntries(tensors.map((tensor, at) => [inputs[at]?.name, tensor]));
+    return fn(byName as Tensors) as Tensor;
+  }).graph;
+}
+
+/** Each function with options that it takes, each of which is then spoilt. */
+const calls: Readonly<Record<string, readonly [call: Call, options: Readonly<Record<string, unknown>>]>> = {
+  conv: [(o, { x, w }) => conv(x, w, o), { strides: 2, pads: [1, 1], dilations: 1, group: 1 }],
+  "conv same": [(o, { x, w }) => conv(x, w, o), { strides: 2, dilations: 1, autoPad: "same" }],
+  convTranspose: [
+    (o, { x, w }) => convTranspose(x, w, o),
+    { strides: 2, pads: 1, dilations: 1, group: 1, outputPadding: 1 },
+  ],
+  "convTranspose same": [(o, { x, w }) => convTranspose(x, w, o), { strides: 2, autoPad: "same" }],
+  maxPool: [(o, { x }) => maxPool(x, 2, o), { strides: 2, pads: 1, dilations: 1, ceilMode: true }],
+  averagePool: [
+    (o, { x }) => averagePool(x, 2, o),
+    { strides: 2, autoPad: "same", dilations: 1, countIncludePad: true },
+  ],
+  "a kernel": [({ kernel }: { kernel: number }, { x }) => maxPool(x, kernel), { kernel: 2 }],
+  "resize sizes": [
+    (o, { x }) => resize(x, o),
+    { sizes: 12, mode: "linear", coordinates: "half_pixel", nearest: "floor" },
+  ],
+  "resize scales": [(o, { x }) => resize(x, o), { scales: [2, 2] }],
+  batchNormalization: [(o, { x, c }) => batchNormalization(x, c, c, o).y, { epsilon: 1e-3 }],
+  normalizeByStatistics: [
+    (o, { x, c }) => normalizeByStatistics(x, c, c, { mean: c, variance: c }, o),
+    { epsilon: 1e-3 },
+  ],
+  groupNormalization: [(o, { x, c }) => groupNormalization(x, c, c, o), { numGroups: 2, epsilon: 1e-3 }],
+  instanceNormalization: [(o, { x, c }) => instanceNormalization(x, c, c, o), { epsilon: 1e-3 }],
+  layerNormalization: [(o, { x, last }) => layerNormalization(x, last, last, o), { epsilon: 1e-3, axis: 3 }],
+  rmsNormalization: [(o, { x, last }) => rmsNormalization(x, last, o), { epsilon: 1e-3, axis: 3 }],
+  lrn: [(o, { x }) => lrn(x, o), { size: 3, alpha: 0.1, beta: 0.5, bias: 0.5 }],
+  depthToSpace: [(o, { x }) => depthToSpace(x, 2, o), { mode: "CRD" }],
+  spaceToDepth: [
+    ({ blockSize }: { blockSize: number }, { x }) => spaceToDepth(x, blockSize),
+    { blockSize: 2 },
+  ],
+  softmaxCrossEntropyLoss: [
+    (o, t) => softmaxCrossEntropyLoss(t.rows, t.labels, o),
+    { reduction: "sum", ignoreIndex: -1 },
+  ],
+  reduceMean: [(o, { x }) => reduceMean(x, o), { axes: [1], keepdims: true }],
+  argMax: [(o, { x }) => argMax(x, o), { axis: 1, keepdims: true }],
+  topK: [(o, { x }) => topK(x, 2, o).values, { axis: 1, largest: false }],
+  cumSum: [(o, { x }) => cumSum(x, 1, o), { exclusive: true, reverse: true }],
+  gemm: [(o, { rows }) => gemm(rows, rows, rows, o), { transA: true, transB: true, alpha: 0.5, beta: 0.5 }],
+  leakyRelu: [({ alpha }: { alpha: number }, { x }) => leakyRelu(x, alpha), { alpha: 0.1 }],
+  elu: [({ alpha }: { alpha: number }, { x }) => elu(x, alpha), { alpha: 0.1 }],
+  gelu: [(o, { x }) => gelu(x, o), { approximate: "tanh" }],
+  clip: [(o, { x }) => clip(x, o), { min: 0.5, max: 1.5 }],
+  mod: [(o, { x }) => mod(x, x, o), { fmod: true }],
+  pad: [(o, { c }) => pad(c, [[1, 1]], o), { mode: "edge", value: 0.5 }],
+  oneHot: [(o, t) => oneHot(t.labels, 3, o), { axis: 1, dtype: "f16" }],
+};
+
+const wrong: readonly unknown[] = [null, "two", {}, [null], ["2"], Number.NaN, () => 2, 1e300, [1e300, 0.5]];
+
+/** How the message names an option, where it is not by its own name. */
+const NAMED: Readonly<Record<string, string>> = { axes: "ax[ei]s" };
+
+const spoilt = Object.entries(calls).flatMap(([name, [call, options]]) =>
+  Object.keys(options).map((option) => ({ name, call, options, option })),
+);
+
+/** An option of any number takes those that are infinite or NaN too, or has its own range. */
+const isOfItsKind = (right: unknown, value: unknown): boolean =>
+  typeof right === "number" && !Number.isInteger(right) && typeof value === "number";
+
+describe("an option that is none is refused with a code, its name and its value", () => {
+  it.each(spoilt)("$name, $option", ({ call, options, option }) => {
+    const run = (value: unknown): unknown =>
+      graphOf((tensors) => call({ ...options, [option]: value } as never, tensors));
+    expect(() => run(options[option])).not.toThrow();
+    for (const value of wrong.filter((given) => !isOfItsKind(options[option], given))) {
+      expect(() => run(value)).toThrow(
+        expect.objectContaining({ name: "MpError", message: expect.stringMatching(NAMED[option] ?? option) }),
+      );
+    }
+  });
+
+  it("an epsilon is a number of at least 0 that is finite in f32", () => {
+    for (const epsilon of [-1e-5, Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
+      const normalized = (): unknown => graphOf(({ x, c }) => batchNormalization(x, c, c, { epsilon }).y);
+      expect(normalized).toThrow(/epsilon is a number of at least 0, finite in f32, got/);
+    }
+  });
+
+  it("a bias is a tensor", () => {
+    for (const bias of [null, 0, "c"]) {
+      expect(() => graphOf(({ x, w }) => conv(x, w, { bias } as never))).toThrow(
+        /Conv: takes traced tensors, got/,
+      );
+    }
+  });
+});
+
+describe("a tensor that no engine holds is refused before it is made", () => {
+  const huge = 1e9;
+  it.each<[string, Call]>([
+    ["resize", (_, { x }) => resize(x, { sizes: huge })],
+    ["resize of one axis", (_, { x }) => resize(x, { sizes: [huge, 1] })],
+    ["resize by a scale", (_, { x }) => resize(x, { scales: [1e8, 1] })],
+    ["maxPool", (_, { x }) => maxPool(x, huge, { pads: huge - 1 })],
+    ["maxPool of pads", (_, { x }) => maxPool(x, 2, { pads: huge })],
+    ["averagePool", (_, { x }) => averagePool(x, huge, { pads: huge - 1, countIncludePad: true })],
+    ["conv", (_, { x, w }) => conv(x, w, { pads: huge })],
+    ["convTranspose", (_, { x, w }) => convTranspose(x, w, { strides: huge })],
+    ["expand", (_, { x }) => expand(x, [huge, 4, 6, 6])],
+    ["tile", (_, { x }) => tile(x, [huge, 1, 1, 1])],
+    ["pad", (_, { c }) => pad(c, [[huge, 2 * huge]])],
+    ["range", () => range(0, 1e12)],
+    ["oneHot", (_, t) => oneHot(t.labels, huge)],
+  ])("%s", (_, call) => {
+    expect(() => graphOf((tensors) => call({} as never, tensors))).toThrow(
+      expect.objectContaining({
+        name: "MpError",
+        code: expect.stringMatching(/^MP_(SHAPE_MISMATCH|INVALID_ARGUMENT)$/),
+      }),
+    );
+  });
+
+  it("an axis is split into 1 part or more", () => {
+    for (const parts of [0, -2, 0.5, Number.NaN]) {
+      expect(() => graphOf(({ x }) => split(x, parts, 3)[0])).toThrow(
+        expect.objectContaining({ code: "MP_SHAPE_MISMATCH" }),
+      );
+    }
+  });
+});
+
+it("pads mean the same to convolutions and pools", () => {
+  const padsOf = (options: object): readonly string[] => {
+    const graph = graphOf(({ x, w }) => [
+      conv(x, w, options),
+      convTranspose(x, w, options),
+      maxPool(x, 3, options),
+      averagePool(x, 3, options),
+    ]);
+    return graph.nodes.flatMap((node) =>
+      isNode(node, "Conv") ||
+      isNode(node, "ConvTranspose") ||
+      isNode(node, "MaxPool") ||
+      isNode(node, "AveragePool")
+        ? [node.attributes.pads.join()]
+        : [],
+    );
+  };
+  const four = (pads: string): readonly string[] => new Array(4).fill(pads);
+  expect(padsOf({ pads: 1 })).toEqual(four("1,1,1,1"));
+  expect(padsOf({ pads: [0, 1] })).toEqual(four("0,1,0,1"));
+  expect(padsOf({ pads: [0, 1, 1, 0] })).toEqual(four("0,1,1,0"));
+  expect(padsOf({ autoPad: "same", strides: 1 })).toEqual(four("1,1,1,1"));
+  expect(padsOf({ autoPad: "valid" })).toEqual(four("0,0,0,0"));
+  expect(() => padsOf({ pads: [1, 1, 1] })).toThrow(
+    /pads takes a number, 2 for both sides of each axis, or 4/,
+  );
+});

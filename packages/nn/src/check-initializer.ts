@@ -1,0 +1,12 @@
+import { MpError, shown } from "@mp/core";
+
+/** @throws MP_INVALID_ARGUMENT for what is given and is no function, naming the option */
+export function checkInitializers(layer: string, initializers: Readonly<Record<string, unknown>>): void {
+  for (const [name, given] of Object.entries(initializers)) {
+    if (given === undefined || typeof given === "function") continue;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${layer}: ${name} takes an initialiser such as heNormal or constantValue(0), got ${shown(given)}`,
+    );
+  }
+}
