@@ -1,3 +1,4 @@
+import { MpError } from "@mp/core";
 import {
   type ChannelStatistics,
   channelStatistics,
@@ -23,7 +24,13 @@ export async function loadImages(options: Options): Promise<Images> {
     data === undefined
       ? shapeImages({ seed: 0, train: trainImages, test: testImages, side: size, difficulty })
       : await readImages(data, { height: size, width: size });
-  const [count, channels = 1, height = 1] = splits.train.x.shape;
+  const [count, channels = 1, height = 1, width = 1] = splits.train.x.shape;
+  if (height !== width) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${data}: the images are ${height} high and ${width} wide, the networks take square ones; as pictures in a folder for each class they are cut to --size`,
+    );
+  }
   return {
     ...splits,
     statistics: channelStatistics(splits.train),

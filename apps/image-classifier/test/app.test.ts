@@ -118,6 +118,15 @@ describe("image-classifier", () => {
     const { details } = result("cifar", "--data", data, "--steps", "2");
     expect(details.data).toMatchObject({ train: 20, test: 10, shape: [3, 32, 32] });
     writeFileSync(join(data, "test_batch.bin"), records(10).subarray(0, 5000));
+    const wide = mkdtempSync(join(folder, "wide-"));
+    const idx = (shape: readonly number[]) => {
+      const header = Buffer.from([0, 0, 8, shape.length, ...shape.flatMap((size) => [0, 0, 0, size])]);
+      return Buffer.concat([header, Buffer.alloc(shape.reduce((a, b) => a * b, 1))]);
+    };
+    for (const part of ["train", "t10k"]) {
+      writeFileSync(join(wide, `${part}-images-idx3-ubyte`), idx([20, 16, 20]));
+      writeFileSync(join(wide, `${part}-labels-idx1-ubyte`), idx([20]));
+    }
     const cases: readonly (readonly string[])[] = [
       ["--data", data],
       ["--data", join(folder, "nowhere")],
@@ -129,6 +138,7 @@ describe("image-classifier", () => {
       ["--table", "--seeds", "9007199254740991"],
       ["--ablation", "--seed", "9007199254740991"],
       ["--batch", "65"],
+      ["--data", wide],
     ];
     for (const flags of cases) {
       const { status, stderr } = run("--steps", "2", ...flags);

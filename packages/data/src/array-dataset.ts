@@ -1,5 +1,7 @@
-import { checkOptions, contentHash, formatShape, type HostTensor, hostArrayOf, MpError } from "@mp/core";
+import { formatShape, type HostTensor, hostArrayOf, isHostTensor, MpError, shown } from "@mp/core";
+import { claim, integer, oneOf, optional, optionsOf, passes, shuffling } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
+import { datasetSignature } from "./dataset-signature.js";
 import { permutation, randomStream } from "./random.js";
 
 export interface ArrayDatasetOptions {
@@ -11,6 +13,20 @@ export interface ArrayDatasetOptions {
   /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
   readonly partial?: "drop" | "keep";
 }
+
+const checkOptions = optionsOf<ArrayDatasetOptions>(
+  {
+    batch: integer(1),
+    epochs: optional(passes),
+    shuffle: optional(shuffling),
+    partial: optional(oneOf("drop", "keep")),
+  },
+  "{ batch: 32 }",
+);
+const checkExamples = claim(
+  "an object of tensors by name, such as { x, y }",
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
 
 /**
  * Batches of examples held in memory: tensors whose first dimension counts the examples, by name.
@@ -24,17 +40,9 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
   examples: T,
   options: ArrayDatasetOptions,
 ): Dataset<{ readonly [K in keyof T]: HostTensor<T[K]["dtype"]> }> {
-  checkOptions(
-    "arrayDataset",
-    options,
-    { batch: true, epochs: true, shuffle: true, partial: true },
-    "{ batch: 32 }",
-  );
+  checkOptions("arrayDataset", options);
   const { batch, epochs = 1, shuffle, partial = "drop" } = options;
   const count = countExamples(examples);
-  if (!Number.isSafeInteger(batch) || batch < 1) {
-    throw new MpError("MP_INVALID_ARGUMENT", `arrayDataset: batch is an integer of 1 or more, got ${batch}`);
-  }
   const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
   if (batchesPerEpoch < 1) {
     throw new MpError(
@@ -43,9 +51,6 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
       { details: { batch, examples: count } },
     );
   }
-  const types = Object.entries(examples).map(
-    ([name, { dtype, shape, data }]) => `${name} ${dtype}${formatShape(shape)} ${contentHash(data)}`,
-  );
   // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
   const orderOf = (epoch: number): Uint32Array | undefined => {
@@ -55,7 +60,7 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
     return drawn.order;
   };
   return indexedDataset({
-    signature: `arrays ${types.join(", ")}, batch ${batch}, ${shuffle ? `seed ${shuffle.seed}` : "in order"}, partial ${partial}`,
+    signature: datasetSignature("arrays", { examples, batch, seed: shuffle?.seed, partial }),
     batchesPerEpoch,
     epochs,
     batch: ({ epoch, index }) => {
@@ -71,10 +76,16 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
 }
 
 function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
+  checkExamples("arrayDataset: tensors", examples);
   const entries = Object.entries(examples);
   const [first] = entries;
   if (first === undefined) {
     throw new MpError("MP_INVALID_ARGUMENT", "arrayDataset: no tensors, pass at least one by name");
+  }
+  for (const [name, value] of entries) {
+    if (isHostTensor(value)) continue;
+    const text = `arrayDataset: ${name} is a tensor of the host, got ${shown(value)}; make it with tensor(…)`;
+    throw new MpError("MP_INVALID_ARGUMENT", text);
   }
   const count = first[1].shape[0];
   for (const [name, { shape }] of entries) {

@@ -1,4 +1,5 @@
 import { type Json, MpError } from "@mp/core";
+import { callback, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
@@ -25,7 +26,7 @@ export interface BatchPosition {
 }
 
 export interface IndexedDatasetOptions<B> {
-  /** What the batches depend on (data, sizes, seed), in words; a cursor is refused where this differs. */
+  /** What the batches depend on (data, sizes, seed), as `datasetSignature` tells it; a cursor is refused where this differs. */
   readonly signature: string;
   readonly batchesPerEpoch: number;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
@@ -34,18 +35,18 @@ export interface IndexedDatasetOptions<B> {
   readonly batch: (position: BatchPosition) => B | Promise<B>;
 }
 
+const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
+  { signature: text, batchesPerEpoch: integer(1), epochs: optional(passes), batch: callback },
+  "{ signature, batchesPerEpoch: 8, batch: ({ epoch, index }) => … }",
+);
+
 /**
- * A dataset from a function of the batch's position: the way to make one's own.
- * @throws MP_INVALID_ARGUMENT for an epoch without batches or a fractional number of epochs
+ * A dataset from a function of the batch's position: the way to make one's own. `datasetSignature` tells the data.
+ * @throws MP_INVALID_ARGUMENT for an option that there is not or that is none, such as an epoch without batches
  */
 export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {
+  checkOptions("indexedDataset", options);
   const { signature, batchesPerEpoch, epochs = 1, batch } = options;
-  if (!Number.isSafeInteger(batchesPerEpoch) || batchesPerEpoch < 1) {
-    throw invalid(`indexedDataset: an epoch has 1 batch or more, got ${batchesPerEpoch}`);
-  }
-  if (epochs !== Number.POSITIVE_INFINITY && (!Number.isSafeInteger(epochs) || epochs < 0)) {
-    throw invalid(`indexedDataset: epochs is a whole number of 0 or more, or Infinity, got ${epochs}`);
-  }
   const iterate = (cursor?: Json): BatchIterator<B> => {
     let position: BatchPosition =
       cursor === undefined ? { epoch: 0, index: 0 } : parseCursor(cursor, signature, batchesPerEpoch);
@@ -74,7 +75,8 @@ export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
-function withCursor<B>(generator: AsyncGenerator<B, undefined>, cursor: () => Json): BatchIterator<B> {
+/** A generator of batches as an iterator that knows its place. */
+export function withCursor<B>(generator: AsyncGenerator<B, undefined>, cursor: () => Json): BatchIterator<B> {
   return {
     next: () => generator.next(),
     return: () => generator.return(undefined),

@@ -8,6 +8,7 @@ export { cocoBoxes } from "./boxes/coco.js";
 export { vocBoxes } from "./boxes/voc.js";
 export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions } from "./dataset.js";
 export { indexedDataset, mapDataset } from "./dataset.js";
+export { datasetSignature } from "./dataset-signature.js";
 // Images
 export { cifar10 } from "./image/cifar10.js";
 export type { ImageSize } from "./image/decode-image.js";
@@ -24,6 +25,7 @@ export type { ImageFolderOptions } from "./image/image-folder.js";
 export { imageFolder } from "./image/image-folder.js";
 export type { ImageSplits, LabelledImages } from "./image/labelled-images.js";
 export { mnist } from "./image/mnist.js";
+export { readImageFiles } from "./image/read-image-files.js";
 export { readImages } from "./image/read-images.js";
 // Batches made on another thread
 export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.js";

@@ -1,3 +1,5 @@
+import { integer } from "./check-arguments.js";
+
 /**
  * Seeded random numbers for data: shuffles and generated examples. Not the generator of the graph
  * (dropout masks and initial values come from core), and not for secrets.
@@ -5,20 +7,27 @@
 export interface RandomStream {
   /** Uniform in [0, 1), a multiple of 2^-32. */
   uniform(): number;
-  /** Uniform integer in 0 … limit-1, for a limit of 1 … 2^32. */
+  /** Uniform integer in 0 … limit-1, for a limit of 1 … 2^32. @throws MP_INVALID_ARGUMENT for another limit */
   integer(limit: number): number;
   /** Standard normal. */
   normal(): number;
 }
 
+const checkKey = integer();
+const checkLimit = integer(1, 2 ** 32);
+const checkLength = integer(0, 2 ** 31);
+
 /**
  * The stream of these keys (safe integers), the same on every machine. Streams of different keys, or of a
  * longer list of them, are unrelated, so `randomStream(seed, epoch)` needs no state of the epochs before.
+ * @throws MP_INVALID_ARGUMENT for a key that is no safe integer
  */
 export function randomStream(...keys: readonly number[]): RandomStream {
+  for (const key of keys) checkKey("randomStream: key", key);
   const next = sfc32(keys);
   const uniform = (): number => next() / 2 ** 32;
   const integer = (limit: number): number => {
+    checkLimit("integer: limit", limit);
     // Rejection: a plain remainder would prefer small values where limit does not divide 2^32.
     const end = 2 ** 32 - (2 ** 32 % limit);
     for (;;) {
@@ -33,8 +42,9 @@ export function randomStream(...keys: readonly number[]): RandomStream {
   return { uniform, integer, normal };
 }
 
-/** A permutation of 0 … length-1 (Fisher and Yates). */
+/** A permutation of 0 … length-1 (Fisher and Yates). @throws MP_INVALID_ARGUMENT for a length beyond 0 … 2^31 */
 export function permutation(length: number, stream: RandomStream): Uint32Array {
+  checkLength("permutation: length", length);
   const order = Uint32Array.from({ length }, (_, index) => index);
   for (let last = length - 1; last > 0; last--) {
     const other = stream.integer(last + 1);

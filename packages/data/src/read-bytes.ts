@@ -7,9 +7,8 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { MpError } from "@mp/core";
-
-/** Beyond this a data set does not belong in one array. */
-export const MOST_BYTES: number = 2 ** 31;
+import { MOST_BYTES } from "./data-size.js";
+import { asMpError, sizeOfFile } from "./regular-file.js";
 
 /** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that claims more than that of itself lies. */
 const GREATEST_RATIO = 1032;
@@ -49,28 +48,12 @@ export async function readBytes(
   }
 }
 
-/** The file's own failures as MP_IO, the unpacker's as MP_PARSE; others as they are. */
-export function asMpError(path: string, error: unknown): unknown {
-  if (MpError.is(error) || !(error instanceof Error)) return error;
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  if (code.startsWith("Z_") || code === "ERR_BUFFER_TOO_LARGE") {
-    const text = `${path}: no sound gzip file, ${message}; unpack it with gunzip or download it again`;
-    return new MpError("MP_PARSE", text, { details: { path, reason: code }, cause: error });
-  }
-  if (code === "") return error;
-  const reason = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "a directory, not a file" : code;
-  return new MpError("MP_IO", `${path}: cannot be read, ${reason}`, {
-    details: { path, reason: code },
-    cause: error,
-  });
-}
-
 async function inspect(path: string): Promise<{ fileBytes: number; isGzip: boolean }> {
+  const fileBytes = await sizeOfFile(path);
   const file = await open(path, "r");
   try {
-    const { size } = await file.stat();
     const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return { fileBytes: size, isGzip: bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b };
+    return { fileBytes, isGzip: bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b };
   } finally {
     await file.close();
   }

@@ -1,7 +1,8 @@
-import { contentHash, type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
 import {
   type Box,
   type Dataset,
+  datasetSignature,
   indexedDataset,
   type LabelledBox,
   permutation,
@@ -27,6 +28,9 @@ export interface SceneBatchOptions {
   readonly flip: boolean;
 }
 
+/** More than this does not belong in one array. */
+const MOST_BYTES = 2 ** 31;
+
 /** Sets the streams of augmentation apart from those that shuffle. */
 const FLIPS = 1;
 
@@ -44,9 +48,16 @@ export function sceneBatches(
       `--batch ${batch} is larger than the data, ${count} images; take fewer`,
     );
   }
+  const sizeBytes = 4 * batch * 3 * size * size;
+  if (sizeBytes > MOST_BYTES) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `--batch ${batch} of ${size} by ${size} is ${sizeBytes} bytes, the most is ${MOST_BYTES}; take fewer`,
+    );
+  }
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
   return indexedDataset({
-    signature: `scenes ${train.x.shape.join("×")} ${contentHash(train.x.data)}, batch ${batch}, seed ${seed}, flip ${flip}`,
+    signature: datasetSignature("scenes", { ...train, anchors, batch, seed, flip }),
     batchesPerEpoch: Math.floor(count / batch),
     epochs: Number.POSITIVE_INFINITY,
     batch: ({ epoch, index }) => {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type HostTensor, MpError } from "@mp/core";
 import { type ChannelStatistics, channelStatistics, type LabelledBox, shapeScenes } from "@mp/data";
@@ -64,8 +64,10 @@ function generated({ size, difficulty, trainImages, testImages }: Options): Scen
 }
 
 function readScenes(directory: string, size: number): Promise<SceneSplits> {
-  if (existsSync(join(directory, "Annotations"))) return vocScenes(directory, size);
-  if (existsSync(join(directory, "annotations"))) return cocoScenes(directory, size);
+  if (isFolder(join(directory, "Annotations"))) return vocScenes(directory, size);
+  if (isFolder(join(directory, "annotations"))) return cocoScenes(directory, size);
   const text = `${directory}: has neither Annotations (Pascal VOC) nor annotations (COCO); VOC2007 is such a folder`;
   throw new MpError("MP_IO", text, { details: { path: directory, reason: "ENOENT" } });
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -1,6 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { TextDecoder } from "node:util";
 import { MpError } from "@mp/core";
-import { asMpError } from "../read-bytes.js";
+import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** Pixels from the image's upper left corner: left, top, and the first column and row that are outside. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
@@ -25,23 +26,43 @@ export interface BoxAnnotations {
   readonly images: readonly AnnotatedImage[];
   /** By label. */
   readonly classes: readonly string[];
-  /** Boxes left out since nothing of them lies inside their image; published sets have a few. */
-  readonly dropped: number;
+  /** Boxes left out, each with its place and reason, since nothing of them lies inside their image; published sets have a few. */
+  readonly dropped: readonly string[];
 }
 
 /** One string holds no more in Node. */
 const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
 
-/** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long */
-export async function readAnnotation(path: string, mostBytes: number = LONGEST_TEXT): Promise<string> {
-  try {
-    const { size } = await stat(path);
-    if (size > mostBytes) throw parseError(path, 0, `has ${size} bytes, the most is ${mostBytes}; split it`);
-    return await readFile(path, "utf8");
-  } catch (error) {
+interface TextForm {
+  readonly mostBytes?: number;
+  /** The encoding that the file names for itself, from its first bytes; UTF-8 where it names none. */
+  readonly encodingOf?: (head: string) => string | undefined;
+}
+
+/** As far as a file is looked at for the name of its encoding. */
+const HEAD_BYTES = 256;
+
+/** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding */
+export async function readAnnotation(path: string, form: TextForm = {}): Promise<string> {
+  const { mostBytes = LONGEST_TEXT, encodingOf } = form;
+  const size = await sizeOfFile(path);
+  if (size > mostBytes) throw parseError(path, 0, `has ${size} bytes, the most is ${mostBytes}; split it`);
+  const bytes = await readFile(path).catch((error: unknown) => {
     throw asMpError(path, error);
+  });
+  const encoding = markedEncoding(bytes) ?? encodingOf?.(bytes.toString("latin1", 0, HEAD_BYTES)) ?? "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw parseError(path, 0, `is not in ${encoding}; convert it to UTF-8, for example with iconv`, cause);
   }
+}
+
+/** By a byte order mark. */
+function markedEncoding([first, second]: Uint8Array): string | undefined {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
 }
 
 /** `offset` counts characters where the place is known. */
@@ -77,18 +98,24 @@ export function checkFileName(path: string, name: unknown): string {
   );
 }
 
-/** The part of a box inside its image; undefined where there is none. @throws MP_PARSE for coordinates that are no numbers */
-export function clipBox(
-  path: string,
+/** @throws MP_PARSE for anything but four finite numbers: nothing is taken for a number that is written otherwise */
+export function checkCorners(path: string, what: string, box: unknown): Box {
+  if (Array.isArray(box) && box.length === 4 && box.every(Number.isFinite)) return box as never;
+  const got = JSON.stringify(box, (_, value) => (Number.isNaN(value) ? "no number" : value)) ?? "none";
+  throw parseError(path, 0, `${what}: a box is four finite numbers, got ${got}; correct it`);
+}
+
+/** How one that was left out is told: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
+export function droppedBox(
   what: string,
-  box: Box,
-  width: number,
-  height: number,
-): Box | undefined {
-  if (!box.every((value) => typeof value === "number" && Number.isFinite(value))) {
-    throw parseError(path, 0, `${what}: a box is four finite numbers, got ${box.join(", ")}; correct it`);
-  }
-  const [left, top, right, bottom] = box;
+  box: readonly number[],
+  { width, height }: Pick<AnnotatedImage, "width" | "height">,
+): string {
+  return `${what}: [${box.join(", ")}] has nothing inside ${width}×${height}`;
+}
+
+/** The part of a box inside its image; undefined where there is none, as of a box without width or height. */
+export function clipBox([left, top, right, bottom]: Box, width: number, height: number): Box | undefined {
   const clipped = [
     Math.max(0, left),
     Math.max(0, top),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusal } from "../../test/refusal.js";
 import { cocoBoxes } from "./coco.js";
 import { vocBoxes } from "./voc.js";
 
@@ -11,15 +12,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mp-boxes-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function refusal(reading: Promise<unknown>): Promise<MpError> {
-  const error = await reading.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (MpError.is(error)) return error;
-  throw new Error(`expected an MpError, got ${String(error)}`);
-}
 
 interface Annotated {
   readonly name?: string;
@@ -52,16 +44,20 @@ describe("vocBoxes", () => {
         { label: 0, box: [89.5, 39, 100, 50], isIgnored: true },
       ],
     });
-    expect([images[1]?.boxes, dropped]).toEqual([[], 0]);
-    expect((await refusal(vocBoxes(folder, ["dog"]))).message).toMatch(
+    expect([images[1]?.boxes, dropped]).toEqual([[], []]);
+    expect((await refusal(() => vocBoxes(folder, ["dog"]))).message).toMatch(
       /an object is a cat, which is none of dog/,
     );
   });
 
-  it("drops boxes without a pixel inside, and counts them", async () => {
+  it("drops boxes without a pixel inside, and says which and why", async () => {
     await write(annotation([{ box: [200, 1, 210, 9] }, { box: [9, 9, 3, 3] }, {}]));
     const { images, dropped } = await vocBoxes(folder);
-    expect([images[0]?.boxes.length, dropped]).toEqual([1, 2]);
+    expect(images[0]?.boxes).toHaveLength(1);
+    expect(dropped).toEqual([
+      "7.xml: object 0: [200, 1, 210, 9] has nothing inside 100×50",
+      "7.xml: object 1: [9, 9, 3, 3] has nothing inside 100×50",
+    ]);
   });
 
   it.each([
@@ -76,9 +72,39 @@ describe("vocBoxes", () => {
     ["a file of a megabyte and more", annotation([]) + " ".repeat(2 ** 20), /the most is 1048576/],
   ])("refuses %s as MP_PARSE, naming the file", async (_, text, message) => {
     await write(text);
-    const error = await refusal(vocBoxes(folder));
+    const error = await refusal(() => vocBoxes(folder));
     expect([error.code, error.message]).toEqual(["MP_PARSE", expect.stringMatching(message)]);
     expect(error.message).toContain("7.xml");
+  });
+
+  it("reads what XML writes otherwise, once: entities, characters by number, and CDATA", async () => {
+    for (const [written, name] of [
+      ["Tom &amp; J&lt;", "Tom & J<"],
+      ["caf&#233;&#xE9;", "caféé"],
+      ["a&amp;lt;b", "a&lt;b"],
+      ["<![CDATA[a & b]]>", "a & b"],
+    ] as const) {
+      await write(annotation([{ name: written }]));
+      expect((await vocBoxes(folder)).classes).toEqual([name]);
+    }
+  });
+
+  it("reads the encoding that a file names, and refuses what is not in it", async () => {
+    const named = (encoding: string, text: string) =>
+      text.replace('<?xml version="1.0"?>', `<?xml version="1.0" encoding="${encoding}"?>`);
+    const text = annotation([{ name: "café" }], { file: "é.jpg" });
+    const store = (bytes: Buffer) => writeFile(join(folder, "7.xml"), bytes);
+    await store(Buffer.from(named("ISO-8859-1", text), "latin1"));
+    const latin = await vocBoxes(folder);
+    expect([latin.classes, latin.images[0]?.file]).toEqual([["café"], "é.jpg"]);
+    await store(Buffer.from(`\ufeff${named("UTF-16", text)}`, "utf16le"));
+    expect((await vocBoxes(folder)).classes).toEqual(["café"]);
+    await store(Buffer.from(`\ufeff${text}`));
+    expect((await vocBoxes(folder)).classes).toEqual(["café"]);
+    await store(Buffer.from(text, "latin1"));
+    expect((await refusal(() => vocBoxes(folder))).message).toMatch(/7\.xml: is not in utf-8; convert/);
+    await store(Buffer.from(named("klingon", text)));
+    expect((await refusal(() => vocBoxes(folder))).message).toMatch(/7\.xml: is not in klingon/);
   });
 
   it("never lets an entity grow", async () => {
@@ -109,10 +135,14 @@ describe("cocoBoxes", () => {
   it("numbers categories by id and gives corners", async () => {
     const crowd = { image_id: 9, category_id: 3, bbox: [60, 30, 10, 10], iscrowd: 1 };
     const flat = { image_id: 9, category_id: 3, bbox: [5, 5, 0, 10] };
-    await write(coco({ annotations: [...coco().annotations, crowd, flat] }));
+    const turned = { image_id: 9, category_id: 3, bbox: [5, 5, -4, 10] };
+    await write(coco({ annotations: [...coco().annotations, crowd, flat, turned] }));
     expect(await cocoBoxes(path())).toEqual({
       classes: ["car", "cup"],
-      dropped: 1,
+      dropped: [
+        "annotations[2]: [5, 5, 0, 10] has nothing inside 64×32",
+        "annotations[3]: [5, 5, -4, 10] has nothing inside 64×32",
+      ],
       images: [
         {
           file: "a/9.jpg",
@@ -127,7 +157,25 @@ describe("cocoBoxes", () => {
     });
   });
 
+  it("takes true for a crowd, as COCO's own tools do", async () => {
+    const crowds = [true, 1, false, 0, undefined].map((iscrowd) => ({ ...coco().annotations[0], iscrowd }));
+    await write(coco({ annotations: crowds }));
+    const { images } = await cocoBoxes(path());
+    expect(images[0]?.boxes.map(({ isIgnored }) => isIgnored)).toEqual([true, true, false, false, false]);
+  });
+
+  const boxed = (changes: object) => coco({ annotations: [{ ...coco().annotations[0], ...changes }] });
   it.each([
+    [
+      "a box of texts",
+      boxed({ bbox: ["1", "2", "3", "4"] }),
+      /annotations\[0\]\.bbox: .* got \["1","2","3","4"\]/,
+    ],
+    ["a width that is text", boxed({ bbox: [1, 2, "3", 4] }), /four finite numbers/],
+    ["a height that is null", boxed({ bbox: [1, 2, 3, null] }), /four finite numbers, got \[1,2,3,null\]/],
+    ["a box of five", boxed({ bbox: [1, 2, 3, 4, 5] }), /four finite numbers/],
+    ["no box", boxed({ bbox: undefined }), /four finite numbers, got none/],
+    ["a crowd that is text", boxed({ iscrowd: "1" }), /annotations\[0\]\.iscrowd is 0 or 1, got "1"/],
     ["what is cut off", JSON.stringify({ images: [{}] }).slice(0, 12), /no JSON at character \d+/],
     ["a list", "[]", /no COCO file/],
     ["captions alone", {}, /has no list "categories"/],
@@ -158,12 +206,12 @@ describe("cocoBoxes", () => {
     ],
   ])("refuses %s as MP_PARSE, naming the file", async (_, value, message) => {
     await write(value);
-    const error = await refusal(cocoBoxes(path()));
+    const error = await refusal(() => cocoBoxes(path()));
     expect([error.code, error.message]).toEqual(["MP_PARSE", expect.stringMatching(message)]);
     expect(error.message).toContain("instances.json");
   });
 
   it("tells a missing file", async () => {
-    expect((await refusal(cocoBoxes(join(folder, "nothing.json")))).code).toBe("MP_IO");
+    expect((await refusal(() => cocoBoxes(join(folder, "nothing.json")))).code).toBe("MP_IO");
   });
 });

@@ -1,9 +1,12 @@
+import { path as checkPath } from "../check-arguments.js";
 import {
   type AnnotatedImage,
   type BoxAnnotations,
+  checkCorners,
   checkFileName,
   checkImageSize,
   clipBox,
+  droppedBox,
   type LabelledBox,
   parseError,
   readAnnotation,
@@ -13,10 +16,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Boxes of a COCO file (`instances_val2017.json` and its like): its `images`, `annotations` and `categories`.
- * Categories are numbered anew from 0, in the order of their ids; masks and captions are passed over.
+ * Categories are numbered anew from 0, in the order of their ids; masks and captions are passed over. Boxes count the
+ * pixels as the picture's file stores them: read the pictures with `orientation: "stored"`.
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is no JSON or not of this form, naming the entry
  */
 export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
+  checkPath("cocoBoxes: path", path);
   const root = parse(path, await readAnnotation(path));
   const categories = entriesOf(path, root, "categories").map((entry, index) => ({
     id: idOf(path, entry, `categories[${index}].id`),
@@ -37,7 +42,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
       throw parseError(path, 0, `images[${index}].id: ${id} is another's already; give each its own`);
     images.set(id, { file, ...size, boxes: [] });
   }
-  let dropped = 0;
+  const dropped: string[] = [];
   for (const [index, entry] of entriesOf(path, root, "annotations").entries()) {
     const what = `annotations[${index}]`;
     const image = images.get(idOf(path, { id: entry["image_id"] }, `${what}.image_id`));
@@ -46,11 +51,11 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
       const missing = image === undefined ? `image ${entry["image_id"]}` : `category ${entry["category_id"]}`;
       throw parseError(path, 0, `${what} is of ${missing}, which the file has not; take it out`);
     }
-    const [left, top, width, height] = Array.isArray(entry["bbox"]) ? (entry["bbox"] as number[]) : [];
-    const corners = [left, top, Number(left) + Number(width), Number(top) + Number(height)] as const;
-    const box = clipBox(path, what, corners as never, image.width, image.height);
-    if (box === undefined) dropped++;
-    else image.boxes.push({ label, box, isIgnored: entry["iscrowd"] === 1 });
+    const isIgnored = isCrowd(path, what, entry["iscrowd"]);
+    const [left, top, width, height] = checkCorners(path, `${what}.bbox`, entry["bbox"]);
+    const box = clipBox([left, top, left + width, top + height], image.width, image.height);
+    if (box !== undefined) image.boxes.push({ label, box, isIgnored });
+    else dropped.push(droppedBox(what, [left, top, width, height], image));
   }
   return { images: [...images.values()], classes: categories.map(({ name }) => name), dropped };
 }
@@ -85,4 +90,11 @@ function idOf(path: string, entry: Fields, what: string): number {
   const { id } = entry;
   if (typeof id === "number" && Number.isSafeInteger(id)) return id;
   throw parseError(path, 0, `${what} is an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
+}
+
+/** As COCO's own tools take it, which ask whether it is true. */
+function isCrowd(path: string, what: string, value: unknown): boolean {
+  if (value === undefined || value === 0 || value === false) return false;
+  if (value === 1 || value === true) return true;
+  throw parseError(path, 0, `${what}.iscrowd is 0 or 1, got ${JSON.stringify(value)}; correct it`);
 }

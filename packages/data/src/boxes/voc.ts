@@ -1,13 +1,17 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { MpError } from "@mp/core";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
-import { listFiles } from "../text/list-files.js";
+import { path as checkPath, listOf, optional } from "../check-arguments.js";
+import { listFiles } from "../list-files.js";
 import {
   type AnnotatedImage,
+  type Box,
   type BoxAnnotations,
+  checkCorners,
   checkFileName,
   checkImageSize,
   clipBox,
+  droppedBox,
   parseError,
   readAnnotation,
 } from "./annotations.js";
@@ -17,25 +21,38 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A whole annotation of VOC has two thousand characters. */
 const LONGEST_FILE = 1 << 20;
 
-/** Values stay text, so that `01` and `1e3` are read by us; entities are left alone, so that none can grow. */
+/**
+ * Values stay text, so that `01` and `1e3` are read by us. Of entities a document's own are taken once and within the
+ * parser's limits, so that none can grow; `htmlEntities` is what the parser calls characters by number, as `&#233;`.
+ */
 const parser = new XMLParser({
   parseTagValue: false,
-  processEntities: false,
+  processEntities: true,
+  htmlEntities: true,
   ignoreAttributes: true,
   isArray: (name) => name === "object",
 });
 
+const checkClasses = optional(listOf("names", (value) => typeof value === "string"));
+
+/** What an XML file says of itself in its first line. */
+const encodingOf = (head: string): string | undefined =>
+  /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
+
 /**
  * Boxes of a folder of Pascal VOC's annotations, one XML file an image. VOC counts pixels from 1 and includes the
  * last; here they count from 0 and the last is outside. Classes are numbered in the order of their names, unless given.
+ * Boxes count the pixels as the picture's file stores them: read the pictures with `orientation: "stored"`.
  * @throws MP_IO for a folder without XML files, MP_PARSE for a file that is not of this form, naming the line
  */
 export async function vocBoxes(directory: string, classes?: readonly string[]): Promise<BoxAnnotations> {
+  checkPath("vocBoxes: directory", directory);
+  checkClasses("vocBoxes: classes", classes);
   const files = await listFiles(directory, [".xml"]);
   const read: Read[] = [];
   for (const file of files) {
     const path = join(directory, file);
-    read.push(readOne(path, await readAnnotation(path, LONGEST_FILE)));
+    read.push(readOne(path, await readAnnotation(path, { mostBytes: LONGEST_FILE, encodingOf })));
   }
   if (read.length === 0) {
     const text = `${directory}: has no .xml file; the folder of VOC's annotations is VOC2007/Annotations`;
@@ -43,9 +60,10 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   }
   const found = new Set(read.flatMap(({ objects }) => objects.map(({ name }) => name)));
   const names = classes ?? [...found].sort();
-  let dropped = 0;
+  const dropped: string[] = [];
   const images = read.map(({ path, objects, ...image }): AnnotatedImage => {
-    const boxes = objects.flatMap(({ name, box, isIgnored }) => {
+    const { width, height } = image;
+    const boxes = objects.flatMap(({ name, what, corners, isIgnored }) => {
       const label = names.indexOf(name);
       if (label === -1)
         throw parseError(
@@ -53,8 +71,10 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
           0,
           `an object is a ${name}, which is none of ${names.join(", ")}; add the class`,
         );
+      const [left, top, right, bottom] = corners;
+      const box = clipBox([left - 1, top - 1, right, bottom], width, height);
       if (box !== undefined) return [{ label, box, isIgnored }];
-      dropped++;
+      dropped.push(droppedBox(`${basename(path)}: ${what}`, corners, image));
       return [];
     });
     return { ...image, boxes };
@@ -66,7 +86,9 @@ type Read = Omit<AnnotatedImage, "boxes"> & {
   readonly path: string;
   readonly objects: readonly {
     readonly name: string;
-    readonly box: ReturnType<typeof clipBox>;
+    readonly what: string;
+    /** As the file has them, counted from 1. */
+    readonly corners: Box;
     readonly isIgnored: boolean;
   }[];
 };
@@ -83,10 +105,10 @@ function readOne(path: string, text: string): Read {
     const fields = fieldsOf(path, entry, what);
     const { name } = fields;
     if (typeof name !== "string" || name === "") throw parseError(path, 0, `${what} has no name; add it`);
-    const corners = fieldsOf(path, fields["bndbox"], `bndbox of ${what}`);
-    const at = (key: string): number => numberOf(corners[key]);
-    const box = clipBox(path, what, [at("xmin") - 1, at("ymin") - 1, at("xmax"), at("ymax")], width, height);
-    return { name, box, isIgnored: numberOf(fields["difficult"]) === 1 };
+    const box = fieldsOf(path, fields["bndbox"], `bndbox of ${what}`);
+    const corners = ["xmin", "ymin", "xmax", "ymax"].map((key) => numberOf(box[key]));
+    const isIgnored = numberOf(fields["difficult"]) === 1;
+    return { name, what, corners: checkCorners(path, what, corners), isIgnored };
   });
   return { path, file: checkFileName(path, root["filename"]), width, height, objects };
 }

@@ -1,8 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError, tensor } from "@mp/core";
-import { MOST_BYTES, readBytes } from "../read-bytes.js";
-import { listFiles } from "../text/list-files.js";
+import { path as checkPath } from "../check-arguments.js";
+import { MOST_BYTES } from "../data-size.js";
+import { listFiles } from "../list-files.js";
+import { readBytes } from "../read-bytes.js";
 import type { ImageSplits, LabelledImages } from "./labelled-images.js";
 
 const SIDE = 32;
@@ -18,6 +20,7 @@ const LONGEST_NAMES = 1 << 12;
  * @throws MP_IO for a missing file, MP_PARSE for one that is cut off or holds labels beyond 9
  */
 export async function cifar10(directory: string): Promise<ImageSplits> {
+  checkPath("cifar10: directory", directory);
   const inner = join(directory, "cifar-10-batches-bin");
   const folder = (await isDirectory(inner)) ? inner : directory;
   const names = (await listFiles(folder, [".bin"])).filter((name) => /^data_batch_\d+\.bin$/.test(name));

@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { asMpError } from "../read-bytes.js";
+import { type Check, path as checkPath, integer, oneOf, optional, optionsOf } from "../check-arguments.js";
+import { asMpError, sizeOfFile } from "../regular-file.js";
 
 export interface ImageSize {
   readonly height: number;
@@ -9,11 +10,25 @@ export interface ImageSize {
   readonly channels?: 1 | 3;
   /** Where the proportions differ: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need it. */
   readonly fit?: "cover" | "fill";
+  /**
+   * Which way round a photograph lies whose EXIF data says that it was taken turned: `upright` (default) as one sees
+   * it, `stored` as its pixels lie in the file, which is what boxes count in.
+   */
+  readonly orientation?: "upright" | "stored";
 }
 
 /** A picture of 8192 by 8192: larger ones are refused before anything is unpacked. */
 const MOST_PIXELS = 2 ** 26;
-const LARGEST_SIDE = 4096;
+const side = integer(1, 4096);
+/** Of each option, also for those that take these among others. */
+export const imageSizeChecks: Parameters<typeof optionsOf<ImageSize>>[0] = {
+  height: side,
+  width: side,
+  channels: optional(oneOf(1, 3)),
+  fit: optional(oneOf("cover", "fill")),
+  orientation: optional(oneOf("upright", "stored")),
+};
+export const checkImageSize: Check = optionsOf<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
 
 /** The formats that are read, by their first bytes: the decoder knows others that are programs rather than pictures. */
 const formats: readonly (readonly [offset: number, bytes: string])[] = [
@@ -24,7 +39,6 @@ const formats: readonly (readonly [offset: number, bytes: string])[] = [
 
 /** As much of sharp as is used. */
 interface Decoder {
-  autoOrient(): Decoder;
   flatten(): Decoder;
   resize(width: number, height: number, options: { fit: string; kernel: string }): Decoder;
   toColourspace(name: string): Decoder;
@@ -34,25 +48,24 @@ interface Decoder {
 type Sharp = (path: string, options: Readonly<Record<string, unknown>>) => Decoder;
 
 /**
- * One JPEG, PNG or WebP file, turned upright, scaled to the size and laid out by channel: u8 [channels, height,
- * width]. It is unpacked by sharp, on threads of its own.
+ * One JPEG, PNG or WebP file, turned upright unless asked otherwise, scaled to the size and laid out by channel: u8
+ * [channels, height, width]. It is unpacked by sharp, on threads of its own.
  * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is no
- * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size that is none
+ * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size beyond 1 … 4096 and other options
+ * that are none
  */
 export async function readImage(path: string, size: ImageSize): Promise<HostTensor<"u8">> {
-  const { height, width, channels = 3, fit = "cover" } = size;
-  for (const [name, value] of Object.entries({ height, width })) {
-    if (Number.isSafeInteger(value) && value >= 1 && value <= LARGEST_SIDE) continue;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `readImage: ${name} is an integer of 1 to ${LARGEST_SIDE}, got ${value}`,
-    );
-  }
+  checkPath("readImage: path", path);
+  checkImageSize("readImage", size);
+  const { height, width, channels = 3, fit = "cover", orientation = "upright" } = size;
   const sharp = await loadSharp();
   await expectPicture(path);
   try {
-    const { data, info } = await sharp(path, { failOn: "error", limitInputPixels: MOST_PIXELS })
-      .autoOrient()
+    const { data, info } = await sharp(path, {
+      failOn: "error",
+      limitInputPixels: MOST_PIXELS,
+      autoOrient: orientation === "upright",
+    })
       .flatten()
       .resize(width, height, { fit, kernel: "lanczos3" })
       .toColourspace(channels === 1 ? "b-w" : "srgb")
@@ -79,6 +92,7 @@ function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<
 }
 
 async function expectPicture(path: string): Promise<void> {
+  await sizeOfFile(path);
   const head = Buffer.alloc(12);
   try {
     const file = await open(path, "r");

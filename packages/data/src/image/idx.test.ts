@@ -129,6 +129,25 @@ describe("mnist", () => {
     expect(await readImages(folder, { height: 9, width: 9 })).toEqual({ train, test, classes });
   });
 
+  it("reads images that are not square, and refuses a test of another size", async () => {
+    const wide = (count: number, width: number) =>
+      idx(8, [count, 2, width], new Uint8Array(2 * width * count));
+    const names = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"];
+    const place = await mkdtemp(join(folder, "wide-"));
+    const store = (name: string, bytes: Uint8Array) => writeFile(join(place, name), bytes);
+    await store(names[0] as string, wide(2, 5));
+    await store(names[1] as string, labels(3, 1));
+    await store(names[2] as string, wide(1, 5));
+    await store("t10k-labels-idx1-ubyte", labels(2));
+    const { train, test } = await mnist(place);
+    expect([train.x.shape, test.x.shape]).toEqual([
+      [2, 1, 2, 5],
+      [1, 1, 2, 5],
+    ]);
+    await store(names[2] as string, wide(1, 4));
+    await expect(mnist(place)).rejects.toThrow(/learn from are \[2, 5\] and those of the test \[2, 4\]/);
+  });
+
   it("refuses labels of another set and labels beyond 9", async () => {
     await fileOf(labels(1, 2), "train-labels.idx1-ubyte");
     await expect(mnist(folder)).rejects.toThrow(/2 labels for 3 images/);

@@ -1,4 +1,5 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
+import { path as checkPath } from "../check-arguments.js";
 import { type Measured, readBytes } from "../read-bytes.js";
 
 interface Element {
@@ -38,6 +39,7 @@ const elements: Readonly<Record<number, Element>> = {
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not of this format or not whole
  */
 export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "f32">> {
+  checkPath("readIdx: path", path);
   const bytes = await readBytes(path, (head) => measure(head, path));
   const { shape, element, headerBytes } = headerOf(bytes, path);
   const view = new DataView(bytes.buffer, bytes.byteOffset + headerBytes);
@@ -47,7 +49,7 @@ export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "
 function measure(head: Uint8Array, path: string): Measured {
   if (head.length < 4) return { neededBytes: 4 };
   const rank = head[3] ?? 0;
-  if (head.length >= 4) elementOf(head, path);
+  elementOf(head, path);
   if (head.length < 4 + 4 * rank) return { neededBytes: 4 + 4 * rank };
   const { shape, element, headerBytes } = headerOf(head, path);
   return { totalBytes: headerBytes + element.bytes * shape.reduce((a, b) => a * b, 1) };

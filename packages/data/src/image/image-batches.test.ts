@@ -104,6 +104,20 @@ describe("imageBatches", () => {
     );
   });
 
+  it("takes no account of the order in which options are written", async () => {
+    const [{ cursor } = { cursor: null }] = await all(everything);
+    const turned = Object.fromEntries(
+      Object.entries(everything)
+        .reverse()
+        .map(([name, value]) => [
+          name,
+          typeof value === "object" ? Object.fromEntries(Object.entries(value).reverse()) : value,
+        ]),
+    );
+    expect(Object.keys(turned)).not.toEqual(Object.keys(everything));
+    expect(imageBatches(images, turned as never).iterate(cursor).cursor).toEqual(cursor);
+  });
+
   it.each([
     [{ batch: 0 }, /batch is an integer of 1 or more, got 0/],
     [{ batch: 13 }, /larger than the data, 12 images/],
@@ -112,8 +126,8 @@ describe("imageBatches", () => {
     [{ batch: 1, augment: { seed: 1, flips: true } }, /did you mean flip\?/],
     [{ batch: 1, normalize: { mean: [0], deviation: [1] } }, /got undefined and undefined for channel 1/],
     [{ batch: 1, normalize: { mean: [0, 0], deviation: [1, 0] } }, /deviation above 0/],
-    [{ batch: 1, prefetch: 1e9 }, /between 1 and 1024, got 1000000000/],
-    [{ batch: 1, prefetch: 0 }, /ahead is an integer between 1 and 1024, got 0/],
+    [{ batch: 1, prefetch: 1e9 }, /prefetch is an integer of 1 to 1024, got 1000000000/],
+    [{ batch: 1, prefetch: 0 }, /prefetch is an integer of 1 to 1024, got 0/],
     [{ batchSize: 1 }, /did you mean batch\?/],
   ])("refuses %j", (options, message) => {
     expect(() => imageBatches(images, options as never)).toThrow(message);
@@ -125,7 +139,7 @@ describe("imageBatches", () => {
       /\[examples, channels, height, width\], got u8 \[12, 1\]/,
     );
     expect(() => imageBatches({ ...images, y: tensor(new Int32Array(3)) }, { batch: 1 })).toThrow(
-      /12 images take labels \[12\], got \[3\]/,
+      /labels of 12 images, i32 \[12\], got i32 \[3\]/,
     );
   });
 });

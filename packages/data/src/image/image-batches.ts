@@ -1,6 +1,9 @@
-import { checkOptions, contentHash, type HostTensor, MpError, type OptionNames, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { integer, listOf, oneOf, optional, optionsOf, passes, shuffling, truth } from "../check-arguments.js";
+import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
-import { type PrefetchOptions, prefetched } from "../prefetch/prefetch.js";
+import { datasetSignature } from "../dataset-signature.js";
+import { type PrefetchOptions, prefetched, prefetching } from "../prefetch/prefetch.js";
 import { permutation, randomStream } from "../random.js";
 import { byteStatistics } from "./channel-statistics.js";
 import { checkImages, type LabelledImages } from "./labelled-images.js";
@@ -42,15 +45,26 @@ export interface ImageBatch {
   readonly y: HostTensor<"i32">;
 }
 
-const OPTIONS: OptionNames<ImageBatchOptions> = {
-  batch: true,
-  epochs: true,
-  shuffle: true,
-  partial: true,
-  augment: true,
-  normalize: true,
-  prefetch: true,
-};
+const numbers = listOf("finite numbers", Number.isFinite);
+const checkOptions = optionsOf<ImageBatchOptions>(
+  {
+    batch: integer(1),
+    epochs: optional(passes),
+    shuffle: optional(shuffling),
+    partial: optional(oneOf("drop", "keep")),
+    augment: optional(
+      optionsOf<AugmentOptions>(
+        { seed: integer(), flip: optional(truth), crop: optional(integer(0)) },
+        "{ seed: 1, flip: true }",
+      ),
+    ),
+    normalize: optional(
+      optionsOf<ChannelStatistics>({ mean: numbers, deviation: numbers }, "those of channelStatistics"),
+    ),
+    prefetch: optional(prefetching),
+  },
+  "{ batch: 32 }",
+);
 
 /** Sets the streams of augmentation apart from those that shuffle, should both have one seed. */
 const AUGMENTATION = 1;
@@ -62,7 +76,7 @@ const AUGMENTATION = 1;
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */
 export function imageBatches(images: LabelledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
-  checkOptions("imageBatches", options, OPTIONS, "{ batch: 32 }");
+  checkOptions("imageBatches", options);
   const { prefetch, ...rest } = options;
   const dataset = plainBatches(images, rest);
   return prefetch === undefined ? dataset : prefetched(dataset, images, rest, prefetch);
@@ -74,12 +88,17 @@ function plainBatches(
 ): Dataset<ImageBatch> {
   const [count, channels, height, width] = checkImages("imageBatches", images);
   const { batch, epochs = 1, shuffle, partial = "drop", augment, normalize } = options;
-  const { crop = 0, flip = false } = checkAugment(augment, Math.min(height, width));
-  if (!Number.isSafeInteger(batch) || batch < 1) {
-    throw invalid(`batch is an integer of 1 or more, got ${batch}`);
-  }
+  const { crop = 0, flip = false } = augment ?? {};
+  const side = Math.min(height, width);
+  if (crop > side)
+    throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
   const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
   if (batchesPerEpoch < 1) throw invalid(`a batch of ${batch} is larger than the data, ${count} images`);
+  checkBytes(
+    `imageBatches: a batch of ${Math.min(batch, count)} images ${channels}×${height}×${width} as f32`,
+    4 * Math.min(batch, count) * channels * height * width,
+    "use a smaller batch",
+  );
   const tables = valueTables(normalize, channels);
   const { data } = images.x;
   const [area, stride] = [height * width, channels * height * width];
@@ -115,9 +134,16 @@ function plainBatches(
     }
   };
 
-  const settings = { augment, normalize, shuffle: shuffle?.seed, partial };
   return indexedDataset({
-    signature: `images ${images.x.shape.join("×")} ${contentHash(data)} ${contentHash(images.y.data)}, batch ${batch}, ${JSON.stringify(settings)}`,
+    signature: datasetSignature("images", {
+      x: images.x,
+      y: images.y,
+      batch,
+      seed: shuffle?.seed,
+      partial,
+      augment: augment && { seed: augment.seed, crop, flip },
+      normalize,
+    }),
     batchesPerEpoch,
     epochs,
     batch: ({ epoch, index }) => {
@@ -140,28 +166,12 @@ export function channelStatistics(images: LabelledImages): ChannelStatistics {
   return byteStatistics(images.x.data, shape);
 }
 
-function checkAugment(augment: AugmentOptions | undefined, side: number): Partial<AugmentOptions> {
-  if (augment === undefined) return {};
-  checkOptions(
-    "imageBatches: augment",
-    augment,
-    { seed: true, flip: true, crop: true },
-    "{ seed: 1, flip: true }",
-  );
-  const { crop = 0, seed } = augment;
-  if (!Number.isSafeInteger(seed)) throw invalid(`augment: seed is an integer, got ${seed}`);
-  if (!Number.isSafeInteger(crop) || crop < 0 || crop > side) {
-    throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
-  }
-  return augment;
-}
-
 /** What each byte becomes, for each channel: a look-up costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];
     const deviation = normalize === undefined ? 1 : normalize.deviation[channel];
-    if (mean === undefined || deviation === undefined || !Number.isFinite(mean) || !(deviation > 0)) {
+    if (mean === undefined || deviation === undefined || deviation <= 0) {
       throw invalid(
         `normalize: has a mean and a deviation above 0 for each of ${channels} channels, got ${mean} and ${deviation} for channel ${channel}`,
       );

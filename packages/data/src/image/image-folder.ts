@@ -1,11 +1,11 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError, tensor } from "@mp/core";
+import { type Check, path as checkPath, claim, integer, optional, optionsOf } from "../check-arguments.js";
+import { listFiles, listFolders } from "../list-files.js";
 import { permutation, randomStream } from "../random.js";
-import { MOST_BYTES } from "../read-bytes.js";
-import { listFiles } from "../text/list-files.js";
-import { type ImageSize, readImage } from "./decode-image.js";
+import { type ImageSize, imageSizeChecks } from "./decode-image.js";
 import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+import { readImageFiles } from "./read-image-files.js";
 
 export interface ImageFolderOptions extends ImageSize {
   /** Share of each folder's pictures kept for the test where there is no folder for it; default 0.1. */
@@ -21,23 +21,33 @@ interface Picture {
 
 const EXTENSIONS = [".jpg", ".jpeg", ".png", ".webp"];
 const TEST_FOLDERS = ["test", "val", "valid", "validation"];
-const AT_ONCE = 8;
+const isShare = claim(
+  "a number above 0 and below 1",
+  (value) => typeof value === "number" && value > 0 && value < 1,
+);
+export const checkFolderOptions: Check = optionsOf<ImageFolderOptions>(
+  { ...imageSizeChecks, testShare: optional(isShare), seed: optional(integer()) },
+  "{ height: 32, width: 32 }",
+);
 
 /**
  * A folder for each class, with its JPEG, PNG and WebP files below; either such folders in `train` and `test` (or
  * `val`), or one set of them, there or in `train` alone, of which a share is kept for the test. Classes are numbered in the order of their names.
- * All pictures are held in memory at the one size.
+ * Links to folders are followed. All pictures are held in memory at the one size, photographs turned upright unless
+ * `orientation` says otherwise.
  * @throws MP_IO for a folder without pictures, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
- * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size
+ * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for options that are none
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
-  const folders = await subfolders(directory);
+  checkPath("imageFolder: directory", directory);
+  checkFolderOptions("imageFolder", options);
+  const folders = await listFolders(directory);
   if (folders.includes("train")) {
-    const classes = await subfolders(join(directory, "train"));
+    const classes = await listFolders(join(directory, "train"));
     const testFolder = await testFolderOf(directory, folders);
     if (testFolder === undefined) return splitFolder(join(directory, "train"), classes, options);
     const train = await pictures(join(directory, "train"), classes);
-    const unknown = (await subfolders(join(directory, testFolder))).find((name) => !classes.includes(name));
+    const unknown = (await listFolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
       throw new MpError(
         "MP_PARSE",
@@ -56,7 +66,7 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
 /** The first of those that has folders of classes: a test without labels, as ImageNet's, is none. */
 async function testFolderOf(directory: string, folders: readonly string[]): Promise<string | undefined> {
   for (const name of TEST_FOLDERS.filter((each) => folders.includes(each)))
-    if ((await subfolders(join(directory, name))).length > 0) return name;
+    if ((await listFolders(join(directory, name))).length > 0) return name;
   return undefined;
 }
 
@@ -82,12 +92,6 @@ function divided(
   options: ImageFolderOptions,
 ): { train: Picture[]; test: Picture[] } {
   const { testShare = 0.1, seed = 0 } = options;
-  if (!(testShare > 0 && testShare < 1)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `imageFolder: testShare is above 0 and below 1, got ${testShare}`,
-    );
-  }
   const isTest = new Set<Picture>();
   for (const label of new Set(all.map((picture) => picture.label))) {
     const own = all.filter((picture) => picture.label === label);
@@ -103,10 +107,10 @@ function divided(
 
 async function pictures(directory: string, classes: readonly string[]): Promise<Picture[]> {
   const found: Picture[] = [];
-  const there = await subfolders(directory);
+  const there = await listFolders(directory);
   for (const [label, name] of classes.entries()) {
     if (!there.includes(name)) continue;
-    for (const file of await listFiles(join(directory, name), EXTENSIONS)) {
+    for (const file of await listFiles(join(directory, name), EXTENSIONS, "all")) {
       found.push({ path: join(directory, name, file), label });
     }
   }
@@ -121,36 +125,10 @@ async function pictures(directory: string, classes: readonly string[]): Promise<
 }
 
 async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabelledImages> {
-  const { height, width, channels = 3 } = options;
-  const stride = channels * height * width;
-  if (list.length * stride > MOST_BYTES) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `imageFolder: ${list.length} pictures of ${stride} bytes are more than ${MOST_BYTES}; ask for a smaller size`,
-    );
-  }
-  const x = new Uint8Array(list.length * stride);
-  for (let start = 0; start < list.length; start += AT_ONCE) {
-    const some = list.slice(start, start + AT_ONCE);
-    const read = await Promise.all(some.map(({ path }) => readImage(path, options)));
-    for (const [index, { data }] of read.entries()) x.set(data, (start + index) * stride);
-  }
-  return {
-    x: tensor(x, [list.length, channels, height, width]),
-    y: tensor(Int32Array.from(list, ({ label }) => label)),
-  };
-}
-
-async function subfolders(directory: string): Promise<string[]> {
-  try {
-    const entries = await readdir(directory, { withFileTypes: true });
-    const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
-    return names.map(({ name }) => name).sort();
-  } catch (cause) {
-    const { code = String(cause) } = cause as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `${directory}: ${code === "ENOENT" ? "no such directory" : code}`, {
-      details: { path: directory, reason: code },
-      cause,
-    });
-  }
+  const { testShare: _, seed: __, ...size } = options;
+  const x = await readImageFiles(
+    list.map(({ path }) => path),
+    size,
+  );
+  return { x, y: tensor(Int32Array.from(list, ({ label }) => label)) };
 }

@@ -1,4 +1,4 @@
-import { formatShape, type HostTensor, MpError } from "@mp/core";
+import { formatShape, type HostTensor, isHostTensor, MpError, shown } from "@mp/core";
 
 /** Images as bytes, 0 … 255, and the class of each. */
 export interface LabelledImages {
@@ -16,30 +16,24 @@ export interface ImageSplits {
   readonly classes: readonly string[];
 }
 
-/** @throws MP_SHAPE_MISMATCH for images and labels that do not belong together */
-export function checkImages(
-  what: string,
-  { x, y }: LabelledImages,
-): readonly [number, number, number, number] {
-  const [count, channels, height, width] = x.shape;
-  if (
-    count === undefined ||
-    channels === undefined ||
-    height === undefined ||
-    width === undefined ||
-    x.shape.length !== 4 ||
-    x.dtype !== "u8"
-  ) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: x is u8 [examples, channels, height, width], got ${x.dtype} ${formatShape(x.shape)}`,
-    );
+/** @throws MP_SHAPE_MISMATCH for what are no images and labels, or such as do not belong together */
+export function checkImages(what: string, images: LabelledImages): readonly [number, number, number, number] {
+  if (typeof images !== "object" || images === null) {
+    const text = `${what}: images are { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
+    throw new MpError("MP_INVALID_ARGUMENT", text);
   }
-  if (y.shape.length !== 1 || y.shape[0] !== count) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: ${count} images take labels [${count}], got ${formatShape(y.shape)}`,
-    );
+  const { x, y }: { readonly x: unknown; readonly y: unknown } = images;
+  if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4) {
+    throw mismatch(`${what}: x is u8 [examples, channels, height, width]`, x);
+  }
+  const [count, channels, height, width] = x.shape as readonly [number, number, number, number];
+  if (!isHostTensor(y) || y.dtype !== "i32" || y.shape.length !== 1 || y.shape[0] !== count) {
+    throw mismatch(`${what}: y is the labels of ${count} images, i32 [${count}]`, y);
   }
   return [count, channels, height, width];
+}
+
+function mismatch(wanted: string, value: unknown): MpError {
+  const got = isHostTensor(value) ? `${value.dtype} ${formatShape(value.shape)}` : shown(value);
+  return new MpError("MP_SHAPE_MISMATCH", `${wanted}, got ${got}`);
 }

@@ -1,6 +1,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { formatShape, type HostTensor, MpError, tensor } from "@mp/core";
+import { path as checkPath } from "../check-arguments.js";
 import { readIdx } from "./idx.js";
 import type { ImageSplits, LabelledImages } from "./labelled-images.js";
 
@@ -13,12 +14,22 @@ const spellings = (part: string, kind: "images-idx3" | "labels-idx1"): string[] 
 };
 
 /**
- * MNIST, or a set in its files such as Fashion-MNIST: images [examples, 1, 28, 28], from `train-images-idx3-ubyte`
- * and the three others, gzipped or not.
- * @throws MP_IO for a missing file, MP_PARSE for one that is damaged, or images and labels of different counts
+ * MNIST, or a set in its files such as Fashion-MNIST: images [examples, 1, 28, 28], or of the height and width that the
+ * files say, from `train-images-idx3-ubyte` and the three others, gzipped or not.
+ * @throws MP_IO for a missing file, MP_PARSE for one that is damaged, images and labels of different counts, or images
+ * of one size to learn from and of another for the test
  */
 export async function mnist(directory: string): Promise<ImageSplits> {
+  checkPath("mnist: directory", directory);
   const [train, test] = await Promise.all([part(directory, "train"), part(directory, "t10k")]);
+  const [trained, tested] = [train, test].map(({ x }) => formatShape(x.shape.slice(2)));
+  if (trained !== tested) {
+    throw new MpError(
+      "MP_PARSE",
+      `${directory}: the images to learn from are ${trained} and those of the test ${tested}, height and width; the files are not of one set`,
+      { details: { path: directory, offset: 8 } },
+    );
+  }
   return { train, test, classes: Array.from({ length: DIGITS }, (_, digit) => String(digit)) };
 }
 

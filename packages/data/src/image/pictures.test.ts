@@ -1,12 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusal } from "../../test/refusal.js";
 import { cifar10 } from "./cifar10.js";
-import { readImage } from "./decode-image.js";
+import { type ImageSize, readImage } from "./decode-image.js";
 import { imageFolder } from "./image-folder.js";
+import { readImageFiles } from "./read-image-files.js";
 import { readImages } from "./read-images.js";
 
 let folder: string;
@@ -17,16 +18,6 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const flat = (width: number, height: number, [r, g, b]: readonly [number, number, number]) =>
   sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
-
-/** What reading was refused with. */
-async function refusal(reading: Promise<unknown>): Promise<MpError> {
-  const error = await reading.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (MpError.is(error)) return error;
-  throw new Error(`expected an MpError, got ${String(error)}`);
-}
 
 describe("readImage", () => {
   it("reads JPEG, PNG and WebP by channel, at the size asked for", async () => {
@@ -65,10 +56,30 @@ describe("readImage", () => {
     ]);
   });
 
+  it("turns a photograph upright, or leaves its pixels as the file stores them, where boxes count", async () => {
+    // Stored 4 wide and 2 high, red on the left; its EXIF data says that it is to be turned a quarter to the right.
+    const stored = Buffer.from([0, 1].flatMap(() => [200, 0, 0, 200, 0, 0, 0, 0, 200, 0, 0, 200]));
+    const path = join(folder, "turned.jpg");
+    await sharp(stored, { raw: { width: 4, height: 2, channels: 3 } })
+      .resize(32, 16, { kernel: "nearest" })
+      .withMetadata({ orientation: 6 })
+      .jpeg({ quality: 100, chromaSubsampling: "4:4:4" })
+      .toFile(path);
+    expect(await sharp(path).metadata()).toMatchObject({ width: 32, height: 16, orientation: 6 });
+    const reds = async (size: ImageSize) =>
+      [...(await readImage(path, size)).data.subarray(0, size.height * size.width)].map((red) => red > 100);
+    const upright = { height: 4, width: 2 };
+    expect(await reds(upright)).toEqual([true, true, true, true, false, false, false, false]);
+    const asStored = { height: 2, width: 4, orientation: "stored" } as const;
+    expect(await reds(asStored)).toEqual([true, true, false, false, true, true, false, false]);
+    const { data } = await readImageFiles([path, path], asStored);
+    expect([...data.subarray(24)]).toEqual([...(await readImage(path, asStored)).data]);
+  });
+
   it("refuses what is no picture, is cut off or too large, and sizes that are none", async () => {
     await writeFile(join(folder, "x.png"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
     const size = { height: 8, width: 8 };
-    expect((await refusal(readImage(join(folder, "x.png"), size))).message).toMatch(
+    expect((await refusal(() => readImage(join(folder, "x.png"), size))).message).toMatch(
       /begins like no JPEG, PNG or WebP/,
     );
     const whole = await sharp(
@@ -78,15 +89,15 @@ describe("readImage", () => {
       .png()
       .toBuffer();
     await writeFile(join(folder, "cut.png"), whole.subarray(0, whole.length / 2));
-    expect((await refusal(readImage(join(folder, "cut.png"), size))).code).toBe("MP_PARSE");
+    expect((await refusal(() => readImage(join(folder, "cut.png"), size))).code).toBe("MP_PARSE");
     // A header that claims 40 000 by 40 000: the pixels are never there to be unpacked.
     const bomb = Buffer.from(whole);
     bomb.writeUInt32BE(40_000, 16);
     bomb.writeUInt32BE(40_000, 20);
     await writeFile(join(folder, "bomb.png"), bomb);
-    expect((await refusal(readImage(join(folder, "bomb.png"), size))).code).toBe("MP_PARSE");
-    expect((await refusal(readImage(join(folder, "none.png"), size))).code).toBe("MP_IO");
-    expect((await refusal(readImage(join(folder, "b.png"), { height: 0, width: 8 }))).code).toBe(
+    expect((await refusal(() => readImage(join(folder, "bomb.png"), size))).code).toBe("MP_PARSE");
+    expect((await refusal(() => readImage(join(folder, "none.png"), size))).code).toBe("MP_IO");
+    expect((await refusal(() => readImage(join(folder, "b.png"), { height: 0, width: 8 }))).code).toBe(
       "MP_INVALID_ARGUMENT",
     );
   });
@@ -117,7 +128,9 @@ describe("imageFolder", () => {
     }
     expect(await readImages(root, { height: 4, width: 4, testShare: 0.4 })).toEqual({ train, test, classes });
     await writeFile(join(root, "dog", "bad.jpg"), "no picture");
-    expect((await refusal(imageFolder(root, { height: 4, width: 4 }))).message).toMatch(/dog\/bad\.jpg/);
+    expect((await refusal(() => imageFolder(root, { height: 4, width: 4 }))).message).toMatch(
+      /dog\/bad\.jpg/,
+    );
   });
 
   it("reads folders that are split already, and refuses a class that was never taught", async () => {
@@ -138,8 +151,12 @@ describe("imageFolder", () => {
     const unlabelled = await imageFolder(root, { height: 1, width: 1 });
     expect([...unlabelled.test.y.data]).toEqual([1]);
     await mkdir(join(root, "val/c"));
-    expect((await refusal(imageFolder(root, { height: 1, width: 1 }))).message).toMatch(/has the class c/);
-    expect((await refusal(imageFolder(join(root, "val/c"), { height: 1, width: 1 }))).code).toBe("MP_IO");
+    expect((await refusal(() => imageFolder(root, { height: 1, width: 1 }))).message).toMatch(
+      /has the class c/,
+    );
+    expect((await refusal(() => imageFolder(join(root, "val/c"), { height: 1, width: 1 }))).code).toBe(
+      "MP_IO",
+    );
   });
 });
 
@@ -158,6 +175,23 @@ it("a folder that has been split, but has no test, keeps a share of what it has"
     [0, 1],
     [0, 1],
   ]);
+});
+
+it("links to folders are classes and parts of them, each read once, and none that leads back up", async () => {
+  const root = join(folder, "linked");
+  const elsewhere = join(folder, "elsewhere");
+  await mkdir(join(elsewhere, "more"), { recursive: true });
+  await mkdir(join(root, "a"), { recursive: true });
+  for (const [index, place] of [join(root, "a"), join(elsewhere, "more"), elsewhere].entries())
+    for (const name of ["0.png", "1.png"]) await flat(2, 2, [index, 0, 0]).png().toFile(join(place, name));
+  await symlink(elsewhere, join(root, "b"));
+  await symlink("..", join(elsewhere, "more", "again"));
+  await symlink(join(elsewhere, "more"), join(elsewhere, "other"));
+  await symlink(root, join(root, "c"));
+  await symlink(join(root, "nowhere"), join(root, "d"));
+  const { train, test, classes } = await imageFolder(root, { height: 1, width: 1 });
+  expect(classes).toEqual(["a", "b"]);
+  expect([...train.y.data, ...test.y.data].sort()).toEqual([0, 0, 1, 1, 1, 1]);
 });
 
 describe("cifar10", () => {
@@ -184,13 +218,13 @@ describe("cifar10", () => {
       join(root, "data_batch_2.bin"),
       Buffer.concat([record(0, 5), record(1, 1).subarray(0, 100)]),
     );
-    expect((await refusal(cifar10(root))).details).toMatchObject({ offset: 3073 });
+    expect((await refusal(() => cifar10(root))).details).toMatchObject({ offset: 3073 });
     await writeFile(join(root, "data_batch_2.bin"), Buffer.concat([record(0, 5), record(17, 1)]));
-    expect((await refusal(cifar10(root))).message).toMatch(/label 17 at byte 3073/);
+    expect((await refusal(() => cifar10(root))).message).toMatch(/label 17 at byte 3073/);
     await writeFile(join(root, "data_batch_2.bin"), "");
-    expect((await refusal(cifar10(root))).code).toBe("MP_PARSE");
+    expect((await refusal(() => cifar10(root))).code).toBe("MP_PARSE");
     await rm(join(root, "data_batch_1.bin"));
     await rm(join(root, "data_batch_2.bin"));
-    expect((await refusal(cifar10(root))).code).toBe("MP_IO");
+    expect((await refusal(() => cifar10(root))).code).toBe("MP_IO");
   });
 });

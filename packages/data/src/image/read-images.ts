@@ -1,5 +1,6 @@
+import { path as checkPath } from "../check-arguments.js";
 import { cifar10, isCifar10 } from "./cifar10.js";
-import { type ImageFolderOptions, imageFolder } from "./image-folder.js";
+import { checkFolderOptions, type ImageFolderOptions, imageFolder } from "./image-folder.js";
 import type { ImageSplits } from "./labelled-images.js";
 import { isMnist, mnist } from "./mnist.js";
 
@@ -9,6 +10,8 @@ import { isMnist, mnist } from "./mnist.js";
  * @throws as `cifar10`, `mnist` and `imageFolder`
  */
 export async function readImages(directory: string, size: ImageFolderOptions): Promise<ImageSplits> {
+  checkPath("readImages: directory", directory);
+  checkFolderOptions("readImages", size);
   if (await isCifar10(directory)) return cifar10(directory);
   if (await isMnist(directory)) return mnist(directory);
   return imageFolder(directory, size);

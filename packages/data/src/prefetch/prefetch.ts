@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type HostTensor, type Json, MpError, tensor } from "@mp/core";
-import type { BatchIterator, Dataset } from "../dataset.js";
+import { type Check, claim, integer, optional, optionsOf } from "../check-arguments.js";
+import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
 import type { LabelledImages } from "../image/labelled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
@@ -18,15 +19,35 @@ export interface WorkerDatasetOptions extends PrefetchOptions {
   readonly options?: unknown;
 }
 
+/** Each is a batch that lies in memory until it is asked for. */
+const ahead = integer(1, 1024);
+const signal = optional(claim("an AbortSignal", (value) => value instanceof AbortSignal));
+
+const checkModule = claim(
+  'a URL such as new URL("./data.js", import.meta.url)',
+  (value) => value instanceof URL,
+);
+const checkWorkerOptions = optionsOf<WorkerDatasetOptions>(
+  { ahead, signal, options: () => {} },
+  "{ ahead: 2 }",
+);
+const checkPrefetchOptions = optionsOf<PrefetchOptions>({ ahead, signal }, "2 or { ahead: 2 }");
+
+/** Of `imageBatches`: so many ahead, or with a signal. */
+export const prefetching: Check = (what, value) =>
+  typeof value === "number" ? ahead(what, value) : checkPrefetchOptions(what, value);
+
 /**
  * A dataset that lives on a thread of its own: the module exports `dataset(options)`, which gives a `Dataset` (or a
  * promise of one), and is given here by its URL, as `new URL("./my-data.js", import.meta.url)`. Batches are plain
  * values and tensors; their order, content and cursors are those of the dataset itself. A cursor of other data is
  * refused at the first batch. The thread starts with the first batch asked for, ends with the pass, and keeps no process alive by itself.
- * @throws MP_INVALID_ARGUMENT for an `ahead` below 1
+ * @throws MP_INVALID_ARGUMENT for what is no URL, or an `ahead` beyond 1 … 1024
  */
-export function workerDataset<B>(module: URL, { options, ...prefetch }: WorkerDatasetOptions): Dataset<B> {
-  checkAhead("workerDataset", prefetch.ahead);
+export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): Dataset<B> {
+  checkModule("workerDataset: module", module);
+  checkWorkerOptions("workerDataset", settings);
+  const { options, ...prefetch } = settings;
   const iterate = (cursor?: Json): BatchIterator<B> =>
     iterateThread({ module: module.href, options, cursor: cursor ?? undefined }, cursor ?? null, prefetch);
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
@@ -40,7 +61,6 @@ export function prefetched<B>(
   prefetch: number | PrefetchOptions,
 ): Dataset<B> {
   const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
-  checkAhead("imageBatches: prefetch", settings.ahead);
   // Shared, so that each pass does not copy the data anew; made when the first one starts.
   let shared: LabelledImages | undefined;
   const iterate = (cursor?: Json): BatchIterator<B> => {
@@ -50,9 +70,6 @@ export function prefetched<B>(
   };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
-
-/** Each is a batch that lies in memory until it is asked for. */
-const MOST_AHEAD = 1024;
 
 function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOptions): BatchIterator<B> {
   const { ahead, signal } = options;
@@ -74,18 +91,7 @@ function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOption
       await thread.end();
     }
   }
-  const generator = run();
-  return {
-    next: () => generator.next(),
-    return: () => generator.return(undefined),
-    throw: (error: unknown) => generator.throw(error),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    get cursor() {
-      return cursor;
-    },
-  };
+  return withCursor(run(), () => cursor);
 }
 
 /**
@@ -167,12 +173,4 @@ function sharing<T extends HostTensor<"u8"> | HostTensor<"i32">>(source: T): T {
   const copy = source.dtype === "u8" ? new Uint8Array(buffer) : new Int32Array(buffer);
   copy.set(source.data);
   return tensor(copy as never, source.shape) as never;
-}
-
-function checkAhead(what: string, ahead: number): void {
-  if (Number.isSafeInteger(ahead) && ahead >= 1 && ahead <= MOST_AHEAD) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: ahead is an integer between 1 and ${MOST_AHEAD}, got ${ahead}`,
-  );
 }

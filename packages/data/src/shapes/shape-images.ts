@@ -1,4 +1,6 @@
-import { checkOptions, MpError, type OptionNames, tensor } from "@mp/core";
+import { MpError, tensor } from "@mp/core";
+import { integer, optional, optionsOf, share } from "../check-arguments.js";
+import { MOST_BYTES } from "../data-size.js";
 import type { ImageSplits, LabelledImages } from "../image/labelled-images.js";
 import { type RandomStream, randomStream } from "../random.js";
 import {
@@ -13,7 +15,6 @@ import {
   standing,
   toBytes,
 } from "./canvas.js";
-import { checkDifficulty, checkSize } from "./check-options.js";
 import { OUTLINES } from "./outlines.js";
 
 export interface ShapeImagesOptions {
@@ -29,14 +30,17 @@ export interface ShapeImagesOptions {
   readonly difficulty?: number;
 }
 
-const OPTIONS: OptionNames<ShapeImagesOptions> = {
-  seed: true,
-  train: true,
-  test: true,
-  side: true,
-  classes: true,
-  difficulty: true,
-};
+const checkOptions = optionsOf<ShapeImagesOptions>(
+  {
+    seed: integer(),
+    train: optional(integer(1)),
+    test: optional(integer(1)),
+    side: optional(integer(8, 256)),
+    classes: optional(integer(2, OUTLINES.length)),
+    difficulty: optional(share),
+  },
+  "{ seed: 1 }",
+);
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
 /** Sets the streams of the two parts apart. */
 const PARTS = { train: 0, test: 1 };
@@ -49,7 +53,7 @@ const PARTS = { train: 0, test: 1 };
  * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
  */
 export function shapeImages(options: ShapeImagesOptions): ImageSplits {
-  checkOptions("shapeImages", options, OPTIONS, "{ seed: 1 }");
+  checkOptions("shapeImages", options);
   const {
     seed,
     train = 8000,
@@ -58,11 +62,9 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
     classes = OUTLINES.length,
     difficulty = 0.25,
   } = options;
-  checkSize("shapeImages", { seed }, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  checkSize("shapeImages", { side }, 8, 256);
-  checkSize("shapeImages", { train, test }, 1, Math.floor(2 ** 31 / (3 * side * side)));
-  checkSize("shapeImages", { classes }, 2, OUTLINES.length);
-  checkDifficulty("shapeImages", difficulty);
+  const checkCount = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
+  checkCount("shapeImages: train", train);
+  checkCount("shapeImages: test", test);
   const part = (name: keyof typeof PARTS, count: number): LabelledImages => {
     const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
     const x = new Uint8Array(count * canvas.light.length);

@@ -1,5 +1,7 @@
-import { checkOptions, type HostTensor, type OptionNames, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "../boxes/annotations.js";
+import { integer, optional, optionsOf, share } from "../check-arguments.js";
+import { MOST_BYTES } from "../data-size.js";
 import { type RandomStream, randomStream } from "../random.js";
 import {
   between,
@@ -13,7 +15,6 @@ import {
   standing,
   toBytes,
 } from "./canvas.js";
-import { checkDifficulty, checkSize } from "./check-options.js";
 import { OUTLINES } from "./outlines.js";
 
 export interface ShapeScenesOptions {
@@ -38,17 +39,18 @@ export interface Scenes {
   readonly annotations: BoxAnnotations;
 }
 
-const OPTIONS: OptionNames<ShapeScenesOptions> = {
-  seed: true,
-  train: true,
-  test: true,
-  side: true,
-  classes: true,
-  objects: true,
-  difficulty: true,
-};
-const MOST_CLASSES = 5;
-const MOST_OBJECTS = 8;
+const checkOptions = optionsOf<ShapeScenesOptions>(
+  {
+    seed: integer(),
+    train: optional(integer(1)),
+    test: optional(integer(1)),
+    side: optional(integer(32, 256)),
+    classes: optional(integer(2, 5)),
+    objects: optional(integer(1, 8)),
+    difficulty: optional(share),
+  },
+  "{ seed: 1 }",
+);
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
 /** Apart from each other, and from those of `shapeImages` of the same seed. */
 const PARTS = { train: 2, test: 3 };
@@ -61,14 +63,11 @@ const ATTEMPTS = 20;
  * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
  */
 export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scenes; readonly test: Scenes } {
-  checkOptions("shapeScenes", options, OPTIONS, "{ seed: 1 }");
+  checkOptions("shapeScenes", options);
   const { seed, train = 2000, test = 400, side = 64, classes = 4, objects = 4, difficulty = 0.25 } = options;
-  checkSize("shapeScenes", { seed }, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-  checkSize("shapeScenes", { side }, 32, 256);
-  checkSize("shapeScenes", { train, test }, 1, Math.floor(2 ** 31 / (3 * side * side)));
-  checkSize("shapeScenes", { classes }, 2, MOST_CLASSES);
-  checkSize("shapeScenes", { objects }, 1, MOST_OBJECTS);
-  checkDifficulty("shapeScenes", difficulty);
+  const checkCount = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
+  checkCount("shapeScenes: train", train);
+  checkCount("shapeScenes: test", test);
   const names = OUTLINES.slice(0, classes).map(({ name }) => name);
   const part = (name: keyof typeof PARTS, count: number): Scenes => {
     const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
@@ -79,7 +78,7 @@ export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scen
       toBytes(canvas, stream, 0.01 + 0.1 * difficulty, x, index * canvas.light.length);
       return { file: `${name}-${index}`, width: side, height: side, boxes };
     });
-    return { x: tensor(x, [count, 3, side, side]), annotations: { images, classes: names, dropped: 0 } };
+    return { x: tensor(x, [count, 3, side, side]), annotations: { images, classes: names, dropped: [] } };
   };
   return { train: part("train", train), test: part("test", test) };
 }

@@ -1,5 +1,7 @@
-import { contentHash, type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { claim, integer, oneOf, optional, optionsOf, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
+import { datasetSignature } from "../dataset-signature.js";
 
 /** One step of truncated back-propagation through time. */
 export interface LanguageModelBatch {
@@ -22,21 +24,33 @@ export interface LanguageModelOptions {
   readonly partial?: "drop" | "keep";
 }
 
+const checkOptions = optionsOf<LanguageModelOptions>(
+  {
+    batch: integer(1),
+    sequence: integer(1),
+    epochs: optional(passes),
+    partial: optional(oneOf("drop", "keep")),
+  },
+  "{ batch: 20, sequence: 35 }",
+);
+const checkTokens = claim(
+  "an Int32Array, a part of what encodeCorpus gives",
+  (value) => value instanceof Int32Array,
+);
+
 /**
  * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time, so that row r of a
  * batch goes on where row r of the batch before ended and a recurrent state can be carried across.
- * @throws MP_INVALID_ARGUMENT when the text is too short for one batch, with the figures
+ * @throws MP_INVALID_ARGUMENT for an option that there is not or that is none, and when the text is too short for one
+ * batch, with the figures
  */
 export function languageModelBatches(
   tokens: Int32Array,
   options: LanguageModelOptions,
 ): Dataset<LanguageModelBatch> {
+  checkOptions("languageModelBatches", options);
+  checkTokens("languageModelBatches: tokens", tokens);
   const { batch, sequence, epochs = 1, partial = "drop" } = options;
-  for (const [name, value] of Object.entries({ batch, sequence })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw invalid(`languageModelBatches: ${name} is an integer of 1 or more, got ${value}`);
-    }
-  }
   // The last word is only ever a target.
   const streamLength = Math.max(0, Math.floor((tokens.length - 1) / batch));
   const batchesPerEpoch =
@@ -49,7 +63,7 @@ export function languageModelBatches(
     );
   }
   return indexedDataset({
-    signature: `language model, ${tokens.length} words ${contentHash(tokens)}, batch ${batch}, sequence ${sequence}, partial ${partial}`,
+    signature: datasetSignature("language model", { tokens: tensor(tokens), batch, sequence, partial }),
     batchesPerEpoch,
     epochs,
     batch: ({ index }) => {

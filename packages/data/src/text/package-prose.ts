@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { MpError } from "@mp/core";
+import { path as checkPath, text as checkText, listOf, optionsOf } from "../check-arguments.js";
+import { listFiles } from "../list-files.js";
 import { docComments } from "./doc-comments.js";
-import { listFiles } from "./list-files.js";
 import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
 import { readWhole } from "./read-text.js";
 import { RunningText } from "./running-text.js";
@@ -26,6 +27,17 @@ export interface TextCorpusOptions {
 const EXTENSIONS = [".md", ".mdx", ".d.ts"];
 const NOT_PROSE = /(?:^|\/)(?:changelog|history|licen[sc]e|third-?party)[^/]*$/i;
 
+const checkOptions = optionsOf<TextCorpusOptions>(
+  {
+    from: checkText,
+    packages: listOf(
+      '{ name: "…" }',
+      (value) => typeof (value as { readonly name?: unknown } | null)?.name === "string",
+    ),
+  },
+  '{ from: import.meta.url, packages: [{ name: "typescript" }] }',
+);
+
 /**
  * English text that every checkout has after its install: the documentation inside npm packages, Markdown and
  * the doc comments of type declarations. Split 90/5/5; a paragraph that occurs twice is taken once. The same
@@ -33,6 +45,7 @@ const NOT_PROSE = /(?:^|\/)(?:changelog|history|licen[sc]e|third-?party)[^/]*$/i
  * @throws MP_IO for a package that is not installed or has no documentation there
  */
 export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus> {
+  checkOptions("textCorpus", options);
   const text = new RunningText();
   const seen = new Set<string>();
   for (const { name, directory = "" } of options.packages) {
@@ -53,6 +66,7 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
  * @throws MP_IO when there are no such files, MP_PARSE for one that is not UTF-8
  */
 export async function markdownProse(directory: string): Promise<string[]> {
+  checkPath("markdownProse: directory", directory);
   const files = (await listFiles(directory, EXTENSIONS)).filter((file) => !NOT_PROSE.test(file));
   if (files.length === 0) {
     throw new MpError("MP_IO", `${directory}: has no documentation, no file in ${EXTENSIONS.join(", ")}`, {

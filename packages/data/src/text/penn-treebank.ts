@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
+import { path as checkPath } from "../check-arguments.js";
 import { readStretches } from "./read-text.js";
 import { type CorpusSource, finishCorpus, type TextCorpus, TokenList, TokenTable } from "./text-corpus.js";
 import { END_OF_SENTENCE } from "./tokenize.js";
@@ -25,6 +26,7 @@ export async function findPennTreebank(directory: string): Promise<string | unde
  * @throws MP_IO naming the file that is missing
  */
 export async function pennTreebank(directory: string): Promise<TextCorpus> {
+  checkPath("pennTreebank: directory", directory);
   const folder = (await findPennTreebank(directory)) ?? directory;
   const table = new TokenTable();
   const sources: CorpusSource[] = [];

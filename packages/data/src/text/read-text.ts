@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { TextDecoder } from "node:util";
 import { MpError } from "@mp/core";
+import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** A stretch longer than this is cut at white space, so that a file of one giant line needs no giant string. */
 const LONGEST_STRETCH = 1 << 16;
@@ -64,6 +65,7 @@ export async function readWhole(path: string, maxBytes: number): Promise<string>
 }
 
 async function* readChunks(path: string): AsyncGenerator<string, undefined> {
+  await sizeOfFile(path);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let offset = 0;
   let endsInReturn = false;
@@ -81,12 +83,7 @@ async function* readChunks(path: string): AsyncGenerator<string, undefined> {
     decodeAt(decoder, undefined, offset, path);
     if (endsInReturn) yield "\n";
   } catch (error) {
-    if (MpError.is(error)) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `${path}: cannot be read, ${code ?? String(error)}`, {
-      details: { path, reason: code },
-      cause: error,
-    });
+    throw asMpError(path, error);
   }
 }
 

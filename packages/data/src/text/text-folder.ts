@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import { listFiles } from "./list-files.js";
+import { path as checkPath } from "../check-arguments.js";
+import { listFiles } from "../list-files.js";
 import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
 import { findPennTreebank, pennTreebank } from "./penn-treebank.js";
 import { readStretches, readWhole } from "./read-text.js";
@@ -15,6 +16,7 @@ import { Tokenizer, tokenize } from "./tokenize.js";
  * @throws MP_PARSE for a file that is not UTF-8, MP_INVALID_ARGUMENT when there is no word in any
  */
 export async function readText(directory: string): Promise<TextCorpus> {
+  checkPath("readText: directory", directory);
   const treebank = await findPennTreebank(directory);
   return treebank === undefined ? textFolder(directory) : pennTreebank(treebank);
 }
