@@ -1,28 +1,12 @@
 import { formatShape, type HostTensor, hostArrayOf, isHostTensor, MpError, shown } from "@mp/core";
-import { claim, integer, oneOf, optional, optionsOf, passes, shuffling } from "./check-arguments.js";
+import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
+import { claim, optionsOf } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
-import { permutation, randomStream } from "./random.js";
 
-export interface ArrayDatasetOptions {
-  readonly batch: number;
-  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
-  readonly epochs?: number;
-  /** The examples of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
-  readonly shuffle?: { readonly seed: number };
-  /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
-  readonly partial?: "drop" | "keep";
-}
+export type ArrayDatasetOptions = BatchingOptions;
 
-const checkOptions = optionsOf<ArrayDatasetOptions>(
-  {
-    batch: integer(1),
-    epochs: optional(passes),
-    shuffle: optional(shuffling),
-    partial: optional(oneOf("drop", "keep")),
-  },
-  "{ batch: 32 }",
-);
+const checkOptions = optionsOf<ArrayDatasetOptions>(batchingChecks, "{ batch: 32 }");
 const checkExamples = claim(
   "an object of tensors by name, such as { x, y }",
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -41,34 +25,13 @@ export function arrayDataset<const T extends Readonly<Record<string, HostTensor>
   options: ArrayDatasetOptions,
 ): Dataset<{ readonly [K in keyof T]: HostTensor<T[K]["dtype"]> }> {
   checkOptions("arrayDataset", options);
-  const { batch, epochs = 1, shuffle, partial = "drop" } = options;
-  const count = countExamples(examples);
-  const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
-  if (batchesPerEpoch < 1) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `arrayDataset: a batch of ${batch} is larger than the data, ${count} examples; use a smaller batch${count > 0 ? ' or partial: "keep"' : ""}`,
-      { details: { batch, examples: count } },
-    );
-  }
-  // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
-  let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
-  const orderOf = (epoch: number): Uint32Array | undefined => {
-    if (shuffle === undefined) return undefined;
-    if (drawn?.epoch !== epoch)
-      drawn = { epoch, order: permutation(count, randomStream(shuffle.seed, epoch)) };
-    return drawn.order;
-  };
+  const { batchesPerEpoch, signed, examplesAt } = batching("arrayDataset", countExamples(examples), options);
   return indexedDataset({
-    signature: datasetSignature("arrays", { examples, batch, seed: shuffle?.seed, partial }),
+    signature: datasetSignature("arrays", { examples, ...signed }),
     batchesPerEpoch,
-    epochs,
-    batch: ({ epoch, index }) => {
-      const order = orderOf(epoch);
-      const rows = Array.from({ length: Math.min(batch, count - index * batch) }, (_, row) => {
-        const place = index * batch + row;
-        return order?.[place] ?? place;
-      });
+    epochs: options.epochs ?? 1,
+    batch: (position) => {
+      const rows = examplesAt(position);
       const entries = Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]);
       return Object.fromEntries(entries) as { readonly [K in keyof T]: HostTensor<T[K]["dtype"]> };
     },

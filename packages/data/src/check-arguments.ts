@@ -68,6 +68,3 @@ export function optionsOf<O extends object>(
     for (const [name, check] of Object.entries<Check>(checks)) check(`${what}: ${name}`, given[name]);
   };
 }
-
-/** What shuffling takes. */
-export const shuffling: Check = optionsOf<{ readonly seed: number }>({ seed: integer() }, "{ seed: 1 }");

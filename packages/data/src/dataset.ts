@@ -65,6 +65,7 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
 
 /** The same dataset with every batch passed through `transform`; cursors are those of the dataset beneath. */
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
+  callback("mapDataset: transform", transform);
   const iterate = (cursor?: Json): BatchIterator<C> => {
     const source = dataset.iterate(cursor);
     async function* run(): AsyncGenerator<C, undefined> {

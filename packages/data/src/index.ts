@@ -2,6 +2,7 @@
 
 export type { ArrayDatasetOptions } from "./array-dataset.js";
 export { arrayDataset } from "./array-dataset.js";
+export type { BatchingOptions } from "./batching.js";
 // Boxes
 export type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "./boxes/annotations.js";
 export { cocoBoxes } from "./boxes/coco.js";

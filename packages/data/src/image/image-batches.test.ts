@@ -120,7 +120,7 @@ describe("imageBatches", () => {
 
   it.each([
     [{ batch: 0 }, /batch is an integer of 1 or more, got 0/],
-    [{ batch: 13 }, /larger than the data, 12 images/],
+    [{ batch: 13 }, /larger than the data, 12 examples/],
     [{ batch: 1, augment: { seed: 1, crop: 5 } }, /0 to 4, the image's side, got 5/],
     [{ batch: 1, augment: { seed: 0.5 } }, /seed is an integer/],
     [{ batch: 1, augment: { seed: 1, flips: true } }, /did you mean flip\?/],

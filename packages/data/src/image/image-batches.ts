@@ -1,21 +1,15 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { integer, listOf, oneOf, optional, optionsOf, passes, shuffling, truth } from "../check-arguments.js";
+import { type BatchingOptions, batching, batchingChecks } from "../batching.js";
+import { integer, listOf, optional, optionsOf, truth } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { type PrefetchOptions, prefetched, prefetching } from "../prefetch/prefetch.js";
-import { permutation, randomStream } from "../random.js";
+import { randomStream } from "../random.js";
 import { byteStatistics } from "./channel-statistics.js";
 import { checkImages, type LabelledImages } from "./labelled-images.js";
 
-export interface ImageBatchOptions {
-  readonly batch: number;
-  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
-  readonly epochs?: number;
-  /** The images of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
-  readonly shuffle?: { readonly seed: number };
-  /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
-  readonly partial?: "drop" | "keep";
+export interface ImageBatchOptions extends BatchingOptions {
   /** Changes that keep the class, drawn anew for each image in each epoch. */
   readonly augment?: AugmentOptions;
   /** Bytes b become (b / 255 - mean) / deviation, channel by channel; without it b / 255. `channelStatistics` tells them. */
@@ -48,10 +42,7 @@ export interface ImageBatch {
 const numbers = listOf("finite numbers", Number.isFinite);
 const checkOptions = optionsOf<ImageBatchOptions>(
   {
-    batch: integer(1),
-    epochs: optional(passes),
-    shuffle: optional(shuffling),
-    partial: optional(oneOf("drop", "keep")),
+    ...batchingChecks,
     augment: optional(
       optionsOf<AugmentOptions>(
         { seed: integer(), flip: optional(truth), crop: optional(integer(0)) },
@@ -87,30 +78,21 @@ function plainBatches(
   options: Omit<ImageBatchOptions, "prefetch">,
 ): Dataset<ImageBatch> {
   const [count, channels, height, width] = checkImages("imageBatches", images);
-  const { batch, epochs = 1, shuffle, partial = "drop", augment, normalize } = options;
+  const { epochs = 1, augment, normalize } = options;
   const { crop = 0, flip = false } = augment ?? {};
   const side = Math.min(height, width);
   if (crop > side)
     throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
-  const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
-  if (batchesPerEpoch < 1) throw invalid(`a batch of ${batch} is larger than the data, ${count} images`);
+  const { batchesPerEpoch, signed, examplesAt } = batching("imageBatches", count, options);
+  const largest = Math.min(options.batch, count);
   checkBytes(
-    `imageBatches: a batch of ${Math.min(batch, count)} images ${channels}×${height}×${width} as f32`,
-    4 * Math.min(batch, count) * channels * height * width,
+    `imageBatches: a batch of ${largest} images ${channels}×${height}×${width} as f32`,
+    4 * largest * channels * height * width,
     "use a smaller batch",
   );
   const tables = valueTables(normalize, channels);
   const { data } = images.x;
   const [area, stride] = [height * width, channels * height * width];
-  // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
-  let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
-  const imageAt = (epoch: number, place: number): number => {
-    if (shuffle === undefined) return place;
-    if (drawn?.epoch !== epoch)
-      drawn = { epoch, order: permutation(count, randomStream(shuffle.seed, epoch)) };
-    return drawn.order[place] ?? 0;
-  };
-
   const paint = (out: Float32Array, to: number, image: number, epoch: number): void => {
     let [top, left, isFlipped] = [0, 0, false];
     if (augment !== undefined) {
@@ -138,22 +120,20 @@ function plainBatches(
     signature: datasetSignature("images", {
       x: images.x,
       y: images.y,
-      batch,
-      seed: shuffle?.seed,
-      partial,
+      ...signed,
       augment: augment && { seed: augment.seed, crop, flip },
       normalize,
     }),
     batchesPerEpoch,
     epochs,
-    batch: ({ epoch, index }) => {
-      const size = Math.min(batch, count - index * batch);
+    batch: (position) => {
+      const examples = examplesAt(position);
+      const size = examples.length;
       const x = new Float32Array(size * stride);
       const y = new Int32Array(size);
-      for (let row = 0; row < size; row++) {
-        const image = imageAt(epoch, index * batch + row);
+      for (const [row, image] of examples.entries()) {
         y[row] = images.y.data[image] ?? 0;
-        paint(x, row * stride, image, epoch);
+        paint(x, row * stride, image, position.epoch);
       }
       return { x: tensor(x, [size, channels, height, width]), y: tensor(y) };
     },

@@ -35,7 +35,7 @@ export const checkFolderOptions: Check = optionsOf<ImageFolderOptions>(
  * `val`), or one set of them, there or in `train` alone, of which a share is kept for the test. Classes are numbered in the order of their names.
  * Links to folders are followed. All pictures are held in memory at the one size, photographs turned upright unless
  * `orientation` says otherwise.
- * @throws MP_IO for a folder without pictures, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
+ * @throws MP_IO for a folder without pictures, of a class too, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
  * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for options that are none
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
@@ -46,7 +46,7 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
     const classes = await listFolders(join(directory, "train"));
     const testFolder = await testFolderOf(directory, folders);
     if (testFolder === undefined) return splitFolder(join(directory, "train"), classes, options);
-    const train = await pictures(join(directory, "train"), classes);
+    const train = await taught(join(directory, "train"), classes);
     const unknown = (await listFolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
       throw new MpError(
@@ -75,7 +75,7 @@ async function splitFolder(
   classes: readonly string[],
   options: ImageFolderOptions,
 ): Promise<ImageSplits> {
-  const { train, test } = divided(await pictures(directory, classes), options);
+  const { train, test } = divided(await taught(directory, classes), options);
   if (test.length === 0) {
     throw new MpError(
       "MP_PARSE",
@@ -103,6 +103,19 @@ function divided(
     train: all.filter((picture) => !isTest.has(picture)),
     test: all.filter((picture) => isTest.has(picture)),
   };
+}
+
+/** As `pictures`, of which each class has some: another folder beside them would be a class that nothing teaches. */
+async function taught(directory: string, classes: readonly string[]): Promise<Picture[]> {
+  const found = await pictures(directory, classes);
+  const labels = new Set(found.map(({ label }) => label));
+  const empty = classes.find((_, label) => !labels.has(label));
+  if (empty === undefined) return found;
+  throw new MpError(
+    "MP_IO",
+    `${join(directory, empty)}: has no ${EXTENSIONS.join(", ")} file and would be a class; add some or take the folder out`,
+    { details: { path: join(directory, empty), reason: "ENOENT" } },
+  );
 }
 
 async function pictures(directory: string, classes: readonly string[]): Promise<Picture[]> {

@@ -192,6 +192,12 @@ it("links to folders are classes and parts of them, each read once, and none tha
   const { train, test, classes } = await imageFolder(root, { height: 1, width: 1 });
   expect(classes).toEqual(["a", "b"]);
   expect([...train.y.data, ...test.y.data].sort()).toEqual([0, 0, 1, 1, 1, 1]);
+  await mkdir(join(root, "notes"));
+  const { code, message } = await refusal(() => imageFolder(root, { height: 1, width: 1 }));
+  expect([code, message]).toEqual([
+    "MP_IO",
+    expect.stringMatching(/linked\/notes: has no .* would be a class/),
+  ]);
 });
 
 describe("cifar10", () => {

@@ -1,0 +1,65 @@
+/** Which examples stand in which batch: what all sets held in memory share, whatever their examples are. */
+import { MpError } from "@mp/core";
+import { type Check, integer, oneOf, optional, optionsOf, passes } from "./check-arguments.js";
+import type { BatchPosition } from "./dataset.js";
+import { permutation, randomStream } from "./random.js";
+
+export interface BatchingOptions {
+  /** Examples in a batch. */
+  readonly batch: number;
+  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  readonly epochs?: number;
+  /** The examples of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
+  readonly shuffle?: { readonly seed: number };
+  /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
+  readonly partial?: "drop" | "keep";
+}
+
+/** Of each option, for those that take these among others. */
+export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } = {
+  batch: integer(1),
+  epochs: optional(passes),
+  shuffle: optional(optionsOf<{ readonly seed: number }>({ seed: integer() }, "{ seed: 1 }")),
+  partial: optional(oneOf("drop", "keep")),
+};
+
+export interface Batching {
+  readonly batchesPerEpoch: number;
+  /** What batches depend on, for `datasetSignature`. */
+  readonly signed: { readonly batch: number; readonly seed: number | undefined; readonly partial: string };
+  /** The examples of a batch, each by its place in the data. */
+  examplesAt(position: BatchPosition): readonly number[];
+}
+
+/** @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes, `what` being the message's subject */
+export function batching(what: string, count: number, options: BatchingOptions): Batching {
+  const { batch, shuffle, partial = "drop" } = options;
+  const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
+  if (batchesPerEpoch < 1) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: a batch of ${batch} is larger than the data, ${count} examples; use a smaller batch${count > 0 ? ' or partial: "keep"' : ""}`,
+      { details: { batch, examples: count } },
+    );
+  }
+  // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
+  let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
+  const orderOf = (epoch: number): Uint32Array | undefined => {
+    if (shuffle === undefined) return undefined;
+    if (drawn?.epoch !== epoch)
+      drawn = { epoch, order: permutation(count, randomStream(shuffle.seed, epoch)) };
+    return drawn.order;
+  };
+  return {
+    batchesPerEpoch,
+    signed: { batch, seed: shuffle?.seed, partial },
+    examplesAt: ({ epoch, index }) => {
+      const order = orderOf(epoch);
+      const first = index * batch;
+      return Array.from(
+        { length: Math.min(batch, count - first) },
+        (_, row) => order?.[first + row] ?? first + row,
+      );
+    },
+  };
+}
