@@ -305,6 +305,42 @@ await withTensorFlow((tf) => {
     await expectOracle("Transpose", [counted([1, 3, 1, 2])], { perm: [3, 0, 1, 2] });
   });
 
+  it("gradients of normalisations that share statistics, in other dtypes, shapes and with other epsilons", async () => {
+    const x = counted([2, 3, 4, 4]);
+    const channels = f32([1, -2, 0.5]);
+    const { graph, feeds } = graphOf([x, channels], (builder, values) => {
+      const [x0, c] = values as readonly [Value, Value];
+      const half = builder.emitOne("Cast", [x0], { to: "f16" });
+      const rows = builder.emitOne("Reshape", [x0], { shape: [8, 3, 4] });
+      const statistics = (of: Value): readonly [Value, Value] => {
+        const [, mean, variance] = builder.emit("BatchNormalization", [of, c, c], { epsilon: 1e-3 });
+        return [mean, variance] as unknown as readonly [Value, Value];
+      };
+      const gradient = (of: Value, [mean, variance]: readonly [Value, Value], epsilon: number) =>
+        builder.emit("BatchNormalizationGradient", [of, of, c, mean, variance], { epsilon });
+      const [own, others] = [statistics(x0), statistics(half)];
+      return [
+        ...gradient(x0, own, 1e-3),
+        ...gradient(half, others, 1e-3),
+        ...gradient(x0, others, 1e-3),
+        ...gradient(half, own, 1e-3),
+        ...gradient(x0, own, 4),
+        ...gradient(rows, own, 1e-3),
+        ...gradient(x0, [own[0], others[0]], 1e-3),
+      ];
+    });
+    const numbers = (values: Readonly<Record<string, HostTensor>>): readonly number[] =>
+      Object.values(values).flatMap(({ dtype, data }) =>
+        Array.from(data as ArrayLike<number>, (raw) => (dtype === "f16" ? decode("f16", raw) : raw)),
+      );
+    const want = numbers(evaluate(graph, feeds));
+    numbers(await run(graph, feeds)).forEach((got, at) => {
+      const exact = want[at] as number;
+      if (Number.isNaN(exact)) expect(got).toBeNaN();
+      else expect(Math.abs(got - exact)).toBeLessThanOrEqual(2e-3 * Math.max(1, Math.abs(exact)));
+    });
+  });
+
   it("Elu near 0, far below and at infinity", async () => {
     const points = [0, -0, -1e-30, -1e-8, -1e-3, -0.49, -0.51, -20, -1000, low, inf, nan, 3];
     const { graph, feeds } = graphOf([f32(points)], (builder, values) =>

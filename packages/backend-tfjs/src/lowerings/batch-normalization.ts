@@ -1,4 +1,4 @@
-import type { GraphNode, Shape } from "@mp/core";
+import { type GraphNode, type Shape, sameShape, type ValueType } from "@mp/core";
 import {
   bool,
   float,
@@ -15,15 +15,39 @@ import { inF32 } from "./twins.js";
 
 type BatchNormalization = "BatchNormalization" | "BatchNormalizationGradient";
 
-/** Three results of the engine's kernel that only its own gradient can read: devices keep different things there. */
-type Reserve = readonly [string, string, string];
+/**
+ * Three results of the engine's kernel that only its own gradient can read: devices keep different things there, of
+ * one dtype and shape of x, and one epsilon.
+ */
+interface Reserve {
+  readonly names: readonly string[];
+  readonly variance: string;
+  readonly type: ValueType;
+  readonly epsilon: number;
+}
 
 /** By the name of the mean that came with them. */
 const reserves = new WeakMap<TfWriter, Map<string, Reserve>>();
 
 function noteReserve(mean: string, reserve: Reserve, writer: TfWriter): void {
-  const names = reserves.get(writer) ?? new Map<string, Reserve>();
-  reserves.set(writer, names.set(mean, reserve));
+  const byMean = reserves.get(writer) ?? new Map<string, Reserve>();
+  reserves.set(writer, byMean.set(mean, reserve));
+}
+
+/** That of the normalisation whose gradient this is: statistics may be read by others too. */
+function reserveFor(
+  node: GraphNode<"BatchNormalizationGradient">,
+  operands: readonly string[],
+  writer: TfWriter,
+): readonly string[] | undefined {
+  const reserve = reserves.get(writer)?.get(operandAt(operands, 3));
+  const { dtype, shape } = typeAt(node, 1);
+  const isOwn =
+    reserve?.variance === operandAt(operands, 4) &&
+    reserve.epsilon === node.attributes.epsilon &&
+    reserve.type.dtype === dtype &&
+    sameShape(reserve.type.shape, shape);
+  return isOwn ? reserve.names : undefined;
 }
 
 const attributesOf = (node: GraphNode<BatchNormalization>): TfAttributes => ({
@@ -71,7 +95,11 @@ const batchNormalization: Lowering<"BatchNormalization"> = (node, operands, writ
   const count = countOf(node);
   const share = writer.scalar((count - 1) / count, "f32");
   const variance = count < 2 ? unbiased : emitT("Mul", [unbiased, share], "f32", writer);
-  noteReserve(mean, reserve as unknown as Reserve, writer);
+  noteReserve(
+    mean,
+    { names: reserve, variance, type: typeAt(node, 0), epsilon: node.attributes.epsilon },
+    writer,
+  );
   return [outOfKernel(node, y, writer), mean, variance];
 };
 
@@ -112,7 +140,7 @@ const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32((node, operan
 
 /** The kernel where its forward half has run in the same program, as in every training step. */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
-  const reserve = reserves.get(writer)?.get(operandAt(operands, 3));
+  const reserve = reserveFor(node, operands, writer);
   if (reserve === undefined) return inArithmetic(node, operands, writer);
   const [dy, x] = [0, 1].map((index) => intoKernel(node, operandAt(operands, index), writer)) as [
     string,

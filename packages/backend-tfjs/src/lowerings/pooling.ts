@@ -92,8 +92,9 @@ function planesOf(node: GraphNode<PoolOp>, index: number, pooled: Shape): Planes
 }
 
 /**
- * The kernel lets NaN go; a mean of what has no negative infinities is NaN where there was one, and only there. It
- * begins at the lowest finite number, which is taken for a window of negative infinities.
+ * The kernel lets NaN go, and begins at the lowest finite number, which it gives for a window of negative infinities
+ * too. A mean of what is 0 for these and above 0 for all else tells both: NaN where there was one, 0 where there was
+ * nothing else.
  */
 const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   const planes = planesOf(node, 0, resultAt(node).shape);
@@ -101,10 +102,13 @@ const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   if (!isPlanar(planes)) return maxBySlices(node, operands, writer);
   const x = intoKernel(operandAt(operands, 0), dtype, shape, writer);
   const most = writer.one("MaxPool", [x], maximumOf(dtype, window));
-  const mean = wholeMean(emitT("Relu", [x], dtype, writer), planes, writer);
-  const lowest = writer.scalar(-floatFormats[dtype as "f32"].maxFinite, dtype);
+  // Half the lowest finite number and this is above 0.
+  const aboveHalf = writer.scalar(2 ** floatFormats[dtype as "f32"].maxExponent, dtype);
+  const half = emitT("Mul", [x, writer.scalar(0.5, dtype)], dtype, writer);
+  const above = emitT("Relu", [emitT("AddV2", [half, aboveHalf], dtype, writer)], dtype, writer);
+  const mean = wholeMean(above, planes, writer);
   const infinity = writer.scalar(Number.NEGATIVE_INFINITY, dtype);
-  const isNone = emitT("Equal", [most, lowest], dtype, writer);
+  const isNone = emitT("Equal", [mean, writer.scalar(0, dtype)], dtype, writer);
   const known = emitT("SelectV2", [isNone, infinity, most], dtype, writer);
   const y = emitT("SelectV2", [emitT("IsNan", [mean], dtype, writer), mean, known], dtype, writer);
   return [outOfKernel(y, dtype, pooled, writer)];

@@ -1,5 +1,13 @@
 /** Pools over windows, and the gradient of the largest. */
-import { type DType, GraphBuilder, type HostTensor, type PoolingWindow, type Shape } from "@mp/core";
+import {
+  type ComputeDType,
+  type DType,
+  floatFormats,
+  GraphBuilder,
+  type HostTensor,
+  type PoolingWindow,
+  type Shape,
+} from "@mp/core";
 import { evaluate } from "@mp/core/reference";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";
@@ -77,6 +85,45 @@ function spoilt(dtype: DType): HostTensor {
   return hostData(dtype, [nan, 1, 2, 3, 4, 5, 6, nan, most, nan, -most, -most, 0, -most, -most, -most], KEPT);
 }
 
+/**
+ * The lowest finite number, which kernels begin their search at, alone and beside the infinities and NaN: in the
+ * middle, at padded edges, where a window of one element is half padding, with holes, over one to three axes.
+ */
+function atTheLowest(dtype: DType) {
+  const lowest = -floatFormats[dtype as ComputeDType].maxFinite;
+  const [none, most, nan] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.NaN];
+  // biome-ignore format: windows of two by two
+  const plane = [
+    lowest, lowest, lowest, none,   none, none,
+    lowest, lowest, none,   none,   none, none,
+    nan,    lowest, none,   lowest, most, lowest,
+    lowest, lowest, most,   none,   none, none,
+    -1,     lowest, none,   nan,    0,    none,
+    none,   none,   none,   lowest, none, -most,
+  ];
+  const shapes: readonly Shape[] = [
+    [1, 1, 6, 6],
+    [1, 3, 12],
+    [1, 1, 2, 3, 6],
+  ];
+  return shapes.flatMap((shape) => {
+    const rank = shape.length - 2;
+    const each = (value: number, count = rank): readonly number[] => new Array<number>(count).fill(value);
+    const inputs = [hostData(dtype, plane, shape)];
+    const of = (strides: number, pads: number, dilations: number) => ({
+      attributes: {
+        kernelShape: each(2),
+        strides: each(strides),
+        pads: each(pads, 2 * rank),
+        dilations: each(dilations),
+        ceilMode: false,
+      },
+      inputs,
+    });
+    return [of(2, 0, 1), of(1, 1, 1), of(1, 1, 2)];
+  });
+}
+
 export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
   MaxPool: {
     samples: (dtype, random) => {
@@ -91,6 +138,7 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
           { attributes: POOLS[1]?.window ?? TWO, inputs: [randomData(random, dtype, [1, 2, 7, 5], -3, -1)] },
         ],
         "spoilt-windows": [{ attributes: TWO, inputs: [spoilt(dtype)] }],
+        "lowest-and-infinite": atTheLowest(dtype),
       };
     },
   },

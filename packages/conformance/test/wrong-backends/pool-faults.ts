@@ -1,5 +1,5 @@
 /** Pools and normalisations as engines have them that nobody held to a specification. */
-import { decode, encode, type FloatDType, type HostTensor } from "@mp/core";
+import { decode, encode, type FloatDType, floatFormats, type HostTensor } from "@mp/core";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { beforehand, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
@@ -19,6 +19,14 @@ const lastOfEquals = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] 
 
 const withoutNan = (inputs: readonly HostTensor[]): readonly HostTensor[] =>
   inputs.map((x) => mapped(x, (value) => (Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value)));
+
+const fromTheLowest = (inputs: readonly HostTensor[]): readonly HostTensor[] =>
+  inputs.map((x) => mapped(x, (value) => (Number.isNaN(value) ? value : Math.max(value, lowestOf(x)))));
+
+const lowestAsNone = (inputs: readonly HostTensor[]): readonly HostTensor[] =>
+  inputs.map((x) => mapped(x, (value) => (value === lowestOf(x) ? Number.NEGATIVE_INFINITY : value)));
+
+const lowestOf = ({ dtype }: HostTensor): number => -floatFormats[dtype as FloatDType].maxFinite;
 
 const countingPads: HostKernel<"AveragePool"> = ([x], attributes) =>
   evaluateNode("AveragePool", x === undefined ? [] : [x.data], { ...attributes, countIncludePad: true });
@@ -64,7 +72,27 @@ export const poolFaults: readonly WrongBackend[] = [
     factory: () => oracleWithKernels({ MaxPool: beforehand("MaxPool", withoutNan) }),
     axes: ["op", "gradient"],
     among: POOLING,
-    named: FLOATS.map((dtype) => `op/MaxPool-${dtype}/spoilt-windows`),
+    named: FLOATS.flatMap((dtype) => [
+      `op/MaxPool-${dtype}/spoilt-windows`,
+      `op/MaxPool-${dtype}/lowest-and-infinite`,
+    ]),
+  },
+  {
+    fault: "maximum pools begin at the lowest finite number",
+    factory: () => oracleWithKernels({ MaxPool: beforehand("MaxPool", fromTheLowest) }),
+    axes: ["op", "gradient"],
+    among: POOLING,
+    named: FLOATS.flatMap((dtype) => [
+      `op/MaxPool-${dtype}/spoilt-windows`,
+      `op/MaxPool-${dtype}/lowest-and-infinite`,
+    ]),
+  },
+  {
+    fault: "maximum pools take the lowest finite number for none",
+    factory: () => oracleWithKernels({ MaxPool: beforehand("MaxPool", lowestAsNone) }),
+    axes: ["op", "gradient"],
+    among: POOLING,
+    named: FLOATS.map((dtype) => `op/MaxPool-${dtype}/lowest-and-infinite`),
   },
   {
     fault: "means of windows count the padding",
