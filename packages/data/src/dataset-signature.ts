@@ -1,7 +1,13 @@
 import { contentHash, formatShape, isHostTensor } from "@mp/core";
+import { text as checkText, claim } from "./check-arguments.js";
 
 /** A longer value is told by its hash. */
 const LONGEST_VALUE = 100;
+
+const checkParts = claim(
+  "an object of what a batch is made of",
+  (value) => typeof value === "object" && value !== null,
+);
 
 /**
  * What batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40, 3, 8, 8] 9c1f…`.
@@ -10,6 +16,8 @@ const LONGEST_VALUE = 100;
  * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
  */
 export function datasetSignature(kind: string, parts: Readonly<Record<string, unknown>>): string {
+  checkText("datasetSignature: kind", kind);
+  checkParts("datasetSignature: parts", parts);
   const words = entriesOf(parts).map(([name, value]) => `${name} ${told(value)}`);
   return `${kind} ${words.join(", ")}`;
 }

@@ -1,5 +1,5 @@
 import { type Json, MpError } from "@mp/core";
-import { callback, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
+import { callback, claim, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
@@ -63,8 +63,14 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
+const checkDataset = claim(
+  "a dataset, such as imageBatches gives",
+  (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
+);
+
 /** The same dataset with every batch passed through `transform`; cursors are those of the dataset beneath. */
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
+  checkDataset("mapDataset: dataset", dataset);
   callback("mapDataset: transform", transform);
   const iterate = (cursor?: Json): BatchIterator<C> => {
     const source = dataset.iterate(cursor);

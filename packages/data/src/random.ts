@@ -1,4 +1,4 @@
-import { integer } from "./check-arguments.js";
+import { claim, integer } from "./check-arguments.js";
 
 /**
  * Seeded random numbers for data: shuffles and generated examples. Not the generator of the graph
@@ -15,6 +15,10 @@ export interface RandomStream {
 
 const checkKey = integer();
 const checkLimit = integer(1, 2 ** 32);
+const checkStream = claim(
+  "what randomStream gives",
+  (value) => typeof (value as Partial<RandomStream> | null | undefined)?.integer === "function",
+);
 const checkLength = integer(0, 2 ** 31);
 
 /**
@@ -45,6 +49,7 @@ export function randomStream(...keys: readonly number[]): RandomStream {
 /** A permutation of 0 … length-1 (Fisher and Yates). @throws MP_INVALID_ARGUMENT for a length beyond 0 … 2^31 */
 export function permutation(length: number, stream: RandomStream): Uint32Array {
   checkLength("permutation: length", length);
+  checkStream("permutation: stream", stream);
   const order = Uint32Array.from({ length }, (_, index) => index);
   for (let last = length - 1; last > 0; last--) {
     const other = stream.integer(last + 1);

@@ -3,13 +3,18 @@ import { tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import {
   arrayDataset,
+  buildVocabulary,
   channelStatistics,
   cifar10,
   cocoBoxes,
+  decodeWords,
+  encodeCorpus,
   imageBatches,
   imageFolder,
   indexedDataset,
   languageModelBatches,
+  mapDataset,
+  markdownToProse,
   mnist,
   pennTreebank,
   permutation,
@@ -21,6 +26,8 @@ import {
   shapeImages,
   shapeScenes,
   textCorpus,
+  tokenize,
+  vocabularyOf,
   vocBoxes,
   workerDataset,
 } from "../src/index.js";
@@ -105,6 +112,15 @@ describe("an option of a wrong kind is refused by name:", () => {
     ["randomStream: key", () => randomStream(Number.NaN)],
     ["randomStream: key", () => randomStream(any("1"))],
     ["integer: limit", () => randomStream(1).integer(0)],
+    ["permutation: stream", () => permutation(2, any(null))],
+    ["mapDataset: dataset", () => mapDataset(any({}), (batch) => batch)],
+    ["mapDataset: transform", () => mapDataset(imageBatches(images, { batch: 2 }), any(1))],
+    ["tokenize: text", () => tokenize(any(null))],
+    ["markdownToProse: markdown", () => markdownToProse(any(7))],
+    ["buildVocabulary: corpus", () => buildVocabulary(any(undefined), 5)],
+    ["vocabularyOf: words", () => vocabularyOf(any("<unk>"))],
+    ["encodeCorpus: vocabulary", () => encodeCorpus(any({ train: tokens, words: [] }), any(null))],
+    ["decodeWords: indices", () => decodeWords(any(5), any({}))],
     ["permutation: length", () => permutation(-1, randomStream(1))],
   ])("%s", async (subject, call) => {
     const { message, code } = await refusal(call);

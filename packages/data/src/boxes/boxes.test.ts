@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusal } from "../../test/refusal.js";
 import { cocoBoxes } from "./coco.js";
@@ -209,6 +210,26 @@ describe("cocoBoxes", () => {
     const error = await refusal(() => cocoBoxes(path()));
     expect([error.code, error.message]).toEqual(["MP_PARSE", expect.stringMatching(message)]);
     expect(error.message).toContain("instances.json");
+  });
+
+  it("reads or refuses a file with any bytes changed, and never fails otherwise", async () => {
+    const change = fc.tuple(fc.nat(), fc.constantFrom(...'0"[]{},-e.&<>/;ÿ\0'));
+    const sources: readonly (readonly [string, string, () => Promise<unknown>])[] = [
+      ["instances.json", JSON.stringify(coco()), () => cocoBoxes(path())],
+      ["7.xml", annotation([{}, { name: "a&amp;b" }]), () => vocBoxes(folder)],
+    ];
+    for (const [name, whole, read] of sources) {
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+          const letters = [...whole];
+          for (const [place, letter] of changes) letters[place % letters.length] = letter;
+          await writeFile(join(folder, name), letters.join(""), "latin1");
+          const outcome = await read().catch((error: unknown) => error);
+          if (outcome instanceof Error) expect(MpError.is(outcome, "MP_PARSE"), outcome.stack).toBe(true);
+        }),
+        { numRuns: 200 },
+      );
+    }
   });
 
   it("tells a missing file", async () => {

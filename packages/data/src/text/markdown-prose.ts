@@ -1,5 +1,6 @@
 import { MpError } from "@mp/core";
 import { lexer, type Token, type TokensList } from "marked";
+import { text as checkText } from "../check-arguments.js";
 
 /** Markdown is parsed whole, and its parser takes several times a document's size. */
 export const LONGEST_MARKDOWN: number = 16 * 2 ** 20;
@@ -17,6 +18,7 @@ const FEWEST_WORDS = 5;
  * @throws MP_PARSE for one nested some thousands deep
  */
 export function markdownToProse(markdown: string, name = "markdownToProse"): string[] {
+  checkText("markdownToProse: markdown", markdown);
   const body = markdown.replace(/^\uFEFF?---\n[\s\S]*?\n---[^\S\n]*(?:\n|$)/, "");
   const paragraphs: string[] = [];
   collect(parse(body, name), paragraphs);

@@ -3,6 +3,7 @@
  * lower case, numbers as `N`, clitics apart (`do n't`, `model 's`), punctuation as words of its own, and
  * `<eos>` where a sentence ends. It is a convention for language models, not a linguist's tokeniser.
  */
+import { text as checkText } from "../check-arguments.js";
 
 /** Ends a sentence (a line, in Penn Treebank files). */
 export const END_OF_SENTENCE = "<eos>";
@@ -69,6 +70,7 @@ export class Tokenizer {
 
 /** The words of a whole paragraph. Text without words gives none, not even `<eos>`. */
 export function tokenize(text: string): string[] {
+  checkText("tokenize: text", text);
   const tokenizer = new Tokenizer();
   return [...tokenizer.push(text), ...tokenizer.end()];
 }

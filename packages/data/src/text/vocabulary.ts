@@ -1,4 +1,5 @@
 import { MpError } from "@mp/core";
+import { claim, listOf } from "../check-arguments.js";
 import type { CorpusParts, TextCorpus } from "./text-corpus.js";
 import { END_OF_SENTENCE, UNKNOWN_WORD } from "./tokenize.js";
 
@@ -16,16 +17,24 @@ const UNKNOWN = 0;
 const END = 1;
 const SMALLEST = 3;
 
+const has = (value: unknown, key: PropertyKey): boolean =>
+  typeof value === "object" && value !== null && key in value;
+const checkCorpus = claim("what readText gives", (value) => has(value, "train") && has(value, "words"));
+const checkVocabulary = claim("what buildVocabulary gives", (value) => has(value, "indexOf"));
+const checkWords = listOf("texts", (value) => typeof value === "string");
+const checkIndices = claim("a list of word indices", (value) => has(value, Symbol.iterator));
+
 /**
  * The `size` most frequent words of the corpus's training part; words of equal frequency come in code-unit
  * order. Smaller than asked for when the text has fewer distinct words, so read `size` from the result.
- * @throws MP_INVALID_ARGUMENT for a size below 3
+ * @throws MP_INVALID_ARGUMENT for a size below 3, or what is no corpus
  */
 export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
+  checkCorpus("buildVocabulary: corpus", corpus);
   if (!Number.isSafeInteger(size) || size < SMALLEST) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `buildVocabulary: size ${size} is too small, ${UNKNOWN_WORD}, ${END_OF_SENTENCE} and one word take ${SMALLEST}`,
+      `buildVocabulary: size ${String(size)} is too small, ${UNKNOWN_WORD}, ${END_OF_SENTENCE} and one word take ${SMALLEST}`,
       { details: { size } },
     );
   }
@@ -45,6 +54,7 @@ export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
  * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word stands once
  */
 export function vocabularyOf(words: readonly string[]): Vocabulary {
+  checkWords("vocabularyOf: words", words);
   const index = new Map(words.map((word, position) => [word, position]));
   if (index.size !== words.length || words[UNKNOWN] !== UNKNOWN_WORD || words[END] !== END_OF_SENTENCE) {
     throw new MpError(
@@ -61,15 +71,19 @@ export function vocabularyOf(words: readonly string[]): Vocabulary {
   };
 }
 
-/** The corpus in a vocabulary's indices, ready for `languageModelBatches`. */
+/** The corpus in a vocabulary's indices, ready for `languageModelBatches`. @throws MP_INVALID_ARGUMENT for what is neither */
 export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): CorpusParts {
+  checkCorpus("encodeCorpus: corpus", corpus);
+  checkVocabulary("encodeCorpus: vocabulary", vocabulary);
   const indices = Int32Array.from(corpus.words, (word) => vocabulary.indexOf(word));
   const encode = (part: Int32Array): Int32Array => part.map((token) => indices[token] ?? UNKNOWN);
   return { train: encode(corpus.train), valid: encode(corpus.valid), test: encode(corpus.test) };
 }
 
-/** Indices back to readable text; a sentence a line. */
+/** Indices back to readable text; a sentence a line. @throws MP_INVALID_ARGUMENT for what are no indices */
 export function decodeWords(indices: Iterable<number>, vocabulary: Vocabulary): string {
+  checkIndices("decodeWords: indices", indices);
+  checkVocabulary("decodeWords: vocabulary", vocabulary);
   let text = "";
   for (const index of indices) {
     if (index === vocabulary.endOfSentence) text += "\n";
