@@ -15,6 +15,7 @@ import {
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
+  expectStateSupported,
   HandleTable,
   resolveBindings,
   validateGraph,
@@ -28,7 +29,7 @@ import { OrtState } from "./state.js";
 import type { Target } from "./target.js";
 
 /** What to do where a half is emulated. */
-const SPEED = "and in more memory; for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units";
+const SPEED = "for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units";
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
 export class OrtBackend implements Backend {
@@ -83,14 +84,7 @@ export class OrtBackend implements Backend {
 
   async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    for (const [name, value] of Object.entries(values)) {
-      expectDTypeSupported(
-        this.name,
-        this.manifest,
-        expectHostTensor(`state "${name}"`, value),
-        `state "${name}"`,
-      );
-    }
+    expectStateSupported(this.name, this.manifest, values);
     const state = new OrtState(this.#runtime, values, (gone) => this.#states.delete(gone));
     this.#states.add(state);
     return state;

@@ -1,5 +1,5 @@
-import { type HostTensor, MpError, type RunInput, type ValueType } from "@mp/core";
-import { expectHostTensor, expectType, type HandleTable } from "@mp/core/backend";
+import type { HostTensor, RunInput, ValueType } from "@mp/core";
+import { expectRunInputs, type HandleTable } from "@mp/core/backend";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;
@@ -27,8 +27,9 @@ export class FeedBuffers {
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_DISPOSED
    */
   take(inputs: Inputs, stateInputs: ReadonlyMap<string, string>, isNext: boolean): () => void {
-    this.#checkNames(inputs, stateInputs);
-    const sources = [...this.#buffers].map(([name, buffer]) => this.#source(inputs, name, buffer));
+    const sources = expectRunInputs(inputs, this.#buffers, stateInputs, this.#handles).map(
+      ([name, input]) => [this.#buffers.get(name) as NativeTensor, input] as const,
+    );
     const copies = isNext ? [] : sources.map(([buffer, source]) => this.#keep(buffer, source));
     if (isNext) for (const [buffer, source] of sources) this.#copy(buffer, source);
     return () => {
@@ -39,23 +40,6 @@ export class FeedBuffers {
   release(): void {
     for (const buffer of this.#buffers.values()) buffer.release();
     this.#buffers.clear();
-  }
-
-  #checkNames(inputs: Inputs, stateInputs: ReadonlyMap<string, string>): void {
-    for (const name of Object.keys(inputs)) {
-      if (this.#buffers.has(name)) continue;
-      if (stateInputs.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
-      const known = [...this.#buffers.keys()].join(", ") || "none";
-      throw invalid(`there is no input "${name}", the graph takes ${known}`);
-    }
-  }
-
-  #source(inputs: Inputs, name: string, buffer: NativeTensor): readonly [NativeTensor, RunInput] {
-    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
-    if (input === undefined) throw invalid(`input "${name}" is missing`);
-    const what = `run: input "${name}"`;
-    expectType(what, this.#handles.find(input) ?? expectHostTensor(what, input), buffer);
-    return [buffer, input];
   }
 
   #copy(buffer: NativeTensor, source: RunInput): void {
@@ -80,8 +64,4 @@ export class FeedBuffers {
 /** The same values in an array of their own. */
 export function copyOf(value: HostTensor): HostTensor {
   return { ...value, data: value.data.slice() } as HostTensor;
-}
-
-function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}`);
 }

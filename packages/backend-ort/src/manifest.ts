@@ -1,39 +1,6 @@
-import {
-  type BackendManifest,
-  DTYPES,
-  type DType,
-  type HalfDType,
-  isHalf,
-  type Op,
-  type Support,
-} from "@mp/core";
-import { exactNumerics, opDTypes } from "@mp/core/backend";
+import { type BackendManifest, DTYPES, type DType, type HalfDType, isHalf } from "@mp/core";
+import { exactNumerics, libraryTolerance, opSupport } from "@mp/core/backend";
 import type { Findings } from "./probe/findings.js";
-
-/** Units in the last place, beyond what the default allows. Sums grow with their length. */
-const tolerance: BackendManifest["tolerance"] = {
-  default: { f32: 4, f16: 1, bf16: 1 },
-  Tanh: { f32: 8, f16: 1, bf16: 1 },
-  Gelu: { f32: 8, f16: 1, bf16: 1 },
-  Softmax: { f32: 16, f16: 1, bf16: 1 },
-  LayerNormalization: { f32: 16, f16: 1, bf16: 1 },
-  RMSNormalization: { f32: 16, f16: 1, bf16: 1 },
-  BatchNormalization: { f32: 64, f16: 1, bf16: 1 },
-  BatchNormalizationGradient: { f32: 64, f16: 1, bf16: 1 },
-  AveragePool: { f32: 16, f16: 1, bf16: 1 },
-  MatMul: { f32: 64, f16: 1, bf16: 1 },
-  Gemm: { f32: 64, f16: 1, bf16: 1 },
-  Conv: { f32: 64, f16: 1, bf16: 1 },
-  ConvTranspose: { f32: 64, f16: 1, bf16: 1 },
-  ConvWeightGradient: { f32: 64, f16: 1, bf16: 1 },
-  ReduceSum: { f32: 64, f16: 1, bf16: 1 },
-  ReduceMean: { f32: 64, f16: 1, bf16: 1 },
-  ReduceProd: { f32: 64, f16: 1, bf16: 1 },
-  ReduceL1: { f32: 64, f16: 1, bf16: 1 },
-  ReduceL2: { f32: 64, f16: 1, bf16: 1 },
-  ReduceSumSquare: { f32: 64, f16: 1, bf16: 1 },
-  CumSum: { f32: 64, f16: 1, bf16: 1 },
-};
 
 type Asked = Pick<Findings, "nativeHalves" | "missing">;
 
@@ -48,23 +15,14 @@ function dtypeSupport(dtype: DType, { nativeHalves, missing }: Asked): BackendMa
 const isEmulated = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
   isHalf(dtype) && !native.includes(dtype);
 
-function opSupport(op: Op, { missing, nativeHalves }: Asked): Support<readonly DType[]> {
-  const reasons = missing.get(op);
-  const dtypes = opDTypes[op].filter((dtype) => {
-    const computed = isEmulated(dtype, nativeHalves) ? "f32" : dtype;
-    return reasons?.has(computed) !== true && missing.get("Identity")?.has(computed) !== true;
-  });
-  if (dtypes.length > 0) return dtypes;
-  return { unsupported: [...(reasons?.values() ?? [])][0] ?? "none of its dtypes is stored" };
-}
-
 /** What this engine was found to do, as it is said to users, to core and to the conformance suite. */
 export function ortManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",
   findings: Asked,
 ): BackendManifest {
-  const ops = (Object.keys(opDTypes) as readonly Op[]).map((op) => [op, opSupport(op, findings)]);
+  const { missing, nativeHalves } = findings;
+  const computedIn = (dtype: DType): DType => (isEmulated(dtype, nativeHalves) ? "f32" : dtype);
   return Object.freeze({
     specVersion: "v1",
     engine,
@@ -73,8 +31,8 @@ export function ortManifest(
       DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
-    ops: Object.fromEntries(ops) as BackendManifest["ops"],
-    tolerance,
+    ops: opSupport((op, dtype) => missing.get(op)?.get(computedIn(dtype))),
+    tolerance: libraryTolerance,
     eventLoop: "free",
     profile: true,
     memory: device === "cpu" ? true : { unsupported: "the device's arena is not read" },

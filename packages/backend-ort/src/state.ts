@@ -1,5 +1,5 @@
 import { type HostTensor, MpError, type State, type ValueType } from "@mp/core";
-import { expectHostTensor, expectType, WorkQueue } from "@mp/core/backend";
+import { StateTypes, WorkQueue } from "@mp/core/backend";
 import { copyOf } from "./feed-buffers.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
@@ -15,10 +15,10 @@ interface Slot {
  * side, and rolling back costs nothing. The second side is allocated when a program first writes the slot.
  */
 export class OrtState implements State {
-  readonly types: Readonly<Record<string, ValueType>>;
   /** Runs, reads and writes take turns. */
   readonly queue: WorkQueue = new WorkQueue();
   readonly #runtime: NativeRuntime;
+  readonly #types: StateTypes;
   readonly #slots: Map<string, Slot>;
   readonly #onDispose: (state: OrtState) => void;
   /** What holds on to the buffers beside the state, and lets go when it ends. */
@@ -32,15 +32,10 @@ export class OrtState implements State {
   ) {
     this.#runtime = runtime;
     this.#onDispose = onDispose;
-    const checked = Object.entries(values).map(
-      ([name, value]) => [name, expectHostTensor(`state "${name}"`, value)] as const,
-    );
+    this.#types = new StateTypes(values);
     this.#slots = new Map();
-    this.types = Object.freeze(
-      Object.fromEntries(checked.map(([name, { dtype, shape }]) => [name, { dtype, shape: [...shape] }])),
-    );
     try {
-      for (const [name, value] of checked) {
+      for (const [name, value] of Object.entries(values)) {
         const type = this.types[name] as ValueType;
         this.#slots.set(name, { type, buffers: [runtime.upload(value), undefined], side: 0 });
       }
@@ -48,6 +43,10 @@ export class OrtState implements State {
       this.#release();
       throw error;
     }
+  }
+
+  get types(): Readonly<Record<string, ValueType>> {
+    return this.#types.byName;
   }
 
   get isDisposed(): boolean {
@@ -99,8 +98,7 @@ export class OrtState implements State {
 
   async read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>> {
     this.expectAlive();
-    const wanted = names ?? Object.keys(this.types);
-    for (const name of wanted) this.#expectSlot(name);
+    const wanted = this.#types.reading(names);
     return this.queue.push(async () =>
       Object.fromEntries(wanted.map((name) => [name, this.current(name).read()])),
     );
@@ -108,18 +106,14 @@ export class OrtState implements State {
 
   async write(values: Readonly<Record<string, HostTensor>>): Promise<void> {
     this.expectAlive();
-    const checked = Object.entries(values).map(([name, value]) => {
-      expectType(`state "${name}"`, expectHostTensor(`state "${name}"`, value), this.#expectSlot(name));
-      // What is written is what the caller's arrays hold now, also when runs come first.
-      return [name, this.queue.isIdle ? value : copyOf(value)] as const;
-    });
-    if (this.queue.isIdle) {
-      for (const [name, value] of checked) this.current(name).write(value);
-      return;
-    }
-    return this.queue.push(async () => {
-      for (const [name, value] of checked) this.current(name).write(value);
-    });
+    const given = this.#types.writing(values);
+    const writeAll = (all: typeof given): void => {
+      for (const [name, value] of all) this.current(name).write(value);
+    };
+    if (this.queue.isIdle) return writeAll(given);
+    // What is written is what the caller's arrays hold now, also when runs come first.
+    const kept = given.map(([name, value]) => [name, copyOf(value)] as const);
+    return this.queue.push(async () => writeAll(kept));
   }
 
   dispose(): Promise<void> {
@@ -145,13 +139,5 @@ export class OrtState implements State {
     const slot = this.#slots.get(name);
     if (slot === undefined) throw new Error(`internal: the state has no slot ${name}`);
     return slot;
-  }
-
-  #expectSlot(name: string): ValueType {
-    const type = Object.hasOwn(this.types, name) ? this.types[name] : undefined;
-    if (type === undefined) {
-      throw new MpError("MP_INVALID_ARGUMENT", `state: there is no "${name}"`, { details: { name } });
-    }
-    return type;
   }
 }

@@ -13,15 +13,16 @@ import {
   type State,
 } from "@mp/core";
 import {
+  emulationWarnings,
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
+  expectStateSupported,
   HandleTable,
   resolveBindings,
   validateGraph,
 } from "@mp/core/backend";
 import { adoptTensor, isTfTensor } from "./adopt.js";
-import { emulationWarnings } from "./emulation-warnings.js";
 import { TfjsExecutable } from "./executable.js";
 import { lowerProgram } from "./graph/program.js";
 import type { TensorFlow } from "./load/index.js";
@@ -74,7 +75,7 @@ export class TfjsBackend implements Backend {
       programs,
       bound,
       state,
-      warnings: emulationWarnings(graph, this.manifest),
+      warnings: emulationWarnings(this.name, this.manifest, graph),
       handles: this.#handles,
       onDispose: (gone) => this.#executables.delete(gone),
     });
@@ -84,10 +85,7 @@ export class TfjsBackend implements Backend {
 
   async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    for (const [name, value] of Object.entries(values)) {
-      const what = `state "${name}"`;
-      expectDTypeSupported(this.name, this.manifest, expectHostTensor(what, value), what);
-    }
+    expectStateSupported(this.name, this.manifest, values);
     const state = new TfjsState(this.#engine.tensorFlow.binding, values, (gone) => this.#states.delete(gone));
     this.#states.add(state);
     return state;

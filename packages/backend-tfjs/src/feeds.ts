@@ -1,5 +1,5 @@
-import { MpError, type RunInput } from "@mp/core";
-import { expectHostTensor, expectType, type HandleTable } from "@mp/core/backend";
+import type { HostTensor, RunInput } from "@mp/core";
+import { expectRunInputs, type HandleTable } from "@mp/core/backend";
 import type { Edge } from "./graph/program.js";
 import type { TfjsBinding } from "./load/index.js";
 import { wireTensor } from "./session/wire-tensor.js";
@@ -24,7 +24,8 @@ export function takeInputs(
   handles: HandleTable<Uploaded>,
   binding: TfjsBinding,
 ): Feed {
-  checkNames(inputs, edges, stateInputs);
+  const open = new Map(edges.map((edge) => [edge.name, edge.type]));
+  const given = new Map(expectRunInputs(inputs, open, stateInputs, handles));
   const ids: number[] = [];
   const releases: (() => void)[] = [];
   const release = (): void => {
@@ -32,21 +33,16 @@ export function takeInputs(
   };
   try {
     for (const edge of edges) {
-      const input = Object.hasOwn(inputs, edge.name) ? inputs[edge.name] : undefined;
-      if (input === undefined) throw invalid(`input "${edge.name}" is missing`);
-      const what = `run: input "${edge.name}"`;
+      const input = given.get(edge.name);
       const borrowed = handles.borrow(input);
       if (borrowed !== undefined) {
         releases.push(borrowed.giveBack);
-        expectType(what, borrowed.tensor, edge.type);
         const { wire } = borrowed.tensor;
         if (wire !== undefined) ids.push(wire.id);
         continue;
       }
-      const value = expectHostTensor(what, input);
-      expectType(what, value, edge.type);
       if (edge.node === undefined) continue;
-      const wire = wireTensor(binding, value);
+      const wire = wireTensor(binding, input as HostTensor);
       releases.push(() => wire.release());
       ids.push(wire.id);
     }
@@ -55,17 +51,4 @@ export function takeInputs(
     throw error;
   }
   return { ids, release };
-}
-
-function checkNames(inputs: Inputs, edges: readonly Edge[], stateInputs: ReadonlyMap<string, string>): void {
-  const known = new Set(edges.map(({ name }) => name));
-  for (const name of Object.keys(inputs)) {
-    if (known.has(name)) continue;
-    if (stateInputs.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
-    throw invalid(`there is no input "${name}", the graph takes ${[...known].join(", ") || "none"}`);
-  }
-}
-
-function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}`);
 }

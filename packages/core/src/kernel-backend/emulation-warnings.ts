@@ -14,7 +14,7 @@ export function emulationWarnings(
     const support = manifest.dtypes[dtype];
     if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
     if (support.compute === "native") return [];
-    const message = `${name}: ${dtype} is emulated, with results as of ${dtype} but no faster than ${support.storage}`;
-    return [{ type: "emulated", message: advice === undefined ? message : `${message} ${advice}` } as const];
+    const message = `${name}: ${dtype} is emulated, with results as of ${dtype}, in the memory of ${support.storage} and no faster than f32`;
+    return [{ type: "emulated", message: advice === undefined ? message : `${message}; ${advice}` } as const];
   });
 }

@@ -1,13 +1,12 @@
 import type { BackendWarning, Executable, MemoryReport, ProfileRow, RunInput } from "../backend.js";
-import { MpError } from "../errors.js";
 import type { AnyNode, ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Bound, Replacement } from "./bindings.js";
-import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Engine } from "./engine.js";
 import type { HandleTable } from "./handle-table.js";
 import type { KernelTensor } from "./kernel.js";
 import type { Plan } from "./plan.js";
+import { expectRunInputs } from "./run-inputs.js";
 import { at, dropAll, runStep, type Slots, shared } from "./run-step.js";
 import type { KernelState } from "./state.js";
 import { WorkQueue } from "./work-queue.js";
@@ -30,6 +29,8 @@ export class KernelExecutable<T> implements Executable {
   readonly #parts: ExecutableParts<T>;
   readonly #queue: WorkQueue;
   readonly #constants: Slots<T>;
+  /** Inputs that the state does not feed. */
+  readonly #open: ReadonlyMap<string, ValueType>;
   #peakBytes = 0;
   #disposal: Promise<void> | undefined;
 
@@ -38,6 +39,9 @@ export class KernelExecutable<T> implements Executable {
     this.#parts = parts;
     this.#queue = parts.state?.queue ?? new WorkQueue();
     this.#constants = constants;
+    const { plan, bound } = parts;
+    const open = [...plan.inputs].filter(([name]) => !bound.reads.has(name));
+    this.#open = new Map(open.map(([name, slot]) => [name, plan.types[slot] as ValueType]));
   }
 
   /** Uploads the constants, once for all runs. */
@@ -112,19 +116,10 @@ export class KernelExecutable<T> implements Executable {
 
   async #take(inputs: Readonly<Record<string, RunInput>>, slots: Slots<T>): Promise<void> {
     const { engine, handles, plan, bound } = this.#parts;
-    for (const name of Object.keys(inputs)) {
-      if (bound.reads.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
-      if (!plan.inputs.has(name)) throw invalid(`there is no input "${name}"`, [...plan.inputs.keys()]);
-    }
-    const open = [...plan.inputs].filter(([name]) => !bound.reads.has(name));
-    // All are checked before the first is uploaded.
-    const given = open.map(([name, slot]) => {
-      const input = inputs[name];
+    const given = expectRunInputs(inputs, this.#open, bound.reads, handles).map(([name, input]) => {
+      const slot = plan.inputs.get(name) as number;
       const type = plan.types[slot] as ValueType;
-      if (input === undefined) throw invalid(`input "${name}" is missing`);
-      const held = handles.find(input);
-      expectType(`run: input "${name}"`, held ?? expectHostTensor(`run: input "${name}"`, input), type);
-      return { slot, type, held, tensor: input as HostTensor };
+      return { slot, type, held: handles.find(input), tensor: input as HostTensor };
     });
     const read = given.filter(({ slot }) => plan.isRead(slot));
     for (const { slot, held } of read) {
@@ -187,9 +182,4 @@ export class KernelExecutable<T> implements Executable {
   #notePeak(): void {
     this.#peakBytes = Math.max(this.#peakBytes, this.#parts.engine.pool.bytes);
   }
-}
-
-function invalid(message: string, names?: readonly string[]): MpError<"MP_INVALID_ARGUMENT"> {
-  const hint = names === undefined ? "" : `, the graph takes ${names.join(", ") || "none"}`;
-  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}${hint}`);
 }

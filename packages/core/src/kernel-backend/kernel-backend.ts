@@ -15,6 +15,7 @@ import {
   deriveManifest,
   expectDTypeSupported,
   expectGraphSupported,
+  expectStateSupported,
   type KernelManifest,
 } from "./manifest.js";
 import { planOf } from "./plan.js";
@@ -110,10 +111,7 @@ class KernelBackend<T> implements Backend {
 
   async #createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    for (const [name, value] of Object.entries(values)) {
-      const what = `state "${name}"`;
-      expectDTypeSupported(this.name, this.manifest, expectHostTensor(what, value), what);
-    }
+    expectStateSupported(this.name, this.manifest, values);
     const state: KernelState<T> = await KernelState.create(this.#engine, values, () => {
       this.#states.delete(state);
     });

@@ -5,7 +5,9 @@ import { formatType } from "../graph/builder.js";
 import type { AnyNode, Graph, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
+import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
+import { expectHostTensor } from "./check-tensor.js";
 
 /** What a backend of kernels says of itself; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
@@ -29,6 +31,22 @@ export const exactNumerics: Pick<
 };
 
 const OPS = Object.keys(inferRules) as readonly Op[];
+
+/** Why an engine does not do an op in a dtype; undefined where it does. */
+export type Missing = (op: Op, dtype: DType) => string | undefined;
+
+/** Total over ops, from what was found missing of an engine; a dtype that it cannot hold, `Identity` is missing in. */
+export function opSupport(missing: Missing): BackendManifest["ops"] {
+  const support = (op: Op): Support<readonly DType[]> => {
+    const isThere = (dtype: DType): boolean =>
+      missing(op, dtype) === undefined && missing("Identity", dtype) === undefined;
+    const dtypes = opDTypes[op].filter(isThere);
+    if (dtypes.length > 0) return dtypes;
+    const reasons = opDTypes[op].flatMap((dtype) => missing(op, dtype) ?? []);
+    return { unsupported: reasons[0] ?? "none of its dtypes is stored" };
+  };
+  return Object.fromEntries(OPS.map((op) => [op, support(op)])) as BackendManifest["ops"];
+}
 
 /** Total over dtypes and ops: what has no storage or no kernel is unsupported, with that as the reason. */
 export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => boolean): BackendManifest {
@@ -60,6 +78,18 @@ export function expectDTypeSupported(
 ): void {
   const problem = dtypeProblem(manifest, type, what);
   if (problem !== undefined) throw refusal(backend, [problem]);
+}
+
+/** @throws MP_UNSUPPORTED, MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the slot */
+export function expectStateSupported(
+  backend: string,
+  manifest: BackendManifest,
+  values: Readonly<Record<string, HostTensor>>,
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    const what = `state "${name}"`;
+    expectDTypeSupported(backend, manifest, expectHostTensor(what, value), what);
+  }
 }
 
 /** Something of a graph that the manifest calls unsupported. */

@@ -1,10 +1,9 @@
 import type { State } from "../backend.js";
-import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
-import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Engine } from "./engine.js";
 import type { KernelTensor } from "./kernel.js";
+import { StateTypes } from "./state-types.js";
 import { WorkQueue } from "./work-queue.js";
 
 /**
@@ -12,20 +11,27 @@ import { WorkQueue } from "./work-queue.js";
  * turn among the runs.
  */
 export class KernelState<T> implements State {
-  readonly types: Readonly<Record<string, ValueType>>;
   readonly queue: WorkQueue = new WorkQueue();
+  readonly #types: StateTypes;
   readonly #engine: Engine<T>;
   readonly #slots: Map<string, KernelTensor<T>>;
   readonly #onDispose: () => void;
   #disposal: Promise<void> | undefined;
 
-  private constructor(engine: Engine<T>, slots: Map<string, KernelTensor<T>>, onDispose: () => void) {
+  private constructor(
+    types: StateTypes,
+    engine: Engine<T>,
+    slots: Map<string, KernelTensor<T>>,
+    onDispose: () => void,
+  ) {
+    this.#types = types;
     this.#engine = engine;
     this.#slots = slots;
     this.#onDispose = onDispose;
-    this.types = Object.freeze(
-      Object.fromEntries([...slots].map(([name, { dtype, shape }]) => [name, { dtype, shape }])),
-    );
+  }
+
+  get types(): Readonly<Record<string, ValueType>> {
+    return this.#types.byName;
   }
 
   static async create<T>(
@@ -33,7 +39,7 @@ export class KernelState<T> implements State {
     values: Readonly<Record<string, HostTensor>>,
     onDispose: () => void,
   ): Promise<KernelState<T>> {
-    return new KernelState(engine, await uploadAll(engine, values), onDispose);
+    return new KernelState(new StateTypes(values), engine, await uploadAll(engine, values), onDispose);
   }
 
   get isDisposed(): boolean {
@@ -55,8 +61,7 @@ export class KernelState<T> implements State {
 
   async read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>> {
     this.#expectAlive();
-    const wanted = names ?? Object.keys(this.types);
-    for (const name of wanted) this.#expectSlot(name);
+    const wanted = this.#types.reading(names);
     return this.queue.push(async () => {
       const read: Record<string, HostTensor> = {};
       for (const name of wanted) {
@@ -69,11 +74,7 @@ export class KernelState<T> implements State {
 
   async write(values: Readonly<Record<string, HostTensor>>): Promise<void> {
     this.#expectAlive();
-    for (const [name, value] of Object.entries(values)) {
-      const type = this.#expectSlot(name);
-      expectType(`state "${name}"`, expectHostTensor(`state "${name}"`, value), type);
-    }
-    const uploading = uploadAll(this.#engine, values);
+    const uploading = uploadAll(this.#engine, Object.fromEntries(this.#types.writing(values)));
     uploading.catch(() => undefined);
     return this.queue.push(async () => this.#exchange(await uploading));
   }
@@ -93,14 +94,6 @@ export class KernelState<T> implements State {
       this.#slots.set(name, value);
       this.#engine.pool.drop(old.data);
     }
-  }
-
-  #expectSlot(name: string): ValueType {
-    const type = this.types[name];
-    if (type === undefined) {
-      throw new MpError("MP_INVALID_ARGUMENT", `state: there is no "${name}"`, { details: { name } });
-    }
-    return type;
   }
 
   #expectAlive(): void {

@@ -222,7 +222,10 @@ it("warnings are told once each, and kept", async () => {
   await training.step(batch(0, 3));
   await training.evaluate(batch(0));
   expect(told.map(({ type, message }) => [type, message])).toEqual([
-    ["emulated", "reference: f16 is emulated, with results as of f16 but no faster than f32"],
+    [
+      "emulated",
+      "reference: f16 is emulated, with results as of f16, in the memory of f32 and no faster than f32",
+    ],
   ]);
   expect(training.warnings).toEqual(told);
 });

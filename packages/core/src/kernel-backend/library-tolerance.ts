@@ -1,0 +1,34 @@
+import type { BackendManifest } from "../manifest.js";
+
+const HALVES = { f16: 1, bf16: 1 } as const;
+/** Sums in blocks and by several threads, whose error grows with their length. */
+const SUMMED = { f32: 64, ...HALVES };
+const NORMALIZED = { f32: 16, ...HALVES };
+
+/**
+ * Units in the last place by which an engine's library of kernels may differ from the correctly rounded result, beyond
+ * what the default allows: for manifests of engines that sum in f32 and round halves once.
+ */
+export const libraryTolerance: BackendManifest["tolerance"] = {
+  default: { f32: 4, ...HALVES },
+  Tanh: { f32: 8, ...HALVES },
+  Gelu: { f32: 8, ...HALVES },
+  Softmax: NORMALIZED,
+  LayerNormalization: NORMALIZED,
+  RMSNormalization: NORMALIZED,
+  AveragePool: NORMALIZED,
+  BatchNormalization: SUMMED,
+  BatchNormalizationGradient: SUMMED,
+  MatMul: SUMMED,
+  Gemm: SUMMED,
+  Conv: SUMMED,
+  ConvTranspose: SUMMED,
+  ConvWeightGradient: SUMMED,
+  ReduceSum: SUMMED,
+  ReduceMean: SUMMED,
+  ReduceProd: SUMMED,
+  ReduceL1: SUMMED,
+  ReduceL2: SUMMED,
+  ReduceSumSquare: SUMMED,
+  CumSum: SUMMED,
+};

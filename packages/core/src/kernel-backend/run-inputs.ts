@@ -1,0 +1,37 @@
+import type { RunInput } from "../backend.js";
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
+import type { HandleTable } from "./handle-table.js";
+
+/**
+ * A run's inputs in the order of `open`, which are those that the state does not feed, each of its type. Nothing is
+ * taken before all have been checked.
+ * @throws MP_INVALID_ARGUMENT for a name too many or too few and for what is no tensor, MP_DTYPE_MISMATCH,
+ *   MP_SHAPE_MISMATCH; MP_DISPOSED for a handle that is gone
+ */
+export function expectRunInputs(
+  inputs: Readonly<Record<string, RunInput>>,
+  open: ReadonlyMap<string, ValueType>,
+  fromState: { has(input: string): boolean },
+  handles: Pick<HandleTable<ValueType>, "find">,
+): readonly (readonly [name: string, input: RunInput])[] {
+  for (const name of Object.keys(inputs)) {
+    if (fromState.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
+    if (!open.has(name)) {
+      const taken = [...open.keys()].join(", ") || "none";
+      throw invalid(`there is no input "${name}", the graph takes ${taken}`);
+    }
+  }
+  return [...open].map(([name, type]) => {
+    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    if (input === undefined) throw invalid(`input "${name}" is missing`);
+    const what = `run: input "${name}"`;
+    expectType(what, handles.find(input) ?? expectHostTensor(what, input), type);
+    return [name, input] as const;
+  });
+}
+
+function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `run: ${message}`);
+}

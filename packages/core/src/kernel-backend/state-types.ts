@@ -1,0 +1,46 @@
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
+
+type Named = readonly (readonly [name: string, value: HostTensor])[];
+
+/** The slots of a state by name and type, and what is checked before one is read or written. */
+export class StateTypes {
+  readonly byName: Readonly<Record<string, ValueType>>;
+
+  /** Of the values that a state starts from. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
+  constructor(values: Readonly<Record<string, HostTensor>>) {
+    const types = Object.entries(values).map(([name, value]) => {
+      const { dtype, shape } = expectHostTensor(`state "${name}"`, value);
+      return [name, Object.freeze({ dtype, shape: Object.freeze([...shape]) })] as const;
+    });
+    this.byName = Object.freeze(Object.fromEntries(types));
+  }
+
+  /** The slots to read, each once: all of them, unless some are named. @throws MP_INVALID_ARGUMENT */
+  reading(names: readonly string[] = Object.keys(this.byName)): readonly string[] {
+    for (const name of names) this.#expectSlot(name);
+    return [...new Set(names)];
+  }
+
+  /**
+   * What is to be written, each as its slot's type says.
+   * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
+   */
+  writing(values: Readonly<Record<string, HostTensor>>): Named {
+    return Object.entries(values).map(([name, value]) => {
+      const what = `state "${name}"`;
+      expectType(what, expectHostTensor(what, value), this.#expectSlot(name));
+      return [name, value] as const;
+    });
+  }
+
+  #expectSlot(name: string): ValueType {
+    const type = Object.hasOwn(this.byName, name) ? this.byName[name] : undefined;
+    if (type === undefined) {
+      throw new MpError("MP_INVALID_ARGUMENT", `state: there is no "${name}"`, { details: { name } });
+    }
+    return type;
+  }
+}
