@@ -32,8 +32,8 @@ export interface CommitFaults {
   readonly before?: (state: State) => Promise<void>;
   /** Default: a binding commits always, or when the flag is set. */
   readonly commits?: (binding: StateBinding, applied: boolean) => boolean;
-  /** Runs of one state wait for each other. Default true. */
-  readonly inTurn?: boolean;
+  /** Whose runs wait for each other: those of one state (the default), of one executable, or none. */
+  readonly turns?: "state" | "executable" | "none";
   /** After a run that failed; default nothing. */
   readonly failed?: (
     graph: Graph,
@@ -42,7 +42,7 @@ export interface CommitFaults {
   ) => Promise<void>;
 }
 
-const queues = new WeakMap<State, Promise<unknown>>();
+const queues = new WeakMap<State | Executable, Promise<unknown>>();
 
 export async function committing(faults: CommitFaults): Promise<Backend> {
   const backend = await reference();
@@ -83,7 +83,7 @@ function runner(
   executable: Executable,
   graph: Graph,
   options: Required<Pick<CompileOptions, "state" | "bindings">> & Pick<CompileOptions, "applied">,
-  { commit = write, before, commits = commitsAsBound, inTurn = true, failed }: CommitFaults,
+  { commit = write, before, commits = commitsAsBound, turns = "state", failed }: CommitFaults,
 ): Executable["run"] {
   const { state, bindings, applied: flag } = options;
   const written = bindings.flatMap((binding) =>
@@ -107,10 +107,11 @@ function runner(
     return Object.fromEntries(Object.entries(results).filter(([name]) => !taken.has(name)));
   };
   return (inputs) => {
-    if (!inTurn) return run(inputs);
-    const turn = (queues.get(state) ?? Promise.resolve()).then(() => run(inputs));
+    if (turns === "none") return run(inputs);
+    const shared = { state, executable }[turns];
+    const turn = (queues.get(shared) ?? Promise.resolve()).then(() => run(inputs));
     queues.set(
-      state,
+      shared,
       turn.catch(() => undefined),
     );
     return turn;

@@ -106,12 +106,18 @@ export const stateFaults: readonly WrongBackend[] = [
     fault: "runs of one state do not wait for each other",
     factory: () =>
       committing({
-        inTurn: false,
+        turns: "none",
         commit: async ({ state, values }) => {
           await new Promise((resolve) => setTimeout(resolve, 1));
           await state.write(values);
         },
       }),
+    axes: ["state", "lifecycle", "skip"],
+    named: ["state/sharing/runs-wait-their-turn"],
+  },
+  {
+    fault: "runs wait for those of their executable, not for those of their state",
+    factory: () => committing({ turns: "executable" }),
     axes: ["state", "lifecycle", "skip"],
     named: ["state/sharing/runs-wait-their-turn"],
   },
