@@ -1,11 +1,18 @@
 /** The gradients of a step by their binary exponents, as the MXNet talk draws them, and what a half makes of them. */
 import { textTable } from "@mp/cli/training";
-import { addHistograms, type ExponentHistogram, isHalf, type PrecisionReport } from "@mp/core";
+import {
+  addHistograms,
+  type ExponentHistogram,
+  floatFormats,
+  isHalf,
+  type PrecisionReport,
+  shareAtScale,
+} from "@mp/core";
 
 /** f16's smallest normal number, its smallest subnormal, and half of that, below which values round to 0. */
-const SMALLEST_NORMAL = -14;
-const SMALLEST_SUBNORMAL = -24;
-const SMALLEST_KEPT = -25;
+const { minExponent: SMALLEST_NORMAL, maxExponent: LARGEST, fractionBits } = floatFormats.f16;
+const SMALLEST_SUBNORMAL = SMALLEST_NORMAL - fractionBits;
+const SMALLEST_KEPT = SMALLEST_SUBNORMAL - 1;
 
 const WIDEST_BAR = 40;
 
@@ -25,7 +32,7 @@ export function shareBelow({ first, counts }: ExponentHistogram, exponent: numbe
 
 /** Of the gradients that are not 0, those that f16 rounds to 0 once multiplied by the scale, to the power of two below it. */
 export function shareFlushed(histogram: ExponentHistogram, scale: number): number {
-  return shareBelow(histogram, SMALLEST_KEPT - Math.floor(Math.log2(scale)));
+  return shareAtScale(histogram, "f16", scale).zero;
 }
 
 /** Two exponents a line. */
@@ -51,7 +58,7 @@ export function formatHistogram(histogram: ExponentHistogram): string {
 }
 
 function rangeOf(exponent: number): string {
-  if (exponent >= SMALLEST_NORMAL) return exponent > 15 ? "infinite" : "normal";
+  if (exponent >= SMALLEST_NORMAL) return exponent > LARGEST ? "infinite" : "normal";
   return exponent + 2 <= SMALLEST_KEPT
     ? "0"
     : exponent >= SMALLEST_SUBNORMAL

@@ -127,6 +127,7 @@ export type { MemoryKinds, StepMemory } from "./precision-report/memory-kinds.js
 export type { Overflow, OverflowCause } from "./precision-report/replay.js";
 export type { GradientRange, GroupHistogram, PrecisionReport } from "./precision-report/report.js";
 export type { ScaleShare } from "./precision-report/scale-shares.js";
+export { shareAtScale } from "./precision-report/scale-shares.js";
 export type { ValueGroup, ValueKind } from "./precision-report/value-groups.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";

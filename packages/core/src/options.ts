@@ -26,12 +26,17 @@ export function checkOptions<O extends object>(
   }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
-    const meant = likelyMeant(name, names);
-    const remedy = meant === undefined ? `takes ${names.join(", ")}` : `did you mean ${meant}?`;
+    const remedy = meantInstead(name, names) ?? `takes ${names.join(", ")}`;
     throw new MpError("MP_INVALID_ARGUMENT", `${what}: has no option ${shown(name)}; ${remedy}`, {
       details: { option: name, known: names },
     });
   }
+}
+
+/** `did you mean …?` of the name that is likely meant; undefined where none is near. */
+export function meantInstead(name: string, names: readonly string[]): string | undefined {
+  const meant = likelyMeant(name, names);
+  return meant === undefined ? undefined : `did you mean ${meant}?`;
 }
 
 /** The known name that starts, abbreviates or nearly spells the same word; undefined where none is near. */

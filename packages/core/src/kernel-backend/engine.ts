@@ -4,6 +4,7 @@ import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 import { elementCount } from "../shape.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { KernelTable, KernelTensor } from "./kernel.js";
 import { StoragePool } from "./storage-pool.js";
 
@@ -24,6 +25,20 @@ function withTruths(tensor: HostTensor): HostTensor {
   if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
   return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
 }
+
+/** What the author's `download` gave, which a user gets to see. @throws Error where it is not of that type */
+function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
+  try {
+    expectType("what it gave", expectHostTensor("what it gave", tensor), type);
+    return tensor;
+  } catch (problem) {
+    throw new Error(problem instanceof Error ? problem.message : String(problem));
+  }
+}
+
+/** JavaScript's own arrays and their buffers, which say so in these words alone. */
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof RangeError && /allocation failed|invalid (typed )?array length/i.test(error.message);
 
 /** What handles, states and executables of one backend share. */
 export class Engine<T> {
@@ -50,7 +65,9 @@ export class Engine<T> {
   async upload(tensor: HostTensor): Promise<T> {
     try {
       const uploaded = this.#storage.upload(withTruths(tensor));
-      return this.retain(uploaded instanceof Promise ? await uploaded : uploaded, tensor).data;
+      const data = uploaded instanceof Promise ? await uploaded : uploaded;
+      if (data === undefined || data === null) throw new Error(`it gave ${data} in place of a storage`);
+      return this.retain(data, tensor).data;
     } catch (error) {
       throw this.failure("upload", error);
     }
@@ -60,7 +77,7 @@ export class Engine<T> {
   async download(data: T, type: ValueType): Promise<HostTensor> {
     this.pool.share(data);
     try {
-      return await this.#storage.download(data, type);
+      return downloaded(await this.#storage.download(data, type), type);
     } catch (error) {
       throw this.failure("download", error);
     } finally {
@@ -78,7 +95,8 @@ export class Engine<T> {
   failure(what: string, error: unknown): MpError {
     if (MpError.is(error)) return error;
     const message = error instanceof Error ? error.message : String(error);
-    return new MpError("MP_BACKEND_FAILED", `${this.name}: ${what} failed: ${message}`, { cause: error });
+    const code = isOutOfMemory(error) ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
+    return new MpError(code, `${this.name}: ${what} failed: ${message}`, { cause: error });
   }
 
   disposed(what: string): MpError<"MP_DISPOSED"> {

@@ -5,6 +5,7 @@ import { validateGraph } from "../graph/validate.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { BackendManifest } from "../manifest.js";
 import { resolveBindings } from "./bindings.js";
+import { checkKernels } from "./check-kernels.js";
 import { expectHostTensor } from "./check-tensor.js";
 import { emulationWarnings } from "./emulation-warnings.js";
 import { Engine, type StorageFunctions } from "./engine.js";
@@ -37,9 +38,12 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
 
 /**
  * A whole backend from a table of kernels over a storage type of the author's choice: checks at the edge, schedule,
- * release of what is no longer needed, state with commit and roll-back, and the manifest are done here.
+ * release of what is no longer needed, state with commit and roll-back, and the manifest are done here. What a kernel,
+ * `upload` or `download` gives that is not what it has to is MP_BACKEND_FAILED, with its name.
+ * @throws MP_INVALID_ARGUMENT for rows of operators or dtypes that there are not
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
+  checkKernels(options);
   return new KernelBackend(options);
 }
 

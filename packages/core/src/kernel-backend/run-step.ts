@@ -1,6 +1,7 @@
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { ValueType } from "../graph/graph.js";
+import { shown } from "../shown.js";
 import type { Engine } from "./engine.js";
 import type { KernelTensor } from "./kernel.js";
 import type { Plan, PlanStep } from "./plan.js";
@@ -25,14 +26,19 @@ export function runStep<T>(
     );
   };
   const take = (results: readonly T[]): void => {
-    if (results.length !== writes.length) {
-      for (const data of results) engine.pool.drop(engine.pool.retain(data, 0));
-      throw new Error(`it gave ${results.length} of ${writes.length} results`);
+    if (!Array.isArray(results)) {
+      throw new Error(`it gave ${shown(results)} in place of a list of results, here of ${writes.length}`);
+    }
+    const given = results.filter((data) => data !== undefined && data !== null).length;
+    if (results.length !== writes.length || given !== writes.length) {
+      for (const data of results) if (data !== undefined && data !== null) release(data);
+      throw new Error(`it gave ${given} of ${writes.length} results`);
     }
     writes.forEach((slot, index) => {
       slots[slot] = engine.retain(results[index] as T, plan.types[slot] as ValueType);
     });
   };
+  const release = (data: T): void => engine.pool.drop(engine.pool.retain(data, 0));
   try {
     const operands = reads.map((slot) => at(slots, slot));
     const results = callKernel(engine, node.op, operands, node.attributes, node.outputs);

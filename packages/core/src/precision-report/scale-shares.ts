@@ -20,26 +20,30 @@ const SCALE_EXPONENTS: readonly number[] = Array.from({ length: 25 }, (_, k) => 
 const MARGIN = 4;
 
 /**
- * Shares at scales 2^0 … 2^24. A power of two moves every exponent and changes no digit, so the histogram at scale 1
- * tells them all, to within the rounding at the very edges.
+ * What a half makes of the values of a histogram that are finite and not 0, multiplied by a scale (rounded down to a
+ * power of two; default 1). A power of two moves every exponent and changes no digit, so the histogram at scale 1 tells
+ * it for all, to within the rounding at the very edges.
  */
-export function scaleShares(histogram: ExponentHistogram, half: HalfDType): readonly ScaleShare[] {
+export function shareAtScale(histogram: ExponentHistogram, half: HalfDType, scale = 1): ScaleShare {
   const { minExponent, maxExponent, fractionBits } = floatFormats[half];
   const smallestKept = minExponent - fractionBits - 1;
+  const k = Math.floor(Math.log2(scale));
   const finite = histogram.counts.reduce((sum, count) => sum + count, 0);
   const share = (isCounted: (exponent: number) => boolean): number => {
-    const counted = histogram.counts.reduce(
-      (sum, count, index) => sum + (isCounted(histogram.first + index) ? count : 0),
-      0,
-    );
-    return finite === 0 ? 0 : counted / finite;
+    const counted = histogram.counts.filter((_, index) => isCounted(histogram.first + index + k));
+    return finite === 0 ? 0 : counted.reduce((sum, count) => sum + count, 0) / finite;
   };
-  return SCALE_EXPONENTS.map((k) => ({
+  return {
     scale: 2 ** k,
-    zero: share((exponent) => exponent + k < smallestKept),
-    subnormal: share((exponent) => exponent + k >= smallestKept && exponent + k < minExponent),
-    overflow: share((exponent) => exponent + k > maxExponent),
-  }));
+    zero: share((exponent) => exponent < smallestKept),
+    subnormal: share((exponent) => exponent >= smallestKept && exponent < minExponent),
+    overflow: share((exponent) => exponent > maxExponent),
+  };
+}
+
+/** Shares at scales 2^0 … 2^24. */
+export function scaleShares(histogram: ExponentHistogram, half: HalfDType): readonly ScaleShare[] {
+  return SCALE_EXPONENTS.map((k) => shareAtScale(histogram, half, 2 ** k));
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { ExponentHistogram, GroupHistogram, HalfDType, PrecisionReport } from "@mp/core";
+import { type GroupHistogram, type PrecisionReport, shareAtScale } from "@mp/core";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
 import { valueCount } from "../layers.js";
-import { magnitudeAxis, stretches } from "../magnitude.js";
+import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
 import { layersFigure } from "../plots/layers.js";
@@ -35,16 +35,16 @@ const columns: readonly Column<GroupHistogram>[] = [
     cell: ({ histogram }) =>
       histogram.counts.length === 0 ? "" : powerOfTwo(histogram.first + histogram.counts.length - 1),
   },
-  { head: "0 in f16", isNumber: true, cell: ({ histogram }) => percent(shareOf(histogram, "f16", "zero")) },
+  { head: "0 in f16", isNumber: true, cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").zero) },
   {
     head: "subnormal in f16",
     isNumber: true,
-    cell: ({ histogram }) => percent(shareOf(histogram, "f16", "subnormal")),
+    cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").subnormal),
   },
   {
     head: "∞ in f16",
     isNumber: true,
-    cell: ({ histogram }) => percent(shareOf(histogram, "f16", "infinite")),
+    cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").overflow),
   },
   { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
 ];
@@ -70,21 +70,4 @@ export function rangesSection({ groups, half }: PrecisionReport): Markup {
 ${table("Ranges by layer", columns, groups)}</details>
 </section>
 `;
-}
-
-/** Of the values that are finite and not 0. */
-function shareOf(
-  histogram: ExponentHistogram,
-  half: HalfDType,
-  what: "zero" | "subnormal" | "infinite",
-): number {
-  const everywhere = { low: -127, high: 128, zeros: [0, 0], domain: [0, 0], ticks: [] } as const;
-  const stretch = stretches(half, everywhere).find((found) => found.what === what);
-  const total = histogram.counts.reduce((sum, count) => sum + count, 0);
-  if (stretch === undefined || total === 0) return 0;
-  const inside = histogram.counts.filter((_, index) => {
-    const exponent = histogram.first + index;
-    return exponent >= stretch.from && exponent < stretch.to;
-  });
-  return inside.reduce((sum, count) => sum + count, 0) / total;
 }
