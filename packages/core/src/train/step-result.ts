@@ -6,7 +6,11 @@ export interface StepResult<K extends string = string> {
   readonly applied: boolean;
   /** The loss scale of this step. */
   readonly scale: number;
-  /** Norm of all unscaled gradients, before clipping; infinite beyond 1.8e19, whose square is more than f32 holds. */
+  /**
+   * Norm of all unscaled gradients, before clipping; infinite beyond 1.8e19, whose square is more than f32 holds. A norm
+   * scaled by the largest gradient would reach further, and take five times as long: another pass for the largest, and
+   * one for the quotients.
+   */
   readonly gradNorm: number;
   /** What the loss returned as `metrics`, means over the microbatches. */
   readonly metrics: Readonly<Record<K, number>>;
