@@ -45,6 +45,11 @@ export const definition = defineApp({
     learningRate: number({ help: "the highest; without it, what suits the optimizer" }),
     momentum: number({ default: 0.9, max: 0.999, help: "share of the velocity that sgd keeps" }),
     weightDecay: number({ default: 1e-4, help: "share of each weight that is added to its gradient" }),
+    lossDivisor: number({
+      default: 1,
+      min: 1,
+      help: "divide the loss, as a mean over more would, and have the optimizer make up for it",
+    }),
     difficulty: number({ default: 0.1, max: 1, help: "of the generated images" }),
     trainImages: integer({ default: 2000, help: "generated images to learn from" }),
     testImages: integer({ default: 200, help: "generated images to be judged by" }),

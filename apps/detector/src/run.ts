@@ -5,6 +5,7 @@ import {
   type Backend,
   chain,
   cosineDecay,
+  div,
   fold,
   graphCost,
   key,
@@ -93,16 +94,22 @@ export function runDetector(
   });
 }
 
+const EPSILON = 1e-8;
 const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam: 0.002 };
 
-/** With L2 weight decay; its rate rises for a tenth of all steps, then falls along a cosine. */
+/** Of all gradients together. */
+const LARGEST_NORM = 10;
+
+/** With L2 weight decay, and as if the loss were not divided; its rate rises for a tenth of all steps, then falls along a cosine. */
 function optimizerOf(options: Options): Optimizer {
-  const { optimizer, steps, learningRate: highest = rates[optimizer] } = options;
+  const { optimizer, steps, lossDivisor, learningRate: highest = rates[optimizer] } = options;
   const rising = Math.max(1, Math.round(steps / 10));
-  const learningRate = warmup(rising, cosineDecay(highest, { steps: Math.max(1, steps - rising) }));
+  const rate = (top: number) => warmup(rising, cosineDecay(top, { steps: Math.max(1, steps - rising) }));
   const last =
-    optimizer === "sgd" ? momentum({ learningRate, momentum: options.momentum }) : adam({ learningRate });
-  return chain(weightDecay(options.weightDecay), last as Optimizer);
+    optimizer === "sgd"
+      ? momentum({ learningRate: rate(highest * lossDivisor), momentum: options.momentum })
+      : adam({ learningRate: rate(highest), epsilon: EPSILON / lossDivisor });
+  return chain(weightDecay(options.weightDecay / lossDivisor), last as Optimizer);
 }
 
 interface TrainingParts {
@@ -120,7 +127,7 @@ function detectorTraining(
 ): Promise<Training> {
   const loss = (parameters: unknown, batch: SceneTensors, context: LossContext<unknown>) => {
     const [predicted, modelState] = model.apply(parameters as never, batch.x, context as ModelContext);
-    return { loss: multiboxLoss(predicted, batch), modelState };
+    return { loss: div(multiboxLoss(predicted, batch), options.lossDivisor), modelState };
   };
   const { seed, accumulate, onOverflow } = options;
   return trainer({
@@ -135,6 +142,6 @@ function detectorTraining(
     onOverflow,
     signal,
     // A few batches at the start have many boxes in them and push hard.
-    clipNorm: 10,
+    clipNorm: LARGEST_NORM / options.lossDivisor,
   }) as Promise<Training>;
 }

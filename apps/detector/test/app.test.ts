@@ -74,6 +74,15 @@ describe("detector", () => {
     expect(await sharp(join(pictures, "0.png")).metadata()).toMatchObject({ width: 512, format: "png" });
   });
 
+  it("trains the same in float32 with a loss divided by a power of two", () => {
+    for (const optimizer of ["sgd", "adam"]) {
+      const flags = ["--precision", "float32", "--steps", "6", "--optimizer", optimizer];
+      const { loss } = result("divided", ...flags, "--loss-divisor", "16384");
+      const { loss: whole } = result("undivided", ...flags);
+      expect(loss.map((value: number) => 16384 * value)).toEqual(whole);
+    }
+  });
+
   it("sweeps loss scales beside float32 and the dynamic one", () => {
     const path = join(folder, "sweep.json");
     const { status, stdout } = run("--scales", "1,1024", "--seeds", "1", "--steps", "2", "--json", path);

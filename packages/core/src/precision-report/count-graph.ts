@@ -10,7 +10,7 @@ import { type CountedTensor, countExponents } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
 /** Small values of a group are joined up to this many elements, so that a node's overhead is paid seldom. */
-const JOINED = 2 ** 17;
+const JOINED = 2 ** 18;
 /** Sums of ones in f32 are exact up to here. */
 const LONGEST = 2 ** 24;
 
@@ -84,11 +84,16 @@ class Counting {
     const group = this.#groups.get(value);
     if (group === undefined) return;
     const size = elementCount(value.shape, "precisionReport");
-    const vector = reshape(Tensor.of(twin, this.#builder), [size]);
+    const tensor = Tensor.of(twin, this.#builder);
+    if (size <= LONGEST) {
+      // Of rank 1 at least, so that those of one kind of rows can be joined as they are.
+      this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);
+      return;
+    }
+    const vector = reshape(tensor, [size]);
     for (let start = 0; start < size; start += LONGEST) {
       const end = Math.min(size, start + LONGEST);
-      const part = size <= LONGEST ? vector : slice(vector, [{ axis: 0, start, end }]);
-      this.#join(group, part, end - start);
+      this.#join(group, slice(vector, [{ axis: 0, start, end }]), end - start);
     }
   }
 
@@ -104,9 +109,23 @@ class Counting {
 
   #count(waiting: Waiting): void {
     if (waiting.parts.length === 0) return;
-    this.#counted.push(countExponents(concat(waiting.parts)));
+    this.#counted.push(countExponents(joined(waiting.parts)));
     this.#rows.push(waiting.place);
     waiting.parts.length = 0;
     waiting.size = 0;
   }
+}
+
+/** All elements as one vector, in any order. A layer repeated over time has many values of one shape. */
+function joined(parts: readonly Tensor[]): Tensor {
+  const byRow = new Map<string, Tensor[]>();
+  for (const part of parts) {
+    const row = part.shape.slice(1).join();
+    byRow.set(row, [...(byRow.get(row) ?? []), part]);
+  }
+  const vectors = [...byRow.values()].map((alike) => {
+    const rows = concat(alike);
+    return reshape(rows, [elementCount(rows.shape, "precisionReport")]);
+  });
+  return concat(vectors);
 }
