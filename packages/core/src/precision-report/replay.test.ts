@@ -91,5 +91,13 @@ describe("the replay of a skipped step", () => {
     for (const scale of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       await expect(training.replay([batch(0)], { scale })).rejects.toThrow(/^replay: scale is above 0/);
     }
+    for (const batches of [batch(0), [], null]) {
+      await expect(training.replay(batches as never, { scale: 1 })).rejects.toThrow(
+        expect.objectContaining({
+          code: "MP_INVALID_ARGUMENT",
+          message: expect.stringContaining("as a list"),
+        }),
+      );
+    }
   });
 });

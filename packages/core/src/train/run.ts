@@ -6,6 +6,7 @@ import { checkHyperparameter } from "../optim/hyperparameter.js";
 import { checkOptions } from "../options.js";
 import { type Inspected, type Overflow, replay } from "../precision-report/replay.js";
 import { type PrecisionReport, precisionReport } from "../precision-report/report.js";
+import { shown } from "../shown.js";
 import type { CastReport } from "../transform/explain-casts.js";
 import { leavesOf } from "../tree.js";
 import { type FedBatch, feedBatch } from "./batch.js";
@@ -202,6 +203,13 @@ export class TrainingRun {
   ): Promise<Overflow | undefined> {
     checkOptions("replay", options, { scale: true }, "{ scale }");
     checkHyperparameter("replay: scale", options.scale, { from: 0, open: true });
+    if (!Array.isArray(batches) || batches.length === 0) {
+      const got = shown(batches);
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `replay: takes the step's batches as a list: [batch], got ${got}`,
+      );
+    }
     const feeds = batches.map((batch) => this.#take(batch));
     return this.#enqueue(() => replay(this.#inspected, feeds, options.scale));
   }

@@ -149,7 +149,7 @@ export interface Trainer<P, B, M, K extends string = string> {
    * Runs the batches of the step that has just been skipped again at its scale and names the first value that was not
    * finite, with the cause: the scale was too high, the half too narrow, the model made it, or the data holds it.
    * Undefined where nothing is found. Call it before the next step; it changes nothing.
-   * @throws MP_INVALID_ARGUMENT for a scale that is no number above 0
+   * @throws MP_INVALID_ARGUMENT for a scale that is no number above 0, or batches that are no list of at least one
    */
   replay<D extends object>(
     batches: readonly FedBatch<B, D>[],
