@@ -38,7 +38,7 @@ export function runWordModel(
     const batches = languageModelBatches(text.train, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
     // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
     const heldOut = languageModelBatches(text.valid, { batch, sequence });
-    const stepsPerEpoch = Math.floor((text.train.length - 1) / batch / sequence / accumulate);
+    const stepsPerEpoch = Math.max(1, Math.floor((text.train.length - 1) / batch / sequence / accumulate));
     await using training = await trainer({
       backend,
       params: model.init(key(seed)),

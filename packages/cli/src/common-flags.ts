@@ -58,6 +58,9 @@ export interface CommonOptions {
   readonly report: string | undefined;
 }
 
+/** All of a step's are in memory at once, and are the arguments of one call. */
+const MOST_MICROBATCHES = 2 ** 16;
+
 /** What every app understands. */
 export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOptions[K]> } = {
   backend: choice(BACKENDS, { default: "ort", help: "the engine that runs the training step" }),
@@ -67,7 +70,7 @@ export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOpti
   initialScale: number({ min: Number.MIN_VALUE, help: "first scale of the dynamic loss scale" }),
   masterWeights: choice(MASTER_WEIGHTS, { default: "f32", help: "how parameters are kept and updated" }),
   onOverflow: choice(ON_OVERFLOW, { default: "skip", help: "skip the batch, or retry it at a lower scale" }),
-  accumulate: integer({ default: 1, help: "microbatches per step" }),
+  accumulate: integer({ default: 1, max: MOST_MICROBATCHES, help: "microbatches per step" }),
   checkpointing: toggle({ help: "recompute activations in the backward pass, for less memory" }),
   steps: integer({ default: 100, help: "training steps, counted from the very start" }),
   seed: integer({ default: 42, min: 0, help: "of initial values, dropout and shuffling" }),

@@ -101,6 +101,7 @@ describe("an app", () => {
     [["--steps", "0"], "option '--steps <N>' argument '0' is invalid. expected an integer of 1 or more"],
     [["--steps", "2.5"], "argument '2.5' is invalid"],
     [["--steps", ""], "argument '' is invalid"],
+    [["--accumulate", "65537"], "expected an integer from 1 to 65536"],
     [["--precision", "fp16"], "expected one of mixed, float32, mixed_float16"],
     [["--loss-scale", "-8"], "expected none, dynamic or a number above 0"],
     [

@@ -48,8 +48,8 @@ const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
   },
 });
 
-/** Runs a command line; stopped as batch `stopAt` is taken. */
-async function run(flags: readonly string[], stopAt = Number.POSITIVE_INFINITY) {
+/** Runs a command line; stopped as batch `stopAt` is taken, or as by a key that is pressed soon after the first. */
+async function run(flags: readonly string[], stopAt: number | "soon" = Number.POSITIVE_INFINITY) {
   const parsed = parseCommandLine({ name: "demo", description: "", flags: {} }, flags);
   if (parsed.kind !== "run") throw new Error(JSON.stringify(parsed));
   const { options } = parsed;
@@ -84,6 +84,7 @@ async function run(flags: readonly string[], stopAt = Number.POSITIVE_INFINITY) 
   });
   const batches = batchesOf((index) => {
     if (index === stopAt) controller.abort();
+    if (index === 0 && stopAt === "soon") setTimeout(() => controller.abort(), 10);
   });
   const record = await train({ training, batches, options, context, label: "demo" });
   return { record, failures, notes };
@@ -105,7 +106,7 @@ describe("the loop", () => {
 
   it("stops before its first step with nothing to save", async () => {
     const state = join(folder, "state");
-    const { record } = await run(["--accumulate", "1000000000", "--steps", "5", "--save", state], 2);
+    const { record } = await run(["--accumulate", "65536", "--steps", "5", "--save", state], "soon");
     expect([record.steps, record.losses, existsSync(state)]).toEqual([0, [], false]);
   });
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Fed, Json, Trainer } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import type { Progress } from "../progress.js";
@@ -30,6 +31,7 @@ export interface TrainingRecord {
 }
 
 const SAVE_EVERY = 100;
+const LONGEST_TURN_MS = 50;
 
 /**
  * Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. The precision report is
@@ -108,7 +110,13 @@ async function windowOf<B>(
   signal: AbortSignal,
 ): Promise<readonly B[] | undefined> {
   const window: B[] = [];
+  let turnedAt = performance.now();
   while (window.length < count) {
+    // Ctrl-C waits for a turn of the event loop, which batches that are there at once do not give.
+    if (performance.now() - turnedAt > LONGEST_TURN_MS) {
+      await setImmediate();
+      turnedAt = performance.now();
+    }
     if (signal.aborted) return undefined;
     const next = await batches.next();
     if (next.done === true) return undefined;
