@@ -16,6 +16,10 @@ export function findApp(name) {
   const app = all.find(({ folder }) => folder === name);
   if (app) return app;
   const known = all.length > 0 ? all.map(({ folder }) => folder).join(", ") : "none in this checkout";
+  if (name === "--help" || name === "-h") {
+    console.log(`npm run app -- APP [flags]\napps: ${known}\nnpm run app -- APP --help lists an app's flags`);
+    process.exit(0);
+  }
   return fail(
     `app: ${name === undefined ? "no name given" : `no app is called "${name}"`}; apps: ${known}`,
     2,

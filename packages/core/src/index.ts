@@ -137,6 +137,7 @@ export { autocast } from "./trace/autocast.js";
 // Tracing and transformations
 export { checkpoint } from "./trace/checkpoint.js";
 export type { Operand } from "./trace/emit.js";
+export { asTensor } from "./trace/emit.js";
 export { allFinite, poison, poisonOf } from "./trace/finite.js";
 export type {
   AuxOptions,

@@ -243,7 +243,16 @@ describe("what layers refuse", () => {
       "labels that are not there",
       () => run({ x }, ({ x }) => softmaxCrossEntropy(x, undefined as never)),
       "MP_INVALID_ARGUMENT",
-      "softmaxCrossEntropy: labels: takes a traced tensor, got undefined",
+      "softmaxCrossEntropy: labels: takes traced tensors, got undefined",
+    ],
+    [
+      "logits with the state of a layer beside them",
+      () =>
+        run({ x, y: tensor(new Int32Array(6), [2, 3]) }, ({ x, y }) =>
+          softmaxCrossEntropy([x, []] as never, y),
+        ),
+      "MP_INVALID_ARGUMENT",
+      /logits: takes traced tensors, got a list that begins with one; .*const \[y, state\] =/,
     ],
     [
       "targets that would be broadcast",
@@ -255,7 +264,7 @@ describe("what layers refuse", () => {
       "targets that are host data",
       () => run({ x }, (t) => meanSquaredError(t.x, x as never)),
       "MP_INVALID_ARGUMENT",
-      "meanSquaredError: target: takes a traced tensor, got an object",
+      "meanSquaredError: target: takes traced tensors, got host data; wrap it with constant(...)",
     ],
     [
       "inputs of another size",
@@ -293,6 +302,7 @@ describe("what layers refuse", () => {
           () => sequential(dense(2, 3), "relu" as never),
           'sequential: part 1 is a layer or a function such as relu, got "relu"',
         ],
+        [() => sequential([dense(2, 3)] as never), "got a list; spread it: sequential(...parts)"],
         [() => layerNorm(0), "layerNorm: size"],
         [() => layerNorm(4, { epsilon: Number.NaN }), "layerNorm: epsilon is at least 0 and finite, got NaN"],
         [() => layerNorm(4, { epsilon: -1 }), "layerNorm: epsilon is at least 0 and finite, got -1"],

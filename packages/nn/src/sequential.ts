@@ -1,4 +1,4 @@
-import { fold, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { fold, type Key, MpError, scope, shown, type Tensor } from "@mp/core";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -26,7 +26,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
   for (const [index, part] of parts.entries()) {
     const { init, apply } = (part ?? {}) as Partial<Layer<unknown>>;
     if (typeof part === "function" || (typeof init === "function" && typeof apply === "function")) continue;
-    const got = typeof part === "string" ? JSON.stringify(part) : typeof part;
+    const got = Array.isArray(part) ? "a list; spread it: sequential(...parts)" : shown(part);
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `sequential: part ${index} is a layer or a function such as relu, got ${got}`,

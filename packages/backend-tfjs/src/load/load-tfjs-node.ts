@@ -23,8 +23,8 @@ export interface LoadOptions {
 
 /**
  * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: what a new Node no
- * longer has is put back first, see `restoreNodeUtil`. TensorFlow's remarks on stderr are switched off, unless the
- * environment has TF_CPP_MIN_LOG_LEVEL.
+ * longer has is put back first, see `restoreNodeUtil`. TensorFlow's line for each session is kept off stderr, unless the
+ * environment has TF_CPP_MIN_LOG_LEVEL; the few it writes while it loads are not.
  * @example
  * ```ts
  * const backend = await tfjs({ tf: await loadTfjsNode() });

@@ -36,6 +36,21 @@ describe("the replay of a skipped step", () => {
     expect(found?.type).toMatch(/^f16/);
   });
 
+  it("takes what fit hands on with the step, also of a window", async () => {
+    const causes: unknown[] = [];
+    const training = await smallRun({ precision: tooHigh, accumulate: 2 });
+    await training.fit([batch(0), batch(1), batch(2), batch(3)], {
+      onStep: async ({ applied, scale, batches }) => {
+        if (!applied) causes.push([batches.length, (await training.replay(batches, { scale }))?.cause]);
+      },
+    });
+    expect(causes).toEqual([
+      [2, "scale too high"],
+      [2, "scale too high"],
+    ]);
+    await training.dispose();
+  });
+
   it("finds a model that makes an infinity, whatever the scale", async () => {
     const loss = withLoss(([{ hidden, out }, { x }, { modelState }]) => {
       const sum = scope("head", () => log(mul(reduceSum(matMul(matMul(x, hidden.w), out)), 0)));

@@ -98,6 +98,8 @@ export function asTensor(value: unknown, what: string): Tensor {
 function describe(value: unknown): string {
   if (typeof value === "object" && value !== null && "data" in value)
     return "host data; wrap it with constant(...)";
+  if (Array.isArray(value) && isTensor(value[0]))
+    return "a list that begins with one; a layer with statistics gives [output, state]: const [y, state] = model.apply(…)";
   return shown(value);
 }
 

@@ -1,4 +1,5 @@
 import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
 import type { Json } from "./json.js";
 
 /** Batches that know where they are: a `Dataset` of @mp/data is one. */
@@ -82,7 +83,9 @@ function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> |
     AsyncIterable<T> & Iterable<T>
   >;
   if (typeof data === "string" || (openAsync ?? open) === undefined) {
-    throw invalid("data is an iterable of batches or has iterate(cursor)");
+    throw invalid(
+      `data is an iterable of batches or has iterate(cursor), got ${shown(data)}; make one with arrayDataset or imageBatches of @mp/data`,
+    );
   }
   return openAsync === undefined
     ? (data as Iterable<T>)[Symbol.iterator]()

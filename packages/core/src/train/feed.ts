@@ -27,8 +27,10 @@ export interface FeedOptions {
 }
 
 /** The data of one step, or the end of a pass, which has none. */
-export interface FeedWindow {
+export interface FeedWindow<T> {
   readonly batches: readonly FedBatch[];
+  /** The batches as the data gave them. */
+  readonly sources: readonly T[];
   /** The place after it. */
   readonly cursor: Json;
   readonly pass: number;
@@ -38,7 +40,7 @@ export interface FeedWindow {
 export async function* feed<T>(
   data: TrainingData<T>,
   options: FeedOptions,
-): AsyncGenerator<FeedWindow, undefined> {
+): AsyncGenerator<FeedWindow<T>, undefined> {
   const { start } = options;
   let { shapes } = start;
   let full: string | undefined;
@@ -46,11 +48,13 @@ export async function* feed<T>(
     const source = await openPass(data, place);
     try {
       let window: FedBatch[] = [];
+      let sources: T[] = [];
       let taken = 0;
       let batch = await source.next();
       while (batch !== undefined) {
         taken++;
-        const fed = options.take(batch);
+        const own = batch;
+        const fed = options.take(own);
         const after = source.place;
         shapes ??= shapesOf(fed);
         // Only a smaller batch makes it worth knowing whether another follows.
@@ -63,9 +67,11 @@ export async function* feed<T>(
           break;
         }
         window.push(fed);
+        sources.push(own);
         if (window.length === options.accumulate) {
-          yield { batches: window, cursor: cursorOf({ pass, place: after, shapes }), pass };
+          yield { batches: window, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
           window = [];
+          sources = [];
         }
         batch ??= await source.next();
       }
@@ -74,7 +80,7 @@ export async function* feed<T>(
     } finally {
       await source.close();
     }
-    yield { batches: [], cursor: cursorOf({ pass: pass + 1, place: null, shapes }), pass };
+    yield { batches: [], sources: [], cursor: cursorOf({ pass: pass + 1, place: null, shapes }), pass };
   }
 }
 

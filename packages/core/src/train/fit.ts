@@ -21,13 +21,13 @@ export interface FeedingOptions {
   readonly cursor?: Json;
 }
 
-export interface FitOptions<K extends string = string> extends FeedingOptions {
+export interface FitOptions<K extends string = string, B = unknown> extends FeedingOptions {
   /** Ends at this iteration, counted from the very start of the run: a resumed run stops where it would have. */
   readonly steps?: number;
   /** Passes over the data, from the very start of the run; default as many as `steps` takes, or the pass under way. */
   readonly epochs?: number;
-  /** Called after each step and awaited; may save, evaluate or predict. What it throws ends the fit. */
-  readonly onStep?: (step: FitStep<K>) => void | Promise<void>;
+  /** Called after each step and awaited; may save, evaluate, predict or replay. What it throws ends the fit. */
+  readonly onStep?: (step: FitStep<K, B>) => void | Promise<void>;
   /** Writes a checkpoint at every so many iterations (default 1000) and at the end, also when the signal ends it. */
   readonly save?: { readonly path: string; readonly every?: number };
 }
@@ -36,11 +36,13 @@ export interface FitOptions<K extends string = string> extends FeedingOptions {
 export const FEEDING: OptionNames<FeedingOptions> = { partial: true, signal: true, cursor: true };
 const FIT: OptionNames<FitOptions> = { ...FEEDING, steps: true, epochs: true, onStep: true, save: true };
 
-export interface FitStep<K extends string = string> extends StepResult<K> {
+export interface FitStep<K extends string = string, B = unknown> extends StepResult<K> {
   /** Iterations made since the start of the run, this one included. */
   readonly step: number;
   /** Passes over the data before this one. */
   readonly epoch: number;
+  /** What the step was made of, one batch unless the trainer accumulates: what `replay` takes. */
+  readonly batches: readonly B[];
 }
 
 export interface FitResult {
@@ -72,7 +74,7 @@ const SAVE_EVERY = 1000;
 export async function fit<T>(
   run: FeedingRun,
   data: TrainingData<T>,
-  options: FitOptions,
+  options: FitOptions<string, T>,
 ): Promise<FitResult> {
   checkOptions("fit", options, FIT, "{ steps: 1000 }");
   const { steps = Number.POSITIVE_INFINITY, save, signal } = options;
@@ -99,14 +101,14 @@ export async function fit<T>(
     while (step < steps && signal?.aborted !== true) {
       const next = await windows.next();
       if (next.done === true) break;
-      const { batches, cursor, pass } = next.value;
+      const { batches, sources, cursor, pass } = next.value;
       if (batches.length === 0) {
         run.moveTo(cursor);
         continue;
       }
       const result = await run.step(batches, cursor);
       step++;
-      await options.onStep?.({ ...result, step, epoch: pass });
+      await options.onStep?.({ ...result, step, epoch: pass, batches: sources });
       if (save !== undefined && step % every === 0) await saveNow(save.path);
     }
     if (signal?.aborted === true) ended = "aborted";
@@ -120,7 +122,11 @@ export async function fit<T>(
 }
 
 /** A loop of calls that each ask for one epoch trains in the first alone: say so, and what to ask for. */
-function nothingToDo({ steps, epochs }: FitOptions, iteration: number, passes: number): TrainingWarning {
+function nothingToDo(
+  { steps, epochs }: Pick<FitOptions, "steps" | "epochs">,
+  iteration: number,
+  passes: number,
+): TrainingWarning {
   const isAtSteps = steps !== undefined && iteration >= steps;
   const asked = isAtSteps ? `steps: ${steps}` : `epochs: ${epochs}`;
   const done = isAtSteps ? `${iteration} steps` : `${passes} passes over the data`;

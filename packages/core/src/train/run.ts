@@ -131,7 +131,7 @@ export class TrainingRun {
     );
   }
 
-  async fit<T>(data: TrainingData<T>, options: FitOptions = {}): Promise<FitResult> {
+  async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
     this.#startFeeding("fit");
     try {
       return await fit(this.#feeding, data, options);

@@ -105,7 +105,10 @@ export interface Trainer<P, B, M, K extends string = string> {
    * loads it go on with the next batch.
    * @throws as `step`; what `onStep` or the data throws
    */
-  fit<D extends object>(data: TrainingData<FedBatch<B, D>>, options?: FitOptions<K>): Promise<FitResult>;
+  fit<D extends object>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: FitOptions<K, FedBatch<B, D>>,
+  ): Promise<FitResult>;
   /**
    * The pass under way, or the next one, step by step: each is handed out as it starts, and its numbers can be asked
    * for while it is one of the last nine. Keeps the place in the data as `fit` does.

@@ -138,6 +138,9 @@ describe("imageBatches", () => {
     expect(() => imageBatches({ ...images, x: flat }, { batch: 1 })).toThrow(
       /\[examples, channels, height, width\], got u8 \[12, 1\]/,
     );
+    expect(() => imageBatches({ train: images, test: images } as never, { batch: 1 })).toThrow(
+      "takes one part of the images, got an object with train, test; pass their train or test",
+    );
     expect(() => imageBatches({ ...images, y: tensor(new Int32Array(3)) }, { batch: 1 })).toThrow(
       /labels of 12 images, i32 \[12\], got i32 \[3\]/,
     );

@@ -22,6 +22,10 @@ export function checkImages(what: string, images: LabelledImages): readonly [num
     const text = `${what}: images are { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
     throw new MpError("MP_INVALID_ARGUMENT", text);
   }
+  if ("train" in images) {
+    const text = `${what}: takes one part of the images, got ${shown(images)}; pass their train or test`;
+    throw new MpError("MP_INVALID_ARGUMENT", text);
+  }
   const { x, y }: { readonly x: unknown; readonly y: unknown } = images;
   if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4) {
     throw mismatch(`${what}: x is u8 [examples, channels, height, width]`, x);
