@@ -1,10 +1,10 @@
-import { type HostTensor, type LossContext, softmax, type Tensor } from "@mp/core";
+import { type HostTensor, type LossContext, softmax, type Tensor, type Traced } from "@mp/core";
 import type { Box } from "@mp/data";
 import { detect } from "./boxes/detect.js";
 import type { JudgedImage } from "./boxes/mean-average-precision.js";
 import { pixels } from "./data/scene-batches.js";
 import type { Scenes } from "./data/scenes.js";
-import type { DetectorModel, ModelContext } from "./model.js";
+import type { DetectorModel } from "./model.js";
 import type { Training } from "./run.js";
 
 interface Question {
@@ -20,8 +20,10 @@ export async function findBoxes(
   { scenes, anchors, batch }: Question,
 ): Promise<readonly JudgedImage[]> {
   const { test, classes, size } = scenes;
-  const look = (parameters: unknown, { x }: { readonly x: Tensor }, context: LossContext<unknown>) => {
-    const [{ scores, offsets }] = model.apply(parameters as never, x, context as ModelContext);
+  type Parameters = Traced<ReturnType<DetectorModel["init"]>>;
+  type Statistics = Traced<ReturnType<DetectorModel["initState"]>>;
+  const look = (parameters: Parameters, { x }: { readonly x: Tensor }, context: LossContext<Statistics>) => {
+    const [{ scores, offsets }] = model.apply(parameters, x, context);
     return { scores: softmax(scores), offsets };
   };
   const judged: JudgedImage[] = [];

@@ -7,24 +7,16 @@ import {
   checkpoint,
   concat,
   fold,
-  type HostTensor,
   type Key,
   relu,
   reshape,
   scope,
   type Tensor,
-  type Tree,
+  type Traced,
   transpose,
 } from "@mp/core";
-import { batchNorm, conv, type LayerContext, sequential } from "@mp/nn";
+import { asModel, batchNorm, conv, type Model, type StatefulContext, sequential } from "@mp/nn";
 import type { AnchorMap } from "./boxes/anchors.js";
-
-/** Parameters or statistics as a traced function sees them. */
-type TracedTree = Tree<Tensor>;
-
-export interface ModelContext extends LayerContext {
-  readonly modelState: TracedTree;
-}
 
 export interface Predictions {
   /** Logits [batch, anchors, 1 + classes], 0 for the background. */
@@ -33,22 +25,7 @@ export interface Predictions {
   readonly offsets: Tensor;
 }
 
-export interface DetectorModel {
-  init(key: Key): Tree<HostTensor>;
-  initState(): Tree<HostTensor>;
-  apply(
-    parameters: TracedTree,
-    x: Tensor,
-    context: ModelContext,
-  ): readonly [predictions: Predictions, state: TracedTree];
-}
-
-/** A part of the backbone, whatever its parameters. */
-interface Stage {
-  init(key: Key): Tree<HostTensor>;
-  initState(): Tree<HostTensor>;
-  apply(parameters: TracedTree, x: Tensor, context: ModelContext): readonly [Tensor, TracedTree];
-}
+export type DetectorModel = ReturnType<typeof ssd>;
 
 export interface ModelOptions {
   /** Channels of the stem. */
@@ -66,64 +43,65 @@ const convNorm = (inputs: number, outputs: number, stride = 1) =>
 const stage = (inputs: number, outputs: number) =>
   sequential(...convNorm(inputs, outputs, 2), ...convNorm(outputs, outputs));
 
-export function ssd({ width, classes, maps, checkpointing }: ModelOptions): DetectorModel {
+export function ssd({ width, classes, maps, checkpointing }: ModelOptions) {
   const stem = sequential(...convNorm(3, width, 2));
   const stages = [stage(width, 2 * width), stage(2 * width, 4 * width), stage(4 * width, 4 * width)];
-  const backbone = [stem, ...stages] as unknown as readonly Stage[];
+  const backbone: readonly Model[] = [asModel(stem), ...stages.map(asModel)];
   const heads = maps.map(({ shapes }, index) => {
     const inputs = index === 0 ? 2 * width : 4 * width;
     const head = (values: number) => conv(inputs, shapes.length * values, 3, { padding: "same" });
     return { scores: head(1 + classes), offsets: head(4) };
   });
-  return {
-    init: (key) => ({
-      backbone: backbone.map((layer, index) => layer.init(fold(key, `backbone/${index}`))) as never,
-      heads: heads.map(({ scores, offsets }, index) => ({
-        scores: scores.init(fold(key, `heads/${index}/scores`)),
-        offsets: offsets.init(fold(key, `heads/${index}/offsets`)),
-      })),
-    }),
-    initState: () => backbone.map((layer) => layer.initState()) as never,
-    apply: (parameters, x, context) => {
-      const own = parameters as never as { readonly backbone: TracedTree[]; readonly heads: HeadTrees[] };
-      const states = context.modelState as readonly TracedTree[];
-      const next: TracedTree[] = [];
-      const features: Tensor[] = [];
-      let y = x;
-      backbone.forEach((layer, index) => {
-        const run = (input: Tensor) =>
-          layer.apply(own.backbone[index] as TracedTree, input, {
-            ...context,
-            modelState: states[index] as TracedTree,
-          });
-        const [output, state] = scope(`backbone${index}`, () => (checkpointing ? checkpoint(run) : run)(y));
-        next.push(state);
-        if (index > 0) features.push(output);
-        y = output;
-      });
-      const all = heads.map((head, index) =>
-        scope(`head${index}`, () => {
-          const [map, trees] = [features[index] as Tensor, own.heads[index] as HeadTrees];
-          const scores = perAnchor(head.scores.apply(trees.scores as never, map), 1 + classes);
-          return { scores, offsets: perAnchor(head.offsets.apply(trees.offsets as never, map), 4) };
-        }),
-      );
-      const scores = concat(
-        all.map((each) => each.scores),
+  const init = (key: Key) => ({
+    backbone: backbone.map((part, index) => part.init(fold(key, `backbone/${index}`))),
+    heads: heads.map(({ scores, offsets }, index) => ({
+      scores: scores.init(fold(key, `heads/${index}/scores`)),
+      offsets: offsets.init(fold(key, `heads/${index}/offsets`)),
+    })),
+  });
+  const initState = () => backbone.map((part) => part.initState());
+  type Parameters = Traced<ReturnType<typeof init>>;
+  type Statistics = ReturnType<typeof initState>;
+
+  const apply = (
+    parameters: Parameters,
+    x: Tensor,
+    context: StatefulContext<Statistics>,
+  ): readonly [predictions: Predictions, state: Traced<Statistics>] => {
+    const state: Traced<Statistics>[number][] = [];
+    const features: Tensor[] = [];
+    let y = x;
+    for (const [index, part] of backbone.entries()) {
+      const [own, modelState] = [at(parameters.backbone, index), at(context.modelState, index)];
+      const run = (input: Tensor) => part.apply(own, input, { ...context, modelState });
+      const [output, next] = scope(`backbone${index}`, () => (checkpointing ? checkpoint(run) : run)(y));
+      state.push(next);
+      if (index > 0) features.push(output);
+      y = output;
+    }
+    const found = heads.map(({ scores, offsets }, index) =>
+      scope(`head${index}`, () => {
+        const [map, own] = [at(features, index), at(parameters.heads, index)];
+        return {
+          scores: perAnchor(scores.apply(own.scores, map), 1 + classes),
+          offsets: perAnchor(offsets.apply(own.offsets, map), 4),
+        };
+      }),
+    );
+    const ofAllMaps = (name: keyof Predictions): Tensor =>
+      concat(
+        found.map((each) => each[name]),
         1,
       );
-      const offsets = concat(
-        all.map((each) => each.offsets),
-        1,
-      );
-      return [{ scores, offsets }, next];
-    },
+    return [{ scores: ofAllMaps("scores"), offsets: ofAllMaps("offsets") }, state];
   };
+  return { init, initState, apply };
 }
 
-interface HeadTrees {
-  readonly scores: TracedTree;
-  readonly offsets: TracedTree;
+function at<T>(list: readonly T[], index: number): T {
+  const value = list[index];
+  if (value === undefined) throw new Error(`internal: nothing at ${index}`);
+  return value;
 }
 
 /** [batch, shapes · values, rows, columns] to [batch, rows · columns · shapes, values]. */

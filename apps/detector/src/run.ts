@@ -1,5 +1,5 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { onBackend, resultOf, train } from "@mp/cli/training";
+import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
 import {
   adam,
   type Backend,
@@ -9,13 +9,11 @@ import {
   fold,
   graphCost,
   key,
-  type LossContext,
   momentum,
   type Optimizer,
   type Precision,
   type PrecisionReport,
   type Tensor,
-  type Trainer,
   trainer,
   warmup,
   weightDecay,
@@ -26,7 +24,7 @@ import { sceneBatches } from "./data/scene-batches.js";
 import type { Scenes } from "./data/scenes.js";
 import { findBoxes } from "./find-boxes.js";
 import type { Options } from "./flags.js";
-import { type DetectorModel, type ModelContext, ssd } from "./model.js";
+import { type DetectorModel, ssd } from "./model.js";
 import { multiboxLoss } from "./multibox-loss.js";
 import { precisionOfRun } from "./precision.js";
 
@@ -45,7 +43,7 @@ export interface RunParts {
 }
 
 export type SceneTensors = { readonly x: Tensor; readonly labels: Tensor; readonly offsets: Tensor };
-export type Training = Trainer<unknown, SceneTensors, unknown>;
+export type Training = Awaited<ReturnType<typeof detectorTraining>>;
 
 /** One training run from its first step to its mean average precision on images that it has not seen. */
 export function runDetector(
@@ -70,7 +68,7 @@ export function runDetector(
     const record = await train({ training, batches, options, context, label });
     const judged = await judge();
     const { mean, byClass } = meanAveragePrecision(judged, classes);
-    const { value: last } = await batches.iterate().next();
+    const first = await firstBatch(batches);
     const result = await resultOf({
       context,
       options,
@@ -78,7 +76,7 @@ export function runDetector(
       training,
       record,
       metric: { name: "mAP at IoU 0.5", value: mean },
-      flops: graphCost(training.graph(last as never)).flops,
+      flops: graphCost(training.graph(first)).flops,
       details: {
         optimizer: options.optimizer,
         data: scenes.summary,
@@ -89,7 +87,7 @@ export function runDetector(
         ),
       },
     });
-    const report = options.histogram ? await training.precisionReport(last as never) : undefined;
+    const report = options.histogram ? await training.precisionReport(first) : undefined;
     return { result, judged, report };
   });
 }
@@ -121,20 +119,16 @@ interface TrainingParts {
 }
 
 /** A trainer of the network. */
-function detectorTraining(
-  model: DetectorModel,
-  { backend, precision, options, signal }: TrainingParts,
-): Promise<Training> {
-  const loss = (parameters: unknown, batch: SceneTensors, context: LossContext<unknown>) => {
-    const [predicted, modelState] = model.apply(parameters as never, batch.x, context as ModelContext);
-    return { loss: div(multiboxLoss(predicted, batch), options.lossDivisor), modelState };
-  };
+function detectorTraining(model: DetectorModel, { backend, precision, options, signal }: TrainingParts) {
   const { seed, accumulate, onOverflow } = options;
   return trainer({
     backend,
     params: model.init(fold(key(seed), "model")),
     modelState: model.initState(),
-    loss,
+    loss: (parameters, batch: SceneTensors, context) => {
+      const [predicted, modelState] = model.apply(parameters, batch.x, context);
+      return { loss: div(multiboxLoss(predicted, batch), options.lossDivisor), modelState };
+    },
     optimizer: optimizerOf(options),
     precision,
     seed,
@@ -143,5 +137,5 @@ function detectorTraining(
     signal,
     // A few batches at the start have many boxes in them and push hard.
     clipNorm: LARGEST_NORM / options.lossDivisor,
-  }) as Promise<Training>;
+  });
 }

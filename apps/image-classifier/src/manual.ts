@@ -2,11 +2,11 @@
  * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half, cast the data, cast the logits
  * back before the softmax. Normalisations keep their parameters and statistics in float32.
  */
-import { cast, type HalfDType, isTensor, type Tensor } from "@mp/core";
-import type { ImageModel, TracedTree } from "./models/parts.js";
+import { cast, type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
+import type { Model } from "@mp/nn";
 
 /** `net.cast(dtype)` and the two casts around it. */
-export function castNetwork(model: ImageModel, dtype: HalfDType): ImageModel {
+export function castNetwork(model: Model, dtype: HalfDType): Model {
   return {
     ...model,
     apply: (parameters, x, context) => {
@@ -17,11 +17,11 @@ export function castNetwork(model: ImageModel, dtype: HalfDType): ImageModel {
 }
 
 /** Those of layers with a kernel; a normalisation has none. */
-function castParameters(tree: TracedTree, dtype: HalfDType): TracedTree {
+function castParameters(tree: Tree<Tensor>, dtype: HalfDType): Tree<Tensor> {
   if (isTensor(tree)) return tree;
   const isLayer = "kernel" in tree;
-  const change = (part: TracedTree): TracedTree =>
+  const change = (part: Tree<Tensor>): Tree<Tensor> =>
     isLayer ? cast(part as Tensor, dtype) : castParameters(part, dtype);
-  if (Array.isArray(tree)) return (tree as readonly TracedTree[]).map(change);
+  if (Array.isArray(tree)) return (tree as readonly Tree<Tensor>[]).map(change);
   return Object.fromEntries(Object.entries(tree).map(([name, part]) => [name, change(part)]));
 }

@@ -1,5 +1,5 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { onBackend, resultOf, train } from "@mp/cli/training";
+import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
 import {
   argMax,
   type Backend,
@@ -10,21 +10,20 @@ import {
   type LossContext,
   type Precision,
   type Tensor,
-  type Trainer,
+  type Tree,
   trainer,
 } from "@mp/core";
-import { type ImageBatch, imageBatches } from "@mp/data";
-import { softmaxCrossEntropy } from "@mp/nn";
+import { imageBatches } from "@mp/data";
+import { type Model, softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "./flags.js";
 import type { Images } from "./images.js";
 import { castNetwork } from "./manual.js";
 import { models } from "./models/index.js";
-import type { ImageModel, ModelContext, TracedTree } from "./models/parts.js";
 import { optimizerOf } from "./optimizers.js";
 import { precisionsOf } from "./precision.js";
 
 type Batch = { readonly x: Tensor; readonly y: Tensor };
-type Training = Trainer<unknown, Batch, unknown>;
+type Training = Awaited<ReturnType<typeof classifierTraining>>;
 
 /** Pixels around an image out of which its place is drawn. */
 const BORDER = 2;
@@ -53,7 +52,7 @@ export function runClassifier(
     await using training = await classifierTraining(model, { backend, precision, options, signal });
     const record = await train({ training, batches, options, context, label });
     const share = await testAccuracy(training, model, images, batch);
-    const { value: first } = await imageBatches(images.train, { batch }).iterate().next();
+    const first = await firstBatch(imageBatches(images.train, { batch }));
     return resultOf({
       context,
       options,
@@ -61,14 +60,14 @@ export function runClassifier(
       training,
       record,
       metric: { name: "test accuracy", value: share },
-      flops: graphCost(training.graph(first as never)).flops,
+      flops: graphCost(training.graph(first)).flops,
       details: { model: options.model, optimizer: options.optimizer, data: images.summary },
     });
   });
 }
 
 /** The network of the flags, cast by hand where they say so. */
-export function modelOf(options: Options, images: Images, castTo: HalfDType | undefined): ImageModel {
+export function modelOf(options: Options, images: Images, castTo: HalfDType | undefined): Model {
   const { channels, size, classes } = images;
   const { width, checkpointing } = options;
   const model = models[options.model]({
@@ -91,44 +90,37 @@ interface TrainingParts {
 }
 
 /** A trainer of the network. */
-export function classifierTraining(
-  model: ImageModel,
-  { backend, precision, options, signal }: TrainingParts,
-): Promise<Training> {
-  const loss = (parameters: unknown, { x, y }: Batch, context: LossContext<unknown>) => {
-    const [logits, modelState] = model.apply(parameters as TracedTree, x, context as ModelContext);
-    return { loss: softmaxCrossEntropy(logits, y), modelState };
-  };
+export function classifierTraining(model: Model, { backend, precision, options, signal }: TrainingParts) {
   const { seed, accumulate, onOverflow } = options;
   return trainer({
     backend,
     params: model.init(fold(key(seed), "model")),
     modelState: model.initState(),
-    loss,
+    loss: (parameters, { x, y }: Batch, context) => {
+      const [logits, modelState] = model.apply(parameters, x, context);
+      return { loss: softmaxCrossEntropy(logits, y), modelState };
+    },
     optimizer: optimizerOf(options),
     precision,
     seed,
     accumulate,
     onOverflow,
     ...(signal === undefined ? {} : { signal }),
-  }) as Promise<Training>;
+  });
 }
 
 /** Share of the test images that are told right; the last, smaller batch included. */
 async function testAccuracy(
   training: Training,
-  model: ImageModel,
+  model: Model,
   { test, statistics }: Images,
   batch: number,
 ): Promise<number> {
-  const classify = (parameters: unknown, { x }: { readonly x: Tensor }, context: LossContext<unknown>) =>
-    argMax(model.apply(parameters as TracedTree, x, context as ModelContext)[0]);
+  type Trees = Tree<Tensor>;
+  const classify = (parameters: Trees, { x }: { readonly x: Tensor }, context: LossContext<Trees>) =>
+    argMax(model.apply(parameters, x, context)[0]);
   let right = 0;
-  for await (const { x, y } of imageBatches(test, {
-    batch,
-    normalize: statistics,
-    partial: "keep",
-  }) as AsyncIterable<ImageBatch>) {
+  for await (const { x, y } of imageBatches(test, { batch, normalize: statistics, partial: "keep" })) {
     const { data } = await training.predict(classify, { x });
     right += y.data.filter((label, index) => Number(data[index]) === label).length;
   }

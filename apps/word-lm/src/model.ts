@@ -19,6 +19,7 @@ import {
   dense,
   dropout,
   embedding,
+  type LstmParameters,
   type LstmState,
   lstm,
   lstmState,
@@ -71,7 +72,10 @@ export function wordModel(options: WordModelOptions) {
       scope(`layer${index}`, () => {
         const state = { hidden: where(reset, 0, carried.hidden), cell: where(reset, 0, carried.cell) };
         const run = (input: Tensor, from: LstmState) =>
-          layer.apply(parameters.layers[index] as never, { x: drop.apply({}, input, context), state: from });
+          layer.apply(parameters.layers[index] as Traced<LstmParameters>, {
+            x: drop.apply({}, input, context),
+            state: from,
+          });
         const result = (options.checkpointing ? checkpoint(run) : run)(x, state);
         x = result.y;
         states.push(result.state);

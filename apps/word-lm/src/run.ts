@@ -1,5 +1,6 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import {
+  firstBatch,
   formatOperatorTable,
   onBackend,
   operatorTable,
@@ -10,7 +11,7 @@ import {
 import { exponentialDecay, graphCost, key, momentum, type Trainer, trainer } from "@mp/core";
 import { languageModelBatches } from "@mp/data";
 import type { Options } from "./flags.js";
-import { type CarriedState, wordModel } from "./model.js";
+import { type CarriedState, type WordBatch, wordModel } from "./model.js";
 import type { Text } from "./text.js";
 
 /** Uniform ±0.05, as Zaremba et al. start their medium model. */
@@ -76,8 +77,8 @@ export function runWordModel(
 }
 
 /** exp of the mean cross entropy over the text, read in order with carried state. */
-async function heldOutPerplexity<P, B>(
-  training: Trainer<P, B, CarriedState>,
+async function heldOutPerplexity<P>(
+  training: Trainer<P, WordBatch, CarriedState>,
   heldOut: ReturnType<typeof languageModelBatches>,
   start: CarriedState,
 ): Promise<number> {
@@ -85,7 +86,7 @@ async function heldOutPerplexity<P, B>(
   let words = 0;
   let modelState: CarriedState = start;
   for await (const data of heldOut) {
-    const { loss, modelState: next } = await training.evaluate(data as never, { modelState });
+    const { loss, modelState: next } = await training.evaluate(data, { modelState });
     const size = data.targets.data.length;
     sum += loss * size;
     words += size;
@@ -95,16 +96,16 @@ async function heldOutPerplexity<P, B>(
 }
 
 /** Time per operator of one further step, by the engine's own profiler. */
-async function profiled<B>(
-  training: Trainer<unknown, B, CarriedState>,
+async function profiled<P>(
+  training: Trainer<P, WordBatch, CarriedState>,
   batches: ReturnType<typeof languageModelBatches>,
   context: AppContext,
   label: string,
 ): Promise<unknown> {
-  const { value } = await batches.iterate().next();
-  const graph = training.graph(value as never);
+  const batch = await firstBatch(batches);
+  const graph = training.graph(batch);
   const { byOp } = graphCost(graph);
-  const table = operatorTable(await training.profile(value as never), { nodes: graph.nodes, work: byOp });
+  const table = operatorTable(await training.profile(batch), { nodes: graph.nodes, work: byOp });
   context.print(`Time per operator, ${label}:\n${formatOperatorTable(table)}`);
   return table;
 }

@@ -10,11 +10,16 @@ export type Tree<L> = L | readonly Tree<L>[] | { readonly [key: string]: Tree<L>
 /** The same tree with each leaf of type `From` replaced by `To`. */
 export type MapLeaves<T, From, To> = T extends From
   ? To
-  : T extends readonly unknown[]
+  : T extends AnyTuple
     ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
-    : T extends object
-      ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
-      : T;
+    : // A list apart from tuples: TypeScript maps the elements of one without end where these are trees of any structure.
+      T extends readonly (infer E)[]
+      ? readonly MapLeaves<E, From, To>[]
+      : T extends object
+        ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
+        : T;
+
+type AnyTuple = readonly [] | readonly [unknown, ...unknown[]] | readonly [...unknown[], unknown];
 
 /** Deeper than any tree that is meant; what is deeper was nested by mistake. */
 export const DEEPEST_TREE = 64;

@@ -66,6 +66,7 @@ export {
   lstmStep,
 } from "./lstm.js";
 export { accuracy, topKAccuracy } from "./metrics.js";
+export { asModel, type Model } from "./model.js";
 export {
   type AttentionInput,
   type AttentionOptions,

@@ -3,18 +3,18 @@
  * normalisation by batch, biases throughout, dropout before the dense layers.
  */
 import { maxPool, relu, reshape, type Tensor } from "@mp/core";
-import { conv, dense, dropout, type Layer, sequential } from "@mp/nn";
-import { type ImageModel, type ModelOptions, withoutState } from "./parts.js";
+import { asModel, conv, dense, dropout, type Model, sequential } from "@mp/nn";
+import type { ModelOptions } from "./parts.js";
 
 const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 
 /** Of overlapping windows, as theirs. */
 const pool = (x: Tensor): Tensor => maxPool(x, 3, { strides: 2, pads: 1 });
 
-export function alexNet({ channels, classes, size, width }: ModelOptions): ImageModel {
+export function alexNet({ channels, classes, size, width }: ModelOptions): Model {
   const side = Math.ceil(Math.ceil(Math.ceil(size / 2) / 2) / 2);
   const hidden = 32 * width;
-  return withoutState(
+  return asModel(
     sequential(
       conv(channels, 2 * width, 5, { padding: "same" }),
       relu,
@@ -37,6 +37,6 @@ export function alexNet({ channels, classes, size, width }: ModelOptions): Image
       dense(hidden, hidden),
       relu,
       dense(hidden, classes),
-    ) as unknown as Layer<never>,
+    ),
   );
 }

@@ -1,5 +1,6 @@
+import type { Model } from "@mp/nn";
 import { alexNet } from "./alexnet.js";
-import type { ImageModel, ModelOptions } from "./parts.js";
+import type { ModelOptions } from "./parts.js";
 import { cifarResNet, resNet50 } from "./resnet.js";
 import { vgg } from "./vgg.js";
 
@@ -7,7 +8,7 @@ export const MODELS = ["resnet20", "resnet32", "resnet50", "vgg", "alexnet"] as 
 export type ModelName = (typeof MODELS)[number];
 
 /** Every network that `--model` names. */
-export const models: Readonly<Record<ModelName, (options: ModelOptions) => ImageModel>> = {
+export const models: Readonly<Record<ModelName, (options: ModelOptions) => Model>> = {
   resnet20: (options) => cifarResNet(3, options),
   resnet32: (options) => cifarResNet(5, options),
   resnet50: resNet50,

@@ -1,30 +1,7 @@
-import {
-  cast,
-  checkpoint,
-  globalAveragePool,
-  type HalfDType,
-  type HostTensor,
-  type Key,
-  reshape,
-  type Tensor,
-  type Tree,
-} from "@mp/core";
-import type { Layer, LayerContext, StatefulLayer } from "@mp/nn";
+import { cast, checkpoint, globalAveragePool, type HalfDType, reshape, type Tensor } from "@mp/core";
+import type { StatefulLayer } from "@mp/nn";
 
-/** Parameters or statistics as a traced function sees them. */
-export type TracedTree = Tree<Tensor>;
-
-export interface ModelContext extends LayerContext {
-  readonly modelState: TracedTree;
-}
-
-/** A network from images [batch, channels, height, width] to logits [batch, classes], with its running statistics. */
-export interface ImageModel {
-  init(key: Key): Tree<HostTensor>;
-  initState(): Tree<HostTensor>;
-  apply(parameters: TracedTree, x: Tensor, context: ModelContext): readonly [Tensor, TracedTree];
-}
-
+/** What a network from images [batch, channels, height, width] to logits [batch, classes] is made by. */
 export interface ModelOptions {
   /** Of the images. */
   readonly channels: number;
@@ -68,13 +45,4 @@ export function beforeMean({ castTo }: ModelOptions): (x: Tensor) => Tensor {
 /** A layer whose input is changed first, without becoming a layer of its own. */
 export function after<P, S>(change: (x: Tensor) => Tensor, layer: StatefulLayer<P, S>): StatefulLayer<P, S> {
   return { ...layer, apply: (parameters, x, context) => layer.apply(parameters, change(x), context) };
-}
-
-/** A network without statistics as one with none. */
-export function withoutState(layer: Layer<never>): ImageModel {
-  return {
-    init: (key) => layer.init(key),
-    initState: () => ({}),
-    apply: (parameters, x, context) => [layer.apply(parameters as never, x, context), {}],
-  };
 }

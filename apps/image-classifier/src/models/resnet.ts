@@ -1,7 +1,7 @@
 /** The residual networks of He et al., arXiv 1512.03385: those for CIFAR with basic blocks, and ResNet-50's bottlenecks. */
 import { relu, type Tensor } from "@mp/core";
-import { batchNorm, conv, dense, residual, sequential } from "@mp/nn";
-import { after, beforeMean, block, type ImageModel, type ModelOptions, meanPool } from "./parts.js";
+import { asModel, batchNorm, conv, dense, type Model, residual, sequential } from "@mp/nn";
+import { after, beforeMean, block, type ModelOptions, meanPool } from "./parts.js";
 
 interface Shape {
   readonly inputs: number;
@@ -53,7 +53,7 @@ function resNet(
   blockOf: (shape: Shape) => ReturnType<typeof basicBlock> | ReturnType<typeof bottleneck>,
   stages: readonly { readonly count: number; readonly outputs: number }[],
   options: ModelOptions,
-): ImageModel {
+): Model {
   const { channels, classes, width } = options;
   let inputs = width;
   const blocks = stages.flatMap(({ count, outputs }, stage) =>
@@ -67,17 +67,17 @@ function resNet(
     }),
   );
   const stem = sequential(...convNorm(channels, width, 3), relu);
-  return sequential(stem, ...blocks, meanPool(options), dense(inputs, classes)) as unknown as ImageModel;
+  return asModel(sequential(stem, ...blocks, meanPool(options), dense(inputs, classes)));
 }
 
 /** 6n + 2 layers: three stages of n blocks with 1, 2 and 4 times the width; n is 3 for ResNet-20 and 5 for ResNet-32. */
-export function cifarResNet(n: number, options: ModelOptions): ImageModel {
+export function cifarResNet(n: number, options: ModelOptions): Model {
   const stages = [1, 2, 4].map((factor) => ({ count: n, outputs: factor * options.width }));
   return resNet(basicBlock, stages, options);
 }
 
 /** ResNet-50's blocks, 3, 4, 6 and 3 bottlenecks, behind the small stem that images of CIFAR's size take. */
-export function resNet50(options: ModelOptions): ImageModel {
+export function resNet50(options: ModelOptions): Model {
   const stages = [3, 4, 6, 3].map((count, stage) => ({ count, outputs: 4 * options.width * 2 ** stage }));
   return resNet(bottleneck, stages, options);
 }

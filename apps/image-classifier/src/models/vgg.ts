@@ -1,7 +1,7 @@
 /** A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of 3 by 3 convolutions and pooling, normalised. */
 import { maxPool, relu, reshape, type Tensor } from "@mp/core";
-import { batchNorm, conv, dense, dropout, sequential } from "@mp/nn";
-import { block, type ImageModel, type ModelOptions } from "./parts.js";
+import { asModel, batchNorm, conv, dense, dropout, type Model, sequential } from "@mp/nn";
+import { block, type ModelOptions } from "./parts.js";
 
 const STAGES = 3;
 const halve = (x: Tensor): Tensor => maxPool(x, 2);
@@ -18,7 +18,7 @@ const stage = (inputs: number, outputs: number) =>
     halve,
   );
 
-export function vgg(options: ModelOptions): ImageModel {
+export function vgg(options: ModelOptions): Model {
   const { channels, classes, size, width } = options;
   const stages = Array.from({ length: STAGES }, (_, index) => {
     const outputs = width * 2 ** index;
@@ -26,12 +26,14 @@ export function vgg(options: ModelOptions): ImageModel {
   });
   const side = Math.floor(size / 2 ** STAGES);
   const hidden = 16 * width;
-  return sequential(
-    ...stages,
-    flatten,
-    dense(4 * width * side * side, hidden),
-    relu,
-    dropout(0.3),
-    dense(hidden, classes),
-  ) as unknown as ImageModel;
+  return asModel(
+    sequential(
+      ...stages,
+      flatten,
+      dense(4 * width * side * side, hidden),
+      relu,
+      dropout(0.3),
+      dense(hidden, classes),
+    ),
+  );
 }

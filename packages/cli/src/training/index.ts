@@ -2,6 +2,7 @@
 
 export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";
+export { firstBatch } from "./first-batch.js";
 export { withHalfReductions } from "./half-reductions.js";
 export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 export { differences, moments, signedSpread, spread } from "./moments.js";
