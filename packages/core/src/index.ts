@@ -284,6 +284,8 @@ export type { FeedingOptions, FitOptions, FitResult, FitStep } from "./train/fit
 export type { FrozenMask } from "./train/frozen.js";
 export type { Json } from "./train/json.js";
 export type { LazyStep } from "./train/lazy-step.js";
+export type { ModelTrees } from "./train/load-parameters.js";
+export { loadParameters } from "./train/load-parameters.js";
 export type {
   AnyBatch,
   Fed,

@@ -1,4 +1,5 @@
 import type { State } from "../backend.js";
+import type { LoadedTensors } from "../checkpoint/index.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/builder.js";
 import type { HostTensor } from "../host-tensor.js";
@@ -40,11 +41,13 @@ export async function saveCheckpoint(
   });
 }
 
-/**
- * Reads a checkpoint whole, checks it against the state, then replaces the state.
- * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
- */
-export async function loadCheckpoint(path: string, state: State, info: CheckpointInfo): Promise<Loaded> {
+/** A checkpoint's content, and how what is wrong with it is said. */
+export interface OpenCheckpoint extends LoadedTensors {
+  refuse(message: string): never;
+}
+
+/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for a file that is no checkpoint of a training run */
+export async function openCheckpoint(path: string): Promise<OpenCheckpoint> {
   const { loadTensors } = await import("../checkpoint/index.js");
   const { tensors, metadata } = await loadTensors(path);
   const refuse = (message: string): never => {
@@ -57,14 +60,28 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
       `is no training checkpoint of this version, its format is ${metadata["format"] ?? "not given"} instead of ${FORMAT}`,
     );
   }
+  return { tensors, metadata, refuse };
+}
+
+/** The first few misfits, and how many more. */
+export function listed(misfits: readonly string[]): string {
+  const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
+  return `${misfits.slice(0, 5).join("; ")}${more}`;
+}
+
+/**
+ * Reads a checkpoint whole, checks it against the state, then replaces the state.
+ * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
+ */
+export async function loadCheckpoint(path: string, state: State, info: CheckpointInfo): Promise<Loaded> {
+  const { tensors, metadata, refuse } = await openCheckpoint(path);
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
   const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
   const misfits = compare(state, tensors);
   if (misfits.length > 0) {
-    const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
-    refuse(`does not fit (${made}): ${misfits.slice(0, 5).join("; ")}${more}`);
+    refuse(`does not fit; loadParameters takes its parameters alone (${made}): ${listed(misfits)}`);
   }
   const cursor = parseCursor(metadata["cursor"], refuse);
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { batch, params, type SmallOptions, smallRun } from "../../test/small-run.js";
+import { zeros } from "../host-tensor.js";
+import { f32Master, kahan, type MasterWeights, noMasterWeights } from "../master-weights.js";
+import { adam } from "../optim/adam.js";
+import { loadParameters } from "./load-parameters.js";
+import { mixedBfloat16 } from "./precision.js";
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mp-load-parameters-"));
+  path = join(folder, "run.safetensors");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function saved(options: Partial<SmallOptions> = {}) {
+  const training = await smallRun({ optimizer: adam({ learningRate: 0.1 }), seed: 7, ...options });
+  await training.step(batch(0));
+  await training.save(path);
+  const trained = { params: await training.parameters(), modelState: await training.modelState() };
+  await training.dispose();
+  return trained;
+}
+
+describe("loadParameters", () => {
+  it.each<[string, MasterWeights | undefined]>([
+    ["f32", undefined],
+    ["none", noMasterWeights("bf16")],
+    ["kahan", kahan("bf16") as MasterWeights],
+  ])("gives what the run had, kept as %s", async (_name, masterWeights) => {
+    const precision = { ...mixedBfloat16(), masterWeights: masterWeights ?? f32Master() };
+    const trained = await saved({ precision });
+    const like = { params: params(), modelState: { mean: zeros([]), seen: zeros([], "i32") } };
+    expect(await loadParameters(path, like)).toEqual(trained);
+    expect(trained.params).not.toEqual(like.params);
+  });
+
+  it("finds what was frozen, and takes a part of the tree", async () => {
+    const trained = await saved({ frozen: { hidden: true } });
+    const { hidden, out } = params();
+    expect(await loadParameters(path, { params: { hidden, out } })).toEqual({ params: trained.params });
+    expect(await loadParameters(path, { params: { out } })).toEqual({ params: { out: trained.params.out } });
+  });
+
+  it("is what a run of another optimizer is pointed to", async () => {
+    await saved();
+    const training = await smallRun({ seed: 7 });
+    await expect(training.load(path)).rejects.toThrow(
+      /does not fit; loadParameters takes its parameters alone/,
+    );
+    await training.dispose();
+  });
+
+  it("refuses a file that lacks something or has it in another shape", async () => {
+    await saved();
+    const like = { params: { ...params(), head: zeros([2]), out: zeros([4, 2]) } };
+    await expect(loadParameters(path, like)).rejects.toThrow(
+      /params\/head is missing; params\/out is f32\[4, 1\] instead of f32\[4, 2\]; nothing was loaded/,
+    );
+    await expect(loadParameters(path, { parms: {} } as never)).rejects.toThrow('has no option "parms"');
+  });
+});

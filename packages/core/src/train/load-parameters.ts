@@ -1,0 +1,59 @@
+import { type HostArrays, isFloat } from "../dtype.js";
+import { decodeArray } from "../float-format/bits.js";
+import { formatType } from "../graph/builder.js";
+import { type HostTensor, isHostTensor, tensor } from "../host-tensor.js";
+import { checkOptions } from "../options.js";
+import { mapTree } from "../tree.js";
+import { listed, openCheckpoint } from "./checkpoint.js";
+
+/** Trees as the trainer takes them; `init` and `initState` of the model that the file is of make them. */
+export interface ModelTrees {
+  readonly params: object;
+  readonly modelState?: object;
+}
+
+/**
+ * Parameters out of a training checkpoint, and model state where it is asked for, as new values of the trees in `like`;
+ * parameters in f32, whatever they were kept in. It minds neither seed, optimizer nor precision of the run that wrote
+ * the file, and leaves alone what the file has beyond `like`: where fine-tuning begins.
+ * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing or of another shape
+ */
+export async function loadParameters<L extends ModelTrees>(path: string, like: L): Promise<L> {
+  checkOptions<ModelTrees>(
+    "loadParameters",
+    like,
+    { params: true, modelState: true },
+    "{ params: model.init(key(0)) }",
+  );
+  const { tensors, metadata, refuse } = await openCheckpoint(path);
+  // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
+  const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
+  const misfits: string[] = [];
+  const taken = (tree: object, groups: readonly string[], what: string): unknown =>
+    mapTree(
+      tree,
+      isHostTensor,
+      (leaf, place) => {
+        const slot = groups
+          .map((group) => (place === "" ? group : `${group}/${place}`))
+          .find((name) => name in tensors);
+        const found = slot === undefined ? undefined : inF32(tensors[slot], what === "params");
+        if (found === undefined) misfits.push(`${what}/${place} is missing`);
+        else if (formatType(found) !== formatType(leaf))
+          misfits.push(`${what}/${place} is ${formatType(found)} instead of ${formatType(leaf)}`);
+        return found ?? leaf;
+      },
+      what,
+    );
+  const loaded = {
+    params: taken(like.params, [masters, "frozen"], "params"),
+    ...(like.modelState === undefined ? {} : { modelState: taken(like.modelState, ["model"], "modelState") }),
+  };
+  if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
+  return loaded as L;
+}
+
+function inF32(kept: HostTensor | undefined, isParameter: boolean): HostTensor | undefined {
+  if (kept === undefined || !isParameter || !isFloat(kept.dtype)) return kept;
+  return tensor(decodeArray(kept.dtype, kept.data as HostArrays[typeof kept.dtype]), kept.shape);
+}
