@@ -1,5 +1,5 @@
 import { type RunResult, runApp, UsageError } from "@mp/cli";
-import { ablate, refuseBeside, runOnceOrCompare, trainMany } from "@mp/cli/training";
+import { ablate, refuseBeside, refuseLoneSeeds, runOnceOrCompare, trainMany } from "@mp/cli/training";
 import { checkDrawing } from "./check-drawing.js";
 import { loadScenes } from "./data/scenes.js";
 import { drawScenes } from "./draw.js";
@@ -26,6 +26,7 @@ await runApp(definition, async (options, context) => {
   }
   if (scales !== undefined) refuseBeside("--scales", options, [...OF_ONE_RUN, "lossScale", "ablation"]);
   if (options.ablation) refuseBeside("--ablation", options, [...OF_ONE_RUN, "halfReductions"]);
+  refuseLoneSeeds(options, ["scales", "ablation"]);
   if (draw !== undefined) checkDrawing(draw);
   const scenes = await loadScenes(options);
   const run = (own: Options, label: string): Promise<DetectorRun> =>

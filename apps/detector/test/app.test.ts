@@ -140,6 +140,7 @@ describe("detector", () => {
       ["--scales", "1,none"],
       ["--scales", "1", "--seeds", "9007199254740991"],
       ["--scales", "1", "--compare"],
+      ["--seeds", "2"],
       ["--ablation", "--draw", folder],
       ["--scales", "1", "--precision", "mixed_bfloat16"],
       ["--half-reductions", "--precision", "float32"],

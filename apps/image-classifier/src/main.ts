@@ -1,5 +1,5 @@
 import { type RunResult, runApp } from "@mp/cli";
-import { ablate, refuseBeside, runOnceOrCompare, trainMany } from "@mp/cli/training";
+import { ablate, refuseBeside, refuseLoneSeeds, runOnceOrCompare, trainMany } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { loadImages } from "./images.js";
 import { runClassifier } from "./run.js";
@@ -10,6 +10,7 @@ const OF_ONE_RUN = ["compare", "save", "resume", "report", "manual", "halfReduct
 await runApp(definition, async (options, context) => {
   if (options.table) refuseBeside("--table", options, [...OF_ONE_RUN, "ablation"]);
   if (options.ablation) refuseBeside("--ablation", options, OF_ONE_RUN);
+  refuseLoneSeeds(options, ["table", "ablation"]);
   const images = await loadImages(options);
   const run = async (own: Options, label: string): Promise<{ readonly result: RunResult }> => ({
     result: await runClassifier(own, label, images, context),

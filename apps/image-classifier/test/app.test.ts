@@ -135,6 +135,7 @@ describe("image-classifier", () => {
       ["--half-reductions", "--precision", "float32"],
       ["--table", "--compare"],
       ["--table", "--ablation"],
+      ["--seeds", "2"],
       ["--table", "--seeds", "9007199254740991"],
       ["--ablation", "--seed", "9007199254740991"],
       ["--batch", "65"],

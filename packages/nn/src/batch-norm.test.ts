@@ -168,6 +168,22 @@ describe("sequential with statistics", () => {
     expect(Math.abs(loss - (losses.at(-1) ?? 0))).toBeLessThan(0.2);
   });
 
+  it("casts nothing in vain where a frozen body is trained on in evaluation", async () => {
+    const run = await trainer({
+      backend: await reference(),
+      params: model.init(key(4)),
+      modelState: model.initState(),
+      loss: (params, { x, y }: { x: Tensor; y: Tensor }, context) => {
+        const [logits, modelState] = model.apply(params, x, { ...context, training: false });
+        return { loss: softmaxCrossEntropy(logits, y), modelState };
+      },
+      optimizer: sgd({ learningRate: 0.1 }),
+      precision: mixedFloat16(),
+    });
+    expect(run.explain({ x: clean, y }).lints).toEqual([]);
+    await run.dispose();
+  });
+
   it("keeps what a poisoned batch would spoil", async () => {
     const run = await training();
     await run.step({ x: clean, y });

@@ -9,7 +9,7 @@ export { differences, moments, signedSpread, spread } from "./moments.js";
 export type { OperatorRow, OperatorTable, OperatorTableOptions, OperatorWork } from "./operator-table.js";
 export { formatOperatorTable, operatorTable } from "./operator-table.js";
 export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
-export { refuseBeside, seedsFlag } from "./over-seeds.js";
+export { refuseBeside, refuseLoneSeeds, seedsFlag } from "./over-seeds.js";
 export { plainOptions } from "./plain.js";
 export { lossScaleName, precisionOf } from "./precision.js";
 export { type ResultParts, resultOf } from "./result-of.js";

@@ -4,7 +4,8 @@ import { type Flag, flagName, integer } from "../flag.js";
 import { type AppContext, UsageError } from "../run-app.js";
 
 export interface SeededOptions extends CommonOptions {
-  readonly seeds: number;
+  /** Runs of each kind; 3 where it is not given. */
+  readonly seeds: number | undefined;
 }
 
 export interface Kind<O> {
@@ -24,10 +25,14 @@ export interface SeededRuns<K, R> {
 }
 
 const MOST_SEEDS = 1000;
+const SEEDS = 3;
 
 /** The flag `--seeds` of an app that trains many networks. */
-export const seedsFlag = (where: string): Flag<number> =>
-  integer({ default: 3, max: MOST_SEEDS, help: `runs of each kind for ${where}, with seeds from --seed on` });
+export const seedsFlag = (where: string): Flag<number | undefined> =>
+  integer({
+    max: MOST_SEEDS,
+    help: `runs of each kind for ${where}, with seeds from --seed on; ${SEEDS} unless given`,
+  });
 
 /**
  * Trains them all, seed by seed of one kind after the other. A run that fails is a line on standard error, and its
@@ -40,7 +45,7 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
 ): Promise<SeededRuns<K, R>> {
   const runs: R[] = [];
   const finished: Finished<K, R>[] = [];
-  const total = kinds.reduce((sum, { options }) => sum + options.seeds, 0);
+  const total = kinds.reduce((sum, { options }) => sum + (options.seeds ?? SEEDS), 0);
   let begun = 0;
   for (const kind of kinds) {
     const own: R[] = [];
@@ -55,12 +60,12 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
       if (context.signal.aborted) return { kinds: finished, runs: [...runs, ...own] };
     }
     runs.push(...own);
-    if (own.length === kind.options.seeds) finished.push({ ...kind, runs: own });
+    if (own.length === (kind.options.seeds ?? SEEDS)) finished.push({ ...kind, runs: own });
   }
   return { kinds: finished, runs };
 }
 
-function seedsOf({ seed, seeds }: SeededOptions): readonly number[] {
+function seedsOf({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
   if (!Number.isSafeInteger(seed + seeds)) {
     throw new UsageError(`--seed ${seed}: has no ${seeds} integers from there on, take a smaller one`);
   }
@@ -78,4 +83,17 @@ export function refuseBeside<O extends CommonOptions>(
 ): void {
   if (names.every((name) => options[name] === undefined || options[name] === false)) return;
   throw new UsageError(`${flag} trains many networks: it goes without ${names.map(flagName).join(", ")}`);
+}
+
+/**
+ * Refuses `--seeds` without a flag that trains many networks, where it would be read by nothing.
+ * @throws UsageError naming those flags
+ */
+export function refuseLoneSeeds<O extends SeededOptions>(
+  options: O,
+  names: readonly (keyof O & string)[],
+): void {
+  if (options.seeds === undefined) return;
+  if (names.some((name) => options[name] !== undefined && options[name] !== false)) return;
+  throw new UsageError(`--seeds goes with ${names.map(flagName).join(" or ")}; one run takes --seed`);
 }

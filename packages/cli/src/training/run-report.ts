@@ -70,6 +70,7 @@ export class RunReport<P, B, M> {
     if (times !== null) facts["median step"] = `${Number(times.median.toPrecision(3))} ms`;
     const page = precisionReportPage({ title, report, history: this.#history, skips: this.#skips, facts });
     writeWhole(path, page);
+    note(`--report ${path}: written`);
   }
 }
 

@@ -99,6 +99,7 @@ describe("the loop", () => {
       const whole = await run(flags);
       const first = await run([...flags, "--save", state], at);
       expect(first.record.steps).toBe(2);
+      expect(first.notes).toEqual([`--save ${state}: saved at step 2`]);
       const rest = await run([...flags, "--resume", state]);
       expect([...first.record.losses, ...rest.record.losses]).toEqual(whole.record.losses);
     },
@@ -108,6 +109,12 @@ describe("the loop", () => {
     const state = join(folder, "state");
     const { record } = await run(["--accumulate", "65536", "--steps", "5", "--save", state], "soon");
     expect([record.steps, record.losses, existsSync(state)]).toEqual([0, [], false]);
+  });
+
+  it("tells where the report is", async () => {
+    const page = join(folder, "page.html");
+    const { notes } = await run(["--backend", "reference", "--steps", "2", "--report", page]);
+    expect([notes, existsSync(page)]).toEqual([[`--report ${page}: written`], true]);
   });
 
   it("tells of files that cannot be written, and loses nothing by it", async () => {

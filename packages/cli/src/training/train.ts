@@ -88,7 +88,10 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
     await batches.return?.(undefined);
   }
   if (save !== undefined && step > start) {
-    await context.attempt(`--save ${save}`, () => training.save(save, { cursor: cursor ?? null }));
+    await context.attempt(`--save ${save}`, async () => {
+      await training.save(save, { cursor: cursor ?? null });
+      progress.note(`--save ${save}: saved at step ${step}`);
+    });
   }
   await writeReport();
   progress.end();

@@ -242,6 +242,14 @@ export async function trainer<
   return run as unknown as Trainer<P, B, M, K>;
 }
 
-function printWarning(warning: TrainingWarning): void {
-  console.warn(`[mp] ${warning.message}`);
+/** What an engine is does not change from one run to the next, and is said once a process. */
+const OF_THE_ENGINE: ReadonlySet<TrainingWarning["type"]> = new Set(["emulated", "fallback", "performance"]);
+const printed = new Set<string>();
+
+function printWarning({ type, message }: TrainingWarning): void {
+  if (OF_THE_ENGINE.has(type)) {
+    if (printed.has(message)) return;
+    printed.add(message);
+  }
+  console.warn(`[mp] ${message}`);
 }

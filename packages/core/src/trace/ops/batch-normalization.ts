@@ -75,5 +75,7 @@ export function normalizeByStatistics(
   const each = (part: Tensor): Tensor =>
     reshape(cast(part, "f32"), [part.shape[0] ?? 1, ...shape.slice(2).map(() => 1)]);
   const factor = mul(each(scale), reciprocal(sqrt(add(each(variance), epsilon))));
-  return cast(add(mul(sub(cast(x, "f32"), each(mean)), factor), each(bias)), dtype);
+  const y = add(mul(sub(cast(x, "f32"), each(mean)), factor), each(bias));
+  // A cast that changes nothing would read as a wish for f32, which whatever takes the result in a half overrules.
+  return y.dtype === dtype ? y : cast(y, dtype);
 }
