@@ -47,8 +47,3 @@ export class MpError<C extends ErrorCode = ErrorCode> extends Error {
     return code === undefined ? (ERROR_CODES as readonly unknown[]).includes(actual) : actual === code;
   }
 }
-
-/** For the branch that types say cannot be reached. */
-export function assertNever(value: never): never {
-  throw new Error(`internal: unexpected value ${JSON.stringify(value)}`);
-}

@@ -47,7 +47,7 @@ export {
   isHalf,
 } from "./dtype.js";
 export type { ErrorCode, MpErrorOptions } from "./errors.js";
-export { assertNever, ERROR_CODES, MpError } from "./errors.js";
+export { ERROR_CODES, MpError } from "./errors.js";
 export { decode, decodeArray, encode, encodeArray } from "./float-format/bits.js";
 export { roundTo } from "./float-format/round.js";
 export { ulpDistance } from "./float-format/ulp.js";
@@ -62,9 +62,8 @@ export type {
 } from "./graph/attributes.js";
 export { formatType, GraphBuilder } from "./graph/builder.js";
 export type { CastCategory } from "./graph/cast-category.js";
-export { CAST_CATEGORIES } from "./graph/cast-category.js";
 export type { Cost, GraphCost } from "./graph/cost.js";
-export { graphCost, opCost } from "./graph/cost.js";
+export { graphCost } from "./graph/cost.js";
 export type {
   AnyNode,
   Graph,
@@ -77,7 +76,7 @@ export type {
   Value,
   ValueType,
 } from "./graph/graph.js";
-export { consumers, isNode, producers } from "./graph/graph.js";
+export { isNode, producers } from "./graph/graph.js";
 export { inferTypes } from "./graph/infer.js";
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
 export { printGraph } from "./graph/print.js";
@@ -138,7 +137,7 @@ export { autocast } from "./trace/autocast.js";
 export { checkpoint } from "./trace/checkpoint.js";
 export type { Operand } from "./trace/emit.js";
 export { asTensor } from "./trace/emit.js";
-export { allFinite, poison, poisonOf } from "./trace/finite.js";
+export { allFinite, poison } from "./trace/finite.js";
 export type {
   AuxOptions,
   GradOptions,
@@ -150,7 +149,7 @@ export { grad, valueAndGrad } from "./trace/grad.js";
 export { hostUniform } from "./trace/host-random.js";
 export { hideFromOrigins } from "./trace/line.js";
 export type { TensorTree } from "./trace/map-tensors.js";
-export { mapTensors, tensorsOf } from "./trace/map-tensors.js";
+export { mapTensors } from "./trace/map-tensors.js";
 export type {
   BatchNormalizationOptions,
   BatchNormalized,

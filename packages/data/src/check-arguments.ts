@@ -19,13 +19,15 @@ export function integer(
   low: number = Number.MIN_SAFE_INTEGER,
   high: number = Number.MAX_SAFE_INTEGER,
 ): Check {
-  const range =
-    high < Number.MAX_SAFE_INTEGER
-      ? ` of ${low} to ${high}`
-      : low > Number.MIN_SAFE_INTEGER
-        ? ` of ${low} or more`
-        : " between -2^53 and 2^53";
-  return claim(`an integer${range}`, (value) => isInteger(value) && value >= low && value <= high);
+  return claim(
+    `an integer ${rangeOf(low, high)}`,
+    (value) => isInteger(value) && value >= low && value <= high,
+  );
+}
+
+function rangeOf(low: number, high: number): string {
+  if (high < Number.MAX_SAFE_INTEGER) return `of ${low} to ${high}`;
+  return low > Number.MIN_SAFE_INTEGER ? `of ${low} or more` : "between -2^53 and 2^53";
 }
 
 /** Both ends are allowed. */

@@ -174,7 +174,7 @@ describe("losses refuse", () => {
     ],
     ["huber: prediction [4, 1] and target [4] differ", ({ x, y }) => huber(x, y), "MP_SHAPE_MISMATCH"],
     [
-      "smoothL1: target: takes a traced tensor",
+      "smoothL1: target: takes traced tensors, got undefined",
       ({ x }) => smoothL1(x, undefined as never),
       "MP_INVALID_ARGUMENT",
     ],

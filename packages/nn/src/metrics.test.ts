@@ -26,7 +26,7 @@ describe("accuracy", () => {
       "accuracy: logits [2, 2, 4] take labels [2, 2], got [4]",
     );
     expect(() => run({ logits }, (t) => accuracy(t.logits, undefined as never))).toThrow(
-      /accuracy: labels: takes a traced/,
+      /accuracy: labels: takes traced tensors, got undefined/,
     );
   });
 });

@@ -26,7 +26,10 @@ function withTruths(tensor: HostTensor): HostTensor {
   return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
 }
 
-/** What the author's `download` gave, which a user gets to see. @throws Error where it is not of that type */
+/**
+ * What the author's `download` gave, which a user gets to see.
+ * @throws Error where it is not of that type: no MpError, which `failure` would take for the user's mistake
+ */
 function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
   try {
     expectType("what it gave", expectHostTensor("what it gave", tensor), type);

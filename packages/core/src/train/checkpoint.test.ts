@@ -187,7 +187,7 @@ describe("a file that does not fit", () => {
     [
       "without a slot",
       (tensors) => delete tensors["master/out"],
-      /master\/out is missing; nothing was loaded$/,
+      /master\/out is missing; loadParameters takes its parameters alone; nothing was loaded$/,
     ],
     [
       "with a slot too many",
@@ -238,7 +238,7 @@ describe("a file that does not fit", () => {
       (tensors) => {
         for (const name of Object.keys(tensors)) tensors[`${name}2`] = zeros([1]);
       },
-      /; and \d+ more; nothing was loaded/,
+      /; and \d+ more; loadParameters takes its parameters alone; nothing was loaded/,
     ],
     [
       "with a window",

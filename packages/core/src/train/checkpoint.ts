@@ -81,7 +81,7 @@ export async function loadCheckpoint(path: string, state: State, info: Checkpoin
   const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
   const misfits = compare(state, tensors);
   if (misfits.length > 0) {
-    refuse(`does not fit; loadParameters takes its parameters alone (${made}): ${listed(misfits)}`);
+    refuse(`does not fit (${made}): ${listed(misfits)}; loadParameters takes its parameters alone`);
   }
   const cursor = parseCursor(metadata["cursor"], refuse);
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });

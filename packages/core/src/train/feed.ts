@@ -53,8 +53,8 @@ export async function* feed<T>(
       let batch = await source.next();
       while (batch !== undefined) {
         taken++;
-        const own = batch;
-        const fed = options.take(own);
+        const given = batch;
+        const fed = options.take(given);
         const after = source.place;
         shapes ??= shapesOf(fed);
         // Only a smaller batch makes it worth knowing whether another follows.
@@ -67,7 +67,7 @@ export async function* feed<T>(
           break;
         }
         window.push(fed);
-        sources.push(own);
+        sources.push(given);
         if (window.length === options.accumulate) {
           yield { batches: window, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
           window = [];

@@ -29,15 +29,12 @@ export async function loadParameters<L extends ModelTrees>(path: string, like: L
   // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
   const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
   const misfits: string[] = [];
-  const taken = (tree: object, groups: readonly string[], what: string): unknown =>
+  const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
     mapTree(
       tree,
       isHostTensor,
       (leaf, place) => {
-        const slot = groups
-          .map((group) => (place === "" ? group : `${group}/${place}`))
-          .find((name) => name in tensors);
-        const found = slot === undefined ? undefined : inF32(tensors[slot], what === "params");
+        const found = keptAt(place);
         if (found === undefined) misfits.push(`${what}/${place} is missing`);
         else if (formatType(found) !== formatType(leaf))
           misfits.push(`${what}/${place} is ${formatType(found)} instead of ${formatType(leaf)}`);
@@ -45,15 +42,24 @@ export async function loadParameters<L extends ModelTrees>(path: string, like: L
       },
       what,
     );
+  const slot = (group: string, place: string): HostTensor | undefined =>
+    tensors[place === "" ? group : `${group}/${place}`];
+  const parameter = (place: string): HostTensor | undefined => {
+    const kept = slot(masters, place) ?? slot("frozen", place);
+    return kept === undefined ? undefined : inF32(kept);
+  };
+  const { params, modelState } = like;
   const loaded = {
-    params: taken(like.params, [masters, "frozen"], "params"),
-    ...(like.modelState === undefined ? {} : { modelState: taken(like.modelState, ["model"], "modelState") }),
+    params: taken(params, "params", parameter),
+    ...(modelState === undefined
+      ? {}
+      : { modelState: taken(modelState, "modelState", (place) => slot("model", place)) }),
   };
   if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
   return loaded as L;
 }
 
-function inF32(kept: HostTensor | undefined, isParameter: boolean): HostTensor | undefined {
-  if (kept === undefined || !isParameter || !isFloat(kept.dtype)) return kept;
+function inF32(kept: HostTensor): HostTensor {
+  if (!isFloat(kept.dtype)) return kept;
   return tensor(decodeArray(kept.dtype, kept.data as HostArrays[typeof kept.dtype]), kept.shape);
 }

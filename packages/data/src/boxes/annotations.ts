@@ -98,9 +98,12 @@ export function checkFileName(path: string, name: unknown): string {
   );
 }
 
+const isBox = (value: unknown): value is Box =>
+  Array.isArray(value) && value.length === 4 && value.every(Number.isFinite);
+
 /** @throws MP_PARSE for anything but four finite numbers: nothing is taken for a number that is written otherwise */
 export function checkCorners(path: string, what: string, box: unknown): Box {
-  if (Array.isArray(box) && box.length === 4 && box.every(Number.isFinite)) return box as never;
+  if (isBox(box)) return box;
   const got = JSON.stringify(box, (_, value) => (Number.isNaN(value) ? "no number" : value)) ?? "none";
   throw parseError(path, 0, `${what}: a box is four finite numbers, got ${got}; correct it`);
 }

@@ -80,7 +80,10 @@ export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): T
   return reduceMean(x, { ...options, axes: spatialAxes("globalAveragePool", x) });
 }
 
-/** The largest element of each channel of each example, [N, C]: ReduceMax, whose gradient equals share. @throws as `globalAveragePool` */
+/**
+ * The largest element of each channel of each example, x [N, C, d…] to [N, C]: it is ReduceMax, whose gradient equals
+ * share. @throws as `globalAveragePool`
+ */
 export function globalMaxPool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
   checkOptions("globalMaxPool", options, GLOBAL, "{ keepdims: true }");
   return reduceMax(x, { ...options, axes: spatialAxes("globalMaxPool", x) });
