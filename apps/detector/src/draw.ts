@@ -12,7 +12,17 @@ const SIDE = 512;
 const LEAST_SCORE = 0.4;
 
 /** Apart from each other also for most who see fewer colours (Okabe and Ito), by class. */
-const COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"] as const;
+const COLOURS = [
+  { name: "orange", code: "#e69f00" },
+  { name: "sky blue", code: "#56b4e9" },
+  { name: "green", code: "#009e73" },
+  { name: "yellow", code: "#f0e442" },
+  { name: "pink", code: "#cc79a7" },
+  { name: "vermilion", code: "#d55e00" },
+  { name: "blue", code: "#0072b2" },
+] as const;
+
+const isSure = ({ score }: { readonly score: number }): boolean => score >= LEAST_SCORE;
 
 /** Writes the first test images as PNG, true boxes in dashes and found ones in their class's colour; says what it wrote. */
 export async function drawScenes(
@@ -35,8 +45,10 @@ export async function drawScenes(
     const frames = [
       ...truth.map(({ box }) => frame(box, 'stroke="white" stroke-width="2" stroke-dasharray="8 6"')),
       ...found
-        .filter(({ score }) => score >= LEAST_SCORE)
-        .map(({ box, label }) => frame(box, `stroke="${COLOURS[label % COLOURS.length]}" stroke-width="4"`)),
+        .filter(isSure)
+        .map(({ box, label }) =>
+          frame(box, `stroke="${COLOURS[label % COLOURS.length]?.code}" stroke-width="4"`),
+        ),
     ];
     const side = size * times;
     const overlay = `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}">${frames.join("")}</svg>`;
@@ -46,6 +58,7 @@ export async function drawScenes(
       .png()
       .toFile(join(directory, `${index}.png`));
   }
-  const legend = classes.slice(0, COLOURS.length).map((name, index) => `${name} ${COLOURS[index]}`);
-  return `${shown.length} images in ${directory}: true boxes in white dashes, found ones by class: ${legend.join(", ")}.`;
+  const legend = classes.slice(0, COLOURS.length).map((name, index) => `${name} ${COLOURS[index]?.name}`);
+  const sure = shown.flatMap(({ found }) => found.filter(isSure)).length;
+  return `${shown.length} images in ${directory}: true boxes in white dashes, and ${sure} found with a score of ${LEAST_SCORE} or more, by class: ${legend.join(", ")}.`;
 }
