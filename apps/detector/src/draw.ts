@@ -59,6 +59,7 @@ export async function drawScenes(
       .toFile(join(directory, `${index}.png`));
   }
   const legend = classes.slice(0, COLOURS.length).map((name, index) => `${name} ${COLOURS[index]?.name}`);
-  const sure = shown.flatMap(({ found }) => found.filter(isSure)).length;
-  return `${shown.length} images in ${directory}: true boxes in white dashes, and ${sure} found with a score of ${LEAST_SCORE} or more, by class: ${legend.join(", ")}.`;
+  const boxes = shown.flatMap(({ found }) => found);
+  const surest = boxes.reduce((most, { score }) => Math.max(most, score), 0);
+  return `${shown.length} images in ${directory}: true boxes in white dashes, and ${boxes.filter(isSure).length} found with a score of ${LEAST_SCORE} or more (the highest is ${surest.toFixed(2)}), by class: ${legend.join(", ")}.`;
 }
