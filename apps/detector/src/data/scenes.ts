@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type ChannelStatistics, channelStatistics, type LabelledBox, shapeScenes } from "@mp/data";
 import type { Options } from "../flags.js";
 import { cocoScenes } from "./coco-scenes.js";
@@ -47,8 +47,7 @@ export async function loadScenes(options: Options): Promise<Scenes> {
   };
 }
 
-const noLabels = ({ boxes }: SceneImages): HostTensor<"i32"> =>
-  ({ dtype: "i32", shape: [boxes.length], data: new Int32Array(boxes.length) }) as HostTensor<"i32">;
+const noLabels = ({ boxes }: SceneImages): HostTensor<"i32"> => tensor(new Int32Array(boxes.length));
 
 function generated({ size, difficulty, trainImages, testImages }: Options): SceneSplits {
   const made = shapeScenes({ seed: 0, train: trainImages, test: testImages, side: size, difficulty });

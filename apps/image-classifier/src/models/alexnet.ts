@@ -2,11 +2,9 @@
  * Five convolutions and three dense layers in the proportions of Krizhevsky et al. 2012, for small images: no
  * normalisation by batch, biases throughout, dropout before the dense layers.
  */
-import { maxPool, relu, reshape, type Tensor } from "@mp/core";
+import { maxPool, relu, type Tensor } from "@mp/core";
 import { asModel, conv, dense, dropout, type Model, sequential } from "@mp/nn";
-import type { ModelOptions } from "./parts.js";
-
-const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
+import { flatten, type ModelOptions } from "./parts.js";
 
 /** Of overlapping windows, as theirs. */
 const pool = (x: Tensor): Tensor => maxPool(x, 3, { strides: 2, pads: 1 });

@@ -27,13 +27,16 @@ export function block<L extends StatefulLayer<unknown, unknown>>(
   return { ...layer, apply };
 }
 
+/** [batch, …] to [batch, values], for a dense layer. */
+export const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
+
 /** The mean of each channel: a large reduction, which a network that is cast by hand keeps in float32. */
 export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   const { castTo } = options;
   const toFloat32 = beforeMean(options);
   return (x) => {
     const mean = globalAveragePool(toFloat32(x));
-    return reshape(castTo === undefined ? mean : cast(mean, castTo), [x.shape[0] ?? 1, -1]);
+    return castTo === undefined ? mean : cast(mean, castTo);
   };
 }
 

@@ -61,9 +61,9 @@ function resNet(
       const isLast = stage === stages.length - 1 && index === count - 1;
       const stride = index === 0 && stage > 0 ? 2 : 1;
       const atEnd = isLast ? beforeMean(options) : (x: Tensor) => x;
-      const made = blockOf({ inputs, outputs, stride, atEnd });
+      const made = asModel(blockOf({ inputs, outputs, stride, atEnd }));
       inputs = outputs;
-      return block(made as ReturnType<typeof basicBlock>, options);
+      return block(made, options);
     }),
   );
   const stem = sequential(...convNorm(channels, width, 3), relu);

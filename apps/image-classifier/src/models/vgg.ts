@@ -1,11 +1,10 @@
 /** A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of 3 by 3 convolutions and pooling, normalised. */
-import { maxPool, relu, reshape, type Tensor } from "@mp/core";
+import { maxPool, relu, type Tensor } from "@mp/core";
 import { asModel, batchNorm, conv, dense, dropout, type Model, sequential } from "@mp/nn";
-import { block, type ModelOptions } from "./parts.js";
+import { block, flatten, type ModelOptions } from "./parts.js";
 
 const STAGES = 3;
 const halve = (x: Tensor): Tensor => maxPool(x, 2);
-const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 
 const stage = (inputs: number, outputs: number) =>
   sequential(

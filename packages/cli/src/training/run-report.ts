@@ -2,6 +2,7 @@ import type { Fed, StepResult, Trainer } from "@mp/core";
 import type { HistoryStep, SkippedStep } from "@mp/report";
 import { stepTimes } from "../result.js";
 import { writeWhole } from "../write-whole.js";
+import { messageOf } from "./message-of.js";
 
 export interface RunReportOptions<P, B, M> {
   readonly training: Trainer<P, B, M>;
@@ -10,6 +11,14 @@ export interface RunReportOptions<P, B, M> {
   readonly seed: number;
   /** Told what could not be found out. */
   readonly note: (line: string) => void;
+}
+
+interface TakenStep<B> {
+  readonly step: number;
+  readonly result: StepResult;
+  /** Its microbatches. */
+  readonly batches: readonly Fed<B>[];
+  readonly milliseconds: number;
 }
 
 /** A skip costs some steps of time to replay; after so many the page says how many more there were. */
@@ -22,34 +31,29 @@ export class RunReport<P, B, M> {
   readonly #skips: SkippedStep[] = [];
   readonly #milliseconds: number[] = [];
   #last: Fed<B> | undefined;
-  #replays = true;
+  #canReplay = true;
 
   constructor(options: RunReportOptions<P, B, M>) {
     this.#options = options;
   }
 
-  /** Told of each batch before its step: the last one is what the report looks at. */
-  takes(batch: Fed<B>): void {
+  /** Of each step's batches the first: the last one of them is what the report looks at. */
+  beforeStep(batch: Fed<B>): void {
     this.#last = batch;
   }
 
-  /** Told of each step before the next; a skipped one is run again, to see what overflowed. */
-  async took(
-    step: number,
-    result: StepResult,
-    batches: readonly Fed<B>[],
-    milliseconds: number,
-  ): Promise<void> {
+  /** To be awaited before the next step: a skipped one is run again, to see what overflowed. */
+  async afterStep({ step, result, batches, milliseconds }: TakenStep<B>): Promise<void> {
     const { loss, scale, applied } = result;
     this.#history.push({ step, loss, scale, applied });
     this.#milliseconds.push(milliseconds);
-    if (applied || !this.#replays || this.#skips.length >= MOST_REPLAYS) return;
+    if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
     try {
       const overflow = await this.#options.training.replay(batches, { scale });
       this.#skips.push({ step, scale, overflow });
     } catch (error) {
       // A run must not end because of what looks at it.
-      this.#replays = false;
+      this.#canReplay = false;
       this.#options.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
     }
   }
@@ -73,5 +77,3 @@ export class RunReport<P, B, M> {
     note(`--report ${path}: written`);
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,9 +1,10 @@
-import { setImmediate } from "node:timers/promises";
 import type { Fed, Json, Trainer } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import type { Progress } from "../progress.js";
 import { type AppContext, UsageError } from "../run-app.js";
-import { messageOf, RunReport } from "./run-report.js";
+import { batchWindow } from "./batch-window.js";
+import { messageOf } from "./message-of.js";
+import { RunReport } from "./run-report.js";
 
 /** Where batches come from, and how to go on from a saved place; a `Dataset` of @mp/data is one. */
 export interface BatchSource<B> {
@@ -31,7 +32,6 @@ export interface TrainingRecord {
 }
 
 const SAVE_EVERY = 100;
-const LONGEST_TURN_MS = 50;
 
 /**
  * Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. The precision report is
@@ -39,15 +39,10 @@ const LONGEST_TURN_MS = 50;
  */
 export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<TrainingRecord> {
   const { training, options, context } = loop;
-  const { save, resume, accumulate } = options;
-  let cursor = resume === undefined ? undefined : await training.load(resume);
+  const { save, accumulate } = options;
+  const { start, ...begun } = await begin(loop);
+  let { cursor, skipped } = begun;
   const batches = loop.batches.iterate(cursor ?? undefined);
-  const start = (await training.counters()).iteration;
-  if (start >= options.steps) {
-    throw new UsageError(
-      `--steps ${options.steps}: ${resume ?? "the run"} stands at step ${start} already, ask for more`,
-    );
-  }
   const progress = context.progress({ label: loop.label, total: options.steps });
   const report = reportOf(loop, progress);
   const writeReport = async (): Promise<void> => {
@@ -55,25 +50,24 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
   };
   const losses: number[] = [];
   const milliseconds: number[] = [];
-  let skipped = (await training.counters()).skipped;
   let step = start;
   try {
     while (step < options.steps) {
-      const window = await windowOf(batches, accumulate, context.signal);
+      const window = await batchWindow(batches, accumulate, context.signal);
       if (window === undefined) break;
-      report?.takes(window[0] as Fed<B>);
+      report?.beforeStep(window[0] as Fed<B>);
       const started = performance.now();
       const result = await training.step(...window).catch(nothingIfStopped(context.signal));
       if (result === undefined) break;
-      const took = performance.now() - started;
-      milliseconds.push(took);
+      const elapsed = performance.now() - started;
+      milliseconds.push(elapsed);
       losses.push(result.loss);
       step++;
       // Not that of batches taken for a step that was never made.
       cursor = batches.cursor;
       if (!result.applied) skipped++;
       progress.update({ step, loss: result.loss, scale: result.scale, skipped });
-      await report?.took(step, result, window, took);
+      await report?.afterStep({ step, result, batches: window, milliseconds: elapsed });
       if (save === undefined || step % SAVE_EVERY !== 0) continue;
       await training
         .save(save, { cursor })
@@ -106,26 +100,17 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
   };
 }
 
-/** The microbatches of a step; undefined at the end of the data, and once the run is stopped. */
-async function windowOf<B>(
-  batches: AsyncIterator<B>,
-  count: number,
-  signal: AbortSignal,
-): Promise<readonly B[] | undefined> {
-  const window: B[] = [];
-  let turnedAt = performance.now();
-  while (window.length < count) {
-    // Ctrl-C waits for a turn of the event loop, which batches that are there at once do not give.
-    if (performance.now() - turnedAt > LONGEST_TURN_MS) {
-      await setImmediate();
-      turnedAt = performance.now();
-    }
-    if (signal.aborted) return undefined;
-    const next = await batches.next();
-    if (next.done === true) return undefined;
-    window.push(next.value);
+/** Where a run goes on from: what `--resume` names, or its own start. @throws UsageError where nothing is left to do */
+async function begin<P, B, M>({ training, options }: TrainingLoop<P, B, M>) {
+  const { resume, steps } = options;
+  const cursor = resume === undefined ? undefined : await training.load(resume);
+  const { iteration: start, skipped } = await training.counters();
+  if (start >= steps) {
+    throw new UsageError(
+      `--steps ${steps}: ${resume ?? "the run"} stands at step ${start} already, ask for more`,
+    );
   }
-  return signal.aborted ? undefined : window;
+  return { start, skipped, cursor };
 }
 
 /** A window that was given up between two microbatches is no failure. */
