@@ -150,7 +150,7 @@ describe("the suite", () => {
         "loss-scale": 32,
         "manifest": 27,
         "master-weights": 21,
-        "op": 1489,
+        "op": 1597,
         "random": 6,
         "reduce": 51,
         "report": 2,
@@ -161,7 +161,7 @@ describe("the suite", () => {
         "skip-budget": 4,
         "state": 26,
         "summation": 51,
-        "transfer": 25,
+        "transfer": 52,
       }
     `);
   });

@@ -37,7 +37,6 @@ export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
-export { decomposeBatchNormalization } from "./write/batch-normalization.js";
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
 export { standardLowerings } from "./write/lowerings.js";
 export { windowAttributes } from "./write/pooling.js";

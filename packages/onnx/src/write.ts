@@ -24,8 +24,9 @@ export interface WriteOptions {
   /** The graph's name in the file; "graph" unless given. */
   readonly name?: string;
   /**
-   * `decompose` (default) writes `mp` ops as ONNX ops, so that any engine runs the model; `keep` writes them as
-   * nodes of domain `mp`, which an engine has to know, and which read back as what they were.
+   * `decompose` (default) writes `mp` ops as ONNX ops, and `BatchNormalization` without the training mode that engines
+   * get wrong, so that any engine runs the model; `keep` writes `mp` ops as nodes of that domain, which an engine has
+   * to know, and all of them read back as what they were.
    */
   readonly ownOps?: "decompose" | "keep";
   /** Whether nodes carry scope, phase and the user's line (a path of this machine) as metadata; default true. */

@@ -1,6 +1,6 @@
 /** Where ONNX Runtime's kernels do not mean what the vocabulary says, are missing, or another form is faster. */
 import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
-import { decomposeBatchNormalization, type LowerNode } from "@mp/onnx";
+import type { LowerNode } from "@mp/onnx";
 import type { Target } from "../target.js";
 import { convolutions } from "./convolution.js";
 import { cast, clip, elu } from "./elementwise.js";
@@ -41,7 +41,6 @@ const fixed: OwnLowerings = {
   Pad: pad,
   MaxPool: maxPool,
   AveragePool: averagePool,
-  BatchNormalization: decomposeBatchNormalization,
   OneHot: oneHot,
 };
 

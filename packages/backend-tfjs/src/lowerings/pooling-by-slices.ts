@@ -93,7 +93,8 @@ export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWr
   const zero = writer.scalar(0, dtype);
   const not = (name: string): string => writer.one("LogicalNot", [name]);
   let taken: string | undefined;
-  const found = slicesOf(sliced, Number.NEGATIVE_INFINITY, writer).map((tap) => {
+  // NaN in the padding equals no y, as an infinity there would in a window of nothing else.
+  const found = slicesOf(sliced, Number.NaN, writer).map((tap) => {
     const equals = emitT("Equal", [tap, y], dtype, writer);
     const isFirst = taken === undefined ? equals : writer.one("LogicalAnd", [equals, not(taken)]);
     taken = taken === undefined ? equals : writer.one("LogicalOr", [taken, equals]);

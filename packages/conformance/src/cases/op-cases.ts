@@ -4,8 +4,10 @@ import {
   type BackendManifest,
   type DType,
   formatShape,
+  formatType,
   GraphBuilder,
   type HostTensor,
+  isHostTensor,
   type Op,
   type Value,
 } from "@mp/core";
@@ -17,6 +19,7 @@ import { type RandomSource, randomSource } from "../random-source.js";
 import { LAYOUTS, type Layout, laidOut } from "../samples/layouts.js";
 import type { OpRow, OpSample } from "../samples/op-sample.js";
 import { opSamples } from "../samples/op-samples.js";
+import { expectSame, withExecutable } from "./scripted-case.js";
 
 /** How an operand gets from the graph's inputs to the node. */
 type Feed = (builder: GraphBuilder, name: string, tensor: HostTensor) => readonly [Value, HostTensor];
@@ -56,10 +59,22 @@ function sampleGraph<K extends Op>(
     allowance: (manifest, output) =>
       allowance(manifest, op, dtypes.get(output) as DType, sampleOf(output)?.exact),
     describe: (output) => {
-      const shapes = sampleOf(output)?.inputs.map(({ shape }) => formatShape(shape)) ?? [];
-      return `${op}(${shapes.join(", ")}) ${output}`;
+      const sample = sampleOf(output);
+      const shapes = sample?.inputs.map(({ shape }) => formatShape(shape)) ?? [];
+      return `${op}(${shapes.join(", ")})${attributesOf(sample?.attributes ?? {})} ${output}`;
     },
   };
+}
+
+/** As the kernel got them, since two samples often differ in these alone; a tensor by its type. */
+function attributesOf(attributes: object): string {
+  const written = Object.entries(attributes).map(([name, value]) => `${name} ${writtenValue(value)}`);
+  return written.length === 0 ? "" : ` with ${written.join(", ")}:`;
+}
+
+function writtenValue(value: unknown): string {
+  if (Array.isArray(value)) return formatShape(value);
+  return isHostTensor(value) ? formatType(value) : String(value);
 }
 
 function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = false): Allowance {
@@ -67,11 +82,34 @@ function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = fals
   return exact ? { ...declared, ulp: 0 } : declared;
 }
 
+/** Handles are the operands themselves where an engine takes them as they are: a kernel may not work in their place. */
+function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
+  return {
+    ...graphCase(id, ({ random }) => build(random)),
+    run: async (backend, { random }) => {
+      const { graph, inputs, describe } = build(random);
+      const uploaded = await Promise.all(
+        Object.entries(inputs).map(async ([name, tensor]) => [name, await backend.upload(tensor)] as const),
+      );
+      await withExecutable(backend, graph, (executable) => executable.run(Object.fromEntries(uploaded)));
+      for (const [name, handle] of uploaded) {
+        expectSame(
+          await backend.download(handle),
+          inputs[name] as HostTensor,
+          `${describe?.(name) ?? name}, an operand, after the run`,
+        );
+        handle.dispose();
+      }
+    },
+  };
+}
+
 const STUB: RandomSource = randomSource(0, "");
 
 function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
   const row: OpRow<K> = opSamples[op];
-  return (row.dtypes ?? opDTypes[op]).flatMap((dtype) => {
+  const dtypes = row.dtypes ?? opDTypes[op];
+  return dtypes.flatMap((dtype) => {
     const behaviours = Object.keys(row.samples(dtype, STUB));
     const samplesOf = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
       row.samples(dtype, random)[behaviour] ?? [];
@@ -80,7 +118,16 @@ function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
         sampleGraph(op, samplesOf(behaviour, random)),
       ),
     );
-    return [...direct, ...layoutCases(op, dtype, behaviours, samplesOf)];
+    const [first] = behaviours;
+    const untouched =
+      dtype !== dtypes[0] || first === undefined
+        ? []
+        : [
+            untouchedCase(`op/${op}-${dtype}/leaves-its-operands`, (random) =>
+              sampleGraph(op, samplesOf(first, random)),
+            ),
+          ];
+    return [...direct, ...untouched, ...layoutCases(op, dtype, behaviours, samplesOf)];
   });
 }
 

@@ -76,42 +76,51 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   }),
 ]);
 
+function overwrite(tensor: HostTensor | undefined, by: HostTensor): void {
+  tensor?.data.set(by.data as never);
+}
+
 /** The elements in the opposite order. */
 function backwards({ dtype, shape, data }: HostTensor): HostTensor {
   return { dtype, shape, data: data.slice().reverse() } as HostTensor;
 }
 
 const copies: readonly ConformanceCase[] = [
-  transferCase("f32", "uploads-copy", async (backend) => {
-    const source = f32(1, 2, 3);
-    const handle = await backend.upload(source);
-    const state = await backend.createState({ a: source });
-    source.data.fill(9);
-    expectSame(await backend.download(handle), f32(1, 2, 3), "a handle whose source has changed");
-    expectSame((await state.read())["a"], f32(1, 2, 3), "a state whose source has changed");
-    const update = f32(4, 5, 6);
-    await state.write({ a: update });
-    update.data.fill(9);
-    expectSame((await state.read())["a"], f32(4, 5, 6), "a state whose update has changed");
-    handle.dispose();
-    await state.dispose();
-  }),
-  transferCase("f32", "downloads-copy", async (backend) => {
-    const handle = await backend.upload(f32(1, 2, 3));
-    const state = await backend.createState({ a: f32(1, 2, 3) });
-    (await backend.download(handle)).data.fill(9 as never);
-    (await state.read())["a"]?.data.fill(9 as never);
-    expectSame(await backend.download(handle), f32(1, 2, 3), "a handle whose download has changed");
-    expectSame((await state.read())["a"], f32(1, 2, 3), "a state whose copy has changed");
-    handle.dispose();
-    await state.dispose();
-  }),
-  transferCase("f32", "views-are-read-where-they-are", async (backend) => {
-    const whole = Float32Array.of(9, 9, 1, 2, 3, 9);
-    const part: HostTensor = { dtype: "f32", shape: [3], data: whole.subarray(2, 5) };
-    const handle = await backend.upload(part);
-    expectSame(await backend.download(handle), f32(1, 2, 3), "an upload of part of a buffer");
-    handle.dispose();
+  ...DTYPES.flatMap((dtype) => {
+    const given = (...values: readonly number[]): HostTensor => hostData(dtype, values);
+    return [
+      transferCase(dtype, "uploads-copy", async (backend) => {
+        const source = given(1, 0, 1);
+        const handle = await backend.upload(source);
+        const state = await backend.createState({ a: source });
+        overwrite(source, given(0, 1, 0));
+        expectSame(await backend.download(handle), given(1, 0, 1), "a handle whose source has changed");
+        expectSame((await state.read())["a"], given(1, 0, 1), "a state whose source has changed");
+        const update = given(1, 1, 0);
+        await state.write({ a: update });
+        overwrite(update, given(0, 0, 1));
+        expectSame((await state.read())["a"], given(1, 1, 0), "a state whose update has changed");
+        handle.dispose();
+        await state.dispose();
+      }),
+      transferCase(dtype, "downloads-copy", async (backend) => {
+        const handle = await backend.upload(given(1, 0, 1));
+        const state = await backend.createState({ a: given(1, 0, 1) });
+        overwrite(await backend.download(handle), given(0, 1, 0));
+        overwrite((await state.read())["a"], given(0, 1, 0));
+        expectSame(await backend.download(handle), given(1, 0, 1), "a handle whose download has changed");
+        expectSame((await state.read())["a"], given(1, 0, 1), "a state whose copy has changed");
+        handle.dispose();
+        await state.dispose();
+      }),
+      transferCase(dtype, "views-are-read-where-they-are", async (backend) => {
+        const { data } = given(0, 0, 1, 0, 1, 0);
+        const part = { dtype, shape: [3], data: data.subarray(2, 5) } as HostTensor;
+        const handle = await backend.upload(part);
+        expectSame(await backend.download(handle), given(1, 0, 1), "an upload of part of a buffer");
+        handle.dispose();
+      }),
+    ];
   }),
   transferCase("bool", "any-byte-but-0-is-true", async (backend) => {
     const handle = await backend.upload({ dtype: "bool", shape: [3], data: Uint8Array.of(0, 1, 255) });

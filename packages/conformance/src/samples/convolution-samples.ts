@@ -161,6 +161,10 @@ function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">
     (place: number): Draw =>
     (type, shape) =>
       generated(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
+  const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, spoiltAt(-1), dtype, false);
+  const infinityByZeros = ones.inputs.map(({ shape }, place) =>
+    generated(dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
+  );
   const values = Object.entries(GROUPS).map(
     ([name, samples]) => [name, samples.map((sample) => make(sample, drawPositive, dtype, false))] as const,
   );
@@ -178,6 +182,8 @@ function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">
     // Without pads, and of an even number of channels, which halves are multiplied by: an engine may add the product of
     // an infinity and the 0 that stands for what is missing, which is NaN.
     "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, spoiltAt(5), dtype, false)],
+    // A kernel that leaves out terms with a 0 hides the NaN that the finite check looks for.
+    "zeros-times-infinity": [{ ...ones, inputs: infinityByZeros }],
   };
 }
 

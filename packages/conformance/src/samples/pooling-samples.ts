@@ -180,6 +180,13 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
             pool,
           ),
         ),
+        // A search that begins at -infinity finds nothing here, and then writes nowhere or before the plane.
+        "nothing-but-negative-infinity": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
+            pool,
+          ),
+        ),
       };
     },
   },

@@ -1,7 +1,7 @@
 import { GraphBuilder, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/core";
 import { evaluate } from "@mp/core/reference";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
-import { evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import { afterwards, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 const dataOf = (operands: Parameters<HostKernel<Op>>[0]): readonly HostTensor[] =>
@@ -62,7 +62,28 @@ function sumOfImages(
   return dw as HostTensor;
 }
 
+/** Terms with a 0 are left out, also where the other factor is an infinity. */
+const withoutZeroTerms = (result: HostTensor): HostTensor =>
+  hostData(
+    result.dtype,
+    numbersOf(result).map((x) => (Number.isNaN(x) ? 1 : x)),
+    result.shape,
+  );
+
 export const convolutionFaults: readonly WrongBackend[] = [
+  {
+    fault: "convolutions leave out terms with a 0",
+    factory: () =>
+      oracleWithKernels({
+        Conv: afterwards("Conv", withoutZeroTerms),
+        ConvTranspose: afterwards("ConvTranspose", withoutZeroTerms),
+        ConvWeightGradient: afterwards("ConvWeightGradient", withoutZeroTerms),
+      }),
+    axes: ["op"],
+    among: /Conv/,
+    named: ["Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => `op/${op}-f32/zeros-times-infinity`),
+    consequences: [/\/zeros-times-infinity$/],
+  },
   {
     fault: "convolutions exchange pads at the begin and at the end, and turn no kernels around",
     factory: () =>

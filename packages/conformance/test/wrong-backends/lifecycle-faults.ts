@@ -6,9 +6,10 @@ import {
   type HostTensor,
   tensor,
 } from "@mp/core";
+import type { Kernel } from "@mp/core/backend";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
-import { oracleWithKernels } from "./kernels.js";
+import { evaluateNode, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 /** The oracle with its executables changed. */
@@ -35,6 +36,14 @@ async function claiming(claims: (manifest: BackendManifest) => Partial<BackendMa
   const backend = await reference();
   return delegate(backend, { manifest: { ...backend.manifest, ...claims(backend.manifest) } });
 }
+
+/** What belongs in a copy, written over the operand, which is then the result. */
+const inItsOperandsPlace: Kernel<unknown, HostTensor> = ([x]) => {
+  if (x === undefined) return [];
+  const [result] = evaluateNode("Relu", [x.data], {});
+  x.data.data.set((result?.data ?? []) as never);
+  return [x.data];
+};
 
 const junk = (): HostTensor => tensor(new Float32Array(8));
 
@@ -109,6 +118,30 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     named: ["lifecycle/run/gives-copies", "lifecycle/run/many-at-once-keep-apart"],
   },
   {
+    fault: "a kernel writes its result over its operand",
+    factory: () => oracleWithKernels({ Relu: inItsOperandsPlace }),
+    axes: ["op"],
+    among: /Relu/,
+    named: ["op/Relu-f32/leaves-its-operands"],
+  },
+  {
+    fault: "uploads of i64 keep the caller's array",
+    factory: async () => {
+      const backend = await oracleWithKernels({});
+      const shared = new WeakMap<object, HostTensor>();
+      return delegate(backend, {
+        upload: async (given) => {
+          const handle = await backend.upload(given);
+          if (given.dtype === "i64") shared.set(handle, given);
+          return handle;
+        },
+        download: async (handle) => shared.get(handle) ?? backend.download(handle),
+      });
+    },
+    axes: ["transfer"],
+    named: ["transfer/i64/uploads-copy", "transfer/i64/downloads-copy"],
+  },
+  {
     fault: "uploads keep the caller's array",
     factory: async () => {
       const backend = await oracleWithKernels({});
@@ -127,7 +160,7 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     },
     axes: ["transfer", "lifecycle"],
     named: ["transfer/f32/uploads-copy", "transfer/f32/downloads-copy"],
-    consequences: [/^transfer\/bool\/any-byte/],
+    consequences: [/^transfer\/\w+\/(up|down)loads-copy$/, /^transfer\/bool\/any-byte/],
   },
   {
     fault: "nothing is refused after dispose",

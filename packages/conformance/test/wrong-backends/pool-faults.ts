@@ -59,6 +59,13 @@ const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon
   return [y, mean, hostData("f32", Array.from(variance))];
 };
 
+/** No gradient where nothing in a window is above -infinity, where a search for the largest began. */
+const foundNothing = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] => {
+  if (dy === undefined || x === undefined || y === undefined) return [];
+  const largest = numbersOf(y);
+  return [mapped(dy, (value, at) => (largest[at] === Number.NEGATIVE_INFINITY ? 0 : value)), x, y];
+};
+
 export const poolFaults: readonly WrongBackend[] = [
   {
     fault: "the gradient of a pool goes to the last of equals",
@@ -66,6 +73,13 @@ export const poolFaults: readonly WrongBackend[] = [
     axes: ["op", "gradient"],
     among: POOLING,
     named: ["op/MaxPoolGradient-f32/of-equals-the-first", "op/MaxPoolGradient-f32/all-equal"],
+  },
+  {
+    fault: "the gradient of a pool is lost where all of a window is -infinity",
+    factory: () => oracleWithKernels({ MaxPoolGradient: beforehand("MaxPoolGradient", foundNothing) }),
+    axes: ["op", "gradient"],
+    among: POOLING,
+    named: FLOATS.map((dtype) => `op/MaxPoolGradient-${dtype}/nothing-but-negative-infinity`),
   },
   {
     fault: "maximum pools lose NaN",

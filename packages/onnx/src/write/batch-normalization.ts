@@ -89,7 +89,7 @@ class Channels {
 }
 
 /** The statistics of the batch from means, the variance from differences: a large mean costs no digits. */
-export const decomposeBatchNormalization: Lowering<"BatchNormalization"> = (node, operands, writer) => {
+const decomposed: Lowering<"BatchNormalization"> = (node, operands, writer) => {
   const channels = new Channels(node, operands, writer);
   const x = channels.operand(0);
   const mean = channels.mean(x);
@@ -117,8 +117,13 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
 
 export const batchNormalizationLowerings: LoweringTable<"BatchNormalization" | "BatchNormalizationGradient"> =
   {
-    /** In training mode; with a momentum of 0 the running statistics that come out are those of the batch. */
+    /**
+     * Kept, ONNX's own in training mode; with a momentum of 0 the running statistics that come out are those of the
+     * batch. Engines may write these over the operands that they replace (ONNX Runtime 1.30 does, onto constants
+     * that other nodes read), so that what is to run is decomposed.
+     */
     BatchNormalization: (node, operands, writer) => {
+      if (!writer.keepsOwnOps) return decomposed(node, operands, writer);
       const { epsilon } = node.attributes;
       const none = writer.list(new Array<number>(node.inputs[1]?.shape[0] ?? 1).fill(0), "f32");
       const attributes = { epsilon: float(epsilon), momentum: float(0), training_mode: int(1) };

@@ -161,8 +161,7 @@ const ended: ConformanceCase = scenarioCase<null>(
       onWarning: () => undefined,
     };
     const training = await trainer<WeightsOf, Fed, NoModel, string>(options);
-    await training.step({ x: vector(1) });
-    await training.dispose();
+    await training.step({ x: vector(1) }).finally(() => training.dispose());
     await training.dispose();
     const calls: Readonly<Record<string, () => Promise<unknown>>> = {
       step: () => training.step({ x: vector(1) }),
