@@ -1,4 +1,4 @@
-import type { AnyNode } from "@mp/core";
+import { type AnyNode, isHalf } from "@mp/core";
 import { decidingDType } from "@mp/core/backend";
 import { isOverRows } from "./lowerings/lowering.js";
 import type { Findings } from "./probe/findings.js";
@@ -8,7 +8,7 @@ import { keyOf } from "./probe/pair.js";
 export function isWidened(node: AnyNode, { widened, columnSums }: Findings): boolean {
   const dtype = decidingDType(node);
   if (!widened.has(keyOf({ op: node.op, dtype }))) return false;
-  const isNative = (dtype === "f16" || dtype === "bf16") && columnSums.has(dtype);
+  const isNative = isHalf(dtype) && columnSums.has(dtype);
   return !(isNative && isColumnSum(node));
 }
 

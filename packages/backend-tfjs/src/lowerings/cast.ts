@@ -1,12 +1,5 @@
 import { type DType, isFloat } from "@mp/core";
-import {
-  bool,
-  type Lowering,
-  type LoweringTable,
-  type TfDType,
-  type TfWriter,
-  type,
-} from "../graph/tf-writer.js";
+import { type Lowering, type LoweringTable, type TfDType, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, typeAt } from "./lowering.js";
 
 type Wide = "i32" | "i64" | "u64";
@@ -36,10 +29,11 @@ function integerToBf16(x: string, from: Wide, writer: TfWriter): string {
   const isBelow =
     from === "u64"
       ? emitT("Less", [missed, writer.scalar(2 ** 62, from)], from, writer)
-      : writer.one(
+      : emitT(
           "Equal",
           [emitT("Greater", [missed, zero], from, writer), emitT("Greater", [x, zero], from, writer)],
-          { T: type("bool"), incompatible_shape_error: bool(true) },
+          "bool",
+          writer,
         );
   const bits = bitcast(near, "f32", "i32", writer);
   const one = writer.scalar(1, "i32");
@@ -49,14 +43,8 @@ function integerToBf16(x: string, from: Wide, writer: TfWriter): string {
     "i32",
     writer,
   );
-  const isExact = writer.one("Equal", [missed, zero], {
-    T: type(from),
-    incompatible_shape_error: bool(true),
-  });
-  const isOdd = writer.one("Equal", [emitT("BitwiseAnd", [bits, one], "i32", writer), one], {
-    T: type("i32"),
-    incompatible_shape_error: bool(true),
-  });
+  const isExact = emitT("Equal", [missed, zero], from, writer);
+  const isOdd = emitT("Equal", [emitT("BitwiseAnd", [bits, one], "i32", writer), one], "i32", writer);
   const stays = writer.one("LogicalOr", [isExact, isOdd]);
   const odd = emitT("SelectV2", [stays, bits, other], "i32", writer);
   return writer.cast(bitcast(odd, "i32", "f32", writer), "f32", "bf16");

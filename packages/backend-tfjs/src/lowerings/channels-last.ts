@@ -4,8 +4,8 @@
  * its forward node has moved.
  */
 import type { Shape, Value } from "@mp/core";
-import { type TfWriter, type } from "../graph/tf-writer.js";
-import { reshape } from "./lowering.js";
+import type { TfWriter } from "../graph/tf-writer.js";
+import { axesMoved } from "./lowering.js";
 
 type Tensor = Pick<Value, "dtype" | "shape">;
 
@@ -44,7 +44,7 @@ export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWr
   const before = last.get(x);
   if (before !== undefined) return before;
   const perm = channelsLast(shape.map((_, axis) => axis));
-  const moved = move(x, dtype, shape, perm, writer);
+  const moved = axesMoved(x, { dtype, shape }, perm, writer);
   last.set(x, moved);
   if (moved !== x) first.set(moved, x);
   return moved;
@@ -60,26 +60,9 @@ export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfW
   if (before !== undefined) return before;
   const moved = writer.defer(() => {
     const perm = shape.map((_, axis) => lastPlace(axis, shape.length));
-    return move(x, dtype, channelsLast(shape), perm, writer);
+    return axesMoved(x, { dtype, shape: channelsLast(shape) }, perm, writer);
   });
   first.set(x, moved);
   last.set(moved, x);
   return moved;
-}
-
-/** Moving axes of one element moves nothing. */
-function move(
-  x: string,
-  dtype: Value["dtype"],
-  shape: Shape,
-  perm: readonly number[],
-  writer: TfWriter,
-): string {
-  const long = perm.filter((axis) => shape[axis] !== 1);
-  const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
-  if (!isMoved) {
-    const to = perm.map((axis) => shape[axis] ?? 1);
-    return reshape(x, dtype, shape, to, writer);
-  }
-  return writer.one("Transpose", [x, writer.ints(perm)], { T: type(dtype), Tperm: type("i32") });
 }

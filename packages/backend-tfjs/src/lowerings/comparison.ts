@@ -1,5 +1,5 @@
 import { byteLength } from "@mp/core";
-import { bool, type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
+import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { plain } from "./elementwise.js";
 import { emitT, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
 import { throughF16 } from "./twins.js";
@@ -10,14 +10,6 @@ const logical =
   (op: string): Lowering<Logical> =>
   (_, operands, writer) =>
     writer.emit(op, operands);
-
-/** Of bools, equal and unequal are "both or none" and "exclusive or". */
-const equality =
-  (op: "Equal" | "NotEqual"): Lowering<"Equal" | "Xor"> =>
-  (node, operands, writer) => {
-    const dtype = node.inputs[0]?.dtype ?? "bool";
-    return writer.emit(op, operands, { T: type(dtype), incompatible_shape_error: bool(true) });
-  };
 
 /** Where a number filled out to the shape of the rest is small enough to be made for the sake of speed. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
@@ -43,7 +35,7 @@ type ComparisonOp =
   | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "IsNaN" | "IsInf" | "Where" | "Xor"; // biome-ignore format: one list
 
 export const comparisonLowerings: LoweringTable<ComparisonOp | Logical> = {
-  Equal: equality("Equal"),
+  Equal: plain("Equal"),
   Greater: plain("Greater"),
   GreaterOrEqual: plain("GreaterEqual"),
   Less: plain("Less"),
@@ -53,6 +45,7 @@ export const comparisonLowerings: LoweringTable<ComparisonOp | Logical> = {
   Not: logical("LogicalNot"),
   And: logical("LogicalAnd"),
   Or: logical("LogicalOr"),
-  Xor: equality("NotEqual"),
+  // Of bools.
+  Xor: plain("NotEqual"),
   Where: throughF16(where),
 };

@@ -5,7 +5,7 @@
 import type { DType, Shape } from "@mp/core";
 import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 import { extentOf, gathered, spread } from "./dilated-kernels.js";
-import { cut, padZeros } from "./lowering.js";
+import { cut, padded } from "./lowering.js";
 
 /** A convolution of an image, however much of it is given; all lists are of two or three axes. */
 export interface Convolution {
@@ -74,9 +74,10 @@ const spreadShape = (of: Convolution): Shape => [
 const spreadFilter = (filter: string, of: Convolution, writer: TfWriter): string =>
   spread(filter, of.dtype, filterShape(of), of.dilations, writer);
 
-function padded(image: string, of: Convolution, padding: Padding, writer: TfWriter): string {
+function paddedBefore(image: string, of: Convolution, padding: Padding, writer: TfWriter): string {
   if (padding !== "BEFORE") return image;
-  return padZeros(image, of.dtype, [0, ...of.before, 0], [0, ...of.after, 0], writer);
+  const own = of.before.map((width, axis) => [width, of.after[axis] ?? 0] as const);
+  return padded(image, of.dtype, [[0, 0], ...own, [0, 0]], 0, writer);
 }
 
 /** The result from image and filter. Only images are dilated by the kernel itself, and only forwards. */
@@ -86,7 +87,7 @@ export function forward(image: string, filter: string, of: Convolution, writer: 
   const op = isVolume(of) ? "Conv3D" : of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D";
   const padding = paddingOf(of, true);
   const attributes = attributesOf(of, padding, isNative ? of.dilations : ones(of));
-  return writer.one(op, [padded(image, of, padding, writer), kernels], attributes);
+  return writer.one(op, [paddedBefore(image, of, padding, writer), kernels], attributes);
 }
 
 /** What the result's gradient (or what stands in its place) gives for the image. */
@@ -116,7 +117,7 @@ export function backToFilter(image: string, result: string, of: Convolution, wri
       : "Conv2DBackpropFilter";
   const shape = spreadShape(of);
   const padding = paddingOf(of, false);
-  const operands = [padded(image, of, padding, writer), writer.ints(shape), result];
+  const operands = [paddedBefore(image, of, padding, writer), writer.ints(shape), result];
   const filter = writer.one(op, operands, attributesOf(of, padding, ones(of)));
   return gathered(filter, of.dtype, shape, of.dilations, writer);
 }

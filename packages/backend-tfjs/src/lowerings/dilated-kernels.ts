@@ -1,7 +1,7 @@
 /** Kernels [k…, channels, results] whose taps stand apart, for engines' kernels that know no dilation. */
 import type { DType, Shape } from "@mp/core";
-import { int, type TfWriter, type } from "../graph/tf-writer.js";
-import { cut, padZeros, reshape } from "./lowering.js";
+import type { TfWriter } from "../graph/tf-writer.js";
+import { cut, padded, reshape, strideAttributes } from "./lowering.js";
 
 /** The size from the first tap to the last. */
 export function extentOf(kernel: Shape, dilations: readonly number[]): Shape {
@@ -24,16 +24,10 @@ export function spread(
     const size = sizes[axis] ?? 1;
     const apart = [...front, size, 1, ...back];
     const column = reshape(name, dtype, sizes, apart, writer);
-    const after = apart.map((_, place) => (place === axis + 1 ? dilation - 1 : 0));
-    const padded = padZeros(
-      column,
-      dtype,
-      after.map(() => 0),
-      after,
-      writer,
-    );
+    const widths = apart.map((_, place) => [0, place === axis + 1 ? dilation - 1 : 0] as const);
+    const filled = padded(column, dtype, widths, 0, writer);
     const joined = [...front, size * dilation, ...back];
-    const whole = reshape(padded, dtype, [...front, size, dilation, ...back], joined, writer);
+    const whole = reshape(filled, dtype, [...front, size, dilation, ...back], joined, writer);
     sizes = [...front, (size - 1) * dilation + 1, ...back];
     name = cut(
       whole,
@@ -57,13 +51,5 @@ export function gathered(
   if (dilations.every((dilation) => dilation === 1)) return filter;
   const steps = spreadShape.map((_, axis) => dilations[axis] ?? 1);
   const bounds = [spreadShape.map(() => 0), spreadShape, steps].map((list) => writer.ints(list));
-  return writer.one("StridedSlice", [filter, ...bounds], {
-    T: type(dtype),
-    Index: type("i32"),
-    begin_mask: int(0),
-    end_mask: int(0),
-    ellipsis_mask: int(0),
-    new_axis_mask: int(0),
-    shrink_axis_mask: int(0),
-  });
+  return writer.one("StridedSlice", [filter, ...bounds], strideAttributes(dtype));
 }

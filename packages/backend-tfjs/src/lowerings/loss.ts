@@ -1,5 +1,5 @@
 import { type GraphNode, tensor } from "@mp/core";
-import { bool, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { coordinate, gather, packed } from "./indices.js";
 import { emitReduce, emitT, operandAt, reshape, sizeOf, typeAt } from "./lowering.js";
 import { logSoftmax } from "./normalization.js";
@@ -23,10 +23,7 @@ function shapeOf(node: GraphNode<LossOp>): LossShape {
 function ignored(node: GraphNode<LossOp>, labels: string, writer: TfWriter) {
   const { ignoreIndex } = node.attributes;
   if (ignoreIndex === undefined) return { labels };
-  const isIgnored = writer.one("Equal", [labels, writer.scalar(ignoreIndex, "i32")], {
-    T: type("i32"),
-    incompatible_shape_error: bool(true),
-  });
+  const isIgnored = emitT("Equal", [labels, writer.scalar(ignoreIndex, "i32")], "i32", writer);
   return {
     labels: emitT("SelectV2", [isIgnored, writer.scalar(0, "i32"), labels], "i32", writer),
     isIgnored,

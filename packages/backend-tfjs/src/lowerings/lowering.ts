@@ -1,5 +1,5 @@
 import { type DType, type GraphNode, type Shape, tensor, type Value } from "@mp/core";
-import { bool, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
+import { bool, int, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 
 /** The operand at that place; a graph that was validated has it. */
 export function operandAt(operands: readonly string[], index: number): string {
@@ -85,21 +85,20 @@ export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
 }
 
 /**
- * Zeros around a value; the name itself where there are none to add. By `PadV2`: TensorFlow's optimiser melts a `Pad`
- * into the Conv3D behind it, and gives up where another node reads it too.
+ * A number around a value, so often before and behind each axis; the name itself where that is never. By `PadV2`:
+ * TensorFlow's optimiser melts a `Pad` into the Conv3D behind it, and gives up where another node reads it too.
  */
-export function padZeros(
+export function padded(
   x: string,
   dtype: DType,
-  before: readonly number[],
-  after: readonly number[],
+  widths: readonly (readonly [before: number, behind: number])[],
+  value: number,
   writer: TfWriter,
 ): string {
-  if ([...before, ...after].every((width) => width === 0)) return x;
-  const pairs = before.flatMap((width, axis) => [width, after[axis] ?? 0]);
-  const widths = writer.constant(tensor(Int32Array.from(pairs), [before.length, 2]));
+  if (widths.flat().every((width) => width === 0)) return x;
+  const pairs = writer.constant(tensor(Int32Array.from(widths.flat()), [widths.length, 2]));
   const attributes = { T: type(dtype), Tpaddings: type("i32") };
-  return writer.one("PadV2", [x, widths, writer.scalar(0, dtype)], attributes);
+  return writer.one("PadV2", [x, pairs, writer.scalar(value, dtype)], attributes);
 }
 
 /** The part of that size from there on. */
@@ -115,6 +114,31 @@ export function cut(
     Index: type("i32"),
   });
 }
+
+/** As `transposed`; a reshape where only axes of one element move, which moves nothing. */
+export function axesMoved(
+  x: string,
+  { dtype, shape }: Pick<Value, "dtype" | "shape">,
+  perm: readonly number[],
+  writer: TfWriter,
+): string {
+  const long = perm.filter((axis) => shape[axis] !== 1);
+  const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
+  if (isMoved) return transposed(x, dtype, perm, writer);
+  const to = perm.map((axis) => shape[axis] ?? 1);
+  return reshape(x, dtype, shape, to, writer);
+}
+
+/** Of a strided slice; bits of `openEnds` stand for axes that it takes to their end. */
+export const strideAttributes = (dtype: DType, openEnds = 0): TfAttributes => ({
+  T: type(dtype),
+  Index: type("i32"),
+  begin_mask: int(0),
+  end_mask: int(openEnds),
+  ellipsis_mask: int(0),
+  new_axis_mask: int(0),
+  shrink_axis_mask: int(0),
+});
 
 /** Axes in the order of `perm`. */
 export function transposed(x: string, dtype: DType, perm: readonly number[], writer: TfWriter): string {

@@ -1,7 +1,17 @@
 import { type DType, type Shape, tensor } from "@mp/core";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { gather } from "./indices.js";
-import { operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
+import {
+  axesMoved,
+  operandAt,
+  padded,
+  reshape,
+  resultAt,
+  sameDimensions,
+  sizeOf,
+  strideAttributes,
+  typeAt,
+} from "./lowering.js";
 import { throughF16 } from "./twins.js";
 import { isZero, noteZero } from "./zeros.js";
 
@@ -11,16 +21,9 @@ const reshaped: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, operands,
   return [reshape(operandAt(operands, 0), dtype, typeAt(node, 0).shape, shape, writer)];
 };
 
-/** Moving axes of one element moves nothing. */
-const transpose: Lowering<"Transpose"> = (node, operands, writer) => {
-  const { perm } = node.attributes;
-  const { dtype, shape } = typeAt(node, 0);
-  const x = operandAt(operands, 0);
-  const long = perm.filter((axis) => shape[axis] !== 1);
-  const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
-  if (!isMoved) return [reshape(x, dtype, shape, resultAt(node).shape, writer)];
-  return writer.emit("Transpose", [x, writer.ints(perm)], { T: type(dtype), Tperm: type("i32") });
-};
+const transpose: Lowering<"Transpose"> = (node, operands, writer) => [
+  axesMoved(operandAt(operands, 0), typeAt(node, 0), node.attributes.perm, writer),
+];
 
 const slice: Lowering<"Slice"> = (node, operands, writer) => {
   const { starts, ends, axes, steps } = node.attributes;
@@ -52,15 +55,8 @@ const slice: Lowering<"Slice"> = (node, operands, writer) => {
       shape.map(() => 1),
     ),
   ];
-  return writer.emit("StridedSlice", [x, ...bounds.map((list) => writer.ints(list))], {
-    T: type(dtype),
-    Index: type("i32"),
-    begin_mask: int(0),
-    end_mask: int(open),
-    ellipsis_mask: int(0),
-    new_axis_mask: int(0),
-    shrink_axis_mask: int(0),
-  });
+  const attributes = strideAttributes(dtype, open);
+  return writer.emit("StridedSlice", [x, ...bounds.map((list) => writer.ints(list))], attributes);
 };
 
 const concat: Lowering<"Concat"> = (node, operands, writer) => {
@@ -123,12 +119,9 @@ const pad: Lowering<"Pad"> = (node, operands, writer) => {
   const { pads, mode, value } = node.attributes;
   const { dtype, shape } = typeAt(node, 0);
   const x = operandAt(operands, 0);
-  if (pads.every((width) => width === 0)) return [x];
   if (mode !== "constant") return [padByGather(x, dtype, shape, pads, sources[mode], writer)];
-  const pairs = shape.flatMap((_, axis) => [pads[axis] ?? 0, pads[shape.length + axis] ?? 0]);
-  const widths = writer.constant(tensor(Int32Array.from(pairs), [shape.length, 2]));
-  const attributes = { T: type(dtype), Tpaddings: type("i32") };
-  return writer.emit("PadV2", [x, widths, writer.scalar(value, dtype)], attributes);
+  const widths = shape.map((_, axis) => [pads[axis] ?? 0, pads[shape.length + axis] ?? 0] as const);
+  return [padded(x, dtype, widths, value, writer)];
 };
 
 const tile: Lowering<"Tile"> = (node, operands, writer) => {

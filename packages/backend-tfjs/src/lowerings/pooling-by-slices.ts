@@ -1,7 +1,7 @@
 /** Pools that the engine has no kernel for: one strided slice for each tap, of all windows at once. */
-import { type DType, type PoolingWindow, type Shape, tensor } from "@mp/core";
+import type { DType, PoolingWindow, Shape } from "@mp/core";
 import { int, type TfWriter, type } from "../graph/tf-writer.js";
-import { emitT, sameDimensions } from "./lowering.js";
+import { cut, emitT, padded, sameDimensions, strideAttributes } from "./lowering.js";
 
 /** x [N, C, d…] and what its windows, which need no ceiling, give. */
 export interface Sliced {
@@ -12,23 +12,8 @@ export interface Sliced {
   readonly window: PoolingWindow;
 }
 
-export function padded(
-  x: string,
-  dtype: DType,
-  pairs: readonly (readonly number[])[],
-  value: number,
-  writer: TfWriter,
-): string {
-  if (pairs.flat().every((width) => width === 0)) return x;
-  const widths = writer.constant(tensor(Int32Array.from(pairs.flat()), [pairs.length, 2]));
-  return writer.one("PadV2", [x, widths, writer.scalar(value, dtype)], {
-    T: type(dtype),
-    Tpaddings: type("i32"),
-  });
-}
-
 /** Padding in front and behind, for every axis. */
-function pairsOf({ shape, window: { pads } }: Sliced): readonly (readonly number[])[] {
+function pairsOf({ shape, window: { pads } }: Sliced): readonly (readonly [number, number])[] {
   const rank = shape.length - 2;
   return shape.map((_, axis) => (axis < 2 ? [0, 0] : [pads[axis - 2] ?? 0, pads[rank + axis - 2] ?? 0]));
 }
@@ -55,14 +40,6 @@ function cutsOf({ shape, pooled, window }: Sliced): readonly Cut[] {
   });
 }
 
-const masks = {
-  begin_mask: int(0),
-  end_mask: int(0),
-  ellipsis_mask: int(0),
-  new_axis_mask: int(0),
-  shrink_axis_mask: int(0),
-};
-
 function bounds({ begin, end, strides }: Cut, writer: TfWriter): readonly string[] {
   return [begin, end, strides].map((numbers) => writer.ints(numbers));
 }
@@ -70,8 +47,10 @@ function bounds({ begin, end, strides }: Cut, writer: TfWriter): readonly string
 function slicesOf(sliced: Sliced, outside: number, writer: TfWriter): readonly string[] {
   const { x, dtype } = sliced;
   const whole = padded(x, dtype, pairsOf(sliced), outside, writer);
-  const attributes = { T: type(dtype), Index: type("i32"), ...masks };
-  return cutsOf(sliced).map((cut) => writer.one("StridedSlice", [whole, ...bounds(cut, writer)], attributes));
+  const attributes = strideAttributes(dtype);
+  return cutsOf(sliced).map((place) =>
+    writer.one("StridedSlice", [whole, ...bounds(place, writer)], attributes),
+  );
 }
 
 /** The taps of each window joined by an op; `outside` stands for those in the padding. */
@@ -101,11 +80,11 @@ export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWr
     return emitT("SelectV2", [isFirst, dy, zero], dtype, writer);
   });
   const wide = shape.map((size, axis) => size + (pairs[axis] ?? []).reduce((sum, width) => sum + width, 0));
-  const attributes = { T: type(dtype), Index: type("i32"), ...masks };
-  const parts = cutsOf(sliced).map((cut, index) =>
+  const attributes = strideAttributes(dtype);
+  const parts = cutsOf(sliced).map((place, index) =>
     writer.one(
       "StridedSliceGrad",
-      [writer.ints(wide), ...bounds(cut, writer), found[index] ?? dy],
+      [writer.ints(wide), ...bounds(place, writer), found[index] ?? dy],
       attributes,
     ),
   );
@@ -114,6 +93,6 @@ export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWr
       ? (parts[0] ?? dy)
       : writer.one("AddN", parts, { T: type(dtype), N: int(parts.length) });
   if (sameDimensions(wide, shape)) return sum;
-  const begin = writer.ints(pairs.map(([before = 0]) => before));
-  return writer.one("Slice", [sum, begin, writer.ints(shape)], { T: type(dtype), Index: type("i32") });
+  const begin = pairs.map(([before]) => before);
+  return cut(sum, dtype, begin, shape, writer);
 }

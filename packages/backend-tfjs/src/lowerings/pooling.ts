@@ -10,8 +10,8 @@ import {
   type,
 } from "../graph/tf-writer.js";
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
-import { emitT, operandAt, reshape, resultAt, typeAt } from "./lowering.js";
-import { firstLargest, padded, pooledBySlices, type Sliced } from "./pooling-by-slices.js";
+import { emitT, operandAt, padded, reshape, resultAt, typeAt } from "./lowering.js";
+import { firstLargest, pooledBySlices, type Sliced } from "./pooling-by-slices.js";
 import { inF32 } from "./twins.js";
 
 type PoolOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
@@ -57,10 +57,11 @@ function outOfKernel(y: string, dtype: DType, shape: Shape, writer: TfWriter): s
 }
 
 /** Padding in front and behind of [N, h, w, C]. */
-function pairsOf({ pads }: PoolingWindow): readonly (readonly number[])[] {
+function pairsOf({ pads }: PoolingWindow): readonly (readonly [number, number])[] {
   const rank = pads.length / 2;
-  const own = Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0]);
-  return [[0, 0], ...own, ...(rank === 1 ? [[0, 0]] : []), [0, 0]];
+  const own = Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
+  const column = rank === 1 ? [[0, 0] as const] : [];
+  return [[0, 0], ...own, ...column, [0, 0]];
 }
 
 const kernelOf = (dtype: DType, { kernelShape, strides }: PoolingWindow): TfAttributes => ({

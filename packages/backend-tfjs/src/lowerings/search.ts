@@ -1,7 +1,7 @@
 /** Searches along one axis. The engine's compare with `<`, and leave the place of NaN to chance. */
 import { type GraphNode, isFloat } from "@mp/core";
 import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
-import { emitReduce, emitT, operandAt, reshape, resultAt, typeAt } from "./lowering.js";
+import { emitReduce, emitT, operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
 type Search = "ArgMax" | "ArgMin";
@@ -31,7 +31,7 @@ function argReduce(op: Search, extreme: "Max" | "Min"): Lowering<Search> {
     const x = operandAt(operands, 0);
     if (!isFloat(dtype)) return search(op, x, undefined, node, writer);
     const best = emitReduce(extreme, x, typeAt(node, 0), [node.attributes.axis], true, writer);
-    const isBest = writer.one("Equal", [x, best], { T: type(dtype), incompatible_shape_error: bool(true) });
+    const isBest = emitT("Equal", [x, best], dtype, writer);
     const marks = writer.one("LogicalOr", [isBest, emitT("IsNan", [x], dtype, writer)]);
     return search("ArgMax", writer.cast(marks, "bool", "u8"), "u8", node, writer);
   });
@@ -59,9 +59,7 @@ const topK: Lowering<"TopK"> = (node, operands, writer) => {
   const last = shape.length - 1;
   const swap = shape.map((_, index) => (index === axis ? last : index === last ? axis : index));
   const swapped = (name: string, as: typeof dtype): string =>
-    axis === last
-      ? name
-      : writer.one("Transpose", [name, writer.ints(swap)], { T: type(as), Tperm: type("i32") });
+    axis === last ? name : transposed(name, as, swap, writer);
   const x = swapped(operandAt(operands, 0), dtype);
   const keyType = isFloat(dtype) ? "i32" : dtype;
   const keys = isFloat(dtype) ? orderedKeys(x, writer) : x;

@@ -1,5 +1,5 @@
 /** Nodes that are computed in another dtype: the same node with other types on converted operands. */
-import type { DType, GraphNode, Op } from "@mp/core";
+import { type DType, type GraphNode, isHalf, type Op } from "@mp/core";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
 import { isZero, noteZero } from "./zeros.js";
 
@@ -36,8 +36,6 @@ function inOther<K extends Op>(
     });
   };
 }
-
-const isHalf = (dtype: DType): boolean => dtype === "f16" || dtype === "bf16";
 
 /** For lowerings of several nodes: halves meet in f32 and results are rounded once. */
 export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {

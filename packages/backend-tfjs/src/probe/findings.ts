@@ -1,4 +1,4 @@
-import { DTYPES, type DType, type HalfDType, type Op } from "@mp/core";
+import { DTYPES, type DType, type HalfDType, isHalf, type Op } from "@mp/core";
 import { opDTypes } from "@mp/core/backend";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
@@ -31,7 +31,6 @@ export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "d
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"];
-const isHalf = (dtype: DType): boolean => (HALVES as readonly DType[]).includes(dtype);
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
