@@ -1,13 +1,6 @@
 /** The gradients of a step by their binary exponents, as the MXNet talk draws them, and what a half makes of them. */
 import { textTable } from "@mp/cli/training";
-import {
-  addHistograms,
-  type ExponentHistogram,
-  floatFormats,
-  isHalf,
-  type PrecisionReport,
-  shareAtScale,
-} from "@mp/core";
+import { type ExponentHistogram, floatFormats, shareAtScale } from "@mp/core";
 
 /** f16's smallest normal number, its smallest subnormal, and half of that, below which values round to 0. */
 const { minExponent: SMALLEST_NORMAL, maxExponent: LARGEST, fractionBits } = floatFormats.f16;
@@ -15,13 +8,6 @@ const SMALLEST_SUBNORMAL = SMALLEST_NORMAL - fractionBits;
 const SMALLEST_KEPT = SMALLEST_SUBNORMAL - 1;
 
 const WIDEST_BAR = 40;
-
-/** All gradients that the policy holds in a half, weights' and activations'; all there are where it holds none so. */
-export function gradientsOf({ groups }: PrecisionReport): ExponentHistogram {
-  const all = groups.filter(({ kind }) => kind === "gradients" || kind === "weight gradients");
-  const held = all.filter(({ dtype }) => isHalf(dtype));
-  return addHistograms((held.length > 0 ? held : all).map(({ histogram }) => histogram));
-}
 
 /** Of the gradients that are not 0, those below 2^exponent. */
 export function shareBelow({ first, counts }: ExponentHistogram, exponent: number): number {

@@ -4,7 +4,7 @@ import { checkDrawing } from "./check-drawing.js";
 import { loadScenes } from "./data/scenes.js";
 import { drawScenes } from "./draw.js";
 import { definition, type Options } from "./flags.js";
-import { formatHistogram, gradientsOf } from "./gradient-histogram.js";
+import { formatHistogram } from "./gradient-histogram.js";
 import { type DetectorRun, runDetector } from "./run.js";
 import { formatSweep, sweepEntry, sweepKinds, sweepRun } from "./sweep.js";
 
@@ -60,5 +60,5 @@ await runApp(definition, async (options, context) => {
 function beforeAndAfter({ result, report }: DetectorRun): string {
   const { metric, details } = result as RunResult;
   const line = `mAP ${Number(details?.["untrained"]).toFixed(4)} untrained, ${metric.value.toFixed(4)} trained.`;
-  return report === undefined ? line : `${line}\n${formatHistogram(gradientsOf(report))}`;
+  return report === undefined ? line : `${line}\n${formatHistogram(report.gradients.histogram)}`;
 }

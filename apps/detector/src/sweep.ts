@@ -2,7 +2,7 @@
 import { type RunResult, UsageError } from "@mp/cli";
 import { type Finished, formatKinds, type Kind, metricOf, moments, plainOptions } from "@mp/cli/training";
 import type { Options } from "./flags.js";
-import { gradientsOf, percent, shareFlushed } from "./gradient-histogram.js";
+import { percent, shareFlushed } from "./gradient-histogram.js";
 import type { DetectorRun } from "./run.js";
 
 export type SweepKind = Kind<Options> & {
@@ -40,7 +40,8 @@ export function sweepKinds(options: Options, scales: readonly number[]): readonl
 }
 
 export function sweepRun({ result, report }: DetectorRun): SweepRun {
-  const flushed = report === undefined ? undefined : shareFlushed(gradientsOf(report), result.finalScale);
+  const flushed =
+    report === undefined ? undefined : shareFlushed(report.gradients.histogram, result.finalScale);
   return { result, flushed };
 }
 

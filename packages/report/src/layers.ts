@@ -10,7 +10,6 @@ export interface LayerHistogram {
 const MOST_ROWS = 24;
 /** Fewer than this say nothing of where in the model something is. */
 const FEWEST_ROWS = 8;
-const TOP = "(top level)";
 
 /**
  * Histograms by layer, in the order in which the layers come. Where there are more than a plot has room for, the
@@ -28,7 +27,7 @@ export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistog
 }
 
 function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
-  return joined(groups, (layer) => layer.split("/").slice(0, depth).join("/") || TOP);
+  return joined(groups, (layer) => layerName(layer.split("/").slice(0, depth).join("/")));
 }
 
 function neighboursJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
@@ -54,6 +53,9 @@ function joined(
   }
   return [...parts].map(([layer, histograms]) => ({ layer, histogram: addHistograms(histograms) }));
 }
+
+/** A scope path as it is shown. */
+export const layerName = (layer: string): string => layer || "(top level)";
 
 /** Values of a histogram, zeros and what is not finite included. */
 export function valueCount({ counts, zeros, infinities, nans }: ExponentHistogram): number {

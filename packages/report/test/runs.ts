@@ -104,7 +104,13 @@ export function emptyRun({ report }: ReportedRun): ReportedRun {
     report: {
       ...report,
       groups: report.groups.map((group) => ({ ...group, histogram: nothing })),
-      gradients: { shares: { f16: none, bf16: none }, recommendedScale: 1, largest: 0, largestIn: undefined },
+      gradients: {
+        histogram: nothing,
+        shares: { f16: none, bf16: none },
+        recommendedScale: 1,
+        largest: 0,
+        largestIn: undefined,
+      },
       memory: { ...report.memory, measuredPeak: null },
       scale: 1,
     },

@@ -43,6 +43,8 @@ export interface PrecisionReport {
 
 /** What becomes of the gradients that the policy holds in a half, weights' included, as the loss scale grows. */
 export interface GradientRange {
+  /** Of a policy that holds no gradient in a half, all there are. */
+  readonly histogram: ExponentHistogram;
   readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
   /**
    * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite. bf16 has
@@ -119,6 +121,7 @@ function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
   const widest = looked.find((group) => group.histogram.largest === histogram.largest);
   const isZero = widest === undefined || histogram.largest === 0;
   return {
+    histogram,
     shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
     recommendedScale: recommendedScale(histogram.largest, "f16"),
     largest: histogram.largest,

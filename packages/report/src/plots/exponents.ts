@@ -1,6 +1,7 @@
 import { addHistograms, type GroupHistogram, type HalfDType, isHalf } from "@mp/core";
 import { axisX, axisY, type Markish, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
 import { type Figure, FONT_SIZE, type Room, textWidth } from "../figure.js";
+import { valueCount } from "../layers.js";
 import { type MagnitudeAxis, type Stretch, stretches } from "../magnitude.js";
 import { percent } from "../numbers.js";
 
@@ -31,11 +32,7 @@ export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions)
       histogram: addHistograms(groups.filter((group) => !isHeld(group)).map(({ histogram }) => histogram)),
     },
   ];
-  const total = parts.reduce(
-    (sum, { histogram: { counts, zeros, infinities, nans } }) =>
-      counts.reduce((all, count) => all + count, sum + zeros + infinities + nans),
-    0,
-  );
+  const total = parts.reduce((sum, { histogram }) => sum + valueCount(histogram), 0);
   const bars: Bar[] = [];
   const tops = new Map<number, number>();
   const zeros: Bar[] = [];

@@ -1,5 +1,6 @@
 import type { CastExplanation, CastReport } from "@mp/core";
 import { html, type Markup } from "../html.js";
+import { layerName } from "../layers.js";
 import { count } from "../numbers.js";
 import { type Column, table } from "./table.js";
 
@@ -9,7 +10,7 @@ interface CastRow extends CastExplanation {
 }
 
 const columns: readonly Column<CastRow>[] = [
-  { head: "layer", isName: true, cell: ({ scope }) => scope || "(top level)" },
+  { head: "layer", isName: true, cell: ({ scope }) => layerName(scope) },
   { head: "operator", cell: ({ op }) => op },
   { head: "times", isNumber: true, cell: ({ times }) => times },
   { head: "computes in", cell: ({ dtype }) => html`<b class="${dtype}">${dtype}</b>` },

@@ -1,5 +1,6 @@
 import type { PrecisionReport } from "@mp/core";
 import { html, type Markup } from "../html.js";
+import { layerName } from "../layers.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
 /** What the numbers come to, in sentences. */
@@ -26,7 +27,7 @@ function recommended({ gradients, half, usesHalf }: PrecisionReport): Markup {
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
   const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);
   const where =
-    largestIn === undefined ? undefined : html`, in ${largestIn.layer || "(top level)"} (${largestIn.kind})`;
+    largestIn === undefined ? undefined : html`, in ${layerName(largestIn.layer)} (${largestIn.kind})`;
   return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), the largest power of two from ${powerOfTwo(0)} to ${powerOfTwo(24)} at which four times the largest gradient of this batch, ${significant(largest)}${where}, is still finite. <b>${percent(at?.zero ?? 0)}</b> of the gradients are then 0, <b>${percent(at?.subnormal ?? 0)}</b> subnormal.`;
 }
 
@@ -37,7 +38,7 @@ function bf16({ gradients: { shares } }: PrecisionReport): Markup {
 
 function notFinite({ groups, half }: PrecisionReport): Markup | undefined {
   const found = groups.filter(({ histogram: { infinities, nans } }) => infinities + nans > 0);
-  if (found.length === 0) return undefined;
   const [first] = found;
-  return html`<b>Infinities or NaN</b> are in ${found.length} groups of values even in float32 at scale 1, first among the ${first?.kind} of ${first?.layer || "(top level)"}: no ${names[half]} and no loss scale made them.`;
+  if (first === undefined) return undefined;
+  return html`<b>Infinities or NaN</b> are in ${found.length} groups of values even in float32 at scale 1, first among the ${first.kind} of ${layerName(first.layer)}: no ${names[half]} and no loss scale made them.`;
 }

@@ -1,7 +1,7 @@
 import { type GroupHistogram, type PrecisionReport, shareAtScale } from "@mp/core";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
-import { valueCount } from "../layers.js";
+import { layerName, valueCount } from "../layers.js";
 import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
@@ -20,7 +20,7 @@ const kinds = [
 
 const columns: readonly Column<GroupHistogram>[] = [
   { head: "values", cell: ({ kind }) => kind },
-  { head: "layer", isName: true, cell: ({ layer }) => layer || "(top level)" },
+  { head: "layer", isName: true, cell: ({ layer }) => layerName(layer) },
   { head: "held in", cell: ({ dtype }) => dtype },
   { head: "count", isNumber: true, cell: ({ histogram }) => valueCount(histogram).toLocaleString("en") },
   { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },

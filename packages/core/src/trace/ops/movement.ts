@@ -7,9 +7,7 @@ import { checkOptions } from "../../options.js";
 import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-
-const axisOf = (x: Tensor, axis: number, what: string): number =>
-  normalizeAxis(axis, asTensor(x, what).shape.length, what);
+import { axisOf } from "./axis.js";
 
 /** One dimension may be -1: whatever is left. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
@@ -72,6 +70,10 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
   });
 }
 
+/**
+ * Joins tensors of one dtype, whose shapes differ along the axis alone.
+ * @throws MP_INVALID_ARGUMENT for none, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
+ */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   const [head] = tensors;
   if (head === undefined) throw new MpError("MP_INVALID_ARGUMENT", "Concat: needs one tensor or more");
@@ -105,10 +107,19 @@ export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
   return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
 }
 
+/**
+ * From data along the axis the element that each index (i32, counted from the end below 0) names, in its own place on the
+ * other axes: of the shape of the indices.
+ * @throws MP_SHAPE_MISMATCH for indices of another rank, MP_DTYPE_MISMATCH
+ */
 export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
   return emit("GatherElements", [data, indices], { axis: axisOf(data, axis, "GatherElements") });
 }
 
+/**
+ * Slices of data at places: indices (i32) [batch…, n…, k] name the first k axes behind `batchDims` that both have.
+ * @throws MP_SHAPE_MISMATCH for indices that do not index data of that shape, MP_DTYPE_MISMATCH
+ */
 export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
   return emit("GatherND", [data, indices], { batchDims });
 }
@@ -119,6 +130,10 @@ export interface ScatterOptions {
   readonly reduction?: ScatterReduction;
 }
 
+/**
+ * A copy of data with updates, of its dtype and the shape of the indices, where `gatherElements` would take them from.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+ */
 export function scatterElements(
   data: Tensor,
   indices: Tensor,
@@ -131,6 +146,7 @@ export function scatterElements(
   return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
 }
 
+/** A copy of data with updates at the places that `gatherND` would take. @throws as `scatterElements` */
 export function scatterND(
   data: Tensor,
   indices: Tensor,
@@ -181,6 +197,7 @@ export function pad(
   });
 }
 
+/** Repeats x along each axis so many times. @throws MP_INVALID_ARGUMENT for other than a number for each axis */
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
   return emit("Tile", [x], { repeats: [...repeats] });
 }

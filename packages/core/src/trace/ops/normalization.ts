@@ -1,18 +1,21 @@
 /** Softmax, normalisation layers and the likelihood losses. */
 import type { LossReduction, Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
-import { normalizeAxis } from "../../shape.js";
-import { asTensor, emit, emitAll } from "../emit.js";
+import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
+import { axisOf } from "./axis.js";
 
+/**
+ * Exponentials over their sum along the axis, of x's float dtype and shape; in f32 inside.
+ * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
+ */
 export function softmax(x: Tensor, axis = -1): Tensor {
-  return emit("Softmax", [x], { axis: normalizeAxis(axis, asTensor(x, "Softmax").shape.length, "Softmax") });
+  return emit("Softmax", [x], { axis: axisOf(x, axis, "Softmax") });
 }
 
+/** The logarithm of `softmax`, finite where that is 0. @throws as `softmax` */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
-  return emit("LogSoftmax", [x], {
-    axis: normalizeAxis(axis, asTensor(x, "LogSoftmax").shape.length, "LogSoftmax"),
-  });
+  return emit("LogSoftmax", [x], { axis: axisOf(x, axis, "LogSoftmax") });
 }
 
 export interface LikelihoodOptions {
@@ -77,9 +80,8 @@ export function layerNormalization(
 ): Tensor {
   checkOptions("LayerNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;
-  const rank = asTensor(x, "LayerNormalization").shape.length;
   return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
-    axis: normalizeAxis(axis, rank, "LayerNormalization"),
+    axis: axisOf(x, axis, "LayerNormalization"),
     epsilon,
   })[0] as Tensor;
 }
@@ -88,9 +90,8 @@ export function layerNormalization(
 export function rmsNormalization(x: Tensor, scale: Tensor, options: NormalizationOptions = {}): Tensor {
   checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;
-  const rank = asTensor(x, "RMSNormalization").shape.length;
   return emit("RMSNormalization", [x, scale], {
-    axis: normalizeAxis(axis, rank, "RMSNormalization"),
+    axis: axisOf(x, axis, "RMSNormalization"),
     epsilon,
   });
 }

@@ -2,9 +2,9 @@
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
-import { normalizeAxis } from "../../shape.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
+import { axisOf } from "./axis.js";
 
 export interface ReduceOptions {
   /** Axes to reduce, negative from the end; all of them when left out. */
@@ -25,7 +25,7 @@ const reduction =
     const { shape } = asTensor(x, op);
     const { axes = shape.map((_, axis) => axis), keepdims = false } = options;
     checkAttribute(op, "axes", axes);
-    const normalized = axes.map((axis) => normalizeAxis(axis, shape.length, op));
+    const normalized = axes.map((axis) => axisOf(x, axis, op));
     return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
@@ -34,10 +34,15 @@ export const reduceMean: Reduction = reduction("ReduceMean");
 export const reduceMax: Reduction = reduction("ReduceMax");
 export const reduceMin: Reduction = reduction("ReduceMin");
 export const reduceProd: Reduction = reduction("ReduceProd");
+/** Σ |x| */
 export const reduceL1: Reduction = reduction("ReduceL1");
+/** √Σ x² */
 export const reduceL2: Reduction = reduction("ReduceL2");
+/** log Σ x */
 export const reduceLogSum: Reduction = reduction("ReduceLogSum");
+/** log Σ eˣ, where no eˣ overflows on the way. */
 export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
+/** Σ x² */
 export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
 
 export interface ArgOptions {
@@ -47,25 +52,20 @@ export interface ArgOptions {
 
 const ARG: OptionNames<ArgOptions> = { axis: true, keepdims: true };
 
-/** Index (i32) of the largest along the axis (default last), the first of equals. */
-export function argMax(x: Tensor, options: ArgOptions = {}): Tensor {
-  checkOptions("ArgMax", options, ARG, "{ axis: 1 }");
-  const { axis = -1, keepdims = false } = options;
-  return emit("ArgMax", [x], {
-    axis: normalizeAxis(axis, asTensor(x, "ArgMax").shape.length, "ArgMax"),
-    keepdims,
-  });
-}
+type Search = (x: Tensor, options?: ArgOptions) => Tensor;
 
+const search =
+  (op: "ArgMax" | "ArgMin"): Search =>
+  (x, options = {}) => {
+    checkOptions(op, options, ARG, "{ axis: 1 }");
+    const { axis = -1, keepdims = false } = options;
+    return emit(op, [x], { axis: axisOf(x, axis, op), keepdims });
+  };
+
+/** Index (i32) of the largest along the axis (default last), the first of equals. */
+export const argMax: Search = search("ArgMax");
 /** Index (i32) of the smallest along the axis (default last), the first of equals. */
-export function argMin(x: Tensor, options: ArgOptions = {}): Tensor {
-  checkOptions("ArgMin", options, ARG, "{ axis: 1 }");
-  const { axis = -1, keepdims = false } = options;
-  return emit("ArgMin", [x], {
-    axis: normalizeAxis(axis, asTensor(x, "ArgMin").shape.length, "ArgMin"),
-    keepdims,
-  });
-}
+export const argMin: Search = search("ArgMin");
 
 /** The k largest (or smallest) along the axis, sorted, with their indices (i32). */
 export function topK(
@@ -74,12 +74,16 @@ export function topK(
   options: { readonly axis?: number; readonly largest?: boolean } = {},
 ): { readonly values: Tensor; readonly indices: Tensor } {
   checkOptions("TopK", options, { axis: true, largest: true });
-  const { axis: along = -1, largest = true } = options;
-  const axis = normalizeAxis(along, asTensor(x, "TopK").shape.length, "TopK");
-  const [values, indices] = emitAll("TopK", [x], { axis, k, largest });
+  const { axis = -1, largest = true } = options;
+  const [values, indices] = emitAll("TopK", [x], { axis: axisOf(x, axis, "TopK"), k, largest });
   return { values: values as Tensor, indices: indices as Tensor };
 }
 
+/**
+ * Sums along the axis up to each element, of x's dtype and shape; `exclusive` leaves the element itself out, `reverse`
+ * sums from the end. Halves are summed in f32 and rounded once.
+ * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
+ */
 export function cumSum(
   x: Tensor,
   axis: number,
@@ -87,6 +91,5 @@ export function cumSum(
 ): Tensor {
   checkOptions("CumSum", options, { exclusive: true, reverse: true });
   const { exclusive = false, reverse = false } = options;
-  const along = normalizeAxis(axis, asTensor(x, "CumSum").shape.length, "CumSum");
-  return emit("CumSum", [x], { axis: along, exclusive, reverse });
+  return emit("CumSum", [x], { axis: axisOf(x, axis, "CumSum"), exclusive, reverse });
 }
