@@ -114,7 +114,7 @@ describe("batchNorm", () => {
   });
 
   it("says what it takes", () => {
-    expect(() => batchNorm(4, { momentum: 1.5 })).toThrow(/momentum is between 0 and 1/);
+    expect(() => batchNorm(4, { momentum: 1.5 })).toThrow(/momentum is a number from 0 to 1, got 1.5/);
     expect(() => batchNorm(4, { epsilon: -1 })).toThrow(/epsilon is at least 0/);
     const state = batchNorm(4).initState();
     const apply = (shape: readonly number[], training = true) =>

@@ -16,6 +16,7 @@ import {
   zeros,
 } from "@mp/core";
 import { checkEpsilon } from "./check-epsilon.js";
+import { checkShare } from "./check-share.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Parameters } from "./layer.js";
@@ -48,11 +49,7 @@ export function batchNorm(
   checkSizes("batchNorm", { channels });
   checkOptions("batchNorm", options, { momentum: true, epsilon: true, axis: true }, "{ momentum: 0.99 }");
   const { momentum = 0.9, epsilon = 1e-5, axis = 1 } = options;
-  if (!(typeof momentum === "number" && momentum >= 0 && momentum <= 1))
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `batchNorm: momentum is between 0 and 1, got ${shown(momentum)}`,
-    );
+  checkShare("batchNorm", "momentum", momentum);
   checkEpsilon("batchNorm", epsilon);
   if (!Number.isInteger(axis))
     throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: axis is an integer, got ${shown(axis)}`);

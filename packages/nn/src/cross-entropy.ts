@@ -14,13 +14,13 @@ import {
   reduceMean,
   reduceSum,
   reshape,
-  shown,
   softmaxCrossEntropyLoss,
   type Tensor,
   where,
 } from "@mp/core";
+import { checkShare } from "./check-share.js";
 import { expectTensor } from "./check-tensor.js";
-import { expectReduction } from "./losses.js";
+import { expectReduction } from "./loss-reduction.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /** Szegedy et al. 2015: the share of each target that is spread over all classes, 0 … 1; default 0. */
@@ -43,12 +43,7 @@ export function softmaxCrossEntropy(
   const known = { labelSmoothing: true, reduction: true, ignoreIndex: true, weights: true } as const;
   checkOptions("softmaxCrossEntropy", options, known, "{ labelSmoothing: 0.1 }");
   const { labelSmoothing = 0, ...likelihood } = options;
-  if (!(typeof labelSmoothing === "number" && labelSmoothing >= 0 && labelSmoothing <= 1)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `softmaxCrossEntropy: labelSmoothing is 0 to 1, got ${shown(labelSmoothing)}`,
-    );
-  }
+  checkShare("softmaxCrossEntropy", "labelSmoothing", labelSmoothing);
   expectReduction("softmaxCrossEntropy", likelihood.reduction === undefined ? "mean" : likelihood.reduction);
   const classes = logits.shape.at(-1);
   if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {

@@ -111,8 +111,12 @@ describe("dropout", () => {
     expect((await losses(2))[0]).not.toBe(first);
   });
 
-  it.each([-0.1, 1, 1.5, Number.NaN])("refuses a rate of %f", (rate) => {
-    expect(() => dropout(rate)).toThrow(`dropout: a rate is at least 0 and below 1, got ${rate}`);
+  it.each([-0.1, 1, 1.5, Number.NaN, null])("refuses a rate of %s", (rate) => {
+    expect(() => dropout(rate as number)).toThrow(`dropout: a rate is at least 0 and below 1, got ${rate}`);
+  });
+
+  it("refuses a rate that is text", () => {
+    expect(() => dropout("0.5" as never)).toThrow('dropout: a rate is at least 0 and below 1, got "0.5"');
   });
 
   it("without the loss's context says what is missing, in training or not", () => {

@@ -1,4 +1,4 @@
-import { MpError, mul, randomBernoulli, scope, type Tensor, where } from "@mp/core";
+import { MpError, mul, randomBernoulli, scope, shown, type Tensor, where } from "@mp/core";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**
@@ -8,8 +8,8 @@ import type { Layer, LayerContext, Nothing } from "./layer.js";
  * @throws MP_INVALID_ARGUMENT for a rate that is not at least 0 and below 1, or training without a context
  */
 export function dropout(rate: number): Layer<Nothing> {
-  if (!(rate >= 0 && rate < 1))
-    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is at least 0 and below 1, got ${rate}`);
+  if (!(typeof rate === "number" && rate >= 0 && rate < 1))
+    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is at least 0 and below 1, got ${shown(rate)}`);
   return {
     name: "dropout",
     init: () => ({}),

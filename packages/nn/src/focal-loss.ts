@@ -13,8 +13,9 @@ import {
   sub,
   type Tensor,
 } from "@mp/core";
+import { checkShare } from "./check-share.js";
 import { expectAlike } from "./check-tensor.js";
-import { reduced } from "./losses.js";
+import { reduced } from "./loss-reduction.js";
 
 export interface FocalLossOptions {
   /** Weight of the events, 1 - alpha being that of the others; default 0.25, and 0.5 for none. */
@@ -42,11 +43,11 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
       `sigmoidFocalLoss: logits are floats before a sigmoid, got ${logits.dtype}`,
     );
   }
-  const areNumbers = typeof alpha === "number" && typeof gamma === "number";
-  if (!(areNumbers && alpha >= 0 && alpha <= 1 && gamma >= 0 && Number.isFinite(gamma))) {
+  checkShare("sigmoidFocalLoss", "alpha", alpha);
+  if (!(Number.isFinite(gamma) && gamma >= 0)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got ${shown(alpha)} and ${shown(gamma)}`,
+      `sigmoidFocalLoss: gamma is a finite number of at least 0, got ${shown(gamma)}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];

@@ -196,7 +196,7 @@ describe("losses refuse", () => {
       "MP_INVALID_ARGUMENT",
     ],
     [
-      "softmaxCrossEntropy: labelSmoothing is 0 to 1, got 2",
+      "softmaxCrossEntropy: labelSmoothing is a number from 0 to 1, got 2",
       ({ x, i }) => softmaxCrossEntropy(x, i, { labelSmoothing: 2 }),
       "MP_INVALID_ARGUMENT",
     ],
@@ -206,8 +206,13 @@ describe("losses refuse", () => {
       "MP_SHAPE_MISMATCH",
     ],
     [
-      "sigmoidFocalLoss: alpha is 0 to 1 and gamma at least 0, got 0.25 and -1",
+      "sigmoidFocalLoss: gamma is a finite number of at least 0, got -1",
       ({ x }) => sigmoidFocalLoss(x, x, { gamma: -1 }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    [
+      'sigmoidFocalLoss: alpha is a number from 0 to 1, got "0.5"',
+      ({ x }) => sigmoidFocalLoss(x, x, { alpha: "0.5" } as never),
       "MP_INVALID_ARGUMENT",
     ],
     ["sigmoidFocalLoss: logits are floats", ({ x, i }) => sigmoidFocalLoss(i, x), "MP_DTYPE_MISMATCH"],

@@ -10,13 +10,13 @@ import {
   mul,
   neg,
   reduceMean,
-  reduceSum,
   shown,
   softplus,
   sub,
   type Tensor,
 } from "@mp/core";
 import { expectAlike } from "./check-tensor.js";
+import { reduced } from "./loss-reduction.js";
 
 /**
  * Mean of (prediction - target)² over all elements, in f32. Nothing is broadcast: [n] against [n, 1] would be n²
@@ -88,28 +88,10 @@ export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Op
   return div(reduced("smoothL1", reduction, huberOf("smoothL1: beta", prediction, target, beta)), beta);
 }
 
-const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
-  mean: (each) => reduceMean(each),
-  sum: (each) => reduceSum(each),
-  none: (each) => each,
-};
-
-/** @throws MP_INVALID_ARGUMENT for a reduction that there is not */
-export function expectReduction(loss: string, reduction: unknown): asserts reduction is LossReduction {
-  if (typeof reduction === "string" && Object.hasOwn(reductions, reduction)) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${loss}: reduction is mean, sum or none, got ${shown(reduction)}`,
-  );
-}
-
-/** @throws as `expectReduction` */
-export function reduced(loss: string, reduction: LossReduction, each: Tensor): Tensor {
-  expectReduction(loss, reduction);
-  return reductions[reduction](each);
-}
-
-/** Of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch, no square that overflows. */
+/**
+ * Of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch,
+ * no square that overflows.
+ */
 function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number): Tensor {
   const rounded = Math.fround(delta);
   if (!(typeof delta === "number" && rounded > 0 && Number.isFinite(rounded))) {

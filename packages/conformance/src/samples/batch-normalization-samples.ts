@@ -1,7 +1,7 @@
 /** Batch normalisation and its gradient. */
-import { type DType, elementCount, type HostTensor, type Shape } from "@mp/core";
+import { type DType, elementCount, type HostTensor, isHalf, type Shape } from "@mp/core";
 import { generated, hostData, numbersOf, randomData } from "./host-data.js";
-import { isHalf, type OpRows, positives } from "./op-sample.js";
+import { type OpRows, positives } from "./op-sample.js";
 
 /** All ranks, a batch of one, a single channel, odd sizes, planes of one element. */
 const SHAPES: readonly Shape[] = [

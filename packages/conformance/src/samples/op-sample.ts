@@ -45,5 +45,3 @@ export function smallIntegers(random: RandomSource, dtype: DType, shape: Shape):
 export function positives(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
   return randomData(random, dtype, shape, 0.25, 1.25);
 }
-
-export const isHalf = (dtype: DType): boolean => dtype === "f16" || dtype === "bf16";

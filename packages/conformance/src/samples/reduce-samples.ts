@@ -4,6 +4,7 @@ import {
   type HostTensor,
   isComputeFloat,
   isFloat,
+  isHalf,
   type Op,
   type OpAttributes,
   type Shape,
@@ -13,7 +14,6 @@ import { generated, hostData, randomData, specialValues } from "./host-data.js";
 import {
   type Behaviours,
   counted,
-  isHalf,
   type OpRow,
   type OpRows,
   type OpSample,

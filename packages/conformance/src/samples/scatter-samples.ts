@@ -1,6 +1,13 @@
-import type { DType, HostTensor, OpAttributes, ScatterReduction, Shape } from "@mp/core";
+import {
+  type DType,
+  type HostTensor,
+  isHalf,
+  type OpAttributes,
+  type ScatterReduction,
+  type Shape,
+} from "@mp/core";
 import { generated, hostData } from "./host-data.js";
-import { counted, isHalf, type OpRows, type OpSample } from "./op-sample.js";
+import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
 const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
 
