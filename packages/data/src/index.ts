@@ -15,15 +15,11 @@ export { cifar10 } from "./image/cifar10.js";
 export type { ImageSize } from "./image/decode-image.js";
 export { readImage } from "./image/decode-image.js";
 export { readIdx } from "./image/idx.js";
-export type {
-  AugmentOptions,
-  ChannelStatistics,
-  ImageBatch,
-  ImageBatchOptions,
-} from "./image/image-batches.js";
+export type { ChannelStatistics, ImageBatch, ImageBatchOptions } from "./image/image-batches.js";
 export { channelStatistics, imageBatches } from "./image/image-batches.js";
 export type { ImageFolderOptions } from "./image/image-folder.js";
 export { imageFolder } from "./image/image-folder.js";
+export type { AugmentOptions } from "./image/image-painter.js";
 export type { ImageSplits, LabelledImages } from "./image/labelled-images.js";
 export { mnist } from "./image/mnist.js";
 export { readImageFiles } from "./image/read-image-files.js";

@@ -5,8 +5,8 @@ import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { type PrefetchOptions, prefetched, prefetching } from "../prefetch/prefetch.js";
-import { randomStream } from "../random.js";
 import { byteStatistics } from "./channel-statistics.js";
+import { type AugmentOptions, imagePainter } from "./image-painter.js";
 import { checkImages, type LabelledImages } from "./labelled-images.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
@@ -16,14 +16,6 @@ export interface ImageBatchOptions extends BatchingOptions {
   readonly normalize?: ChannelStatistics;
   /** Batches to make ahead on a thread of their own, 1 or more; the batches are the same without. */
   readonly prefetch?: number | PrefetchOptions;
-}
-
-export interface AugmentOptions {
-  readonly seed: number;
-  /** Mirror every other image, left to right. */
-  readonly flip?: boolean;
-  /** Put so many pixels of zero around the image and cut its size out at a random place, as is usual for CIFAR with 4. */
-  readonly crop?: number;
 }
 
 /** Of each channel, where bytes count as 0 … 1. */
@@ -57,9 +49,6 @@ const checkOptions = optionsOf<ImageBatchOptions>(
   "{ batch: 32 }",
 );
 
-/** Sets the streams of augmentation apart from those that shuffle, should both have one seed. */
-const AUGMENTATION = 1;
-
 /**
  * Batches of images, shuffled, augmented and normalised, every one a function of the data, the options and its place:
  * so a run goes on from a cursor as if it had never stopped, with prefetching or without.
@@ -91,31 +80,8 @@ function plainBatches(
     "use a smaller batch",
   );
   const tables = valueTables(normalize, channels);
-  const { data } = images.x;
-  const [area, stride] = [height * width, channels * height * width];
-  const paint = (out: Float32Array, to: number, image: number, epoch: number): void => {
-    let [top, left, isFlipped] = [0, 0, false];
-    if (augment !== undefined) {
-      const stream = randomStream(augment.seed, AUGMENTATION, epoch, image);
-      if (crop > 0) [top, left] = [stream.integer(2 * crop + 1) - crop, stream.integer(2 * crop + 1) - crop];
-      isFlipped = flip && stream.integer(2) === 1;
-    }
-    for (let channel = 0; channel < channels; channel++) {
-      const table = tables[channel] as Float32Array;
-      const [from, base] = [image * stride + channel * area, to + channel * area];
-      for (let row = 0; row < height; row++) {
-        const sourceRow = row + top;
-        const isRowInside = sourceRow >= 0 && sourceRow < height;
-        for (let column = 0; column < width; column++) {
-          const sourceColumn = (isFlipped ? width - 1 - column : column) + left;
-          const isInside = isRowInside && sourceColumn >= 0 && sourceColumn < width;
-          const value = isInside ? (data[from + sourceRow * width + sourceColumn] as number) : 0;
-          out[base + row * width + column] = table[value] as number;
-        }
-      }
-    }
-  };
-
+  const paint = imagePainter({ data: images.x.data, height, width, tables, augment });
+  const stride = channels * height * width;
   return indexedDataset({
     signature: datasetSignature("images", {
       x: images.x,
@@ -133,7 +99,7 @@ function plainBatches(
       const y = new Int32Array(size);
       for (const [row, image] of examples.entries()) {
         y[row] = images.y.data[image] ?? 0;
-        paint(x, row * stride, image, position.epoch);
+        paint(x.subarray(row * stride, (row + 1) * stride), image, position.epoch);
       }
       return { x: tensor(x, [size, channels, height, width]), y: tensor(y) };
     },
