@@ -9,8 +9,9 @@ import {
   tensor,
   type Value,
 } from "@mp/core";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ort } from "../src/index.js";
+import { NativeRuntime } from "../src/native/runtime.js";
 
 let backend: Backend;
 beforeEach(async () => {
@@ -227,20 +228,29 @@ describe("disposal", () => {
 
 describe("failures", () => {
   it("of compiling leave nothing", async () => {
-    const before = backend.stats();
-    const huge = graphOf({ x: vector(1), y: vector(2) }, (builder, { x }) => ({
-      small: builder.emitOne("Neg", [x as Value], {}),
-      huge: builder.emitOne("Expand", [x as Value], { shape: [2 ** 20, 2 ** 20] }),
-    }));
-    await expectCode("MP_OUT_OF_MEMORY", () => backend.compile(huge));
-    expect(backend.stats()).toEqual(before);
     const constant = tensor(new Float32Array(5000));
-    const withConstant = graphOf({ x: vector(1) }, (builder, { x }) => ({
+    const graph = graphOf({ x: vector(1), y: vector(2) }, (builder, { x, y }) => ({
       sum: builder.emitOne("Add", [x as Value, builder.constant(constant)], {}),
-      huge: builder.emitOne("Expand", [x as Value], { shape: [2 ** 20, 2 ** 20] }),
+      negative: builder.emitOne("Neg", [y as Value], {}),
     }));
-    await expectCode("MP_OUT_OF_MEMORY", () => backend.compile(withConstant));
+    const before = backend.stats();
+    const allocate = NativeRuntime.prototype.allocate;
+    const allocating = vi.spyOn(NativeRuntime.prototype, "allocate");
+    await (await backend.compile(graph)).dispose();
     expect(backend.stats()).toEqual(before);
+    const times = allocating.mock.calls.length;
+    expect(times).toBeGreaterThan(4);
+    // Memory runs out at each of them in turn.
+    for (let last = 1; last <= times; last++) {
+      let count = 0;
+      allocating.mockImplementation(function (this: NativeRuntime, ...given) {
+        if (++count === last) throw new MpError("MP_OUT_OF_MEMORY", "no memory is left");
+        return allocate.apply(this, given);
+      });
+      await expectCode("MP_OUT_OF_MEMORY", () => backend.compile(graph));
+      expect([count, backend.stats()]).toEqual([last, before]);
+    }
+    allocating.mockRestore();
   });
 
   it("of a run name the node and the line that made it", async () => {

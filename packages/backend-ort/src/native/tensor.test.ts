@@ -1,6 +1,7 @@
 import { bytesPerElement, DTYPES, type DType, type HostTensor, hostArrayOf, tensor } from "@mp/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type NativeRuntime, openRuntime } from "./runtime.js";
+import type { NativeTensor } from "./tensor.js";
 
 let runtime: NativeRuntime;
 
@@ -86,12 +87,23 @@ describe("NativeTensor", () => {
   });
 
   it("says that memory ran out, with what was asked for", () => {
-    expect(() => runtime.allocate({ dtype: "f32", shape: [1_000_000, 1_000_000_000] })).toThrow(
-      expect.objectContaining({
-        code: "MP_OUT_OF_MEMORY",
-        message: expect.stringContaining("tensor f32[1000000, 1000000000]"),
-      }),
-    );
+    const largest = { dtype: "i64", shape: [2 ** 31 - 1] } as const;
+    const held: NativeTensor[] = [];
+    // None of it is ever touched: what runs out are addresses, of which a process has 2^47.
+    const allocateAll = (): void => {
+      while (held.length < 2 ** 14) held.push(runtime.allocate(largest));
+    };
+    try {
+      expect(allocateAll).toThrow(
+        expect.objectContaining({
+          code: "MP_OUT_OF_MEMORY",
+          message: expect.stringContaining("tensor i64[2147483647]"),
+        }),
+      );
+      expect(runtime.stats().live).toBe(held.length);
+    } finally {
+      for (const each of held) each.release();
+    }
     expect(runtime.stats()).toEqual({ live: 0, bytes: 0 });
   });
 
