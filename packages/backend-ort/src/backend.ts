@@ -84,8 +84,8 @@ export class OrtBackend implements Backend {
 
   async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    expectStateSupported(this.name, this.manifest, values);
-    const state = new OrtState(this.#runtime, values, (gone) => this.#states.delete(gone));
+    const checked = expectStateSupported(this.name, this.manifest, values);
+    const state = new OrtState(this.#runtime, checked, (gone) => this.#states.delete(gone));
     this.#states.add(state);
     return state;
   }

@@ -85,8 +85,10 @@ export class TfjsBackend implements Backend {
 
   async createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    expectStateSupported(this.name, this.manifest, values);
-    const state = new TfjsState(this.#engine.tensorFlow.binding, values, (gone) => this.#states.delete(gone));
+    const checked = expectStateSupported(this.name, this.manifest, values);
+    const state = new TfjsState(this.#engine.tensorFlow.binding, checked, (gone) =>
+      this.#states.delete(gone),
+    );
     this.#states.add(state);
     return state;
   }

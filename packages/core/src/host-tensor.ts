@@ -83,6 +83,7 @@ export function zeros<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
 export function zeros(shape: Shape): HostTensor<"f32">;
 export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
   expectShape("zeros", shape);
+  expectDType("zeros", dtype);
   const size = elementCount(shape, "zeros");
   return Object.freeze({
     dtype,
@@ -101,6 +102,7 @@ export function full<D extends DType>(shape: Shape, value: number, dtype: D): Ho
 export function full(shape: Shape, value: number): HostTensor<"f32">;
 export function full(shape: Shape, value: number, dtype: DType = "f32"): HostTensor {
   expectShape("full", shape);
+  expectDType("full", dtype);
   if (typeof value !== "number" || !isLiteralInRange(value, dtype)) {
     throw new MpError("MP_OUT_OF_RANGE", `full: ${shown(value)} is no value of ${dtype}`);
   }
@@ -121,6 +123,14 @@ export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
 function expectShape(what: string, shape: unknown): asserts shape is Shape {
   if (Array.isArray(shape)) return;
   throw new MpError("MP_SHAPE_MISMATCH", `${what}: a shape is an array such as [2, 3], got ${shown(shape)}`);
+}
+
+function expectDType(what: string, dtype: unknown): void {
+  if ((DTYPES as readonly unknown[]).includes(dtype)) return;
+  throw new MpError(
+    "MP_DTYPE_MISMATCH",
+    `${what}: a dtype is one of ${DTYPES.join(", ")}, got ${shown(dtype)}`,
+  );
 }
 
 /** Bytes of a tensor of that type. */

@@ -1,4 +1,5 @@
 import { MpError } from "./errors.js";
+import { shown } from "./shown.js";
 
 /** Static dimensions, outermost first; `[]` is a scalar. A dimension may be 0. */
 export type Shape = readonly number[];
@@ -68,7 +69,7 @@ export function normalizeAxis(axis: number, rank: number, what: string): number 
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `${what}: axis ${axis} is outside a tensor of rank ${rank}, use ${-rank} … ${rank - 1}`,
+      `${what}: axis ${shown(axis)} is outside a tensor of rank ${rank}, use ${-rank} … ${rank - 1}`,
     );
   }
   return axis < 0 ? axis + rank : axis;

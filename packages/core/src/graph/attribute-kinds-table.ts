@@ -20,6 +20,15 @@ const integers: Kind = {
   says: "are integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
 };
+/** Engines keep what they count places with in 32 bits. */
+const steps: Kind = {
+  says: `are integers between ±${2 ** 31 - 1}`,
+  holds: (value) => integers.holds(value) && (value as number[]).every((step) => Math.abs(step) < 2 ** 31),
+};
+const bound: Kind = {
+  says: "is a number and not NaN",
+  holds: (value) => typeof value === "number" && !Number.isNaN(value),
+};
 const oneOf = (...names: readonly string[]): Kind => ({
   says: `is one of ${names.join(", ")}`,
   holds: (value) => (names as readonly unknown[]).includes(value),
@@ -36,7 +45,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   countIncludePad: flag,
   delta: number,
   depth: integer,
-  dilations: integers,
+  dilations: steps,
   dtype: oneOf(...DTYPES),
   ends: integers,
   epsilon: {
@@ -54,8 +63,8 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   largest: flag,
   limit: number,
   literal: number,
-  max: number,
-  min: number,
+  max: bound,
+  min: bound,
   mode: oneOf("constant", "reflect", "edge"),
   outputPadding: integers,
   pads: integers,
@@ -68,8 +77,8 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   split: integers,
   start: number,
   starts: integers,
-  steps: integers,
-  strides: integers,
+  steps,
+  strides: steps,
   to: oneOf(...DTYPES),
   transA: flag,
   transB: flag,

@@ -163,20 +163,20 @@ export class KernelExecutable<T> implements Executable {
   async #finish(slots: Slots<T>): Promise<Readonly<Record<string, HostTensor>>> {
     const { engine, plan, bound, state } = this.#parts;
     const resultOf = (output: string): KernelTensor<T> => at(slots, plan.outputs.get(output) as number);
-    const results: Record<string, HostTensor> = {};
+    const results = new Map<string, HostTensor>();
     for (const name of plan.outputs.keys()) {
       if (bound.taken.has(name)) continue;
       const value = resultOf(name);
-      results[name] = await engine.download(value.data, value);
+      results.set(name, await engine.download(value.data, value));
     }
     let commits: readonly Replacement[] = bound.always;
     if (bound.applied !== undefined && bound.whenApplied.length > 0) {
       const flag = resultOf(bound.applied);
-      const applied = results[bound.applied] ?? (await engine.download(flag.data, flag));
+      const applied = results.get(bound.applied) ?? (await engine.download(flag.data, flag));
       if (applied.data[0] !== 0) commits = [...bound.always, ...bound.whenApplied];
     }
     state?.commit(new Map(commits.map(({ slot, output }) => [slot, resultOf(output)])));
-    return results;
+    return Object.fromEntries(results);
   }
 
   #notePeak(): void {

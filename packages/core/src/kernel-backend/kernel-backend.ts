@@ -115,8 +115,8 @@ class KernelBackend<T> implements Backend {
 
   async #createState(values: Readonly<Record<string, HostTensor>>): Promise<State> {
     this.#expectAlive();
-    expectStateSupported(this.name, this.manifest, values);
-    const state: KernelState<T> = await KernelState.create(this.#engine, values, () => {
+    const checked = expectStateSupported(this.name, this.manifest, values);
+    const state: KernelState<T> = await KernelState.create(this.#engine, checked, () => {
       this.#states.delete(state);
     });
     this.#states.set(state, state);
@@ -125,14 +125,10 @@ class KernelBackend<T> implements Backend {
 
   async #upload(tensor: HostTensor): Promise<Handle> {
     this.#expectAlive();
-    expectDTypeSupported(
-      this.name,
-      this.manifest,
-      expectHostTensor("upload: the tensor", tensor),
-      "the tensor",
-    );
-    const type = { dtype: tensor.dtype, shape: Object.freeze([...tensor.shape]) };
-    const handle = this.#handles.issue({ ...type, data: await this.#engine.upload(tensor) });
+    const checked = expectHostTensor("upload: the tensor", tensor);
+    expectDTypeSupported(this.name, this.manifest, checked, "the tensor");
+    const type = { dtype: checked.dtype, shape: Object.freeze([...checked.shape]) };
+    const handle = this.#handles.issue({ ...type, data: await this.#engine.upload(checked) });
     return this.#unlessDisposed(handle);
   }
 

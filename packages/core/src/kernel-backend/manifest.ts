@@ -7,7 +7,7 @@ import { inferRules } from "../graph/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
 import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
-import { expectHostTensor } from "./check-tensor.js";
+import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
 /** What a backend of kernels says of itself; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
@@ -80,16 +80,22 @@ export function expectDTypeSupported(
   if (problem !== undefined) throw refusal(backend, [problem]);
 }
 
-/** @throws MP_UNSUPPORTED, MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the slot */
+/**
+ * The values that a state starts from, as they were checked.
+ * @throws MP_UNSUPPORTED, MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the slot
+ */
 export function expectStateSupported(
   backend: string,
   manifest: BackendManifest,
   values: Readonly<Record<string, HostTensor>>,
-): void {
-  for (const [name, value] of Object.entries(values)) {
+): Readonly<Record<string, HostTensor>> {
+  const checked = expectNamed("createState", values).map(([name, value]) => {
     const what = `state "${name}"`;
-    expectDTypeSupported(backend, manifest, expectHostTensor(what, value), what);
-  }
+    const own = expectHostTensor(what, value);
+    expectDTypeSupported(backend, manifest, own, what);
+    return [name, own] as const;
+  });
+  return Object.fromEntries(checked);
 }
 
 /** Something of a graph that the manifest calls unsupported. */

@@ -1,12 +1,12 @@
 import type { RunInput } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-import { expectHostTensor, expectType } from "./check-tensor.js";
+import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 import type { HandleTable } from "./handle-table.js";
 
 /**
- * A run's inputs in the order of `open`, which are those that the state does not feed, each of its type. Nothing is
- * taken before all have been checked.
+ * A run's inputs in the order of `open`, which are those that the state does not feed, each of its type: handles, and
+ * host data as it was checked. Nothing is taken before all have been checked.
  * @throws MP_INVALID_ARGUMENT for a name too many or too few and for what is no tensor, MP_DTYPE_MISMATCH,
  *   MP_SHAPE_MISMATCH; MP_DISPOSED for a handle that is gone
  */
@@ -16,7 +16,8 @@ export function expectRunInputs(
   fromState: { has(input: string): boolean },
   handles: Pick<HandleTable<ValueType>, "find">,
 ): readonly (readonly [name: string, input: RunInput])[] {
-  for (const name of Object.keys(inputs)) {
+  const given = new Map(expectNamed("run", inputs));
+  for (const name of given.keys()) {
     if (fromState.has(name)) throw invalid(`input "${name}" comes from the state, leave it out`);
     if (!open.has(name)) {
       const taken = [...open.keys()].join(", ") || "none";
@@ -24,11 +25,13 @@ export function expectRunInputs(
     }
   }
   return [...open].map(([name, type]) => {
-    const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+    const input = given.get(name);
     if (input === undefined) throw invalid(`input "${name}" is missing`);
     const what = `run: input "${name}"`;
-    expectType(what, handles.find(input) ?? expectHostTensor(what, input), type);
-    return [name, input] as const;
+    const held = handles.find(input);
+    const checked = held === undefined ? expectHostTensor(what, input) : input;
+    expectType(what, held ?? checked, type);
+    return [name, checked] as const;
   });
 }
 

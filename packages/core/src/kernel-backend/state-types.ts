@@ -1,7 +1,8 @@
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
-import { expectHostTensor, expectType } from "./check-tensor.js";
+import { shown } from "../shown.js";
+import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 
 type Named = readonly (readonly [name: string, value: HostTensor])[];
 
@@ -11,7 +12,7 @@ export class StateTypes {
 
   /** Of the values that a state starts from. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
   constructor(values: Readonly<Record<string, HostTensor>>) {
-    const types = Object.entries(values).map(([name, value]) => {
+    const types = expectNamed("createState", values).map(([name, value]) => {
       const { dtype, shape } = expectHostTensor(`state "${name}"`, value);
       return [name, Object.freeze({ dtype, shape: Object.freeze([...shape]) })] as const;
     });
@@ -20,6 +21,9 @@ export class StateTypes {
 
   /** The slots to read, each once: all of them, unless some are named. @throws MP_INVALID_ARGUMENT */
   reading(names: readonly string[] = Object.keys(this.byName)): readonly string[] {
+    if (!Array.isArray(names)) {
+      throw new MpError("MP_INVALID_ARGUMENT", `state: takes a list of names, got ${shown(names)}`);
+    }
     for (const name of names) this.#expectSlot(name);
     return [...new Set(names)];
   }
@@ -29,10 +33,11 @@ export class StateTypes {
    * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
    */
   writing(values: Readonly<Record<string, HostTensor>>): Named {
-    return Object.entries(values).map(([name, value]) => {
+    return expectNamed("state", values).map(([name, value]) => {
       const what = `state "${name}"`;
-      expectType(what, expectHostTensor(what, value), this.#expectSlot(name));
-      return [name, value] as const;
+      const checked = expectHostTensor(what, value);
+      expectType(what, checked, this.#expectSlot(name));
+      return [name, checked] as const;
     });
   }
 

@@ -63,12 +63,12 @@ export class KernelState<T> implements State {
     this.#expectAlive();
     const wanted = this.#types.reading(names);
     return this.queue.push(async () => {
-      const read: Record<string, HostTensor> = {};
+      const read: [string, HostTensor][] = [];
       for (const name of wanted) {
         const slot = this.current(name);
-        read[name] = await this.#engine.download(slot.data, slot);
+        read.push([name, await this.#engine.download(slot.data, slot)]);
       }
-      return read;
+      return Object.fromEntries(read);
     });
   }
 

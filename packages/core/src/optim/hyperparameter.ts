@@ -11,10 +11,9 @@ interface Range {
 
 /** Hyperparameters are f32 in the graph: what is infinite or, where 0 is refused, zero there is refused here. */
 export function checkHyperparameter(what: string, value: number, { from, open, below }: Range): void {
-  const rounded = Math.fround(value);
+  const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   const isAbove = open === true ? rounded > from : rounded >= from;
   if (
-    typeof value === "number" &&
     isAbove &&
     Number.isFinite(rounded) &&
     (below === undefined || rounded < below)

@@ -3,6 +3,7 @@
  * counter, so masks agree on every engine, in recomputed segments, in retried batches and in resumed runs.
  */
 import { MpError } from "../errors.js";
+import { checkAttribute } from "../graph/attribute-kinds-table.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import { elementCount, type Shape } from "../shape.js";
 import { shown } from "../shown.js";
@@ -29,12 +30,18 @@ export function key(seed: number): Key {
  * @throws MP_INVALID_ARGUMENT for a parent that is no key: `model.init(42)` instead of `model.init(key(42))`
  */
 export function fold(parent: Key, name: string | number): Key {
-  const { path } = (parent ?? {}) as Partial<Key>;
-  if (typeof path !== "string") {
-    const example = typeof parent === "number" ? `key(${parent})` : "key(42)";
-    throw new MpError("MP_INVALID_ARGUMENT", `fold: takes a key such as ${example}, got ${shown(parent)}`);
+  const path = pathOf("fold", parent);
+  if (typeof name !== "number" && typeof name !== "string") {
+    throw new MpError("MP_INVALID_ARGUMENT", `fold: a name is a text or a number, got ${shown(name)}`);
   }
   return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
+}
+
+function pathOf(what: string, given: Key): string {
+  const { path } = (given ?? {}) as Partial<Key>;
+  if (typeof path === "string") return path;
+  const example = typeof given === "number" ? `key(${given})` : "key(42)";
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a key such as ${example}, got ${shown(given)}`);
 }
 
 /** Text that no other text, number or path gives; names that read as neither stay as they are. */
@@ -71,9 +78,10 @@ function randomState(builder: GraphBuilder): RandomState {
  */
 export function randomBits(source: Key, shape: Shape): Tensor {
   const builder = currentBuilder("randomBits");
+  checkAttribute("randomBits", "shape", shape);
   elementCount(shape, "randomBits");
   const state = randomState(builder);
-  const place = `${source.path}@${builder.origin.scope}`;
+  const place = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
   const call = state.calls.get(place) ?? 0;
   state.calls.set(place, call + 1);
   const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"), builder);
@@ -88,10 +96,10 @@ export function randomUniform(source: Key, shape: Shape): Tensor {
 
 /** True with that probability, to a resolution of 2^-24. */
 export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
-  if (!(probability >= 0 && probability <= 1)) {
+  if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `randomBernoulli: a probability is in 0 … 1, got ${probability}`,
+      `randomBernoulli: a probability is in 0 … 1, got ${shown(probability)}`,
     );
   }
   return greaterOrEqual(randomUniform(source, shape), 1 - probability);

@@ -144,6 +144,21 @@ describe("fit", () => {
     expect((await fitted(middle)).state).toEqual(await byHand(middle));
   });
 
+  it("ends between two microbatches where the signal is the trainer's too, and saves what was made", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const training = await smallRun({ accumulate: 500, signal });
+    const path = join(folder, "given-up");
+    const onStep = (): void => {
+      setImmediate(() => controller.abort("enough"));
+    };
+    const result = await training.fit(batches(2000), { signal, onStep, save: { path } });
+    expect(result).toEqual({ steps: 1, made: 1, ended: "aborted" });
+    const resumed = await smallRun({ accumulate: 500 });
+    await resumed.load(path);
+    expect(await stateOf(resumed)).toEqual(await stateOf(training));
+  });
+
   it("ends at the signal after the step under way, and saves", async () => {
     const path = join(folder, "aborted");
     const training = await smallRun();
@@ -404,6 +419,19 @@ describe("steps", () => {
       for await (const _ of training.steps([{ ...batch(1), x: batch(1).y }])) break;
     };
     await expect(loop()).rejects.toMatchObject({ code: "MP_SHAPE_MISMATCH" });
+  });
+
+  it("ends between two microbatches where the signal is the trainer's too", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const training = await smallRun({ accumulate: 500, signal });
+    let seen = 0;
+    for await (const step of training.steps(batches(2000), { signal })) {
+      if (++seen === 1) await step.result();
+      else setImmediate(() => controller.abort("enough"));
+    }
+    expect(seen).toBe(2);
+    expect((await training.counters()).iteration).toBe(1);
   });
 
   it("ends at the signal", async () => {

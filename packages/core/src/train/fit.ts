@@ -15,7 +15,7 @@ export interface FeedingOptions {
    * on, which compiles the step once more.
    */
   readonly partial?: "drop" | "keep";
-  /** Ends it after the step under way. */
+  /** Ends it after the step under way; where it is the trainer's too, between two microbatches of that step. */
   readonly signal?: AbortSignal;
   /** Where to start instead of where the run's state stands: null for the beginning, or a cursor of the data's. */
   readonly cursor?: Json;
@@ -106,7 +106,11 @@ export async function fit<T>(
         run.moveTo(cursor);
         continue;
       }
-      const result = await run.step(batches, cursor);
+      const result = await run.step(batches, cursor).catch((error: unknown) => {
+        if (isGivenUp(error, signal)) return undefined;
+        throw error;
+      });
+      if (result === undefined) break;
       step++;
       await options.onStep?.({ ...result, step, epoch: pass, batches: sources });
       if (save !== undefined && step % every === 0) await saveNow(save.path);
@@ -119,6 +123,11 @@ export async function fit<T>(
   if (save !== undefined && step > saved) await saveNow(save.path);
   if (start >= steps || place.pass >= passes) warn(nothingToDo(options, start, place.pass));
   return { steps: step, made: step - start, ended };
+}
+
+/** Whether a step was not made because the signal is the trainer's too, which gave its window up. */
+export function isGivenUp(error: unknown, signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true && error === signal.reason;
 }
 
 /** A loop of calls that each ask for one epoch trains in the first alone: say so, and what to ask for. */

@@ -2,7 +2,7 @@ import { MpError } from "../errors.js";
 import { checkOptions } from "../options.js";
 import type { TrainingData } from "./data-source.js";
 import { feed, feedPlaceOf } from "./feed.js";
-import { FEEDING, type FeedingOptions, type FeedingRun } from "./fit.js";
+import { FEEDING, type FeedingOptions, type FeedingRun, isGivenUp } from "./fit.js";
 import type { StepResult } from "./step-result.js";
 
 /** Further steps for which a step's numbers can be asked for. */
@@ -54,9 +54,14 @@ export async function* lazySteps<T>(
   const windows = feed(data, { accumulate, warn, take, start, passes: start.pass + 1, partial });
   const kept: StartedStep[] = [];
   let running: Promise<StepResult> | undefined;
+  const ended = async (): Promise<void> => {
+    await running?.catch((error: unknown) => {
+      if (!isGivenUp(error, signal)) throw error;
+    });
+  };
   try {
     for await (const { batches, cursor, pass } of windows) {
-      await running;
+      await ended();
       if (batches.length === 0) {
         run.moveTo(cursor);
         continue;
@@ -71,6 +76,6 @@ export async function* lazySteps<T>(
       yield step;
     }
   } finally {
-    await running;
+    await ended();
   }
 }

@@ -161,6 +161,12 @@ export const movementInfer: InferTable<
     const indices = operand("GatherND", inputs, 1);
     expectIndices("GatherND", indices);
     const depth = indices.shape.at(-1);
+    if (batchDims < 0 || batchDims >= indices.shape.length) {
+      throw argumentError(
+        "GatherND",
+        `batchDims is 0 to ${indices.shape.length - 1} for indices ${formatShape(indices.shape)}, got ${batchDims}`,
+      );
+    }
     if (depth === undefined || depth < 1 || depth > data.shape.length - batchDims) {
       throw shapeError(
         "GatherND",

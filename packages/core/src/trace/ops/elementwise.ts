@@ -1,8 +1,11 @@
 /** Elementwise operators, broadcasting as ONNX (NumPy) does. Each is its ONNX operator in lower camel form. */
 import type { DType } from "../../dtype.js";
+import { MpError } from "../../errors.js";
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import { checkOptions } from "../../options.js";
-import { commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
+import { shown } from "../../shown.js";
+import { asTensor, commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
 import { isTensor, Tensor } from "../tensor.js";
 import { currentBuilder, keepsCasts, withoutGradient } from "../trace.js";
 
@@ -116,11 +119,16 @@ export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
  * where it is kept: it says that the tensor has that dtype whatever the policy would make of it.
  */
 export function cast(x: Tensor, to: DType): Tensor {
-  return x.dtype === to && !keepsCasts() ? x : emit("Cast", [x], { to });
+  checkAttribute("Cast", "to", to);
+  return asTensor(x, "Cast").dtype === to && !keepsCasts() ? x : emit("Cast", [x], { to });
 }
 
 /** A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE */
 export function literal(number: number, dtype: DType = "f32"): Tensor {
   const builder = currentBuilder("literal");
+  if (typeof number !== "number") {
+    throw new MpError("MP_INVALID_ARGUMENT", `literal: takes a number, got ${shown(number)}`);
+  }
+  checkAttribute("literal", "dtype", dtype);
   return Tensor.of(builder.literal(number, dtype), builder);
 }

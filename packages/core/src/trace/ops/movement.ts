@@ -1,16 +1,30 @@
 /** Operators that move elements without computing on them, and the scatters that accumulate. */
 import type { ComputeDType, DType } from "../../dtype.js";
 import { MpError } from "../../errors.js";
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
-import type { HostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
+import { shown } from "../../shown.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { axisOf } from "./axis.js";
 
+/** @throws MP_INVALID_ARGUMENT for what is no list, or holds what is none of `members` */
+function checkList(
+  what: string,
+  members: string,
+  list: unknown,
+  holds: (member: unknown) => boolean = () => true,
+): void {
+  if (Array.isArray(list) && list.every(holds)) return;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a list of ${members}, got ${shown(list)}`);
+}
+
 /** One dimension may be -1: whatever is left. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
+  checkAttribute("Reshape", "shape", shape);
   const open = shape.indexOf(-1);
   if (open < 0) return emit("Reshape", [x], { shape: [...shape] });
   const rest = elementCount(
@@ -31,7 +45,9 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
 
 /** Orders axes by `perm`; reverses them when it is left out. */
 export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
-  const order = perm ?? asTensor(x, "Transpose").shape.map((_, axis) => x.shape.length - 1 - axis);
+  const { length } = asTensor(x, "Transpose").shape;
+  const order = perm === undefined ? Array.from({ length }, (_, axis) => length - 1 - axis) : perm;
+  checkAttribute("Transpose", "perm", order);
   return emit("Transpose", [x], { perm: order.map((axis) => axisOf(x, axis, "Transpose")) });
 }
 
@@ -46,7 +62,23 @@ export interface SliceRange {
 
 /** Cuts the ranges out, one per axis at most. */
 export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
-  const parts = ranges.map(({ axis, start, end, step = 1 }) => {
+  checkList("Slice", "ranges such as { axis: 0, end: 2 }", ranges);
+  const parts = ranges.map((range) => {
+    checkOptions("Slice", range, { axis: true, start: true, end: true, step: true }, "{ axis: 0, end: 2 }");
+    const { axis, start, end, step = 1 } = range;
+    for (const [name, value] of Object.entries({ start, end, step })) {
+      if (
+        value === undefined ||
+        Number.isInteger(value) ||
+        value === Number.POSITIVE_INFINITY ||
+        value === Number.NEGATIVE_INFINITY
+      )
+        continue;
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `Slice: ${name} is an integer or infinite, got ${shown(value)}`,
+      );
+    }
     const index = axisOf(x, axis, "Slice");
     const size = x.shape[index] as number;
     const [low, high] = step > 0 ? [0, size] : [-1, size - 1];
@@ -75,6 +107,7 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
  * @throws MP_INVALID_ARGUMENT for none, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
  */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
+  checkList("Concat", "tensors", tensors);
   const [head] = tensors;
   if (head === undefined) throw new MpError("MP_INVALID_ARGUMENT", "Concat: needs one tensor or more");
   return emit("Concat", tensors, { axis: axisOf(head, axis, "Concat") });
@@ -82,6 +115,7 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
 
 /** Joins tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
+  checkList("stack", "tensors", tensors);
   return concat(
     tensors.map((tensor) => unsqueeze(tensor, [axis])),
     axis,
@@ -98,8 +132,9 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
       `Split: an axis of ${size} does not split into ${parts} equal parts`,
     );
   }
-  const sizes = typeof parts === "number" ? new Array<number>(parts).fill(size / parts) : [...parts];
-  return emitAll("Split", [x], { axis: index, split: sizes });
+  const sizes = typeof parts === "number" ? new Array<number>(parts).fill(size / parts) : parts;
+  checkAttribute("Split", "split", sizes);
+  return emitAll("Split", [x], { axis: index, split: [...sizes] });
 }
 
 /** Slices of `data` along the axis at indices (i32); an embedding look-up with axis 0. */
@@ -160,18 +195,22 @@ export function scatterND(
 
 /** Broadcasts to that shape; the same shape gives the same tensor. */
 export function expand(x: Tensor, shape: Shape): Tensor {
+  checkAttribute("Expand", "shape", shape);
   return emit("Expand", [x], { shape: [...shape] });
 }
 
 /** Drops those axes of 1; all of them when left out. */
 export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   const all = asTensor(x, "Squeeze").shape.flatMap((dimension, axis) => (dimension === 1 ? [axis] : []));
-  const picked = axes === undefined ? all : axes.map((axis) => axisOf(x, axis, "Squeeze"));
+  const given = axes === undefined ? all : axes;
+  checkAttribute("Squeeze", "axes", given);
+  const picked = given.map((axis) => axisOf(x, axis, "Squeeze"));
   return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
 }
 
 /** Inserts axes of 1 at those places of the result. */
 export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
+  checkAttribute("Unsqueeze", "axes", axes);
   const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
   const places = axes.map((axis) => normalizeAxis(axis, rank, "Unsqueeze"));
   return emit("Unsqueeze", [x], { axes: places.sort((a, b) => a - b) });
@@ -190,6 +229,7 @@ export function pad(
 ): Tensor {
   checkOptions("Pad", options, { mode: true, value: true });
   const { mode = "constant", value = 0 } = options;
+  checkList("Pad", "[before, after] for each axis", pads, (pair) => Array.isArray(pair) && pair.length === 2);
   return emit("Pad", [x], {
     pads: [...pads.map(([before]) => before), ...pads.map(([, after]) => after)],
     mode,
@@ -199,6 +239,7 @@ export function pad(
 
 /** Repeats x along each axis so many times. @throws MP_INVALID_ARGUMENT for other than a number for each axis */
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
+  checkAttribute("Tile", "repeats", repeats);
   return emit("Tile", [x], { repeats: [...repeats] });
 }
 
@@ -216,6 +257,12 @@ export function oneHot(
 
 /** Host data as a tensor of the graph. Large data is bound to the engine once, not copied per run. */
 export function constant(value: HostTensor): Tensor {
+  if (!isHostTensor(value)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`,
+    );
+  }
   return emit("Constant", [], { value });
 }
 

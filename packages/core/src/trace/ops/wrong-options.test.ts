@@ -2,17 +2,35 @@
 import { describe, expect, it } from "vitest";
 import type { Graph } from "../../graph/graph.js";
 import { isNode } from "../../graph/graph.js";
+import { full } from "../../host-tensor.js";
 import type { Shape } from "../../shape.js";
+import { fold, key, randomBernoulli, randomUniform } from "../random.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
 import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
 import { conv, convTranspose } from "./convolution.js";
-import { clip, elu, gelu, leakyRelu, mod } from "./elementwise.js";
+import { cast, clip, elu, gelu, greater, leakyRelu, literal, mod, where } from "./elementwise.js";
 import { groupNormalization, instanceNormalization } from "./group-normalization.js";
 import { depthToSpace, lrn, spaceToDepth } from "./image.js";
 import { gemm } from "./matrix.js";
-import { expand, oneHot, pad, range, split, tile } from "./movement.js";
-import { layerNormalization, rmsNormalization, softmaxCrossEntropyLoss } from "./normalization.js";
+import {
+  concat,
+  constant,
+  expand,
+  gatherND,
+  oneHot,
+  pad,
+  range,
+  reshape,
+  slice,
+  split,
+  squeeze,
+  stack,
+  tile,
+  transpose,
+  unsqueeze,
+} from "./movement.js";
+import { layerNormalization, rmsNormalization, softmax, softmaxCrossEntropyLoss } from "./normalization.js";
 import { averagePool, maxPool } from "./pooling.js";
 import { argMax, cumSum, reduceMean, topK } from "./reduce.js";
 import { resize } from "./resize.js";
@@ -123,6 +141,73 @@ describe("an option that is none is refused with a code, its name and its value"
         /Conv: takes traced tensors, got/,
       );
     }
+  });
+});
+
+describe("what is no list, no number or no dtype in its place is refused with a code", () => {
+  const none: readonly unknown[] = [null, 2.5, "two", {}, [null], ["2"], () => 2, 1n, Symbol("2")];
+  it.each<[string, (wrong: never, tensors: Tensors) => unknown]>([
+    ["reshape", (o, { x }) => reshape(x, o)],
+    ["transpose", (o, { x }) => transpose(x, o)],
+    ["slice", (o, { x }) => slice(x, o)],
+    ["a range's end", (o, { x }) => slice(x, [{ axis: 0, end: o }])],
+    ["concat", (o) => concat(o)],
+    ["stack", (o) => stack(o)],
+    ["split", (o, { x }) => split(x, o)[0]],
+    ["expand", (o, { c }) => expand(c, o)],
+    ["squeeze", (o, { x }) => squeeze(x, o)],
+    ["unsqueeze", (o, { x }) => unsqueeze(x, o)],
+    ["pad", (o, { c }) => pad(c, o)],
+    ["tile", (o, { c }) => tile(c, o)],
+    ["constant", (o) => constant(o)],
+    ["an axis", (o, { x }) => softmax(x, o)],
+    ["cast", (o, { x }) => cast(x, o)],
+    ["cast of", (o) => cast(o, "f16")],
+    ["literal", (o) => literal(typeof o === "number" ? (null as never) : o)],
+    ["a literal's dtype", (o) => literal(1, o)],
+    ["where", (o, { x }) => where(greater(x, 0), x, typeof o === "number" ? (null as never) : o)],
+    ["full", (o) => constant(full([2], 1, o))],
+    ["randomUniform", (o) => randomUniform(o, [2])],
+    ["a shape of randomness", (o) => randomUniform(key(1), o)],
+    ["a probability", (o) => randomBernoulli(key(1), o, [2])],
+  ])("%s", (_, call) => {
+    for (const wrong of none) {
+      expect(() => graphOf((tensors) => call(wrong as never, tensors))).toThrow(
+        expect.objectContaining({ name: "MpError" }),
+      );
+    }
+  });
+
+  it("of a name below a key", () => {
+    for (const name of [null, undefined, {}, 1n]) {
+      expect(() => fold(key(1), name as never)).toThrow("fold: a name is a text or a number, got");
+    }
+  });
+
+  it("batch dimensions that the indices do not have", () => {
+    for (const batchDims of [-5, 2]) {
+      const gathered = (): unknown =>
+        graphOf(({ rows, labels }) => gatherND(rows, reshape(labels, [3, 2]), batchDims));
+      expect(gathered).toThrow("GatherND: batchDims is 0 to 1 for indices [3, 2], got");
+    }
+  });
+
+  it("places that engines count in 32 bits", () => {
+    expect(() => graphOf(({ x }) => slice(x, [{ axis: 0, step: 2 ** 40 }]))).toThrow(
+      "Slice: steps are integers",
+    );
+    expect(() => graphOf(({ x }) => maxPool(x, 2, { strides: 2 ** 31 }))).toThrow(
+      "strides are integers between",
+    );
+  });
+
+  it("bounds of NaN", () => {
+    expect(() => graphOf(({ x }) => clip(x, { min: Number.NaN }))).toThrow(
+      "min is a number and not NaN, got NaN",
+    );
+    expect(() =>
+      graphOf(({ x }) => clip(x, { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY })),
+    ).not.toThrow();
   });
 });
 
