@@ -42,4 +42,21 @@ describe("datasetSignature", () => {
     expect(new Set(told).size).toBe(variants.length);
     expect(told.every((text) => text.length < 200)).toBe(true);
   });
+
+  it("refuses by name what it could not tell apart, and quotes names of more than a word", () => {
+    class Boxes {
+      readonly #all = [1];
+      get all(): readonly number[] {
+        return this.#all;
+      }
+    }
+    const around: { self?: unknown } = {};
+    around.self = around;
+    for (const none of [new Map(), new Set(), new Date(), new Boxes(), () => 1, Symbol("a"), around]) {
+      expect(() => datasetSignature("any", { y: [{ boxes: none }] })).toThrow(
+        /^datasetSignature: y\/0\/boxes.* is a number, text, tensor, typed array, or a list or plain object of such, got /,
+      );
+    }
+    expect(datasetSignature("any", { a: 1, b: 2 })).not.toBe(datasetSignature("any", { "a 1, b": 2 }));
+  });
 });

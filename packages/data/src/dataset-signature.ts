@@ -1,8 +1,10 @@
-import { contentHash, formatShape, isHostTensor } from "@mp/core";
+import { contentHash, formatShape, isHostTensor, MpError, shown } from "@mp/core";
 import { text as checkText, claim } from "./check-arguments.js";
 
 /** A longer value is told by its hash. */
 const LONGEST_VALUE = 100;
+/** Deeper than any value that is meant. */
+const DEEPEST = 64;
 
 const checkParts = claim(
   "an object of what a batch is made of",
@@ -13,28 +15,47 @@ const checkParts = claim(
  * What batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40, 3, 8, 8] 9c1f…`.
  * Equal for equal values, in whatever order their keys were written; what is undefined counts as left out. Tensors and
  * typed arrays are told by dtype, shape and a hash of all they hold, long lists and objects by a hash.
+ * @throws MP_INVALID_ARGUMENT for a part whose content could not be told, such as a Map, a Date or a function
  * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
  */
 export function datasetSignature(kind: string, parts: Readonly<Record<string, unknown>>): string {
   checkText("datasetSignature: kind", kind);
   checkParts("datasetSignature: parts", parts);
-  const words = entriesOf(parts).map(([name, value]) => `${name} ${told(value)}`);
+  const words = entriesOf(parts).map(([name, value]) => `${nameOf(name)} ${told(value, name, 0)}`);
   return `${kind} ${words.join(", ")}`;
 }
 
-function told(value: unknown): string {
-  const text = canonical(value);
+/** A name that could be read as more than one word is quoted. */
+const nameOf = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name));
+
+function told(value: unknown, place: string, depth: number): string {
+  const text = canonical(value, place, depth);
   return text.length > LONGEST_VALUE ? `#${contentHash(Buffer.from(text))}` : text;
 }
 
-function canonical(value: unknown): string {
+function canonical(value: unknown, place: string, depth: number): string {
   if (isHostTensor(value)) return `${value.dtype}${formatShape(value.shape)} ${contentHash(value.data)}`;
   if (ArrayBuffer.isView(value)) return `${value.constructor.name} ${contentHash(value)}`;
-  if (Array.isArray(value)) return `[${value.map(told).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${entriesOf(value).map(([name, part]) => `${JSON.stringify(name)}:${told(part)}`)}}`;
+  if (depth > DEEPEST) throw untold(place, "a value nested in itself, or too deep");
+  if (Array.isArray(value)) {
+    return `[${value.map((part, index) => told(part, `${place}/${index}`, depth + 1)).join(",")}]`;
   }
+  if (typeof value === "object" && value !== null) {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    // What a Map, a Date or an instance holds does not show in its properties.
+    if (prototype !== Object.prototype && prototype !== null) throw untold(place, shown(value));
+    const parts = entriesOf(value);
+    return `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${told(part, `${place}/${name}`, depth + 1)}`)}}`;
+  }
+  if (typeof value === "function" || typeof value === "symbol") throw untold(place, shown(value));
   return typeof value === "string" ? JSON.stringify(value) : String(value);
+}
+
+function untold(place: string, got: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    `datasetSignature: ${place} is a number, text, tensor, typed array, or a list or plain object of such, got ${got}`,
+  );
 }
 
 function entriesOf(value: object): [string, unknown][] {

@@ -36,4 +36,10 @@ describe("networks of one type", () => {
     expect(Object.keys(after)).toEqual(Object.keys(before));
     if (Array.isArray(before)) expect(after).not.toEqual(before);
   });
+
+  it("are made of layers alone", () => {
+    for (const none of [undefined, null, "relu", relu, [dense(2, 2)], { init: () => ({}) }]) {
+      expect(() => asModel(none as never)).toThrow(/^asModel: takes a layer, got .*sequential/);
+    }
+  });
 });
