@@ -13,12 +13,7 @@ interface Range {
 export function checkHyperparameter(what: string, value: number, { from, open, below }: Range): void {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   const isAbove = open === true ? rounded > from : rounded >= from;
-  if (
-    isAbove &&
-    Number.isFinite(rounded) &&
-    (below === undefined || rounded < below)
-  )
-    return;
+  if (isAbove && Number.isFinite(rounded) && (below === undefined || rounded < below)) return;
   const range = `${open === true ? "above" : "at least"} ${from}${below === undefined ? "" : ` and below ${below}`}`;
   throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${range} in f32, got ${shown(value)}`);
 }
