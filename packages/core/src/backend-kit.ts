@@ -7,7 +7,7 @@
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
 export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
 export { validateGraph } from "./graph/validate.js";
-export { halvedPads, samePads } from "./graph/window.js";
+export { halvedPads, samePads, windowExtent } from "./graph/window.js";
 export type { Bound, Replacement } from "./kernel-backend/bindings.js";
 export { resolveBindings } from "./kernel-backend/bindings.js";
 export { expectHostTensor } from "./kernel-backend/check-tensor.js";

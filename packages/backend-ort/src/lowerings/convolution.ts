@@ -4,6 +4,7 @@
  * engine does two to four times as fast.
  */
 import type { GraphNode, OpAttributes, Shape } from "@mp/core";
+import { windowExtent } from "@mp/core/backend";
 import { int, ints, type NodeWriter } from "@mp/onnx";
 import type { Target } from "../target.js";
 import {
@@ -196,7 +197,8 @@ const convWeightGradient =
     );
     // As much as gives one result a tap: what no kernel reached is cut off.
     const [tall = 0, wide = 0] = kernelShape.map(
-      (size, axis) => ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + (size - 1) * (dilations[axis] ?? 1) + 1,
+      (size, axis) =>
+        ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + windowExtent(size, dilations[axis] ?? 1),
     );
     const [top = 0, left = 0] = pads;
     const margins = [0, top, left * block, 0, tall - height - top, (wide - width - left) * block];

@@ -3,6 +3,7 @@
  * images [N, d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
  */
 import type { DType, Shape } from "@mp/core";
+import { samePads } from "@mp/core/backend";
 import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 import { extentOf, gathered, spread } from "./dilated-kernels.js";
 import { cut, padded } from "./lowering.js";
@@ -37,13 +38,8 @@ type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 function paddingOf(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;
   if ([...before, ...after].every((pad) => pad === 0)) return "VALID";
-  const extents = extentOf(kernel, dilations);
-  const isSame = image.every((size, axis) => {
-    const stride = strides[axis] ?? 1;
-    const total = Math.max(0, (Math.ceil(size / stride) - 1) * stride + (extents[axis] ?? 1) - size);
-    return before[axis] === total >> 1 && after[axis] === total - (total >> 1);
-  });
-  if (isSame) return "SAME";
+  const same = samePads(image, kernel, { strides, dilations });
+  if ([...before, ...after].every((pad, index) => pad === same[index])) return "SAME";
   return isForward && !isVolume(of) && !of.isDepthwise ? "EXPLICIT" : "BEFORE";
 }
 

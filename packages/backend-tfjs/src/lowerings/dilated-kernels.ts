@@ -1,11 +1,12 @@
 /** Kernels [k…, channels, results] whose taps stand apart, for engines' kernels that know no dilation. */
 import type { DType, Shape } from "@mp/core";
+import { windowExtent } from "@mp/core/backend";
 import type { TfWriter } from "../graph/tf-writer.js";
 import { cut, padded, reshape, strideAttributes } from "./lowering.js";
 
 /** The size from the first tap to the last. */
 export function extentOf(kernel: Shape, dilations: readonly number[]): Shape {
-  return kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
+  return kernel.map((size, axis) => windowExtent(size, dilations[axis] ?? 1));
 }
 
 /** Puts zeros between the taps. */
@@ -28,7 +29,7 @@ export function spread(
     const filled = padded(column, dtype, widths, 0, writer);
     const joined = [...front, size * dilation, ...back];
     const whole = reshape(filled, dtype, [...front, size, dilation, ...back], joined, writer);
-    sizes = [...front, (size - 1) * dilation + 1, ...back];
+    sizes = [...front, windowExtent(size, dilation), ...back];
     name = cut(
       whole,
       dtype,

@@ -47,6 +47,23 @@ const inItsOperandsPlace: Kernel<unknown, HostTensor> = ([x]) => {
 
 const junk = (): HostTensor => tensor(new Float32Array(8));
 
+/** Uploads of these keep the caller's array, and downloads give it away again. */
+async function sharingUploads(isShared: (given: HostTensor) => boolean): Promise<Backend> {
+  const backend = await oracleWithKernels({});
+  const shared = new WeakMap<object, HostTensor>();
+  return delegate(backend, {
+    upload: async (given) => {
+      const handle = await backend.upload(given);
+      if (isShared(given)) shared.set(handle, given);
+      return handle;
+    },
+    download: async (handle) => {
+      const copy = await backend.download(handle);
+      return shared.get(handle) ?? copy;
+    },
+  });
+}
+
 export const lifecycleFaults: readonly WrongBackend[] = [
   {
     fault: "executables are never freed",
@@ -126,38 +143,13 @@ export const lifecycleFaults: readonly WrongBackend[] = [
   },
   {
     fault: "uploads of i64 keep the caller's array",
-    factory: async () => {
-      const backend = await oracleWithKernels({});
-      const shared = new WeakMap<object, HostTensor>();
-      return delegate(backend, {
-        upload: async (given) => {
-          const handle = await backend.upload(given);
-          if (given.dtype === "i64") shared.set(handle, given);
-          return handle;
-        },
-        download: async (handle) => shared.get(handle) ?? backend.download(handle),
-      });
-    },
+    factory: () => sharingUploads((given) => given.dtype === "i64"),
     axes: ["transfer"],
     named: ["transfer/i64/uploads-copy", "transfer/i64/downloads-copy"],
   },
   {
     fault: "uploads keep the caller's array",
-    factory: async () => {
-      const backend = await oracleWithKernels({});
-      const shared = new WeakMap<object, HostTensor>();
-      return delegate(backend, {
-        upload: async (given) => {
-          const handle = await backend.upload(given);
-          shared.set(handle, given);
-          return handle;
-        },
-        download: async (handle) => {
-          const copy = await backend.download(handle);
-          return shared.get(handle) ?? copy;
-        },
-      });
-    },
+    factory: () => sharingUploads(() => true),
     axes: ["transfer", "lifecycle"],
     named: ["transfer/f32/uploads-copy", "transfer/f32/downloads-copy"],
     consequences: [/^transfer\/\w+\/(up|down)loads-copy$/, /^transfer\/bool\/any-byte/],

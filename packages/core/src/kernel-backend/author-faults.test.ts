@@ -1,13 +1,12 @@
 /** What an author of kernels may get wrong: told at once, with the kernel's name, and nothing is left in use. */
 import { describe, expect, it } from "vitest";
+import { arrayBackend } from "../../test/array-backend.js";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
 import type { ErrorCode } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { Graph } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { Kernel } from "./kernel.js";
-import { type KernelBackendOptions, kernelBackend } from "./kernel-backend.js";
-import { exactNumerics } from "./manifest.js";
 
 const x = tensor(Float32Array.of(1, 2, 3, 4));
 const refusal = (code: ErrorCode, message: RegExp) =>
@@ -54,24 +53,6 @@ describe("a kernel that gives something else than its results", () => {
   });
 });
 
-function backendOf(options: Partial<KernelBackendOptions<Float32Array>>) {
-  return kernelBackend<Float32Array>({
-    name: "arrays",
-    manifest: {
-      ...exactNumerics,
-      engine: { name: "arrays", version: "1" },
-      device: "cpu",
-      dtypes: { f32: { storage: "f32", compute: "native" } },
-      tolerance: { default: { f32: 0, f16: 0, bf16: 0 } },
-      eventLoop: "blocked-during-step",
-    },
-    upload: ({ data }) => Float32Array.from(data as Float32Array),
-    download: (data, { shape }) => tensor(data.slice(), shape),
-    kernels: {},
-    ...options,
-  });
-}
-
 describe("an upload or download that gives something else", () => {
   it.each<[string, unknown, RegExp]>([
     ["nothing", undefined, /download failed: what it gave is no tensor/],
@@ -80,13 +61,13 @@ describe("an upload or download that gives something else", () => {
     ["another array", { dtype: "f32", shape: [4], data: new Int32Array(4) }, /is stored in Float32Array/],
     ["too little", { dtype: "f32", shape: [4], data: new Float32Array(3) }, /holds 3 elements/],
   ])("%s", async (_, given, message) => {
-    const backend = backendOf({ download: () => given as HostTensor });
+    const backend = arrayBackend({ download: () => given as HostTensor });
     const handle = await backend.upload(x);
     await expect(backend.download(handle)).rejects.toEqual(refusal("MP_BACKEND_FAILED", message));
   });
 
   it("no storage", async () => {
-    const backend = backendOf({ upload: () => undefined as unknown as Float32Array });
+    const backend = arrayBackend({ upload: () => undefined as unknown as Float32Array });
     await expect(backend.upload(x)).rejects.toEqual(
       refusal("MP_BACKEND_FAILED", /upload failed: it gave undefined in place of a storage/),
     );
@@ -94,7 +75,7 @@ describe("an upload or download that gives something else", () => {
 });
 
 describe("a row that nothing would read", () => {
-  const { manifest } = backendOf({});
+  const { manifest } = arrayBackend({});
   it.each<[string, object, RegExp]>([
     [
       "of kernels",
@@ -120,6 +101,6 @@ describe("a row that nothing would read", () => {
       /dtypes has a row for "float32", which is no dtype/,
     ],
   ])("%s", (_, options, message) => {
-    expect(() => backendOf(options as never)).toThrow(refusal("MP_INVALID_ARGUMENT", message));
+    expect(() => arrayBackend(options as never)).toThrow(refusal("MP_INVALID_ARGUMENT", message));
   });
 });

@@ -1,12 +1,11 @@
 // A backend whose library has tensors of its own, which users put into batches as they are.
 import { describe, expect, it } from "vitest";
+import { arrayBackend } from "../../test/array-backend.js";
 import { batch, smallRun, stateOf } from "../../test/small-run.js";
 import { tinyBackend } from "../../test/tiny-backend.js";
 import type { Backend, EngineTensor, RunInput } from "../backend.js";
 import { MpError } from "../errors.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
-import { kernelBackend } from "../kernel-backend/kernel-backend.js";
-import { exactNumerics } from "../kernel-backend/manifest.js";
 import { reference } from "../reference/index.js";
 
 /** A tensor as a library has it: its own names for dtypes, and memory that somebody frees. */
@@ -128,29 +127,13 @@ describe("a backend that adopts its library's tensors", () => {
   });
 
   it("can be made of kernels", async () => {
-    const make = (adopt?: (value: object) => HostTensor | undefined): Backend =>
-      kernelBackend<Float32Array>({
-        name: "arrays",
-        manifest: {
-          ...exactNumerics,
-          engine: { name: "arrays", version: "1" },
-          device: "cpu",
-          dtypes: { f32: { storage: "f32", compute: "native" } },
-          tolerance: { default: { f32: 0, f16: 0, bf16: 0 } },
-          eventLoop: "blocked-during-step",
-        },
-        upload: ({ data }) => Float32Array.from(data as Float32Array),
-        download: (data, { shape }) => tensor(data.slice(), shape),
-        kernels: {},
-        ...(adopt === undefined ? {} : { adopt }),
-      });
     const own = library(0).x;
-    const adopting = make((value) => (value === own ? batch(0).x : undefined));
+    const adopting = arrayBackend({ adopt: (value) => (value === own ? batch(0).x : undefined) });
     expect(adopting.manifest.adopt).toBe(true);
     expect(adopting.adopt?.(own)).toEqual(batch(0).x);
     expect(adopting.adopt?.(new Date())).toBeUndefined();
-    expect(make().adopt).toBeUndefined();
-    expect(make().manifest.adopt).toEqual({ unsupported: "it takes no tensors of a library's" });
+    expect(arrayBackend().adopt).toBeUndefined();
+    expect(arrayBackend().manifest.adopt).toEqual({ unsupported: "it takes no tensors of a library's" });
     expect(tinyBackend().backend.adopt).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import type { KernelWindow, Shape, Value } from "@mp/core";
-import { halvedPads, samePads } from "@mp/core/backend";
+import { halvedPads, samePads, windowExtent } from "@mp/core/backend";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -60,7 +60,7 @@ function transposedPads(
   if (wanted === undefined && !isSame(fill)) return window.pads;
   const totals = sizes.map((size, axis) => {
     const [taps = 1, stride = 1, dilation = 1] = [kernel[axis], window.strides[axis], window.dilations[axis]];
-    const reached = (size - 1) * stride + (taps - 1) * dilation + 1 + (outputPadding[axis] ?? 0);
+    const reached = (size - 1) * stride + windowExtent(taps, dilation) + (outputPadding[axis] ?? 0);
     return reached - (wanted?.[axis] ?? size * stride);
   });
   return halvedPads(totals, oddOf(fill));
