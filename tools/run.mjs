@@ -4,9 +4,13 @@
  *
  *   node tools/run.mjs app <name> [flags]    run an app
  *   node tools/run.mjs bench [what] [flags]  time training steps, see bench/README.md
+ *   node tools/run.mjs build [filter …]      every package and app, or those that turbo's filters name
+ *   node tools/run.mjs turbo <task> [flags]  a task of turbo.json
+ *   node tools/run.mjs pnpm [arguments]      the pnpm that package.json pins
  *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
  *   node tools/run.mjs pack <folder>         every public package as a tarball
+ *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  */
 import { install, requireNode } from "./workspace/install.mjs";
@@ -14,7 +18,7 @@ import { install, requireNode } from "./workspace/install.mjs";
 requireNode();
 const [command, ...rest] = process.argv.slice(2);
 
-// Imported late, so that a command line that cannot be served is refused before anything is installed.
+// Imported late, so that an invalid command line is refused before anything is installed.
 switch (command) {
   case "app": {
     const { findApp, runApp } = await import("./commands/app.mjs");
@@ -28,6 +32,24 @@ switch (command) {
     const { bench } = await import("./workspace/packages.mjs");
     install();
     runApp(bench(), rest);
+    break;
+  }
+  case "build": {
+    install();
+    const { runBuild } = await import("./commands/build.mjs");
+    process.exitCode = runBuild(rest);
+    break;
+  }
+  case "turbo": {
+    install();
+    const { runTurbo } = await import("./commands/build.mjs");
+    process.exitCode = runTurbo(rest);
+    break;
+  }
+  case "pnpm": {
+    const { needsInstall, runPnpm } = await import("./commands/pnpm.mjs");
+    if (needsInstall(rest)) install();
+    process.exitCode = runPnpm(rest);
     break;
   }
   case "test": {
@@ -50,6 +72,17 @@ switch (command) {
     runPack(folder);
     break;
   }
+  case "gpu": {
+    const { gpuOptions, packGpu, runGpu } = await import("./commands/gpu.mjs");
+    const { verb, folder, flags } = gpuOptions(rest);
+    if (verb === "run") {
+      process.exitCode = runGpu(folder, flags);
+      break;
+    }
+    install();
+    packGpu(folder, { hasCuda: !flags.includes("--without-cuda") });
+    break;
+  }
   case "soak": {
     const { runSoak, soakOptions } = await import("./commands/soak.mjs");
     const options = soakOptions(rest);
@@ -59,7 +92,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, check, pack, soak or test`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, gpu, pack, pnpm, soak, test or turbo`,
     );
     process.exitCode = 2;
 }

@@ -1,6 +1,6 @@
 """What the peers share: data and weights out of the integer hash, and the loop that times steps.
 
-A peer takes one JSON job {workload, precision, sizes, threads, warmup, steps, seconds} as its argument and prints
+A peer takes one JSON job {workload, precision, sizes, device, threads, warmup, steps, seconds} as its argument and prints
 one JSON report as its last line, in the form that the TypeScript side prints too.
 """
 
@@ -74,8 +74,9 @@ def busy_seconds():
 def run(name, prepare, versions):
     """`prepare(job)` builds the model and gives the step, a function without arguments that gives the loss."""
     job = json.loads(sys.argv[1])
-    if job["precision"] not in ("float32", "mixed_bfloat16"):
-        refuse(f"{name}: float32 and mixed_bfloat16 are run, not {job['precision']}")
+    halves = ("mixed_bfloat16", "mixed_float16") if job["device"] == "cuda" else ("mixed_bfloat16",)
+    if job["precision"] not in ("float32", *halves):
+        refuse(f"{name}: float32 and {' and '.join(halves)} are run on {job['device']}, not {job['precision']}")
     began = time.perf_counter()
     step = prepare(job)
     losses = [step() for _ in range(job["warmup"])]

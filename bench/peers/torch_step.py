@@ -1,6 +1,7 @@
-"""A training step of each workload in PyTorch on the CPU: the peer that ours are run beside.
+"""A training step of each workload in PyTorch: the peer that ours are run beside.
 
-float32, or autocast to bfloat16 with float32 weights.
+float32 (on CUDA without TF32), or autocast to bfloat16, on CUDA to float16 too, with float32 weights. CUDA has not
+been run yet.
 """
 
 import math
@@ -20,17 +21,21 @@ except ImportError as error:
     refuse(message + "or name an interpreter that has it with --python or PEER_PYTHON")
 
 
+def on_device(array):
+    return torch.from_numpy(array).to(torch.get_default_device())
+
+
 def uniform(seed, shape, limit):
-    return torch.from_numpy(hash_uniform(seed, shape, limit))
+    return on_device(hash_uniform(seed, shape, limit))
 
 
 def tokens(seed, shape, vocabulary):
-    return torch.from_numpy(hash_tokens(seed, shape, vocabulary)).long()
+    return on_device(hash_tokens(seed, shape, vocabulary)).long()
 
 
 class InitialValues(HashValues):
     def uniform(self, shape, limit):
-        return torch.from_numpy(super().uniform(shape, limit))
+        return on_device(super().uniform(shape, limit))
 
     def linear(self, inputs, outputs, limit):
         """A layer whose bias starts at 0; kernels are drawn as [inputs, outputs]."""
@@ -189,14 +194,16 @@ def encoder(sizes):
     return model, optimizer, inputs, loss_of, {}
 
 
-WORKLOADS = {"w1": mlp, "w2": word_model, "w3": residual_net, "w4": encoder}
+WORKLOADS = {"w1": mlp, "w2": word_model, "w3": residual_net, "w4": encoder, "w2-1536": word_model}
 
 
 def build(job):
     """The step as a function without arguments that gives the loss."""
     model, optimizer, inputs, loss_of, options = WORKLOADS[job["workload"]](job["sizes"])
     model.train()
-    is_low = job["precision"] == "mixed_bfloat16"
+    low = {"mixed_bfloat16": torch.bfloat16, "mixed_float16": torch.float16}.get(job["precision"])
+    is_low = low is not None
+    scaler = torch.amp.GradScaler(job["device"], enabled=low is torch.float16)
     if is_low and isinstance(model, ResidualNet):
         # The layout that it is fastest in; in float32 it is the one it has by itself.
         model = model.to(memory_format=torch.channels_last)
@@ -205,13 +212,15 @@ def build(job):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_low):
+        with torch.autocast(job["device"], dtype=low, enabled=is_low):
             output = model(inputs)
         loss = loss_of(output)
-        loss.backward()
+        scaler.scale(loss).backward()
         if clip is not None:
+            scaler.unscale_(optimizer)
             nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
         return loss.item() / divisor
 
     return step
@@ -219,6 +228,9 @@ def build(job):
 
 def prepare(job):
     torch.set_num_threads(job["threads"])
+    torch.set_default_device(job["device"])
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
     return build(job)
 
 

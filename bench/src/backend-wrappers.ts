@@ -1,4 +1,4 @@
-/** Backends around a backend, to see from outside what a trainer has its engine do. */
+/** Wrappers around a backend that show from outside what a trainer makes its engine do. */
 import {
   type Backend,
   type CompileOptions,
@@ -63,8 +63,8 @@ function timed(inner: Executable, timings: Timings): Executable {
 }
 
 /**
- * Has the engine run nothing: every graph keeps its inputs, outputs and bindings, and its outputs become
- * copies of inputs or constants. What a step takes then is what it costs around the engine's work.
+ * Makes the engine compute nothing: every graph keeps its inputs, outputs and bindings, and its outputs become copies
+ * of inputs or constants. The remaining time of a step is the cost around the engine's work.
  */
 export function hollowBackend(backend: Backend): Backend {
   return withCompile(backend, (graph, options) => backend.compile(hollow(graph, options), options));
@@ -88,7 +88,7 @@ function hollow(graph: Graph, options: CompileOptions = {}): Graph {
   return builder.finish(outputs);
 }
 
-/** Zeros; ones for the flag that commits. */
+/** Zeros; ones for the commit flag. */
 function placeholder(type: ValueType, isSet: boolean): HostTensor {
   const made = zeros(type.shape, type.dtype);
   if (isSet) (made.data as Uint8Array).fill(1);

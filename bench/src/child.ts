@@ -1,4 +1,4 @@
-/** The fresh process: does the one job that its argument holds and prints the answer as its last line. */
+/** The fresh process: does the one job in its argument and prints the answer as its last line. */
 import { openEngine, precisionOf, versionsOf } from "./engine.js";
 import type { ChildJob, Refusal, ScenarioReport, StepReport } from "./job.js";
 import { watchOthers } from "./processor-load.js";

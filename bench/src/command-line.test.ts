@@ -33,6 +33,14 @@ describe("parseCommandLine", () => {
     });
   });
 
+  it("takes PyTorch in float16 where a GPU multiplies it", () => {
+    expect(parse("w2-1536 --against torch --precision mixed_float16 --device cuda")).toMatchObject({
+      workloads: ["w2-1536"],
+      precision: "mixed_float16",
+      choice: { device: "cuda" },
+    });
+  });
+
   it("gives help", () => {
     expect(parse("w1 --help")).toBeUndefined();
   });
@@ -46,6 +54,7 @@ describe("parseCommandLine", () => {
     ["w1 --backend wasm", /--backend wasm: expected ort, tfjs/],
     ["w1 --precision f16", /--precision f16: expected float32/],
     ["w1 --against torch --precision mixed_float16", /bfloat16 only/],
+    ["w1 --against keras --device cuda", /on the CPU only/],
   ])("refuses %s", (line, message) => {
     expect(() => parse(line)).toThrow(UsageError);
     expect(() => parse(line)).toThrow(message);

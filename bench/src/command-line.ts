@@ -15,16 +15,16 @@ import { SCENARIOS } from "./scenarios/scenarios.js";
 export interface BenchOptions {
   readonly workloads: readonly WorkloadName[];
   readonly scenarios: readonly string[];
-  /** The peers to run beside ours. */
+  /** The peers to run for comparison. */
   readonly against: readonly PeerName[];
   readonly precision: PrecisionName;
   readonly choice: EngineChoice;
-  /** Fresh processes of each side. */
+  /** Fresh processes per side. */
   readonly rounds: number;
   readonly warmup: number;
   readonly steps: number;
   readonly seconds: number;
-  /** The interpreter that has the peers' packages. */
+  /** The Python interpreter that has the peers' packages. */
   readonly python: string;
   /** How long to wait for an idle machine before each process. */
   readonly idleSeconds: number;
@@ -32,7 +32,7 @@ export interface BenchOptions {
   readonly quick: boolean;
 }
 
-/** The command line was wrong; the message says what would do. */
+/** The command line was wrong; the message says what is allowed. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -43,12 +43,12 @@ WHAT is any of
   ${WORKLOADS.join(" ")}          training steps, ours and with --against peers', in alternating fresh processes
   ${Object.keys(SCENARIOS).join(" ")}
                        what the parts of our own step cost
-and all of them but w3 and w4 when nothing is named.
+and all of them but w3, w4 and w2-1536 when nothing is named.
 
   --backend NAME       ours on ${ENGINES.join(" or ")}; default ort
   --against NAME,…     run ${PEERS.join(" and ")} beside ours
   --precision NAME     ${PRECISIONS.join(", ")}; default float32
-  --device cpu|cuda    of ours; default cpu
+  --device cpu|cuda    of ours and PyTorch's; default cpu
   --threads N          of all sides; default all processors
   --rounds N           fresh processes of each side; default 3
   --warmup N           steps before the timed ones; default 3
@@ -79,7 +79,7 @@ const flags = {
 
 const EVERYTHING: readonly string[] = ["w1", "w2", ...Object.keys(SCENARIOS)];
 
-/** Undefined when help is asked for. @throws UsageError */
+/** Undefined when help is requested. @throws UsageError */
 export function parseCommandLine(
   argv: readonly string[],
   defaults: { readonly python: string; readonly results: string },
@@ -96,8 +96,13 @@ export function parseCommandLine(
   const peers = against === undefined ? [] : against.split(",").map((name) => oneOf("against", PEERS, name));
   const engine = oneOf("backend", ENGINES, values.backend);
   const precision = oneOf("precision", PRECISIONS, values.precision);
-  if (peers.length > 0 && precision === "mixed_float16") {
-    throw new UsageError("--precision mixed_float16: the peers are run in float32 and bfloat16 only");
+  if (peers.includes("keras") && values.device === "cuda") {
+    throw new UsageError("--against keras: it is run on the CPU only");
+  }
+  if (peers.length > 0 && precision === "mixed_float16" && values.device !== "cuda") {
+    throw new UsageError(
+      "--precision mixed_float16: on the CPU the peers are run in float32 and bfloat16 only",
+    );
   }
   return {
     workloads: words.filter(isWorkload),

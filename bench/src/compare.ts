@@ -1,4 +1,4 @@
-/** Ours beside peers: fresh processes in turn, medians, and the ratio of the medians. */
+/** Ours compared with peers: fresh processes in turn, medians, and the ratio of the medians. */
 import { fileURLToPath } from "node:url";
 import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
@@ -12,7 +12,7 @@ export interface SideRun extends StepReport {
   readonly side: string;
   readonly round: number;
   readonly medianMilliseconds: number;
-  /** Other processes were busy meanwhile: the figure is for orientation. */
+  /** Other processes were busy during the measurement: the figure is only an indication. */
   readonly isDisturbed: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface WorkloadResult {
   readonly runs: readonly SideRun[];
   /** Median over processes of each one's median, by side. */
   readonly medianMilliseconds: Readonly<Record<string, number>>;
-  /** Ours over each peer's: at most 1.05 is called no slower. */
+  /** Ours divided by each peer's: a ratio of at most 1.05 counts as no slower. */
   readonly ratioOfMedians: Readonly<Record<string, number>>;
   readonly matrixGigaflops: number;
 }
@@ -41,7 +41,7 @@ function ask(side: string, job: StepJob, options: BenchOptions): Promise<StepRep
     const child: ChildJob = { kind: "steps", job, choice: options.choice };
     return askProcess(process.execPath, [CHILD, JSON.stringify(child)]);
   }
-  const peer = { ...job, sizes: WORKLOAD_SIZES[job.workload] };
+  const peer = { ...job, sizes: WORKLOAD_SIZES[job.workload], device: options.choice.device };
   return askProcess(options.python, [peerScript(side), JSON.stringify(peer)]);
 }
 
@@ -61,7 +61,7 @@ async function runOnce(side: string, round: number, job: StepJob, options: Bench
   }
 }
 
-/** Runs every round of a workload; `onRun` hears of each process as it ends. */
+/** Runs every round of a workload; `onRun` is called when each process ends. */
 export async function compareWorkload(
   workload: WorkloadName,
   options: BenchOptions,

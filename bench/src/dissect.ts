@@ -1,4 +1,4 @@
-/** Scenarios: what the parts of our own step cost, each part in fresh processes of its own. */
+/** Scenarios: what the parts of our own step cost, each part in separate fresh processes. */
 import { fileURLToPath } from "node:url";
 import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
@@ -47,7 +47,7 @@ export async function dissect(name: string, options: BenchOptions): Promise<Scen
     median(runs.filter((run) => run.part === part).map((run) => run.figures[figure] ?? Number.NaN));
   const figures = scenario
     .report(measured)
-    // What an engine does not tell has no figure.
+    // What an engine does not report has no figure.
     .filter(({ value }) => !Number.isNaN(value))
     .map((figure) => ({ ...figure, value: rounded(figure.value, DECIMALS) }));
   return { scenario: name, title: scenario.title, threads: choice.threads, figures, runs };

@@ -8,7 +8,7 @@ type Device = "cpu" | "cuda";
 const engines: Readonly<Record<EngineName, (threads: number, device: Device) => Promise<Backend>>> = {
   ort: (threads, device) => ort({ threads, device }),
   tfjs: async (threads, device) => {
-    // TensorFlow reads these when it makes its thread pools, which is at the first session.
+    // TensorFlow reads these when it creates its thread pools, at the first session.
     process.env["TF_NUM_INTRAOP_THREADS"] = String(threads);
     process.env["TF_NUM_INTEROP_THREADS"] = String(threads);
     return tfjs({ tf: await loadTfjsNode({ device }) });
@@ -33,7 +33,7 @@ export function precisionOf(name: PrecisionName): Precision {
   return precisions[name]();
 }
 
-/** What a report names beside its figures. */
+/** Versions that a report lists with its figures. */
 export function versionsOf(backend: Backend): Readonly<Record<string, string>> {
   const { name, version } = backend.manifest.engine;
   return { [name]: version, node: process.version };

@@ -35,7 +35,7 @@ function lastJson(output: string): Record<string, unknown> | undefined {
     try {
       return JSON.parse(line) as Record<string, unknown>;
     } catch {
-      // A line of someone's log that begins like an answer.
+      // A log line that begins like an answer.
     }
   }
   return undefined;

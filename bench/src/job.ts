@@ -1,15 +1,15 @@
-/** What the parent asks of a fresh process and what comes back, as JSON: the one contract of all sides. */
+/** Requests to a fresh process and its answers, as JSON: the only contract between all sides. */
 
 export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as const;
 export type PrecisionName = (typeof PRECISIONS)[number];
-export const WORKLOADS = ["w1", "w2", "w3", "w4"] as const;
+export const WORKLOADS = ["w1", "w2", "w3", "w4", "w2-1536"] as const;
 export type WorkloadName = (typeof WORKLOADS)[number];
 export const ENGINES = ["ort", "tfjs"] as const;
 export type EngineName = (typeof ENGINES)[number];
 export const PEERS = ["torch", "keras"] as const;
 export type PeerName = (typeof PEERS)[number];
 
-/** Which engine of ours is measured, and where it runs. */
+/** Which of our engines is measured, and where it runs. */
 export interface EngineChoice {
   readonly engine: EngineName;
   readonly device: string;
@@ -31,12 +31,12 @@ export interface StepJob {
 
 export interface StepReport {
   readonly milliseconds: readonly number[];
-  /** Of every step, the warm-up's included. */
+  /** Losses of every step, including the warm-up. */
   readonly losses: readonly number[];
-  /** From the process's own start of building to the end of the warm-up. */
+  /** From when the process starts building to the end of the warm-up. */
   readonly startSeconds: number;
   readonly peakResidentBytes: number;
-  /** Cores that other processes used while steps were timed; null where the system does not tell. */
+  /** Cores that other processes used while steps were timed; null where the system does not report it. */
   readonly otherCores: number | null;
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -44,7 +44,7 @@ export interface StepReport {
 /** Figures of one scenario's part, by name. */
 export interface ScenarioReport {
   readonly figures: Readonly<Record<string, number>>;
-  /** Lines to print beside them. */
+  /** Lines to print with them. */
   readonly text?: string;
   readonly otherCores: number | null;
   readonly versions: Readonly<Record<string, string>>;
@@ -57,11 +57,11 @@ export type ChildJob =
       readonly scenario: string;
       readonly part: string;
       readonly choice: EngineChoice;
-      /** A hundredth of the work, to see that it runs. */
+      /** A hundredth of the work, as a smoke test. */
       readonly quick: boolean;
     };
 
-/** The process answered that it could not do it. */
+/** The process's answer that it could not do the job. */
 export interface Refusal {
   readonly error: string;
 }

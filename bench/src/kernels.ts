@@ -1,6 +1,6 @@
 /**
- * `node dist/kernels.js w1 mixed_bfloat16`: the time per kernel of a workload's step by TensorFlow's own trace, which
- * tfjs-node cannot ask for. The model that the backend wrote is run again from Python, on values of the same shapes.
+ * `node dist/kernels.js w1 mixed_bfloat16`: the time per kernel of a workload's step from TensorFlow's own trace, which
+ * tfjs-node cannot request. Python runs the model that the backend wrote again, on values of the same shapes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { workloadOf } from "./workloads/workloads.js";
 
 interface Trace {
   readonly milliseconds: number;
-  /** Per kernel, the costliest first; kernels run side by side, so that these add up to more than the step. */
+  /** Per kernel, the most expensive first; kernels run in parallel, so that their sum exceeds the time of the step. */
   readonly kernels: readonly { readonly op: string; readonly count: number; readonly milliseconds: number }[];
   readonly versions: Readonly<Record<string, string>>;
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 
-/** What a figure was taken on; part of every result. */
+/** The machine that a figure was measured on; part of every result. */
 export interface Machine {
   readonly processor: string;
-  /** Instruction sets that matrix products and halves depend on, as far as the system tells. */
+  /** Instruction sets that matrix products and halves depend on, as far as the system reports them. */
   readonly instructionSets: readonly string[];
   readonly cores: number;
   readonly memoryGigabytes: number;

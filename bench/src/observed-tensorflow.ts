@@ -1,4 +1,4 @@
-/** TensorFlow as a backend uses it, with a record of the model that it loaded last and of how it ran. */
+/** TensorFlow as a backend uses it, with a record of the last model that it loaded and of its runs. */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TfjsNode } from "@mp/backend-tfjs";
@@ -13,11 +13,11 @@ export interface ObservedRun {
 
 export interface Observed {
   readonly tf: TfjsNode;
-  /** Each combination that ran since the last model was loaded, once. */
+  /** Each combination that ran since the last model was loaded, listed once. */
   runs(): readonly ObservedRun[];
 }
 
-/** Every model that is loaded is copied to `folder` as `saved_model.pb`, in the last one's place. */
+/** Every loaded model is copied to `folder` as `saved_model.pb`, replacing the last one. */
 export function observeTensorFlow(tf: TfjsNode, folder: string): Observed {
   const engine = tf.findBackend("tensorflow") as { readonly binding: Binding };
   const { binding } = engine;
@@ -33,7 +33,7 @@ export function observeTensorFlow(tf: TfjsNode, folder: string): Observed {
       return binding["runSavedModel"]?.(id, tensors, fed, fetched);
     },
   };
-  // Defined, since the addon's members are read-only and so cannot be assigned on what inherits them.
+  // As property descriptors: the addon's members are read-only, so an object that inherits them cannot assign to them.
   const observed: Binding = Object.create(binding, Object.getOwnPropertyDescriptors(own));
   return {
     tf: { version: tf.version, findBackend: () => ({ ...engine, binding: observed }) },

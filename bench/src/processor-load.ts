@@ -1,11 +1,11 @@
-/** What other processes do to the processors meanwhile: a timing taken beside them says nothing. */
+/** CPU load of other processes during a measurement: a timing taken under such load says nothing. */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Cores of others above which a figure is marked and measured again. */
+/** Load of other processes, in cores, above which a figure is marked and measured again. */
 const BUSY_CORES = 0.15;
 
-/** Linux counts in hundredths of a second whatever the kernel's own clock. */
+/** Linux counts in hundredths of a second, whatever the kernel's own clock rate. */
 const TICKS_PER_SECOND = 100;
 const SAMPLE_MS = 500;
 
@@ -28,7 +28,10 @@ function readBusySeconds(): number | undefined {
   }
 }
 
-/** Starts watching; the returned function gives the cores that others used since, null where the system does not tell. */
+/**
+ * Starts watching; the returned function gives the cores that other processes used since, null where the system does
+ * not report it.
+ */
 export function watchOthers(): () => number | null {
   const startedAt = performance.now();
   const busy = readBusySeconds();
@@ -42,12 +45,12 @@ export function watchOthers(): () => number | null {
   };
 }
 
-/** Whether others were in the way: by what was seen meanwhile, or where nothing can be seen, by how it was before. */
+/** Whether other processes disturbed a measurement: by their load during it or, where that is unknown, before it. */
 export function isDisturbedBy(otherCores: number | null, wasIdle: boolean): boolean {
   return otherCores === null ? !wasIdle : otherCores > BUSY_CORES;
 }
 
-/** Resolves once the machine is idle, to true, or after the limit, to false. */
+/** Resolves to true once the machine is idle, or to false after the limit. */
 export async function idleMachine(limitSeconds: number): Promise<boolean> {
   const end = performance.now() + limitSeconds * 1000;
   for (;;) {

@@ -14,7 +14,9 @@ export interface BenchResult {
   readonly scenarios: readonly ScenarioResult[];
 }
 
-/** Writes `<date>-<name>.json`, whole or not at all, and gives its path. A file of the same name is replaced. */
+/**
+ * Writes `<date>-<name>.json`, completely or not at all, and returns its path. A file with the same name is replaced.
+ */
 export function writeBenchResult(directory: string, name: string, result: BenchResult): string {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, `${result.date.slice(0, 10)}-${name}.json`);
@@ -24,7 +26,7 @@ export function writeBenchResult(directory: string, name: string, result: BenchR
   return path;
 }
 
-/** Indented, but a list of numbers and an object without further levels take one line each. */
+/** Indented, but lists of numbers and objects without nesting take one line each. */
 export function formatJson(value: unknown, indent = ""): string {
   if (typeof value !== "object" || value === null || isFlat(value)) return JSON.stringify(value);
   const inner = `${indent}  `;

@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** To that many decimals: what a report holds, so that files stay readable. */
+/** Rounded to that many decimals, so that result files stay readable. */
 export function rounded(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }

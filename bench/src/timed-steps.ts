@@ -4,7 +4,7 @@ import { rounded } from "./statistics.js";
 
 const FEWEST_STEPS = 3;
 
-/** Warms up, times steps one by one and gives everything but the versions. `step` resolves to the loss. */
+/** Warms up, times steps one by one and returns everything but the versions. `step` resolves to the loss. */
 export async function timedSteps(
   step: () => Promise<number>,
   job: Pick<StepJob, "warmup" | "steps" | "seconds">,

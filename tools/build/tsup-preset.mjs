@@ -1,7 +1,7 @@
-/** `tsup --no-dts` makes the JavaScript alone, in a tenth of the time, and leaves the declarations that are there. */
+/** `tsup --no-dts` builds only the JavaScript, in a tenth of the time, and keeps the existing declarations. */
 const declarations = !process.argv.includes("--no-dts");
 
-/** The one build recipe: every package passes its entry map, so that replacing the bundler is a change of this file. */
+/** The only build recipe: every package passes its entry map, so that replacing the bundler changes only this file. */
 export const preset = (/** @type {Record<string, string>} */ entry) => ({
   entry,
   format: /** @type {const} */ (["esm"]),

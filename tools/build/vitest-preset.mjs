@@ -8,8 +8,8 @@ const hasTypeTests = ["src", "test"].some(
 );
 
 /**
- * Two cores: one worker a package, since turbo already runs packages side by side. Type tests start the
- * compiler, so only where there are any. The JSON report is what `npm test` counts from.
+ * Two cores: one worker per package, since turbo already runs packages in parallel. Type tests start the compiler, so
+ * they are on only where there are any. `npm test` counts from the JSON report.
  */
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
   test: {
@@ -18,7 +18,9 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
     maxWorkers: 1,
-    testTimeout: 60_000,
+    // For tests that hang, not for slow ones: the machine may be busy with other things.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     ...test,
   },
 });

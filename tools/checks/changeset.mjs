@@ -1,9 +1,9 @@
 /**
- * A change of packages/<name>/src carries a changeset that names the package.
+ * A change of packages/<name>/src must come with a changeset that names the package.
  *
- * On a branch, or with a base given as argument, everything since the base is one change, and a changeset
- * anywhere in it will do. On main itself there is no base to compare with; there the rule is that no source
- * is newer than the package's newest changeset (or changelog, right after a release). Tests do not count.
+ * On a branch, or with a base given as argument, everything since the base is one change, and a changeset anywhere in
+ * it is enough. On main itself there is no base to compare with; there the rule is that no source is newer than the
+ * package's newest changeset (or changelog, right after a release). Tests do not count.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ function tryGit(...args) {
   }
 }
 
-/** The changesets of the working tree: which packages each names. */
+/** The changesets of the working tree, with the packages that each names. */
 function pendingChangesets() {
   const folder = join(root, ".changeset");
   const known = new Set(publicLibraries().map(({ name }) => name));
@@ -44,7 +44,7 @@ function pendingChangesets() {
     });
 }
 
-/** Where the change under review began; undefined on main, where nothing tells. */
+/** The base of the change under review; undefined on main, where there is none. */
 function baseOfChange() {
   const given = process.argv[2];
   if (given !== undefined)

@@ -1,6 +1,6 @@
 /**
- * Every TypeScript block of the documentation: type checked together as a careful user's compiler would, then run,
- * each file as one program, against this checkout's packages. `console.log(x); // text` must print that text.
+ * Every TypeScript block of the documentation: type checked together with strict options, then run, each file as one
+ * program, against this checkout's packages. `console.log(x); // text` must print that text.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { compilerOptions } from "./program.mjs";
 
 const LIMIT_MS = 120_000;
 const DOCUMENTS = /^(docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
-/** What a document imports as a file of its reader's. */
+/** Files that a document imports as the reader's own. */
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
@@ -68,7 +68,7 @@ if (compiled.status !== 0) {
 for (const { file, name, run } of documents) {
   const program = javaScriptOf(join(folder, `${name}.ts`), withExpectations(file, run));
   writeFileSync(join(folder, `${name}.js`), program);
-  // What a program saves stays in a folder of its own.
+  // Each program saves its files to a separate folder.
   const scratch = join(folder, name);
   mkdirSync(scratch);
   const start = performance.now();
@@ -126,6 +126,6 @@ function inDocuments(text) {
       .replaceAll(program, file)
       .replaceAll(new RegExp(`^${name}\\.\\d+\\.ts\\(`, "gm"), `${file}(`);
   }
-  // What is visible everywhere is checked once for each section.
+  // Declarations that are visible everywhere are checked once for each section.
   return [...new Set(said.split("\n"))].join("\n");
 }

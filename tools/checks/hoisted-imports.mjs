@@ -1,6 +1,6 @@
 import ts from "typescript";
 
-/** Import declarations gathered from several blocks, each name once. */
+/** Import declarations collected from several blocks, each name once. */
 export class HoistedImports {
   /** @type {Map<string, Map<string, { text: string; isType: boolean }>>} by quoted module, by local name */
   #named = new Map();
@@ -8,9 +8,9 @@ export class HoistedImports {
   #others = new Set();
 
   /**
-   * Takes the declarations out of a block.
+   * Removes the declarations from a block.
    * @param {string} code
-   * @returns {string} the rest, with as many lines as there were
+   * @returns {string} the rest, with the same number of lines
    */
   take(code) {
     const file = ts.createSourceFile("block.ts", code, ts.ScriptTarget.ES2023);

@@ -1,11 +1,18 @@
-/** The rules of CONTRIBUTING.md that a file listing can prove. */
+/** The rules of CONTRIBUTING.md that can be checked from a file listing. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
 
 const MAX_SOURCE_LINES = 400;
 const MAX_README_LINES = 150;
+/** A folder with more files is hard to survey. Enforced where the limit was once exceeded. */
+const MAX_FILES_OF_TRAINING = 12;
+/** Casting and precision each have one folder in core, and files named after them are nowhere else. */
+const ROOMS = [
+  { room: "packages/core/src/cast/", name: /^(auto)?cast(s|ing)?-|-cast(s|ing)?\.|^autocast/ },
+  { room: "packages/core/src/precision/", name: /^(loss-scaler|master-weights|precision)/ },
+];
 const BACKEND_FILES = [
   "src/index.ts",
   "src/manifest.ts",
@@ -14,7 +21,7 @@ const BACKEND_FILES = [
   "src/known-failures.ts",
   "test/conformance.test.ts",
 ];
-/** One row per operator and generated code are read by searching, not from top to bottom. */
+/** Tables with one row per operator and generated code are searched, not read from top to bottom. */
 const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
@@ -43,6 +50,20 @@ for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
     );
   }
 }
+
+/** @type {Map<string, number>} */
+const trainingFolders = new Map();
+for (const file of files.filter((file) => file.startsWith("packages/core/src/"))) {
+  if (file.startsWith("packages/core/src/train/"))
+    trainingFolders.set(dirname(file), (trainingFolders.get(dirname(file)) ?? 0) + 1);
+  for (const { room, name } of ROOMS)
+    if (name.test(basename(file)) && !file.startsWith(room)) problems.push(`${file}: belongs to ${room}`);
+}
+for (const [folder, count] of trainingFolders)
+  if (count > MAX_FILES_OF_TRAINING)
+    problems.push(
+      `${folder}: ${count} files, at most ${MAX_FILES_OF_TRAINING}; a concern of its own gets a folder`,
+    );
 
 for (const { path } of libraries().filter(({ folder }) => folder.startsWith("backend-"))) {
   for (const file of BACKEND_FILES) {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { libraries, root } from "../workspace/packages.mjs";
 
 /**
- * An empty project in which this checkout's packages are installed: what a user's program runs against.
+ * An empty project in which this checkout's packages are installed, as a user's program would run against them.
  * @param {string} name of the folder, new at each call
  * @returns {string} the project's folder
  */

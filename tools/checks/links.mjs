@@ -1,4 +1,4 @@
-/** Every relative link of a committed Markdown file leads to a file. */
+/** Every relative link in a committed Markdown file must lead to a file. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

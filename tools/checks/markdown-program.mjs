@@ -1,9 +1,9 @@
 /**
  * The TypeScript of a Markdown file as one program, in which line N is line N of the file.
  *
- * Blocks are fenced with ```ts; a comment that begins with `<!-- ts` holds what a block needs and a reader does not.
- * What stands before the first `##` is visible everywhere; each `##` section is a scope of its own. Imports may be
- * repeated, and `export` means nothing. A block of ```ts check is type checked and not run: it needs a test runner.
+ * Blocks are fenced with ```ts; a comment that begins with `<!-- ts` holds code that a block needs and a reader does
+ * not. Code before the first `##` is visible everywhere; each `##` section is a separate scope. Imports may be
+ * repeated, and `export` has no effect. A block of ```ts check is type checked and not run: it needs a test runner.
  */
 import { HoistedImports } from "./hoisted-imports.mjs";
 
@@ -40,7 +40,7 @@ export function programOf(markdown) {
     }
     return `${imports}${code.join("\n")}${sections > 0 ? "\n}" : ""}\nexport {};\n`;
   };
-  // A section that lives on another's imports or names would mislead whoever copies it.
+  // A section that uses another's imports or names would not work for a reader who copies it.
   const own = [...new Set(blocks.map(({ section }) => section))].filter((section) => section > 0);
   return {
     checked: (own.length > 0 ? own : [0]).map((part) =>

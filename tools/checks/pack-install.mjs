@@ -1,7 +1,6 @@
 /**
- * Proves what a user gets: packs every public package, installs the tarballs into an empty project with the
- * README's own command and plain npm, imports and requires each package there, then type checks and runs the
- * README's program.
+ * Checks what a user gets: packs every public package, installs the tarballs into an empty project with the README's
+ * own command and plain npm, imports and requires each package there, then type checks and runs the README's program.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +16,7 @@ const program = readmeBlock("program");
 const installCommand = readmeBlock("install").trim();
 const packages = publicLibraries();
 
-/** What npm and turbo tell their scripts about this workspace must not reach the user's project. */
+/** Environment variables of npm and turbo about this workspace must not reach the user's project. */
 const userEnvironment = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) => !/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD|TURBO_)/.test(name),
@@ -43,7 +42,7 @@ mkdirSync(tarballs);
 
 const tarballOf = packAll(tarballs);
 
-// Once published, npm finds the packages that the named ones depend on by itself; tarballs have to be named.
+// Once packages are published, npm finds dependencies of the named ones itself; tarballs must all be named.
 const named = new Set(installCommand.match(/@mp\/[\w-]+/g));
 const unnamed = packages.filter(({ name }) => !named.has(name)).map(({ name }) => tarballOf.get(name));
 const substituted = installCommand.replace(

@@ -1,4 +1,4 @@
-/** Loaded before a document's program: holds what it prints against what the document says that it prints. */
+/** Loaded before a document's program: compares what it prints with the document's comments. */
 import { format } from "node:util";
 
 let last = "";
@@ -7,7 +7,7 @@ console.log = (/** @type {unknown[]} */ ...values) => {
 };
 
 /**
- * @param {string} expected the comment behind a `console.log(…);`
+ * @param {string} expected the comment after a `console.log(…);`
  * @param {string} place
  */
 export function printed(expected, place) {

@@ -7,8 +7,8 @@ import { root } from "../workspace/packages.mjs";
 const LIMIT_MS = 120_000;
 
 /**
- * A careful user's options: every flag that makes types stricter, and no skipLibCheck, so that the packages' own
- * declarations are checked too.
+ * Strict options of a careful user: every flag that makes types stricter, and no skipLibCheck, so that the packages'
+ * own declarations are checked too.
  */
 export const compilerOptions = {
   target: "ES2023",
@@ -24,10 +24,10 @@ export const compilerOptions = {
 };
 
 /**
- * Type checks the program in a folder that is an ES module package and holds what it imports, then runs it there.
+ * Type checks the program in a folder that is an ES module package and has its dependencies, then runs it there.
  * @param {string} folder
  * @param {string} source TypeScript
- * @returns {boolean} whether it has no type error, ends well and prints something
+ * @returns {boolean} whether it has no type error, exits with 0 and prints something
  */
 export function checkProgram(folder, source) {
   writeFileSync(join(folder, "program.ts"), source);

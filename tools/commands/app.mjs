@@ -27,7 +27,7 @@ export function findApp(name) {
 }
 
 /**
- * Builds the app with what it depends on, JavaScript only, and hands the process over to it.
+ * Builds the app with its dependencies, JavaScript only, and starts it with this process's terminal.
  * @param {WorkspacePackage} app
  * @param {readonly string[]} flags
  */
@@ -37,7 +37,7 @@ export function runApp(app, flags) {
   const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], {
     stdio: "inherit",
   });
-  // Ctrl-C reaches the app by itself; this process must outlive it to pass on how it ended.
+  // Ctrl-C reaches the app by itself; this process must outlive it to return its exit code.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   child.on("error", (error) => fail(`app: ${app.folder} did not start: ${error.message}`));

@@ -24,10 +24,11 @@ const checks = {
   docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
+  words: () => script("words"),
   pack: () => script("pack-install"),
 };
 
-/** Takes minutes and a registry, so it runs only where it is named. */
+/** Takes minutes and a registry, so it runs only when named. */
 const onRequest = new Set(["pack"]);
 
 /**

@@ -19,6 +19,6 @@ export function packFolder(args) {
 export function runPack(folder) {
   mkdirSync(folder, { recursive: true });
   for (const [name, path] of packAll(folder)) console.log(`${name} ${relative(process.cwd(), path)}`);
-  // A path without ./ would be a repository on GitHub to npm.
+  // Without ./ npm would take the path for a GitHub repository.
   console.log(`\nONNXRUNTIME_NODE_INSTALL=skip npm install ${folder}/*.tgz onnxruntime-node`);
 }

@@ -11,12 +11,12 @@ import { environment, turbo } from "../workspace/turbo.mjs";
 
 const core = join(root, "packages", "core");
 
-/** Tests of core that take their size from the environment, by what they are called here. */
+/** Tests of core that take their size from the environment, by their names here. */
 const files = {
   "safetensors-fuzz": "test/safetensors-fuzz.test.ts",
   "kill-while-saving": "test/kill-while-saving.test.ts",
   "kill-and-resume": "test/kill-and-resume.test.ts",
-  "resume-combinations": "src/train/resume.test.ts",
+  "resume-combinations": "test/trainer/resume.test.ts",
   "steady-memory": "test/steady-memory.test.ts",
 };
 const soaks = Object.keys(files);
@@ -52,7 +52,7 @@ const opened = {
   tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
 };
 
-/** The oracle, and engines whose package built and whose native library opens here. */
+/** The oracle, and engines whose package is built and whose native library opens here. */
 function engines() {
   const found = Object.entries(opened).filter(([name, { folder, backend }]) => {
     const path = join(root, "packages", folder);

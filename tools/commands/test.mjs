@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { testArm64 } from "../workspace/arm64.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { apps, members, root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
@@ -11,8 +12,8 @@ import { environment, turbo } from "../workspace/turbo.mjs";
 /** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
 
 /**
- * What vitest's JSON reporter left behind; a package that left nothing, or whose files did not load, has failed.
- * So has a test that was not run: nothing is skipped here.
+ * Counts from vitest's JSON report; a package without a report, or whose files did not load, has failed. So has a test
+ * that was not run: nothing may be skipped.
  * @param {WorkspacePackage} tested
  */
 function countOf(tested) {
@@ -35,7 +36,7 @@ function countOf(tested) {
 function testPackages() {
   const tested = members().filter(({ manifest }) => manifest.scripts?.["test"] !== undefined);
   for (const { path } of tested) rmSync(join(root, path, ".results"), { recursive: true, force: true });
-  // Not a file of any package: without this, results of before its installation would be shown again after it.
+  // Not a file of any package: without this, turbo would reuse results from before TensorFlow was installed.
   const tensorFlow = tensorFlowState();
   Object.assign(environment, { MP_TENSORFLOW_ADDON: tensorFlow });
   const succeeded = turbo(["test"], { keepGoing: true });
@@ -47,7 +48,7 @@ function testPackages() {
 }
 
 /**
- * Each app says in its own package.json, as the script `smoke`, how it is run at a small size.
+ * Each app's package.json has a script `smoke` that runs it at a small size.
  * @param {WorkspacePackage} app
  */
 function smoke(app) {
@@ -64,22 +65,24 @@ function smoke(app) {
 /** @param {readonly string[]} args */
 function testOptions(args) {
   try {
-    return parseArgs({ args: [...args], options: { tensorflow: { type: "boolean", default: false } } })
-      .values;
+    const flag = /** @type {const} */ ({ type: "boolean", default: false });
+    return parseArgs({ args: [...args], options: { tensorflow: flag, arm64: flag } }).values;
   } catch (error) {
     return fail(`test: ${error instanceof Error ? error.message : String(error)}`, 2);
   }
 }
 
 /**
- * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may fetch 270 MB
+ * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may download 270 MB;
+ *   `--arm64` also runs ONNX Runtime's library for arm64, emulated, which downloads the emulator the first time
  * @returns {Promise<number>} exit code
  */
 export function runTests(args = process.argv.slice(3)) {
-  const { tensorflow } = testOptions(args);
+  const { tensorflow, arm64 } = testOptions(args);
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     { name: "packages", run: testPackages },
+    ...(arm64 ? [{ name: "ONNX Runtime on arm64, emulated", run: testArm64 }] : []),
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
     {
       name: "README's program",

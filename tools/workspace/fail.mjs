@@ -1,5 +1,5 @@
 /**
- * Ends the command with one line on stderr. Exit code 2 is "asked for wrongly", 1 is "tried and failed".
+ * Ends the command with one line on stderr. Exit code 2 means a wrong command line, 1 a failure.
  * @param {string} message
  * @param {1 | 2} [exitCode]
  * @returns {never}

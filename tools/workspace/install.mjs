@@ -9,7 +9,7 @@ const lockfile = join(root, "pnpm-lock.yaml");
 const installedLockfile = join(root, "node_modules", ".pnpm", "lock.yaml");
 const stamp = join(root, "node_modules", ".installed");
 
-/** Fails with one line where Node is older than package.json asks for. */
+/** Fails with one line where Node is older than package.json requires. */
 export function requireNode() {
   const range = manifestAt(".").engines?.["node"] ?? "";
   const wanted = range.replace(/^>=/, "").split(".").map(Number);
@@ -23,8 +23,8 @@ export function requireNode() {
 }
 
 /**
- * What an install depends on and what it left behind. The second part notices an install made by hand
- * from another lockfile, which would leave the first part unchanged.
+ * What an install depends on and what it produced. The second part detects a manual install from another lockfile,
+ * which would leave the first part unchanged.
  */
 function fingerprint() {
   const hash = createHash("sha256");
@@ -44,32 +44,53 @@ function fingerprint() {
 const isInstalled = () =>
   existsSync(stamp) && existsSync(installedLockfile) && readFileSync(stamp, "utf8") === fingerprint();
 
-/** Installs exactly what the lockfile says, with the pnpm that package.json pins; does nothing where that is already so. */
+/** `pnpm@10.34.9`: the form that npx takes; from node_modules if that version is there. */
+function pinnedPnpm() {
+  const pinned = manifestAt(".").packageManager ?? "";
+  if (!/^pnpm@\d/.test(pinned)) fail('package.json: "packageManager" should read "pnpm@<version>"');
+  return pinned;
+}
+
+/**
+ * @param {readonly string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv; stdio: import("node:child_process").StdioOptions }} options
+ * @returns {number | null} exit code; null after a signal
+ */
+export function spawnPnpm(args, { env = process.env, stdio }) {
+  const { status, error } = spawnSync("npx", ["--yes", pinnedPnpm(), ...args], {
+    cwd: root,
+    env,
+    stdio,
+    shell: process.platform === "win32",
+  });
+  if (error) fail(`npx did not start (${error.message}): npm comes with Node, is it on PATH?`);
+  return status;
+}
+
+/**
+ * Installs exactly the lockfile's versions, with the pnpm that package.json pins; does nothing where that is already
+ * so.
+ */
 export function install() {
-  const [name, version] = (manifestAt(".").packageManager ?? "").split("@");
-  if (name !== "pnpm" || !version) fail('package.json: "packageManager" should read "pnpm@<version>"');
+  const pnpm = pinnedPnpm();
   if (!existsSync(lockfile))
     fail("pnpm-lock.yaml is missing: restore it from git (git checkout pnpm-lock.yaml)");
   if (isInstalled()) return;
 
-  console.error(`Installing dependencies with pnpm ${version}`);
-  const { status, error } = spawnSync(
-    "npx",
+  console.error(`Installing dependencies with ${pnpm}`);
+  const status = spawnPnpm(
     [
-      "--yes",
-      `pnpm@${version}`,
       "install",
       "--frozen-lockfile",
       "--config.confirmModulesPurge=false",
       ...(process.stderr.isTTY ? [] : ["--reporter=append-only"]),
     ],
-    // Its report goes to stderr: stdout belongs to the program that was asked for.
-    { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" },
+    // Its output goes to stderr: stdout belongs to the program to be run.
+    { stdio: ["ignore", 2, 2] },
   );
-  if (error) fail(`npx did not start (${error.message}): npm comes with Node, is it on PATH?`);
   if (status !== 0) {
     fail(
-      `Installing failed, pnpm says why above. Without a registry in reach nothing can be installed; after a change of a package.json run: npx --yes pnpm@${version} install`,
+      `Installing failed, pnpm says why above. Without a registry in reach nothing can be installed; after a change of a package.json run: npm run pnpm -- install`,
     );
   }
   writeFileSync(stamp, fingerprint());

@@ -1,6 +1,6 @@
 /**
- * A run of named stages that ends with a line `<name>: N passed, N failed`, so that whoever called it
- * can add the numbers up. A stage is one check, or a suite that counts its own.
+ * A run of named stages that ends with a line `<name>: N passed, N failed`, so that the caller can add the numbers up.
+ * A stage is one check, or a suite with its own counts.
  */
 
 /** @typedef {{ passed: number; failed: number }} Count */

@@ -22,7 +22,7 @@ export function packAll(folder) {
       env: environment,
       stdio: ["ignore", "ignore", "inherit"],
     });
-    // A tarball that was there already is written anew under the same name.
+    // An existing tarball is overwritten under the same name.
     const all = readdirSync(folder);
     const prefix = `${name.slice(1).replace("/", "-")}-`;
     const tarball = all.find((file) => !before.has(file)) ?? all.find((file) => isOf(prefix, file));

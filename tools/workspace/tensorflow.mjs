@@ -8,15 +8,15 @@ import { turbo } from "./turbo.mjs";
 const path = "packages/backend-tfjs";
 const tfjsNode = join(root, path, "node_modules", "@tensorflow", "tfjs-node");
 const addon = join(tfjsNode, "lib", "napi-v8", "tfjs_binding.node");
-/** What mp-libtensorflow ends with when no package index answers. */
+/** Exit code of mp-libtensorflow when no package index answers. */
 const EXIT_UNREACHABLE = 3;
 
-/** Which addon of tfjs-node is installed, if any: part of what the tests' results depend on. */
+/** Which addon of tfjs-node is installed, if any: test results depend on it. */
 export function tensorFlowState() {
   return existsSync(addon) ? createHash("sha256").update(readFileSync(addon)).digest("hex") : "none";
 }
 
-/** One line, where the tests that need TensorFlow were left out. */
+/** Prints one line when the tests that need TensorFlow were left out. */
 export function sayTensorFlowIsMissing() {
   console.log(
     `${path}: TensorFlow's library is not installed, what runs on it was not tested; (cd ${path} && npx mp-libtensorflow) installs it, npm test -- --tensorflow does so first`,
@@ -24,7 +24,7 @@ export function sayTensorFlowIsMissing() {
 }
 
 /**
- * Puts TensorFlow's library under this checkout's tfjs-node. The first time on a machine fetches 270 MB.
+ * Installs TensorFlow's library under this checkout's tfjs-node. The first time on a machine downloads 270 MB.
  * @returns {boolean | { passed: number; failed: number }} nothing passed and nothing failed without a package index
  */
 export function installTensorFlow() {

@@ -5,7 +5,7 @@ import { root } from "./packages.mjs";
 
 const bin = join(root, "node_modules", ".bin");
 
-/** Environment in which the workspace's own commands, and the pnpm that turbo asks for, are found first. */
+/** Environment in which the workspace's own commands, and the pnpm that turbo calls, are found first. */
 export const environment = {
   ...process.env,
   ...(process.stdout.isTTY ? {} : { NO_COLOR: "1", FORCE_COLOR: "0" }),

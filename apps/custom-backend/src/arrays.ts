@@ -1,16 +1,19 @@
 /**
- * The engine: dense arrays and the few loops over them that the backend is made of. It stands where a library or a
- * device of your own would stand, so it favours short over fast, and knows nothing of training.
+ * The engine: dense arrays and the few loops over them that the backend is built from. It takes the place of your own
+ * library or device, so it is short rather than fast, and knows nothing about training.
  */
 import { broadcastShapes, elementCount, stridesOf } from "@mp/core";
 
-/** Elements in row-major order. Those of i64 are bigints, which `+`, `<=` and `===` take as they take numbers. */
+/** Elements in row-major order. Those of i64 are bigints, which `+`, `<=` and `===` accept like numbers. */
 export interface Values {
   readonly shape: readonly number[];
   readonly data: ArrayLike<number>;
 }
 
-/** What is read at every place of another shape: by the strides given, else by repeating as NumPy and ONNX do. */
+/**
+ * Reads an element for every position of another shape: with the given strides, otherwise broadcasting as in NumPy and
+ * ONNX.
+ */
 export function spread(values: Values, to: readonly number[], strides?: readonly number[]): number[] {
   const { shape, data } = values;
   let places = [0];

@@ -23,7 +23,7 @@ await runApp(definition, async (options, context) => {
   const tiny = tinyBackend();
   const other = await backendOf(options);
   try {
-    // The report counts by operators that the tiny backend does without.
+    // The report counts with operators that the tiny backend does not have.
     const own = await trainOn(tiny, { ...options, report: undefined }, context);
     const theirs = await trainOn(other, { ...options, save: undefined }, context);
     context.print(sideBySide({ [tiny.name]: own.losses, [options.backend]: theirs.losses }));

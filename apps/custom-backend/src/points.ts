@@ -1,7 +1,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { type Dataset, indexedDataset } from "@mp/data";
 
-/** The quickstart's points, with a column for each of the two classes: 1 in the one that is right. */
+/** The quickstart's points, with a column for each of the two classes: 1 in the correct one. */
 export type PointBatch = {
   readonly x: HostTensor<"f32">;
   readonly y: HostTensor<"f32">;
@@ -21,7 +21,7 @@ function pointBatch(step: number): PointBatch {
   };
 }
 
-/** New points at every step, without end. */
+/** New points at every step, endlessly. */
 export function pointBatches(): Dataset<PointBatch> {
   return indexedDataset({
     signature: `points of two classes, ${POINTS} a batch`,

@@ -3,7 +3,7 @@ import { lossScaleName, precisionOf, type TrainingRecord } from "@mp/cli/trainin
 import type { Backend } from "@mp/core";
 import type { NetworkOptions } from "./run.js";
 
-/** What `--json` writes: the run on one's own backend. */
+/** What `--json` writes: the run on the custom backend. */
 export function resultOf(backend: Backend, options: NetworkOptions, record: TrainingRecord): RunResult {
   const { manifest, name } = backend;
   const precision = precisionOf(options, manifest);

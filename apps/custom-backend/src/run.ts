@@ -9,7 +9,7 @@ export interface NetworkOptions extends CommonOptions {
   readonly learningRate: number;
 }
 
-/** Trains the quickstart's network by plain gradient descent. Says nothing of the backend: any will do. */
+/** Trains the quickstart's network by plain gradient descent. Independent of the backend: any will do. */
 export async function trainOn(
   backend: Backend,
   options: NetworkOptions,

@@ -3,13 +3,13 @@ import { hostArrayOf } from "@mp/core";
 import { exactNumerics, type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { product, spread, sum, transposed, type Values } from "./arrays.js";
 
-/** What the backend keeps a tensor in: the typed array of its dtype. */
+/** How the backend stores a tensor: as the typed array of its dtype. */
 type Data = HostTensor["data"];
 type Operands = readonly [Values, Values, Values?];
 
 /**
- * A kernel of one result from the function that gives its elements; storing them rounds to the result's dtype. The
- * graph has been checked before it runs, so there are as many operands as the operator takes, and they fit.
+ * A kernel with one result, from the function that gives its elements; storing them rounds to the result's dtype. The
+ * graph is checked before it runs, so the operands have the right number and shapes.
  */
 const kernel =
   <A>(
@@ -23,7 +23,7 @@ const kernel =
       return data;
     });
 
-/** An operator that works element by element. */
+/** An elementwise operator. */
 const each = (f: (x: number, y: number, z: number) => number): Kernel<unknown, Data> =>
   kernel((operands, _, shape) => {
     const [x = [], y = [], z = []] = operands.map((operand) => operand && spread(operand, shape));
@@ -70,7 +70,10 @@ const native = <D extends "f32" | "i32" | "i64" | "bool">(dtype: D): DTypeSuppor
   compute: "native",
 });
 
-/** Typed arrays and plain loops: float32, the integers of the step's counters, and what they decide. */
+/**
+ * Typed arrays and plain loops: float32, the integers of the step's counters, and bools for the decisions made from
+ * them.
+ */
 export function tinyBackend(): Backend {
   return kernelBackend<Data>({
     name: "tiny",
@@ -85,7 +88,7 @@ export function tinyBackend(): Backend {
       tolerance: { default: { f32: 4, f16: 0, bf16: 0 } },
       eventLoop: "blocked-during-step",
     },
-    // On the host any byte but 0 is true; loops want 1.
+    // On the host any byte but 0 is true; the loops require 1.
     upload: ({ dtype, data }) =>
       dtype === "bool" ? Uint8Array.from(data as Uint8Array, (byte) => Number(byte !== 0)) : data.slice(),
     download: (data, type) => ({ ...type, data: data.slice() }) as HostTensor,

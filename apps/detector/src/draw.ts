@@ -6,12 +6,12 @@ import type { JudgedImage } from "./boxes/mean-average-precision.js";
 import type { Scenes } from "./data/scenes.js";
 
 const IMAGES = 8;
-/** An image is enlarged to about this side, so that boxes are thin beside it. */
+/** Images are enlarged to about this side, so that the lines of boxes look thin. */
 const SIDE = 512;
-/** Detections less sure than this are left out. */
+/** Detections with a lower score are left out. */
 const LEAST_SCORE = 0.4;
 
-/** Apart from each other also for most who see fewer colours (Okabe and Ito), by class. */
+/** Colors by class that most color-blind people can distinguish, too (Okabe and Ito). */
 const COLOURS = [
   { name: "orange", code: "#e69f00" },
   { name: "sky blue", code: "#56b4e9" },
@@ -24,7 +24,10 @@ const COLOURS = [
 
 const isSure = ({ score }: { readonly score: number }): boolean => score >= LEAST_SCORE;
 
-/** Writes the first test images as PNG, true boxes in dashes and found ones in their class's colour; says what it wrote. */
+/**
+ * Writes the first test images as PNG, true boxes dashed and detected ones in their class's color; prints what it
+ * wrote.
+ */
 export async function drawScenes(
   directory: string,
   { test, size, classes }: Scenes,

@@ -5,7 +5,7 @@ import type { JudgedImage } from "./boxes/mean-average-precision.js";
 import { pixels } from "./data/scene-batches.js";
 import type { Scenes } from "./data/scenes.js";
 import type { DetectorModel } from "./model.js";
-import type { Training } from "./run.js";
+import type { Training } from "./training.js";
 
 interface Question {
   readonly scenes: Scenes;
@@ -13,7 +13,7 @@ interface Question {
   readonly batch: number;
 }
 
-/** What the network finds in the test images, as it is now. The last batch is filled up with its first image. */
+/** The network's current detections in the test images. The last batch is filled up with its first image. */
 export async function findBoxes(
   training: Training,
   model: DetectorModel,

@@ -33,7 +33,7 @@ function scaleOf(text: string): number {
 
 const OPTIMIZERS = ["sgd", "adam"] as const;
 
-/** The detector's command line: the flags of all apps and the sizes of the experiment. */
+/** The detector's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
   name: "detector",
   description: "Trains a small SSD to find figures in pictures, in mixed precision beside float32",

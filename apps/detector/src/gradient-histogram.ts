@@ -1,4 +1,4 @@
-/** The gradients of a step by their binary exponents, as the MXNet talk draws them, and what a half makes of them. */
+/** The gradients of a step by their binary exponents, as the MXNet talk plots them, and what a half loses of them. */
 import { textTable } from "@mp/cli/training";
 import { type ExponentHistogram, floatFormats, shareAtScale } from "@mp/core";
 
@@ -9,19 +9,22 @@ const SMALLEST_KEPT = SMALLEST_SUBNORMAL - 1;
 
 const WIDEST_BAR = 40;
 
-/** Of the gradients that are not 0, those below 2^exponent. */
+/** Share of the nonzero gradients that are below 2^exponent. */
 export function shareBelow({ first, counts }: ExponentHistogram, exponent: number): number {
   const all = counts.reduce((sum, count) => sum + count, 0);
   const below = counts.reduce((sum, count, index) => (first + index < exponent ? sum + count : sum), 0);
   return all === 0 ? 0 : below / all;
 }
 
-/** Of the gradients that are not 0, those that f16 rounds to 0 once multiplied by the scale, to the power of two below it. */
+/**
+ * Share of the nonzero gradients that f16 rounds to 0 after they are multiplied by the scale, rounded down to a power
+ * of two.
+ */
 export function shareFlushed(histogram: ExponentHistogram, scale: number): number {
   return shareAtScale(histogram, "f16", scale).zero;
 }
 
-/** Two exponents a line. */
+/** Two exponents per line. */
 export function formatHistogram(histogram: ExponentHistogram): string {
   const { first, counts, zeros } = histogram;
   const all = counts.reduce((sum, count) => sum + count, 0);

@@ -56,7 +56,7 @@ await runApp(definition, async (options, context) => {
   );
 });
 
-/** mAP, and the histogram where one was asked for. */
+/** mAP, and the histogram where one was requested. */
 function beforeAndAfter({ result, report }: DetectorRun): string {
   const { metric, details } = result as RunResult;
   const line = `mAP ${Number(details?.["untrained"]).toFixed(4)} untrained, ${metric.value.toFixed(4)} trained.`;

@@ -1,7 +1,6 @@
 /**
- * A small SSD (Liu et al., arXiv 1512.02325): three maps of features, of a quarter, an eighth and a sixteenth of the
- * image's side, and on each of them two convolutions that say for every anchor which class it holds and where its box
- * lies.
+ * A small SSD (Liu et al., arXiv 1512.02325): three feature maps, of a quarter, an eighth and a sixteenth of the
+ * image's side, and on each of them two convolutions that predict the class and the box of every anchor.
  */
 import {
   checkpoint,
@@ -19,7 +18,7 @@ import { asModel, batchNorm, conv, type Model, type StatefulContext, sequential 
 import type { AnchorMap } from "./boxes/anchors.js";
 
 export interface Predictions {
-  /** Logits [batch, anchors, 1 + classes], 0 for the background. */
+  /** Logits [batch, anchors, 1 + classes]; class 0 is the background. */
   readonly scores: Tensor;
   /** [batch, anchors, 4] */
   readonly offsets: Tensor;
@@ -39,7 +38,7 @@ export interface ModelOptions {
 const convNorm = (inputs: number, outputs: number, stride = 1) =>
   [conv(inputs, outputs, 3, { stride, padding: "same", bias: false }), batchNorm(outputs), relu] as const;
 
-/** Halves the image. */
+/** Halves the image's side. */
 const stage = (inputs: number, outputs: number) =>
   sequential(...convNorm(inputs, outputs, 2), ...convNorm(outputs, outputs));
 

@@ -5,7 +5,7 @@ import { multiboxLoss } from "./multibox-loss.js";
 
 const ANCHORS = 16;
 
-/** Logits of the background against one class, by anchor. */
+/** Logits of one class minus those of the background, by anchor. */
 function lossOf(margins: readonly number[], labels: readonly number[], offset = 0): number {
   const images = labels.length / ANCHORS;
   const type = (dtype: "f32" | "i32", ...rest: readonly number[]) => ({
@@ -36,7 +36,7 @@ function lossOf(margins: readonly number[], labels: readonly number[], offset = 
   return Number(loss?.data[0]);
 }
 
-/** Cross entropy of the class against the background where the logit of the class is this much higher. */
+/** Cross entropy of the class against the background where the logit of the class is higher by the margin. */
 const missed = (margin: number): number => Math.log(1 + Math.exp(-margin));
 const raised = (margin: number): number => Math.log(1 + Math.exp(margin));
 const padded = (...values: readonly number[]): number[] => [

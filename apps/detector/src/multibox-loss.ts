@@ -1,7 +1,7 @@
 /**
- * SSD's loss: where the boxes lie, over the anchors that hold one, and which class, over these and the hardest of the
- * others, three to one; both over the number of anchors that hold a box. The hardest are found inside the graph: what
- * counts is at least as large as the n-th largest loss of the image's empty anchors.
+ * SSD's loss: the box offsets over the anchors that match a box, and the class over these and the hardest negatives,
+ * three to one; both divided by the number of matched anchors. The hardest negatives are found inside the graph: those
+ * whose loss is at least the n-th largest of the image's negatives.
  */
 import {
   add,
@@ -28,9 +28,9 @@ import { smoothL1, softmaxCrossEntropy } from "@mp/nn";
 import { BACKGROUND, IGNORED } from "./boxes/match.js";
 import type { Predictions } from "./model.js";
 
-/** Empty anchors that count for each that holds a box. */
+/** Negative anchors that count for each matched one. */
 const NEGATIVES = 3;
-/** No image has boxes enough to take more than this share of its anchors. */
+/** No image has enough boxes for its negatives to exceed this share of the anchors. */
 const MOST_NEGATIVES = 1 / 4;
 
 /** @param labels i32 [batch, anchors] @param offsets f32 [batch, anchors, 4], 0 where there is no box */
@@ -52,7 +52,7 @@ export function multiboxLoss(
   return div(add(classes, places), maximum(reduceSum(cast(positive, "f32")), 1));
 }
 
-/** Whether each empty anchor [batch, anchors] is among those of its image that count. */
+/** Whether each negative anchor [batch, anchors] is among the hardest of its image. */
 function hardestOf(entropy: Tensor, positive: Tensor, negative: Tensor): Tensor {
   const [, anchors = 1] = entropy.shape;
   const most = Math.max(1, Math.floor(anchors * MOST_NEGATIVES));

@@ -1,4 +1,4 @@
-/** The talk's experiment: the same network at several loss scales, beside float32. */
+/** The talk's experiment: the same network at several loss scales, compared with float32. */
 import { type RunResult, UsageError } from "@mp/cli";
 import { type Finished, formatKinds, type Kind, metricOf, moments, plainOptions } from "@mp/cli/training";
 import type { Options } from "./flags.js";
@@ -7,18 +7,18 @@ import type { DetectorRun } from "./run.js";
 
 export type SweepKind = Kind<Options> & {
   readonly kind: "float32" | "static" | "dynamic";
-  /** Of a static one. */
+  /** The static scale, if it is one. */
   readonly scale?: number;
 };
 
-/** A run, and of the gradients that are not 0 at its end those that f16 rounds to 0 at the scale it ended at. */
+/** A run, and the share of its nonzero gradients at the end that f16 rounds to 0 at the final scale. */
 export interface SweepRun {
   readonly result: RunResult;
-  /** Undefined of float32. */
+  /** Undefined for float32. */
   readonly flushed: number | undefined;
 }
 
-/** float32, each static scale, the dynamic one. @throws UsageError for a precision without float16 */
+/** float32, each static scale, and the dynamic scale. @throws UsageError for a precision without float16 */
 export function sweepKinds(options: Options, scales: readonly number[]): readonly SweepKind[] {
   const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
   if (precision !== "mixed_float16" && precision !== "float16") {
@@ -27,7 +27,7 @@ export function sweepKinds(options: Options, scales: readonly number[]): readonl
     );
   }
   const plain = plainOptions(options, { halfReductions: false });
-  // The gradients are looked at to tell what of them is lost.
+  // The histogram of gradients shows which of them are lost.
   const mixed = { ...options, precision, histogram: true } as const;
   return [
     { kind: "float32", name: "float32", options: plain },
@@ -47,7 +47,7 @@ export function sweepRun({ result, report }: DetectorRun): SweepRun {
 
 type Swept = Finished<SweepKind, SweepRun>;
 
-/** One line a kind: mAP, and its difference to float32 at the same seed. */
+/** One line per kind: mAP, and its difference from float32 at the same seed. */
 export function formatSweep(kinds: readonly Swept[]): string {
   const mean = (values: readonly number[]): number => moments(values).mean;
   const columns = {
@@ -57,7 +57,7 @@ export function formatSweep(kinds: readonly Swept[]): string {
   return formatKinds(kinds, { show: (value) => value.toFixed(4), columns });
 }
 
-/** What `--json` holds of a kind: by seed, in one order for all. */
+/** The `--json` entry of a kind: lists by seed, in the same order for all. */
 export const sweepEntry = (kind: Swept): Readonly<Record<string, unknown>> => ({
   kind: kind.kind,
   ...(kind.scale === undefined ? {} : { scale: kind.scale }),
@@ -70,7 +70,7 @@ const flushedOf = ({ runs }: Swept): readonly number[] =>
   runs.flatMap(({ flushed }) => (flushed === undefined ? [] : [flushed]));
 const skippedOf = ({ runs }: Swept): readonly number[] => runs.map(({ result }) => result.skipped);
 
-/** Powers of two that are small or large as such. */
+/** Small and large powers of two are written as such. */
 function nameOf(scale: number): string {
   const exponent = Math.log2(scale);
   const isLong = exponent < 0 || exponent > 10;

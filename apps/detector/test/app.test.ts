@@ -1,4 +1,5 @@
-// The app as it is called: what it learns, that a resumed run goes on bit for bit, what it draws, and what it refuses.
+// The app as users call it: what it learns, that a resumed run continues with the same bits, what it draws, and what it
+// refuses.
 import { spawn, spawnSync } from "node:child_process";
 import {
   existsSync,

@@ -3,7 +3,7 @@ import { seedsFlag } from "@mp/cli/training";
 import { MODELS } from "./models/index.js";
 import { OPTIMIZERS } from "./optimizers.js";
 
-/** The image classifier's command line: the flags of all apps and the sizes of the experiment. */
+/** The image classifier's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
   name: "image-classifier",
   description: "Trains convolution networks to classify images, in mixed precision beside float32",

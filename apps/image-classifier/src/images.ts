@@ -8,9 +8,9 @@ import {
 } from "@mp/data";
 import type { Options } from "./flags.js";
 
-/** The images of a run, and what a result says of where they came from. */
+/** The images of a run, and what a result says about their source. */
 export interface Images extends ImageSplits {
-  /** Of the images to learn from, which the others are normalised by as well. */
+  /** Statistics of the training images, with which the test images are normalized as well. */
   readonly statistics: ChannelStatistics;
   readonly channels: number;
   readonly size: number;

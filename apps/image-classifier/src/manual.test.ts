@@ -46,7 +46,10 @@ async function stepGraph(options: Options): Promise<Graph> {
   }
 }
 
-/** Each output as a hash of all that it is computed from: equal for graphs that are equal up to names and order. */
+/**
+ * Each output as a hash of everything that it is computed from: equal for graphs that are equal except for names and
+ * order.
+ */
 function meaning(graph: Graph): ReadonlyMap<string, string> {
   const makers = producers(graph);
   const known = new Map<Value, string>(graph.inputs.map(({ name, value }) => [value, `input ${name}`]));
@@ -67,7 +70,7 @@ function meaning(graph: Graph): ReadonlyMap<string, string> {
   return new Map(graph.outputs.map(({ name, value }) => [name, known.get(value) ?? ""]));
 }
 
-/** How many casts to each dtype. */
+/** Number of casts to each dtype. */
 function casts(graph: Graph): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { op, outputs } of graph.nodes) {

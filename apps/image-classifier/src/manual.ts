@@ -1,6 +1,6 @@
 /**
  * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half, cast the data, cast the logits
- * back before the softmax. Normalisations keep their parameters and statistics in float32.
+ * back before the softmax. Normalizations keep their parameters and statistics in float32.
  */
 import { cast, type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
 import type { Model } from "@mp/nn";
@@ -16,7 +16,7 @@ export function castNetwork(model: Model, dtype: HalfDType): Model {
   };
 }
 
-/** Those of layers with a kernel; a normalisation has none. */
+/** Casts the parameters of layers with a kernel; a normalization has none. */
 function castParameters(tree: Tree<Tensor>, dtype: HalfDType): Tree<Tensor> {
   if (isTensor(tree)) return tree;
   const isLayer = "kernel" in tree;

@@ -25,7 +25,7 @@ export interface OptimizerOptions {
 
 const resNets = (rate: number) => ({ resnet20: rate, resnet32: rate, resnet50: rate });
 
-/** What trains each network well in a few hundred steps; without normalisation by batch it is less. */
+/** Learning rates that train each network well in a few hundred steps; without batch normalization they are lower. */
 const rates: Readonly<Record<OptimizerName, Readonly<Record<ModelName, number>>>> = {
   sgd: { ...resNets(0.1), vgg: 0.03, alexnet: 0.02 },
   adagrad: { ...resNets(0.02), vgg: 0.02, alexnet: 0.005 },
@@ -33,12 +33,14 @@ const rates: Readonly<Record<OptimizerName, Readonly<Record<ModelName, number>>>
 };
 
 const makers: Readonly<Record<OptimizerName, (rate: Schedule, options: OptimizerOptions) => Optimizer>> = {
-  sgd: (learningRate, options) => momentum({ learningRate, momentum: options.momentum }) as Optimizer,
-  adagrad: (learningRate) => adagrad({ learningRate }) as Optimizer,
-  adam: (learningRate) => adam({ learningRate }) as Optimizer,
+  sgd: (learningRate, options) => momentum({ learningRate, momentum: options.momentum }),
+  adagrad: (learningRate) => adagrad({ learningRate }),
+  adam: (learningRate) => adam({ learningRate }),
 };
 
-/** The optimizer with L2 weight decay; its rate rises for a twentieth of all steps, then falls along a cosine. */
+/**
+ * The optimizer with L2 weight decay; the learning rate rises for a twentieth of all steps, then falls along a cosine.
+ */
 export function optimizerOf(options: OptimizerOptions): Optimizer {
   const { model, optimizer, steps, learningRate = rates[optimizer][model] } = options;
   const rising = Math.max(1, Math.round(steps / 20));

@@ -25,10 +25,10 @@ import { precisionsOf } from "./precision.js";
 type Batch = { readonly x: Tensor; readonly y: Tensor };
 type Training = Awaited<ReturnType<typeof classifierTraining>>;
 
-/** Pixels around an image out of which its place is drawn. */
+/** Pixels of padding around an image for random crops. */
 const BORDER = 2;
 
-/** One training run from its first step to its accuracy on images that it has not seen. */
+/** One training run from its first step to its accuracy on test images. */
 export function runClassifier(
   options: Options,
   label: string,
@@ -43,7 +43,7 @@ export function runClassifier(
       batch,
       epochs: Number.POSITIVE_INFINITY,
       shuffle: { seed },
-      // Generated figures come in all places and turns already.
+      // Generated figures already come in all positions and orientations.
       ...(options.data === undefined ? {} : { augment: { seed, flip: images.channels === 3, crop: BORDER } }),
       normalize: images.statistics,
       ...(prefetch === 0 ? {} : { prefetch }),
@@ -85,11 +85,11 @@ interface TrainingParts {
   readonly backend: Backend;
   readonly precision: Precision;
   readonly options: Options;
-  /** Stops it between microbatches. */
+  /** Stops the step between microbatches. */
   readonly signal?: AbortSignal;
 }
 
-/** A trainer of the network. */
+/** A trainer for the network. */
 export function classifierTraining(model: Model, { backend, precision, options, signal }: TrainingParts) {
   const { seed, accumulate, onOverflow } = options;
   return trainer({
@@ -109,7 +109,7 @@ export function classifierTraining(model: Model, { backend, precision, options, 
   });
 }
 
-/** Share of the test images that are told right; the last, smaller batch included. */
+/** Share of the test images that are classified correctly, including the last, smaller batch. */
 async function testAccuracy(
   training: Training,
   model: Model,

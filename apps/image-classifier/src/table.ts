@@ -1,4 +1,4 @@
-/** The talk's table: networks against precisions, each over several seeds, and how much the precisions differ. */
+/** The talk's table: networks by precisions, each over several seeds, and how much the precisions differ. */
 import type { PrecisionName, RunResult } from "@mp/cli";
 import {
   differences,
@@ -16,10 +16,10 @@ import type { ModelName } from "./models/index.js";
 const NETS: readonly ModelName[] = ["resnet20", "vgg", "alexnet"];
 const MIXED = ["mixed_float16", "mixed_bfloat16"] as const satisfies readonly PrecisionName[];
 
-/** A network in a precision. */
+/** A network in one precision. */
 export type TableKind = Kind<Options> & { readonly net: ModelName; readonly precision: PrecisionName };
 
-/** What an entry of the table is made of: accuracies by seed, in one order for all. */
+/** The data of a table entry: accuracies by seed, in the same order for all. */
 export type TableEntry = Pick<TableKind, "net" | "precision"> & {
   readonly runs: readonly { readonly result: Pick<RunResult, "metric"> }[];
 };
@@ -39,8 +39,8 @@ export function tableKinds(options: Options): readonly TableKind[] {
 export const percent = (share: number): string => (100 * share).toFixed(2);
 
 /**
- * One line a network that came to its end in all precisions: accuracies, and the differences at the same seed, in
- * percent; below it whether the differences are more than what seeds make.
+ * One line for each network that finished in all precisions: accuracies, and the differences at the same seed, in
+ * percent; below, whether the differences exceed those between seeds.
  */
 export function formatTable(entries: readonly TableEntry[]): string {
   const apart: string[] = [];
@@ -69,7 +69,7 @@ export function formatTable(entries: readonly TableEntry[]): string {
   return `${textTable(header, lines)}\n${verdict}`;
 }
 
-/** What `--json` holds of an entry. */
+/** The `--json` data of an entry. */
 export const tableEntry = (entry: TableEntry): Readonly<Record<string, unknown>> => ({
   net: entry.net,
   precision: entry.precision,

@@ -1,4 +1,4 @@
-// The app as it is called: what it learns, that a resumed run goes on bit for bit, and what it refuses.
+// The app as users call it: what it learns, that a resumed run continues with the same bits, and what it refuses.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { type Dataset, indexedDataset } from "@mp/data";
 
-/** Points of the plane, and the class of each: 1 where its coordinates have the same sign. */
+/** Points in the plane, and the class of each: 1 where its coordinates have the same sign. */
 export type PointBatch = {
   /** [points, 2] */
   readonly x: HostTensor<"f32">;
@@ -23,7 +23,7 @@ export function pointBatch(step: number): PointBatch {
   };
 }
 
-/** New points at every step, without end. */
+/** New points at every step, endlessly. */
 export function pointBatches(): Dataset<PointBatch> {
   return indexedDataset({
     signature: `points, ${POINTS} a batch`,

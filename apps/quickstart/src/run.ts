@@ -5,10 +5,10 @@ import { dense, sequential, softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "./flags.js";
 import { POINTS, pointBatch, pointBatches } from "./points.js";
 
-/** Batches that no run gets to train on. */
+/** Batches that no run trains on. */
 const HELD_OUT = { first: 2 ** 20, count: 16 };
 
-/** Trains from the first step to the accuracy on points that were not seen. */
+/** Trains from the first step to the accuracy on held-out points. */
 export function runQuickstart(options: Options, label: string, context: AppContext): Promise<RunResult> {
   return onBackend(options, async (backend) => {
     const { seed, accumulate, onOverflow } = options;

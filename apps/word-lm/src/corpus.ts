@@ -1,8 +1,8 @@
 import { type PackageText, type TextCorpus, textCorpus } from "@mp/data";
 
 /**
- * Packages with much plain English in them, under MIT or Apache-2.0. They are dependencies of this app for
- * their documentation alone; nothing of theirs is run.
+ * Packages with much plain English text, under MIT or Apache-2.0. They are dependencies of this app only for their
+ * documentation; none of their code is run.
  */
 export const CORPUS_PACKAGES: readonly PackageText[] = [
   { name: "@types/node" },

@@ -1,6 +1,6 @@
 import { defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
 
-/** The word language model's command line: the flags of all apps and the sizes of the experiment. */
+/** The word language model's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
   name: "word-lm",
   description: "Trains a word language model of basic LSTM cells, in mixed precision beside float32",
@@ -10,7 +10,7 @@ export const definition = defineApp({
     batch: integer({ default: 20, help: "streams of text read side by side" }),
     cells: integer({ default: 200, help: "cells per layer, and the width of the embedding" }),
     sequence: integer({ default: 20, help: "words of truncated back-propagation" }),
-    vocab: integer({ default: 4000, min: 10, help: "words that are told apart; the rest are one" }),
+    vocab: integer({ default: 4000, min: 10, help: "words with an id of their own; the rest share one" }),
     dropout: number({ default: 0, max: 0.99, help: "share of activations that are dropped between layers" }),
     learningRate: number({ default: 0.6, help: "of SGD with momentum" }),
     momentum: number({ default: 0.9, max: 1, help: "share of the velocity that is kept" }),

@@ -6,7 +6,7 @@ import { loadText } from "./text.js";
 
 const SWEPT = ["seed", "batch", "cells", "layers"] as const;
 
-/** `cells=200,400` as one set of options per value. @throws UsageError */
+/** Expands `cells=200,400` to one set of options per value. @throws UsageError */
 function swept(options: Options): readonly Options[] {
   if (options.sweep === undefined) return [options];
   const [name, list = ""] = options.sweep.split("=");

@@ -31,7 +31,7 @@ export interface WordModelOptions {
   readonly vocabulary: number;
   readonly layers: number;
   readonly cells: number;
-  /** Of the inputs of each LSTM layer and of the softmax. */
+  /** Applied to the inputs of each LSTM layer and of the softmax. */
   readonly dropout: number;
   /** Recompute each layer's activations in the backward pass. */
   readonly checkpointing: boolean;
@@ -88,7 +88,7 @@ export function wordModel(options: WordModelOptions) {
   return {
     init,
     loss,
-    /** The state to start from. */
+    /** The initial state. */
     carried: (batch: number): CarriedState => stack.map(() => lstmState(batch, cells)),
     parameterCount: 2 * vocabulary * cells + vocabulary + layers * (8 * cells * cells + 4 * cells),
     /** Multiply-adds of the matrix products, twice each: forward, and backward with respect to inputs and weights. */

@@ -14,7 +14,7 @@ import type { Options } from "./flags.js";
 import { type CarriedState, type WordBatch, wordModel } from "./model.js";
 import type { Text } from "./text.js";
 
-/** Uniform ±0.05, as Zaremba et al. start their medium model. */
+/** Uniform ±0.05, the initial scale of Zaremba et al.'s medium model. */
 const INITIAL_SCALE = 0.05;
 
 /** One training run from its first step to its held-out perplexity. */
@@ -95,7 +95,7 @@ async function heldOutPerplexity<P>(
   return Math.exp(sum / words);
 }
 
-/** Time per operator of one further step, by the engine's own profiler. */
+/** Time per operator of one extra step, from the engine's own profiler. */
 async function profiled<P>(
   training: Trainer<P, WordBatch, CarriedState>,
   batches: ReturnType<typeof languageModelBatches>,

@@ -1,12 +1,12 @@
 import { buildVocabulary, encodeCorpus, readText, type TextCorpus } from "@mp/data";
 import { defaultCorpus } from "./corpus.js";
 
-/** A text as the model reads it: word indices, and what a result says of where they came from. */
+/** A text as the model reads it: word indices, and what a result says about their source. */
 export interface Text {
   readonly train: Int32Array;
   readonly valid: Int32Array;
   readonly test: Int32Array;
-  /** May be smaller than asked for, when the text has fewer words. */
+  /** May be smaller than requested, when the text has fewer words. */
   readonly vocabularySize: number;
   readonly summary: Readonly<Record<string, unknown>>;
 }

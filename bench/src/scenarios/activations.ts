@@ -12,7 +12,7 @@ const WIDE = 32_768;
 const LAYERS = 8;
 const precisions: Readonly<Record<string, () => Precision>> = { float32, mixed_bfloat16: mixedBfloat16 };
 
-/** Dense layers that widen and narrow in turn, so that activations outweigh parameters thirty to one. */
+/** Dense layers that alternately widen and narrow, so that activations outweigh parameters thirty to one. */
 function wideMlp(): Workload {
   const draw = initialValues();
   const sizes = Array.from({ length: LAYERS }, (_, index) =>
@@ -42,7 +42,7 @@ function wideMlp(): Workload {
   });
 }
 
-/** What halves save where activations are most of what a step holds. */
+/** What halves save where activations are most of a step's memory. */
 export const activations: Scenario = {
   title:
     "peak memory of 8 layers of 32 to 32768 units and back, batch 2048, in mixed_bfloat16 beside float32",

@@ -7,11 +7,11 @@ interface Sizes {
   readonly images: number;
   readonly channels: number;
   readonly pixels: number;
-  /** The most that the gradient for the weights should cost, in forwards. */
+  /** The target: at most this many times the forward pass for the weight gradient. */
   readonly bar: number;
 }
 
-/** Two of middling size, and what ResNet-20 is made of. */
+/** Two of medium size, and those of ResNet-20. */
 const SHAPES: Readonly<Record<string, Sizes>> = {
   "32×64×32²": { images: 32, channels: 64, pixels: 32, bar: 2.2 },
   "32×128×16²": { images: 32, channels: 128, pixels: 16, bar: 2.2 },
@@ -27,7 +27,7 @@ const WINDOW: OpAttributes["Conv"] = {
   group: 1,
 };
 
-/** A corner of the result is all that leaves the engine. */
+/** Only a corner of the result is fetched from the engine. */
 function cornerOf(
   types: Readonly<Record<string, Shape>>,
   emit: (builder: GraphBuilder, operands: readonly Value[]) => Value,
@@ -42,7 +42,7 @@ function cornerOf(
   return builder.finish({ corner: builder.emitOne("Slice", [result], corner) });
 }
 
-/** A convolution and its two gradients in f32, each a graph of its own, in turn in one process. */
+/** A convolution and its two gradients in f32, each as a separate graph, in turn in one process. */
 export const convolution: Scenario = {
   title: "convolution by 3×3, its input gradient and its weight gradient in float32",
   parts: Object.keys(SHAPES),

@@ -3,7 +3,7 @@ import { wordModel } from "../workloads/word-model.js";
 import { interleaved } from "./interleaved.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
-/** W2 in mixed_float16, emulated where the engine computes no halves, beside float32. */
+/** W2 in mixed_float16, emulated where the engine does not compute in halves, compared with float32. */
 export const emulation: Scenario = {
   title: "mixed_float16 beside float32 on W2",
   parts: [ALONE],

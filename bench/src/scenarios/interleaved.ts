@@ -1,7 +1,7 @@
 import { median } from "../statistics.js";
 
 /**
- * Takes steps of several trainings in turn, each beside the same state of the machine, and gives the median
+ * Takes steps of several trainings in turn, so that all see the same state of the machine, and returns the median
  * milliseconds of each.
  */
 export async function interleaved<K extends string>(
@@ -11,7 +11,7 @@ export async function interleaved<K extends string>(
   const names = Object.keys(steps) as K[];
   const times = new Map<K, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < counts.warmup + counts.steps; round++) {
-    // Who goes first changes, so that nobody always follows the same neighbour.
+    // The order alternates, so that none always follows the same other one.
     const order = round % 2 === 0 ? names : [...names].reverse();
     for (const name of order) {
       const startedAt = performance.now();

@@ -17,20 +17,20 @@ const SIDE = 2048;
 const LAYERS = 48;
 const SEGMENTS = 8;
 const MEGABYTE = 2 ** 20;
-/** A tenth above what liveness asks for: the 48 activations. */
+/** A tenth above what liveness requires: the 48 activations. */
 const KEPT_BAR = 1.1 * LAYERS * ((SIDE * SIDE * 4) / MEGABYTE);
 
 const chain = (x: Tensor, layers: number): Tensor => (layers === 0 ? x : chain(tanh(x), layers - 1));
 
-/** Σ tanh⁴⁸(x), its layers in segments that are recomputed in the backward pass. */
+/** Σ tanh⁴⁸(x), with its layers in segments that are recomputed in the backward pass. */
 function segmented(x: Tensor): Tensor {
   const segment = checkpoint((input: Tensor) => chain(input, LAYERS / SEGMENTS));
   return reduceSum(Array.from({ length: SEGMENTS }).reduce<Tensor>((input) => segment(input), x));
 }
 
 /**
- * Memory of a chain of 48 tanh layers on a 2048 by 2048 tensor with its gradient, kept whole and recomputed.
- * glibc keeps freed blocks below its threshold, so that the process's own figure needs a low one.
+ * Memory of a chain of 48 tanh layers on a 2048 by 2048 tensor with its gradient, with activations stored and
+ * recomputed. glibc does not return freed blocks below its threshold, so the process's own figure needs a low one.
  */
 export const memory: Scenario = {
   title: "48 tanh layers of 16 MB with gradients",
@@ -41,7 +41,7 @@ export const memory: Scenario = {
     const type = { dtype: "f32", shape: [SIDE, SIDE] } as const;
     const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => {
       const { value, gradients } = valueAndGrad(lossOf)(x as Tensor);
-      // Its norm, not the gradient: what is fetched is copied to the host, whose memory is not in question.
+      // The norm of the gradient, not the gradient: results are copied to the host, whose memory is not measured here.
       return { loss: value, norm: reduceSumSquare(gradients) };
     });
     const x = tensor(uniformValues(1, SIDE * SIDE, 1), [SIDE, SIDE]);

@@ -2,20 +2,20 @@ import type { Backend } from "@mp/core";
 
 export interface ScenarioContext {
   readonly backend: Backend;
-  /** Which of the scenario's parts this process is. */
+  /** The scenario's part that this process measures. */
   readonly part: string;
-  /** A few steps only, to see that it runs. */
+  /** Only a few steps, as a smoke test. */
   readonly quick: boolean;
 }
 
 export interface Outcome {
   /** Measured figures by name, units in the names. */
   readonly figures: Readonly<Record<string, number>>;
-  /** Lines to print, such as a table; the first process's are shown. */
+  /** Lines to print, such as a table; those of the first process are shown. */
   readonly text?: string;
 }
 
-/** A figure of the report; `bar` is the most that is wanted. */
+/** A figure of the report; `bar` is the target that it should not exceed. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -26,17 +26,17 @@ export interface Figure {
 /** Medians over processes: figures by part. */
 export type Measured = (part: string, figure: string) => number;
 
-/** One question about the inside of a step. Each part runs in fresh processes, parts in turn. */
+/** One question about the cost of a step. Each part runs in fresh processes, one part after the other. */
 export interface Scenario {
   readonly title: string;
   readonly parts: readonly string[];
-  /** Processes a part; default is the command line's. */
+  /** Processes per part; default is the command line's. */
   readonly rounds?: number;
   readonly environment?: Readonly<Record<string, string>>;
   run(context: ScenarioContext): Promise<Outcome>;
-  /** What is reported, from the medians. */
+  /** The reported figures, computed from the medians. */
   report(measured: Measured): readonly Figure[];
 }
 
-/** Of a scenario that needs no more than one kind of process. */
+/** The part of a scenario that needs only one kind of process. */
 export const ALONE = "alone";

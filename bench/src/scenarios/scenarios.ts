@@ -9,7 +9,7 @@ import type { Scenario } from "./scenario.js";
 import { soak } from "./soak.js";
 import { updateCost } from "./update-cost.js";
 
-/** By the word that stands for each on the command line. */
+/** By name on the command line. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   update: updateCost,
   emulation,
@@ -22,7 +22,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   convolution,
 };
 
-/** @throws RangeError for a word that stands for none */
+/** @throws RangeError for an unknown name */
 export function scenarioNamed(name: string): Scenario {
   const scenario = Object.hasOwn(SCENARIOS, name) ? SCENARIOS[name] : undefined;
   if (scenario === undefined) {

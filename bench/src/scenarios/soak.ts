@@ -4,7 +4,7 @@ import { tinyModel } from "./tiny-model.js";
 
 const MEGABYTE = 2 ** 20;
 const STEPS = 100_000;
-/** Compilers, caches and arenas have settled by then. */
+/** Steps after which compilers, caches and arenas have settled. */
 const SETTLED = 5000;
 const EVERY = 500;
 

@@ -38,7 +38,7 @@ export const ENCODER_SIZES: EncoderSizes = {
   layers: 4,
 };
 
-/** The word that stands for a hidden one, and which words are hidden: every seventh. */
+/** The mask token, and which words are masked: every seventh. */
 const MASK_WORD = 1;
 const MASK_EVERY = 7;
 const IGNORED = -100;
@@ -87,7 +87,7 @@ function attention(
   return reshape(transpose(mixed, [0, 2, 1, 3]), [batch * time, size]);
 }
 
-/** W4: a small encoder with post-normalisation, cross entropy of the hidden words, AdamW. */
+/** W4: a small encoder with post-normalization, cross entropy of the masked words, AdamW. */
 export function encoder(sizes: EncoderSizes = ENCODER_SIZES): Workload {
   const { batch, time, vocabulary, size, hidden, layers } = sizes;
   const draw = initialValues();

@@ -1,6 +1,6 @@
 /**
- * Data and initial weights out of an integer hash, the same bits in every language: the finaliser of murmur3
- * over index · 2^32/φ + seed · k. Peers make theirs the same way, so that first losses can be compared.
+ * Data and initial weights from an integer hash, the same bits in every language: the finalizer of murmur3 over index ·
+ * 2^32/φ + seed · k. Peers compute theirs in the same way, so that first losses can be compared.
  */
 
 function hashOf(seed: number): (index: number) => number {

@@ -1,7 +1,7 @@
 import { elementCount, type HostTensor, type Shape, tensor, zeros } from "@mp/core";
 import { uniformValues } from "./hash-values.js";
 
-/** The seed of a workload's first parameter; each further one, constants included, takes the next. */
+/** The seed of a workload's first parameter; each further one, including constants, takes the next. */
 const FIRST_SEED = 100;
 
 export interface InitialValues {
@@ -10,7 +10,7 @@ export interface InitialValues {
   ones(shape: Shape): HostTensor<"f32">;
 }
 
-/** Draws parameters one after the other: their order is part of a workload's definition. */
+/** Draws parameters one after another: their order is part of a workload's definition. */
 export function initialValues(): InitialValues {
   let seed = FIRST_SEED;
   return {

@@ -1,6 +1,6 @@
 /**
- * A training step without the SDK's safety: loss, gradients, clipping, optimizer, and the new state committed
- * whatever it holds. It is built from the same public pieces, so that what it lacks is all that differs.
+ * A training step without the SDK's safety: loss, gradients, clipping, optimizer, and an unconditional commit of the
+ * new state. It is built from the same public pieces, so that the missing checks are the only difference.
  */
 import {
   add,
@@ -25,7 +25,7 @@ import {
   valueAndGrad,
   zeros,
 } from "@mp/core";
-import type { WorkloadDefinition } from "./workload.js";
+import type { WorkloadDefinition } from "./workload-definition.js";
 
 export interface PlainTraining {
   /** Resolves to the loss. */

@@ -16,7 +16,7 @@ export interface ResidualNetSizes {
   readonly batch: number;
   readonly size: number;
   readonly widths: readonly number[];
-  /** Of each width. */
+  /** Blocks of each width. */
   readonly blocks: number;
   readonly classes: number;
 }
@@ -60,14 +60,14 @@ interface UnitPlan {
 }
 type UnitParameters = readonly [{ readonly kernel: HostTensor<"f32"> }, BatchNormParameters];
 
-/** A convolution without bias and the normalisation behind it. */
+/** A convolution without bias, followed by its normalization. */
 const unit = ({ taps, inputs, outputs, stride }: UnitPlan) =>
   sequential(
     conv(inputs, outputs, taps, { stride, padding: taps >> 1, bias: false }),
     batchNorm(outputs, { momentum: 0.9 }),
   );
 
-/** Kernels are drawn with the taps first, as the peers draw them, and turned. */
+/** Kernels are drawn with the taps first, as the peers draw them, and then transposed. */
 function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPlan): UnitParameters {
   const area = taps * taps;
   const { data } = draw.uniform([area, inputs, outputs], Math.sqrt(6 / (area * inputs)));
@@ -75,7 +75,7 @@ function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPlan): Uni
   return [{ kernel }, { scale: draw.ones([outputs]), bias: draw.zeros([outputs]) }];
 }
 
-/** The plans of a block: two units in the body, and one beside them where the width changes. */
+/** The plans of a block: two units in the body, and one in the shortcut where the width changes. */
 function planBlocks({ widths, blocks }: ResidualNetSizes): readonly (readonly UnitPlan[])[] {
   return widths.flatMap((outputs, stage) =>
     Array.from({ length: blocks }, (_, index) => {
@@ -136,7 +136,7 @@ export function residualNet(sizes: ResidualNetSizes = RESIDUAL_NET_SIZES): Workl
   });
 }
 
-/** Three passes of every product, less the gradient for the images. */
+/** Three passes for every product, except the gradient with respect to the images. */
 function flopsOf({ batch, size, widths, classes }: ResidualNetSizes, units: readonly UnitPlan[]): number {
   const forward = units.map(({ taps, inputs, outputs }) => {
     const side = size >> widths.indexOf(outputs);

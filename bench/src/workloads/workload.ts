@@ -4,33 +4,18 @@ import {
   type Graph,
   type LossContext,
   type LossParts,
-  type Optimizer,
   type PrecisionChoice,
   type ProfileRow,
   type StepResult,
-  type Tensor,
   type TensorTree,
   type Traced,
   type TrainerOptions,
   trainer,
 } from "@mp/core";
 import { type PlainTraining, startPlain } from "./plain-step.js";
+import type { WorkloadDefinition } from "./workload-definition.js";
 
-/** One training step on fixed data: what it computes, apart from engine and precision. */
-export interface WorkloadDefinition<P, D> {
-  readonly title: string;
-  readonly params: P;
-  readonly batch: D;
-  readonly loss: (params: Traced<P>, batch: Traced<D>) => Tensor;
-  readonly optimizer: Optimizer;
-  readonly clipNorm?: number;
-  /** The reported loss is the step's divided by this; default 1. */
-  readonly lossDivisor?: number;
-  /** Of the matrix products alone: three forward passes, less the first layer's input gradient where none is needed. */
-  readonly matrixFlops: number;
-}
-
-/** One whose step carries statistics on. */
+/** A workload whose step carries running statistics. */
 export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, D>, "loss"> {
   readonly modelState: M;
   readonly loss: (
@@ -40,10 +25,13 @@ export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, 
   ) => LossParts<Traced<M> & TensorTree>;
 }
 
-/** A training under way on the workload's own batch. */
+/** Checks that a measurement may turn off. */
+export type TrainingChanges = Pick<TrainerOptions<unknown, unknown, unknown>, "checkNewParameters">;
+
+/** A running training on the workload's batch. */
 export interface Training {
   step(): Promise<StepResult>;
-  /** The step as the engine gets it. */
+  /** The step's graph as the engine gets it. */
   graph(): Graph;
   /** A step with the engine's profiler on. */
   profile(): Promise<readonly ProfileRow[]>;
@@ -54,23 +42,23 @@ export interface Workload {
   readonly title: string;
   readonly lossDivisor: number;
   readonly matrixFlops: number;
-  /** As a user trains it, through the trainer. */
-  train(backend: Backend, precision: PrecisionChoice): Promise<Training>;
+  /** Trains as a user does, through the trainer. */
+  train(backend: Backend, precision: PrecisionChoice, changes?: TrainingChanges): Promise<Training>;
   /**
-   * Gradients and optimizer alone: no finite check, no scaler, no roll-back; always f32.
-   * @throws RangeError for a workload that carries statistics on
+   * Gradients and optimizer alone: no finite check, no scaler, no rollback; always f32.
+   * @throws RangeError for a workload that carries running statistics
    */
   trainPlain(backend: Backend): Promise<PlainTraining>;
 }
 
-/** Closes a definition over its types, so that workloads of different trees share one type. */
+/** Hides the type parameters of a definition, so that all workloads share one type. */
 export function defineWorkload<P, D>(definition: WorkloadDefinition<P, D>): Workload {
   const { loss } = definition;
   const options = { loss: (weights: Traced<P>, data: Traced<D>) => loss(weights, data) };
   return workload(definition, options, (backend) => startPlain(backend, definition));
 }
 
-/** The same of one with model state, which the plain step knows nothing of. */
+/** The same for a workload with model state, which the plain step does not support. */
 export function defineStatefulWorkload<P, D, M>(definition: StatefulDefinition<P, D, M>): Workload {
   const { title, loss, modelState } = definition;
   return workload<P, D, M>(definition, { loss, modelState }, () => {
@@ -89,7 +77,7 @@ function workload<P, D, M>(
     title,
     lossDivisor,
     matrixFlops,
-    train: async (backend, precision) => {
+    train: async (backend, precision, changes = {}) => {
       const training = await trainer<P, Traced<D>, M>({
         backend,
         params,
@@ -97,6 +85,7 @@ function workload<P, D, M>(
         precision,
         onWarning: () => undefined,
         ...options,
+        ...changes,
         ...(clipNorm === undefined ? {} : { clipNorm }),
       });
       return {

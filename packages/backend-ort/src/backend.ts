@@ -21,14 +21,15 @@ import {
   validateGraph,
 } from "@mp/core/backend";
 import { ConstantPool } from "./constant-pool.js";
+import { emulatedAmong } from "./dtype.js";
 import { OrtExecutable } from "./executable.js";
 import { lowerGraph } from "./lower.js";
-import { emulatedHalves } from "./manifest.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import type { Findings } from "./probe/findings.js";
 import { OrtState } from "./state.js";
 import type { Target } from "./target.js";
 
-/** What to do where a half is emulated. */
+/** What to do about speed where a half is emulated. */
 const SPEED = "for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units";
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
@@ -44,11 +45,13 @@ export class OrtBackend implements Backend {
   readonly #constants: ConstantPool;
   #disposal: Promise<void> | undefined;
 
-  constructor(runtime: NativeRuntime, manifest: BackendManifest, blockSize: number | undefined) {
+  constructor(runtime: NativeRuntime, manifest: BackendManifest, findings: Findings) {
     this.#runtime = runtime;
     this.#constants = new ConstantPool(runtime);
     this.manifest = manifest;
-    this.#target = { device: runtime.device, emulated: emulatedHalves(manifest), blockSize };
+    const { nativeHalves, widened, blockSize, castsThroughDoubles } = findings;
+    const emulated = emulatedAmong(nativeHalves);
+    this.#target = { device: runtime.device, emulated, widened, blockSize, castsThroughDoubles };
   }
 
   async compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
@@ -119,8 +122,8 @@ export class OrtBackend implements Backend {
   }
 
   async #disposeAll(): Promise<void> {
-    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
-    await Promise.all([...this.#states].map((state) => state.dispose()));
+    // All of them refuse further calls from here on, before anything is awaited.
+    await Promise.all([...this.#executables, ...this.#states].map((owned) => owned.dispose()));
     this.#handles.disposeAll();
     await this.#runtime.dispose();
   }

@@ -1,13 +1,15 @@
 import type { HostTensor } from "@mp/core";
 import { type OnnxModel, type OnnxNode, type OnnxValueInfo, onnxNode } from "@mp/onnx";
 
-/** A constant that is bound as an input of that name. */
+/** A constant that is bound as the input with that name. */
 export interface BoundConstant {
   readonly name: string;
   readonly value: HostTensor;
 }
 
-/** Smaller ones are written into the model: a protobuf ends at 2 GB, and a binding costs a fifth of a microsecond. */
+/**
+ * Smaller ones are written into the model. A protobuf may not exceed 2 GB; a binding costs a fifth of a microsecond.
+ */
 const INLINE_BYTES = 4096;
 
 /** The model with its large constants as inputs. */

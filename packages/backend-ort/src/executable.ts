@@ -43,8 +43,8 @@ type Results = Readonly<Record<string, HostTensor>>;
 type Execute = (binding: NativeBinding) => Promise<void>;
 
 /**
- * A session with everything bound in advance: fed inputs and results in buffers of its own, state in the
- * state's ping-pong buffers, one prepared binding for each combination of sides.
+ * A session with everything bound in advance: fed inputs and results in its own buffers, state in the state's ping-pong
+ * buffers, one prepared binding for each combination of sides.
  */
 export class OrtExecutable implements Executable {
   readonly warnings: readonly BackendWarning[];
@@ -61,7 +61,7 @@ export class OrtExecutable implements Executable {
   readonly #leaveState: (() => void) | undefined;
   #disposal: Promise<void> | undefined;
 
-  /** Owns the session from here on, also when it throws. */
+  /** Owns the session from here on, even when it throws. */
   constructor(parts: ExecutableParts) {
     this.#parts = parts;
     this.warnings = parts.warnings;
@@ -148,7 +148,11 @@ export class OrtExecutable implements Executable {
 
   async #execute(execute: Execute): Promise<Results> {
     const { graph, lowered } = this.#parts;
-    const binding = this.#bindings.get(this.#parts.state?.sides(this.#slots) ?? "", () => this.#bind());
+    const { runtime, state } = this.#parts;
+    const binding = this.#bindings.get(state?.sides(this.#slots) ?? "", () => this.#bind());
+    // On a device the engine copies, when it is bound, an input that a CPU node reads: a binding made once would go
+    // stale.
+    if (runtime.device !== "cpu") this.#bindInputs(binding);
     try {
       await execute(binding);
     } catch (error) {
@@ -165,13 +169,10 @@ export class OrtExecutable implements Executable {
     const { runtime, session, bound, state, lowered } = this.#parts;
     const binding = runtime.bind(session);
     try {
-      for (const [name, buffer] of this.#feeds.byName) binding.bindInput(lowered.inputName(name), buffer);
       for (const [name, { tensor }] of this.#constants) binding.bindInput(name, tensor);
+      this.#bindInputs(binding);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
       if (state === undefined) return binding;
-      for (const [input, slot] of bound.reads) {
-        binding.bindInput(lowered.inputName(input), state.current(slot));
-      }
       for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
         binding.bindOutput(lowered.outputName(output), state.next(slot));
       }
@@ -179,6 +180,16 @@ export class OrtExecutable implements Executable {
     } catch (error) {
       binding.release();
       throw error;
+    }
+  }
+
+  /** What may change from run to run: fed inputs, and the slots' current sides. */
+  #bindInputs(binding: NativeBinding): void {
+    const { bound, state, lowered } = this.#parts;
+    for (const [name, buffer] of this.#feeds.byName) binding.bindInput(lowered.inputName(name), buffer);
+    if (state === undefined) return;
+    for (const [input, slot] of bound.reads) {
+      binding.bindInput(lowered.inputName(input), state.current(slot));
     }
   }
 

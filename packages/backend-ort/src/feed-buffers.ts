@@ -22,8 +22,8 @@ export class FeedBuffers {
   }
 
   /**
-   * Checks every input, then takes what the caller's arrays hold now: into the buffers when the run is the next,
-   * otherwise aside, until the returned function is called in its turn.
+   * Checks every input, then copies what the caller's arrays hold now: into the bound buffers when this run is the next
+   * one, otherwise into temporary copies, until it is this run's turn and the returned function is called.
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_DISPOSED
    */
   take(inputs: Inputs, stateInputs: ReadonlyMap<string, string>, isNext: boolean): () => void {
@@ -61,7 +61,7 @@ export class FeedBuffers {
   }
 }
 
-/** The same values in an array of their own. */
+/** The same values in a new array. */
 export function copyOf(value: HostTensor): HostTensor {
   return { ...value, data: value.data.slice() } as HostTensor;
 }

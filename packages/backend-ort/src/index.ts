@@ -19,12 +19,12 @@ const OPTIONS: OptionNames<OrtOptions> = {
 const DEVICES: readonly unknown[] = ["cpu", "cuda"];
 
 /**
- * Opens ONNX Runtime: on the CPU with what `onnxruntime-node` brings, or on CUDA.
+ * Opens ONNX Runtime: on the CPU with the library that `onnxruntime-node` ships, or on CUDA.
  * @example
  * ```ts
  * const backend = await ort();
  * ```
- * @throws MP_INVALID_ARGUMENT for an option or a device that there is not
+ * @throws MP_INVALID_ARGUMENT for an unknown option or device
  * @throws MP_BACKEND_UNAVAILABLE naming the package, library or driver that is missing and what installs it
  */
 export async function ort(options: OrtOptions = {}): Promise<Backend> {
@@ -37,7 +37,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
     const findings = await probeEngine(runtime);
-    return new OrtBackend(runtime, ortManifest(engine, runtime.device, findings), findings.blockSize);
+    return new OrtBackend(runtime, ortManifest(engine, runtime.device, findings), findings);
   } catch (error) {
     await runtime.dispose();
     throw error;

@@ -1,11 +1,12 @@
-import { emulateHalves, type Graph, type Value } from "@mp/core";
+import { emulateHalves, type Graph, producers, type Value, widenNodes } from "@mp/core";
 import { peakLiveBytes } from "@mp/core/backend";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
+import type { ConstantOf } from "./lowerings/division.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
-import type { Target } from "./target.js";
+import { isWidened, type Target } from "./target.js";
 
 /** A graph as the session gets it. */
 export interface Lowered {
@@ -17,18 +18,28 @@ export interface Lowered {
   readonly outputName: (name: string) => string;
   /** The graph's node that a node of the session belongs to. */
   readonly nodeOf: (name: string) => string;
-  /** Most bytes in use at once in the order that is run, as far as the graph shows: inputs and outputs included. */
+  /** Most bytes in use at once in the order that is run, inputs and outputs included, as far as the graph shows. */
   readonly plannedPeakBytes: number;
 }
 
 /**
- * The graph as an ONNX model for this engine: halves it cannot compute in emulated, large constants bound,
- * nodes listed so that ORT runs them in the graph's order.
+ * The graph as an ONNX model for this engine: halves that it cannot compute in are emulated, large constants are bound,
+ * and nodes are listed so that ORT runs them in the graph's order.
  */
 export function lowerGraph(graph: Graph, target: Target): Lowered {
+  const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
-  const closed = emulateHalves(graph, target.emulated, (made, { name }) => sources.set(made, name));
-  const written = toOnnx(closed, { origins: false, types: false, lower: lowerNodes(target) });
+  const widened = widenNodes(
+    graph,
+    (node) => isWidened(node, target),
+    (made, { name }) => widenings.set(made, name),
+  );
+  const closed = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
+  const written = toOnnx(closed, {
+    origins: false,
+    types: false,
+    lower: lowerNodes(target, constantsOf(closed)),
+  });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);
   const parts = new Map(written.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
@@ -41,13 +52,22 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
     outputName: (name) => outputs.get(name) ?? name,
     nodeOf: (name) => {
       const source = parts.get(name) ?? name;
-      return sources.get(source) ?? source;
+      const wide = sources.get(source) ?? source;
+      return widenings.get(wide) ?? wide;
     },
     plannedPeakBytes: plan.peakBytes,
   };
 }
 
-/** The writer knows of no domains of the engine's. */
+function constantsOf(graph: Graph): ConstantOf {
+  const made = producers(graph);
+  return (value) => {
+    const node = made.get(value);
+    return node?.op === "Constant" ? node.attributes.value : undefined;
+  };
+}
+
+/** The writer does not know the engine's own domains. */
 function importingBlocks(model: OnnxModel): OnnxModel {
   const isUsed = model.graph.nodes.some(({ domain }) => domain === BLOCKED_DOMAIN);
   return isUsed ? { ...model, opsets: { ...model.opsets, [BLOCKED_DOMAIN]: 1 } } : model;
@@ -60,10 +80,10 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** A little memory buys a session without anchors, each of which costs a quarter of a microsecond a step. */
+/** A little more memory buys a session without anchors, each of which costs a quarter of a microsecond per step. */
 const PEAK_ALLOWANCE = 1.02;
 
-/** Whether the order that ORT makes of the plain backwards list needs no more memory than the schedule. */
+/** Whether the order in which ORT runs the plain reversed list needs no more memory than the schedule. */
 function plannedOrder(graph: Graph): { readonly isOwn: boolean; readonly peakBytes: number } {
   const backwards = graph.nodes.toReversed();
   const name = ({ id }: Value): string => String(id);
@@ -83,7 +103,7 @@ const NO_DIMENSIONS: OnnxNode["attributes"] = {
   end: { kind: "int", value: 0n },
 };
 
-/** ORT takes its order from the list backwards; where that is not enough, anchor nodes make it start anew. */
+/** ORT derives its order from the reversed list; where that is not enough, anchor nodes make it start a new walk. */
 function listed(model: OnnxModel, isOwn: boolean): OnnxModel {
   const { nodes } = model.graph;
   const list = isOwn

@@ -1,28 +1,38 @@
 import { type BackendManifest, DTYPES, type DType, type HalfDType, isHalf } from "@mp/core";
-import { exactNumerics, libraryTolerance, opSupport } from "@mp/core/backend";
+import { type AddingOp, exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
 import type { Findings } from "./probe/findings.js";
 
-type Asked = Pick<Findings, "nativeHalves" | "missing">;
+type Asked = Pick<Findings, "nativeHalves" | "missing" | "widened" | "narrowSums" | "nonFinite">;
 
-/** Half precision is always exact: what the engine does not compute in halves is emulated, rounding included. */
-function dtypeSupport(dtype: DType, { nativeHalves, missing }: Asked): BackendManifest["dtypes"][DType] {
-  const reason = missing.get("Identity")?.get(dtype);
+/** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
+function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
+  const reason = findings.missing.get("Identity")?.get(dtype);
   if (reason !== undefined) return { unsupported: reason };
-  if (isEmulated(dtype, nativeHalves)) return { storage: "f32", compute: "emulated" };
-  return { storage: dtype, compute: "native" };
+  if (isCarriedInF32(dtype, findings.nativeHalves)) return { storage: "f32", compute: "emulated" };
+  // A half whose matrix products are computed in f32 saves memory but no time.
+  const isFast = !findings.widened.has(pairKey({ op: "MatMul", dtype }));
+  return { storage: dtype, compute: isFast ? "native" : "emulated" };
 }
 
-const isEmulated = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
+/** Every sum accumulates in f32, except those that the probe found not to. */
+function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
+  if (narrowSums.length === 0) return exactNumerics.accumulate;
+  const ops: Partial<Record<AddingOp, Partial<Record<HalfDType, HalfDType>>>> = {};
+  for (const { op, dtype } of narrowSums) ops[op] = { ...ops[op], [dtype]: dtype };
+  return { ...exactNumerics.accumulate, ops };
+}
+
+const isCarriedInF32 = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
   isHalf(dtype) && !native.includes(dtype);
 
-/** What this engine was found to do, as it is said to users, to core and to the conformance suite. */
+/** What the probe found, as a manifest for users, core and the conformance suite. */
 export function ortManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",
   findings: Asked,
 ): BackendManifest {
-  const { missing, nativeHalves } = findings;
-  const computedIn = (dtype: DType): DType => (isEmulated(dtype, nativeHalves) ? "f32" : dtype);
+  const { missing, nativeHalves, nonFinite } = findings;
+  const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, nativeHalves) ? "f32" : dtype);
   return Object.freeze({
     specVersion: "v1",
     engine,
@@ -31,18 +41,12 @@ export function ortManifest(
       DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
+    accumulate: accumulation(findings),
     ops: opSupport((op, dtype) => missing.get(op)?.get(computedIn(dtype))),
     tolerance: libraryTolerance,
+    nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
     eventLoop: "free",
     profile: true,
     memory: device === "cpu" ? true : { unsupported: "the device's arena is not read" },
-  });
-}
-
-/** The halves that a manifest says are emulated. */
-export function emulatedHalves(manifest: BackendManifest): readonly HalfDType[] {
-  return (["f16", "bf16"] as const).filter((dtype) => {
-    const support = manifest.dtypes[dtype];
-    return "compute" in support && support.compute === "emulated";
   });
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { NativeBinding } from "./native/index.js";
 import { PreparedBindings } from "./prepared-bindings.js";
 
-/** Bindings that only know when they were released. */
+/** Bindings that only record when they were released. */
 function counted(): {
   readonly make: (sides: string) => () => NativeBinding;
   readonly alive: () => string[];

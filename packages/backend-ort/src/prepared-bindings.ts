@@ -1,13 +1,13 @@
 import type { NativeBinding } from "./native/index.js";
 
-/** Sides flip in groups, so that a program sees few combinations; a state that many programs write has more. */
+/** Sides flip in groups, so a program sees few combinations; a state that many programs write has more. */
 const KEPT = 8;
 
-/** Bindings by combination of sides, the least recently used released beyond a bound. None may be running. */
+/** Bindings by combination of sides; above a limit the least recently used is released. None may be running. */
 export class PreparedBindings {
   readonly #bindings = new Map<string, NativeBinding>();
 
-  /** The binding for those sides, made at their first use. */
+  /** The binding for those sides, created at their first use. */
   get(sides: string, make: () => NativeBinding): NativeBinding {
     const known = this.#bindings.get(sides);
     if (known !== undefined) {
@@ -29,7 +29,7 @@ export class PreparedBindings {
     return binding;
   }
 
-  /** Lets go of the memory that is bound, too: the engine holds on to it as long as a binding does. */
+  /** This also frees the bound memory: the engine references it as long as a binding does. */
   releaseAll(): void {
     for (const binding of this.#bindings.values()) binding.release();
     this.#bindings.clear();

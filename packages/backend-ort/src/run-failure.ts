@@ -2,14 +2,14 @@ import { type Graph, MpError } from "@mp/core";
 
 const NODE = /Name:\s?'([^']*)'/;
 
-/** The engine's failure of a run, in terms of the graph: the node and the user's line that made it. */
+/** The engine's failure of a run, in terms of the graph: the node, and the line of user code that created it. */
 export function explainRunFailure(
   error: unknown,
   graph: Graph,
   nodeOf: (sessionNode: string) => string,
 ): unknown {
   if (!MpError.is(error)) return error;
-  // What the engine says of its arguments is about data that was accepted here.
+  // An engine error about arguments is about data that was accepted here.
   const code =
     error.code === "MP_INVALID_ARGUMENT" || error.code === "MP_UNSUPPORTED"
       ? "MP_BACKEND_FAILED"

@@ -1,13 +1,13 @@
 import { arenaStats, type NativeSession } from "./native/index.js";
 
-/** Runs begun in this process, which share the arena, and those under way. */
+/** Runs started in this process, which share the arena, and those in progress. */
 let begun = 0;
 let underWay = 0;
 
 /**
- * What one program's runs take of the arena that all programs share. The arena keeps no peak for each, only the
- * highest that it has seen, so a run is measured if it sets a new record. Every run of a program takes the same,
- * so that the first one that has the arena to itself tells.
+ * How much of the arena, which all programs share, one program's runs take. The arena keeps no peak per program, only
+ * its overall maximum, so a run is measured only if it sets a new maximum. Every run of a program takes the same
+ * amount, so the first run that has the arena to itself is enough.
  */
 export class RunPeak {
   readonly #session: NativeSession;

@@ -3,7 +3,7 @@ import { StateTypes, WorkQueue } from "@mp/core/backend";
 import { copyOf } from "./feed-buffers.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
-/** One slot: the committed buffer, and the one that the next step writes. */
+/** One slot: the committed buffer, and the buffer that the next step writes. */
 interface Slot {
   readonly type: ValueType;
   readonly buffers: [NativeTensor, NativeTensor | undefined];
@@ -11,8 +11,8 @@ interface Slot {
 }
 
 /**
- * Named tensors in ping-pong buffers. A step reads one side and writes the other, so committing is choosing a
- * side, and rolling back costs nothing. The second side is allocated when a program first writes the slot.
+ * Named tensors in ping-pong buffers. A step reads one side and writes the other, so a commit only selects a side, and
+ * a rollback costs nothing. The second side is allocated when a program first writes the slot.
  */
 export class OrtState implements State {
   /** Runs, reads and writes take turns. */
@@ -21,7 +21,7 @@ export class OrtState implements State {
   readonly #types: StateTypes;
   readonly #slots: Map<string, Slot>;
   readonly #onDispose: (state: OrtState) => void;
-  /** What holds on to the buffers beside the state, and lets go when it ends. */
+  /** Callbacks of other holders of the buffers, which release them when the state ends. */
   readonly #dependents = new Set<() => void>();
   #disposal: Promise<void> | undefined;
 
@@ -67,7 +67,7 @@ export class OrtState implements State {
     return slot.buffers[other];
   }
 
-  /** Bytes of both sides, as far as they are there. */
+  /** Bytes of both sides, as far as they are allocated. */
   get bytes(): number {
     let sum = 0;
     for (const { buffers } of this.#slots.values())
@@ -82,7 +82,7 @@ export class OrtState implements State {
     return text;
   }
 
-  /** Calls back when the state ends, before its memory is freed; the returned function takes that back. */
+  /** Calls back when the state ends, before its memory is freed; the returned function removes the callback. */
   beforeDisposal(letGo: () => void): () => void {
     this.#dependents.add(letGo);
     return () => this.#dependents.delete(letGo);
@@ -111,7 +111,7 @@ export class OrtState implements State {
       for (const [name, value] of all) this.current(name).write(value);
     };
     if (this.queue.isIdle) return writeAll(given);
-    // What is written is what the caller's arrays hold now, also when runs come first.
+    // Writes what the caller's arrays hold now, even when queued runs come first.
     const kept = given.map(([name, value]) => [name, copyOf(value)] as const);
     return this.queue.push(async () => writeAll(kept));
   }

@@ -283,7 +283,7 @@ describe("constants", () => {
     const alone = backend.stats().bytes;
     const copy = tensor(Float32Array.from(constant.data as Float32Array));
     const second = await backend.compile(plus(copy, "Mul"));
-    // Of its own it has input and two outputs.
+    // Its own memory is the input and two outputs.
     expect(backend.stats().bytes - alone).toBe(3 * size);
     const other = tensor(Float32Array.from(constant.data as Float32Array).fill(7, 1999));
     const third = await backend.compile(plus(other, "Mul"));
@@ -300,7 +300,7 @@ describe("constants", () => {
 });
 
 describe("memory", () => {
-  /** `width` products of a MiB that are all alive at once. */
+  /** `width` products of one MiB each that are all alive at once. */
   const wide = (width: number): Graph =>
     graphOf({ x: vector(2 ** 18) }, (builder, { x }) => {
       const parts = Array.from({ length: width }, (_, index) =>

@@ -1,4 +1,4 @@
-/** Corners of the engine's kernels that the suite does not reach, against the oracle. */
+/** Corner cases of the engine's kernels that the suite does not reach, compared with the oracle. */
 import {
   type DType,
   decode,
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.dispose());
 
-/** One NaN for all, and no sign of zero, which the vocabulary leaves open where it is not moved. */
+/** One NaN for all, and no sign of zero, which the vocabulary leaves open except in data movement. */
 function comparable(values: Readonly<Record<string, HostTensor>>): unknown {
   const number = (dtype: DType, raw: number | bigint): unknown => {
     if (!isFloat(dtype) || typeof raw === "bigint") return raw;
@@ -186,18 +186,50 @@ it("convolutions of whole blocks: in blocks where the engine has them, and the s
     dw: builder.emitOne("ConvWeightGradient", [operands.x, operands.dy], { ...window, kernelShape: [3, 2] }),
   });
   const opsIn = (blockSize: number | undefined): readonly string[] => {
-    const { model } = lowerGraph(graph, { device: "cpu", emulated: [], blockSize });
+    const { model } = lowerGraph(graph, {
+      device: "cpu",
+      emulated: [],
+      widened: new Set(),
+      blockSize,
+      castsThroughDoubles: false,
+    });
     return decodeModel(model).graph.nodes.map(({ domain, opType }) =>
       domain === "" ? opType : `blocked ${opType}`,
     );
   };
   const count = (ops: readonly string[], op: string): number => ops.filter((one) => one === op).length;
   expect(count(opsIn(16), "blocked Conv")).toBe(3);
-  // The weights' gradient takes x once, and dy twice, to have it by images and by results.
+  // The weight gradient converts x once, and dy twice: by images and by results.
   expect(count(opsIn(16), "blocked ReorderInput")).toBe(5);
   const plain = opsIn(undefined);
   expect([count(plain, "Conv"), count(plain, "ConvTranspose"), count(plain, "Gemm")]).toEqual([2, 0, 1]);
   const executable = await backend.compile(graph);
   expect(comparable(await executable.run(feeds))).toEqual(comparable(evaluate(graph, feeds)));
   await executable.dispose();
+});
+
+it.each([
+  ["a constant that holds no -1", "i32", [3, 0, 7], ["Div"]],
+  ["a constant that holds -1", "i64", [3, -1], ["Equal", "Where", "Mul", "Mul", "Div"]],
+  ["an input", "i32", undefined, ["Equal", "Where", "Mul", "Mul", "Div"]],
+  ["an input of u64, where nothing overflows", "u64", undefined, ["Div"]],
+] as const)("guards a division by %s as it needs", (_, dtype, divisors, wanted) => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype, shape: [] }, "batch");
+  const y =
+    divisors === undefined
+      ? builder.input("y", { dtype, shape: [2] }, "batch")
+      : builder.constant(
+          dtype === "i32" ? tensor(Int32Array.from(divisors)) : tensor(BigInt64Array.from(divisors, BigInt)),
+        );
+  const graph = builder.finish({ z: builder.emitOne("Div", [x, y], {}) });
+  const { model } = lowerGraph(graph, {
+    device: "cpu",
+    emulated: [],
+    widened: new Set(),
+    blockSize: undefined,
+    castsThroughDoubles: false,
+  });
+  const ops = decodeModel(model).graph.nodes.map(({ opType }) => opType);
+  expect(ops.filter((op) => op !== "Constant").sort()).toEqual([...wanted].sort());
 });

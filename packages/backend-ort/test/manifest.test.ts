@@ -1,5 +1,5 @@
-import { GraphBuilder, type HalfDType, MpError, type Op } from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+import { GraphBuilder, type HalfDType, type HostTensor, MpError, type Op } from "@mp/core";
+import { type HalfPair, opDTypes, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { ortManifest } from "../src/manifest.js";
@@ -7,7 +7,9 @@ import { openRuntime } from "../src/native/index.js";
 import { probeEngine } from "../src/probe/findings.js";
 import { probeGraph } from "../src/probe/probe-graph.js";
 import { nativeHalves } from "../src/probe/probe-halves.js";
-import { probeKernels } from "../src/probe/probe-kernels.js";
+import { pairsFor, probeKernels } from "../src/probe/probe-kernels.js";
+import { narrowSums } from "../src/probe/probe-sums.js";
+import { runGraph } from "../src/probe/run-once.js";
 import type { Target } from "../src/target.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
@@ -18,20 +20,32 @@ afterAll(() => runtime.dispose());
 
 const engine = { name: "onnxruntime", version: "test" };
 
+const nothing = {
+  missing: new Map(),
+  nativeHalves: [],
+  widened: new Set<string>(),
+  narrowSums: [],
+  nonFinite: undefined,
+};
+
 const emulating = (...emulated: readonly HalfDType[]): Target => ({
   device: "cpu",
   emulated,
+  widened: new Set(),
   blockSize: undefined,
+  castsThroughDoubles: false,
 });
 
 describe("what the engine is found to do", () => {
   it("is everything, with this release's processor kernels and halves emulated", async () => {
-    const { missing, nativeHalves: native, blockSize: block } = await probeEngine(runtime);
+    const found = await probeEngine(runtime);
+    const { missing, nativeHalves: native, blockSize: block } = found;
     expect(native).toEqual([]);
-    // By the width of the processor's vectors.
+    // Depends on the width of the processor's vectors.
     expect([8, 16]).toContain(block);
     expect(missing).toEqual(new Map());
-    const { ops, dtypes } = ortManifest(engine, "cpu", { missing, nativeHalves: native });
+    const { ops, dtypes, nonFiniteConvolution } = ortManifest(engine, "cpu", found);
+    expect(nonFiniteConvolution).toEqual({ unsupported: expect.stringMatching(/^Conv.* by IEEE 754 /) });
     expect(ops).toEqual(opDTypes);
     expect(dtypes.f16).toEqual({ storage: "f32", compute: "emulated" });
     expect(dtypes.f8e5m2).toEqual({ storage: "f8e5m2", compute: "native" });
@@ -49,7 +63,18 @@ describe("what the engine is found to do", () => {
   it("leaves nothing behind", async () => {
     const before = runtime.stats();
     await nativeHalves(runtime);
-    await probeKernels(runtime, emulating("f16", "bf16"));
+    const both = emulating("f16", "bf16");
+    await probeKernels(runtime, both, pairsFor(both));
+    expect(runtime.stats()).toEqual(before);
+  });
+
+  it("leaves nothing behind where a run cannot be fed or fails", async () => {
+    const before = runtime.stats();
+    const builder = new GraphBuilder();
+    const x = builder.input("x", { dtype: "f32", shape: [2] }, "batch");
+    const graph = builder.finish({ y: builder.emitOne("Abs", [x], {}) });
+    const none = null as unknown as HostTensor;
+    await expect(runGraph(runtime, graph, emulating("f16", "bf16"), { x: none })).rejects.toThrow();
     expect(runtime.stats()).toEqual(before);
   });
 
@@ -58,10 +83,64 @@ describe("what the engine is found to do", () => {
   });
 });
 
+describe("halves that are not carried in f32", () => {
+  // On a processor without f16 kernels the engine computes in f32 with casts around; in places it does so on arm64,
+  // too.
+  const carrying = emulating("bf16");
+  const computed = async (): Promise<readonly HalfPair[]> => {
+    const all = pairsFor(carrying)
+      .filter(isF16)
+      .filter(({ op }) => op !== "Constant" && op !== "Cast");
+    const missing = await probeKernels(runtime, carrying, all);
+    return all.filter(({ op }) => !missing.has(op));
+  };
+  const isF16 = (pair: ProbePair): pair is ProbePair & { readonly dtype: "f16" } => pair.dtype === "f16";
+
+  it("are unrounded where casts meet, and rounded once their ops are widened", async () => {
+    const pairs = await computed();
+    const fixed = await opsThatF32Fixes(pairs, ({ graph, inputs }, widened) =>
+      runGraph(runtime, graph, { ...carrying, widened }, inputs),
+    );
+    for (const op of ["Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Pow"] as const)
+      expect(fixed).toContain(pairKey({ op, dtype: "f16" }));
+    for (const op of ["Reshape", "Transpose", "Gather", "Relu"] as const)
+      expect(fixed).not.toContain(pairKey({ op, dtype: "f16" }));
+    const again = await opsThatF32Fixes(pairs, ({ graph, inputs }) =>
+      runGraph(runtime, graph, { ...carrying, widened: fixed }, inputs),
+    );
+    expect(again).toEqual(new Set());
+  });
+
+  it("are asked what they add up in, one by one where they fail together", async () => {
+    const there = new Set((await computed()).map(({ op }) => op));
+    // The only sum for which this release has a kernel in f16 everywhere; it fails when it runs.
+    const scatters = (["ScatterElements", "ScatterND"] as const).map((op) => ({ op, dtype: "f16" }));
+    expect(await narrowSums(runtime, carrying, ["f16"], ({ op }) => there.has(op))).toEqual(scatters);
+    const widened = new Set(scatters.map(({ op }) => pairKey({ op, dtype: "f16" })));
+    expect(await narrowSums(runtime, { ...carrying, widened }, ["f16"], ({ op }) => there.has(op))).toEqual(
+      [],
+    );
+    // bf16 has no matrix product here: an op that fails is not known to be right.
+    const asked = ["MatMul", "NegativeLogLikelihoodLoss"];
+    const none = { ...carrying, emulated: [] };
+    const failing = await narrowSums(runtime, none, ["bf16"], ({ op }) => asked.includes(op));
+    expect(failing).toContainEqual({ op: "MatMul", dtype: "bf16" });
+  });
+
+  it("say in the manifest which operators add up in them", () => {
+    const narrow = (["MatMul", "Conv"] as const).map((op) => ({ op, dtype: "f16" as const }));
+    const found = { ...nothing, nativeHalves: ["f16"] as const, narrowSums: narrow };
+    expect(ortManifest(engine, "cpu", found).accumulate).toEqual({
+      default: { f32: "f32", f16: "f32", bf16: "f32" },
+      ops: { MatMul: { f16: "f16" }, Conv: { f16: "f16" } },
+    });
+  });
+});
+
 describe("what the engine lacks", () => {
   it("is found, told apart from what it has, and said in its own words", async () => {
-    // bf16 as the engine's own kernels have it on a processor: it moves it, and computes little in it.
-    const missing = await probeKernels(runtime, emulating("f16"));
+    // bf16 as the engine's own CPU kernels support it: they move it, and compute little in it.
+    const missing = await probeKernels(runtime, emulating("f16"), pairsFor(emulating("f16")));
     expect(missing.get("Add")?.get("bf16")).toMatch(/implementation|Add/);
     expect(missing.get("MatMul")?.has("bf16")).toBe(true);
     expect(missing.get("Identity")?.has("bf16") ?? false).toBe(false);
@@ -75,14 +154,17 @@ describe("what the engine lacks", () => {
       ["TopK", new Map([["u64", "nor this"]])],
       ["Identity", new Map([["f8e4m3", "not even stored"]])],
     ]) as unknown as Parameters<typeof ortManifest>[2]["missing"];
-    const { ops, dtypes } = ortManifest(engine, "cpu", { missing, nativeHalves: ["f16"] });
-    // An emulated half is f32 to the engine, a native one is its own.
+    const { ops, dtypes } = ortManifest(engine, "cpu", { ...nothing, missing, nativeHalves: ["f16"] });
+    // An emulated half is f32 to the engine; a native one is not.
     expect(ops.Erf).toEqual(["f16"]);
     expect(ops.TopK).toEqual(opDTypes.TopK.filter((dtype) => dtype !== "u64"));
     expect(dtypes.f8e4m3).toEqual({ unsupported: "not even stored" });
     expect(ops.Concat).not.toContain("f8e4m3");
     expect(dtypes.f16).toEqual({ storage: "f16", compute: "native" });
-    const none = ortManifest(engine, "cpu", { missing, nativeHalves: [] });
+    const none = ortManifest(engine, "cpu", { ...nothing, missing });
+    const products = new Set([pairKey({ op: "MatMul", dtype: "f16" })]);
+    const slow = ortManifest(engine, "cpu", { ...nothing, nativeHalves: ["f16"], widened: products });
+    expect(slow.dtypes.f16).toEqual({ storage: "f16", compute: "emulated" });
     expect(none.ops.Erf).toEqual({ unsupported: "no such kernel" });
   });
 

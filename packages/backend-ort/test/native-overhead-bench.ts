@@ -1,4 +1,4 @@
-/** What a run costs beside the work: `npx vitest bench` in this package. */
+/** What a run costs in addition to the work: `npx vitest bench` in this package. */
 import { type ValueType, zeros } from "@mp/core";
 import { afterAll, bench, describe } from "vitest";
 import { openRuntime } from "../src/native/index.js";
@@ -54,5 +54,5 @@ describe("50 state tensors in ping-pong buffers", async () => {
   let step = 0;
 
   bench("prepared bindings", () => prepared[(step++ & 1) as 0 | 1].runSync());
-  bench("one binding, bound anew", () => bind(single, (step++ & 1) as 0 | 1).runSync());
+  bench("one binding, bound again", () => bind(single, (step++ & 1) as 0 | 1).runSync());
 });

@@ -1,6 +1,6 @@
 /**
- * Just enough of the ONNX protobuf to write test models by hand, so that the layer under test stands on
- * nothing but bytes. Nodes are written in the order given.
+ * Just enough of the ONNX protobuf format to write test models by hand, so that the layer under test depends only on
+ * bytes. Nodes are written in the order given.
  */
 import type { HostTensor, ValueType } from "@mp/core";
 import { ONNX_ELEMENT_TYPE } from "../src/native/element-type.js";

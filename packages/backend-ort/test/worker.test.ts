@@ -1,10 +1,10 @@
-/** The engine in worker threads, beside the main thread's: the library is one for the whole process. */
+/** The engine in worker threads, besides the main thread's: the whole process shares one library. */
 import { Worker } from "node:worker_threads";
 import { GraphBuilder, type HostTensor, tensor } from "@mp/core";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
-/** What a user's worker does, on the built package: opens a backend, computes, and closes it or does not. */
+/** What a user's worker does with the built package: opens a backend, computes, and closes it or not. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 (async () => {
@@ -33,7 +33,7 @@ function inWorker(value: number, disposes: boolean): Promise<number> {
     const worker = new Worker(PROGRAM, {
       eval: true,
       workerData: { value, disposes, modules },
-      // What the test runner puts before every program is not for this one.
+      // Without the arguments that the test runner puts before every program.
       execArgv: [],
     });
     let sum = Number.NaN;
@@ -58,10 +58,10 @@ it("computes in several threads at once, whether they clean up or not", async ()
     expect((await executable.run({ x: input }))["y"]?.data[1]).toBe(4);
   }
   expect(await workers).toEqual([wanted(1), wanted(2), wanted(3)]);
-  // Their ends have left this thread's backend whole.
+  // When the workers ended, this thread's backend stayed intact.
   expect((await executable.run({ x: input }))["y"]?.data[0]).toBe(2);
   await backend.dispose();
   const again = await ort();
   expect(again.stats()).toEqual({ live: 0, bytes: 0 });
   await again.dispose();
-}, 120_000);
+});

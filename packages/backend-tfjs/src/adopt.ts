@@ -1,6 +1,6 @@
 import { type DType, type HostTensor, MpError } from "@mp/core";
 
-/** What is read of a `tf.Tensor`. */
+/** The part of a `tf.Tensor` that is read. */
 interface TfTensor {
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -12,7 +12,7 @@ interface TfTensor {
 
 type Adopted = "f32" | "i32" | "bool";
 
-/** By tfjs's names. Its other two, `complex64` and `string`, have no place in a graph. */
+/** By tfjs's names. Its other two dtypes, `complex64` and `string`, cannot be used in a graph. */
 const dtypes: Readonly<Record<string, Adopted>> = { float32: "f32", int32: "i32", bool: "bool" };
 const arrays = { f32: Float32Array, i32: Int32Array, bool: Uint8Array } as const satisfies Record<
   Adopted,
@@ -31,8 +31,8 @@ export function isTfTensor(value: unknown): value is TfTensor {
 }
 
 /**
- * A `tf.Tensor` in host form, of any tfjs backend's. What has only been fed to tfjs is a view of it; what tfjs has
- * computed is read back once, and tfjs keeps that.
+ * A `tf.Tensor` of any tfjs backend as a host tensor. Data that was only fed to tfjs is returned as a view of it; what
+ * tfjs computed is read back once, and tfjs caches that.
  * @throws MP_DISPOSED, MP_UNSUPPORTED for complex numbers and strings
  */
 export function adoptTensor(value: TfTensor): HostTensor {

@@ -33,7 +33,7 @@ import { type Uploaded, uploaded } from "./uploaded.js";
 export interface Engine {
   readonly tensorFlow: TensorFlow;
   readonly manifest: BackendManifest;
-  /** Whether a node is computed in f32 for want of a right kernel in halves. */
+  /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
 
@@ -126,9 +126,9 @@ export class TfjsBackend implements Backend {
   }
 
   async #disposeAll(): Promise<void> {
-    // States first: their programs then have no values to save.
-    await Promise.all([...this.#states].map((state) => state.dispose()));
-    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
+    // States first: their programs then have no values to save. All of them refuse further calls from here on, before
+    // anything is awaited.
+    await Promise.all([...this.#states, ...this.#executables].map((owned) => owned.dispose()));
     this.#handles.disposeAll();
   }
 

@@ -22,7 +22,10 @@ export const dataTypeOf: Readonly<Record<TfDType, DataType>> = {
   resource: DataType.DT_RESOURCE,
 };
 
-/** What tfjs-node carries between JavaScript and TensorFlow; everything else crosses as the bits of i32. */
+/**
+ * What tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of the same
+ * bits.
+ */
 export type CarriedDType = "f32" | "i32" | "bool";
 
 export function carrierOf(dtype: DType): CarriedDType {

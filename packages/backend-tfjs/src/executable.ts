@@ -20,7 +20,7 @@ export interface ExecutableParts {
   readonly binding: TfjsBinding;
   readonly graph: Graph;
   readonly program: Program;
-  /** The state's, or one that the program has to itself. */
+  /** The state's programs, or a set that holds only this program. */
   readonly programs: ProgramSet;
   readonly bound: Bound;
   readonly state: TfjsState | undefined;
@@ -31,7 +31,7 @@ export interface ExecutableParts {
 
 type Results = Readonly<Record<string, HostTensor>>;
 
-/** A program in the session of its state. A run is one call, which commits by itself. */
+/** A program in the session of its state. A run is one call, which also commits. */
 export class TfjsExecutable implements Executable {
   readonly warnings: readonly BackendWarning[];
   readonly #parts: ExecutableParts;

@@ -7,14 +7,14 @@ import type { Uploaded } from "./uploaded.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
-/** The tensors of one run, in the order of the program's inputs; `release` when they have been fed. */
+/** The tensors of one run, in the order of the program's inputs; call `release` when they have been fed. */
 export interface Feed {
   readonly ids: readonly number[];
   release(): void;
 }
 
 /**
- * Checks every input, then takes what the caller's arrays and handles hold now.
+ * Checks every input, then copies what the caller's arrays and handles hold now.
  * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_DISPOSED
  */
 export function takeInputs(

@@ -1,19 +1,19 @@
 import { type HostTensor, type MapLeaves, mapTree } from "@mp/core";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 
-/** What is used of a `tf.data.Dataset`. */
+/** The part of a `tf.data.Dataset` that is used. */
 export interface TfDataset<T> {
   iterator(): Promise<{ next(): Promise<{ readonly done: boolean; readonly value: T }> }>;
 }
 
 /**
- * A `tf.data` dataset as data for `fit` and `steps`. Batches come as tensors of the host and their `tf.Tensor`s are
- * disposed at once, since the trainer reads ahead; every pass goes through the dataset anew.
+ * A `tf.data` dataset as data for `fit` and `steps`. Batches are converted to host tensors and their `tf.Tensor`s are
+ * disposed at once, since the trainer reads ahead; every epoch iterates over the dataset again.
  * @example
  * ```ts
  * await training.fit(fromTfData(tf.data.zip({ x, y }).batch(32)), { epochs: 3 });
  * ```
- * @throws MP_UNSUPPORTED, on the way, for batches of complex numbers or strings
+ * @throws MP_UNSUPPORTED, during iteration, for batches of complex numbers or strings
  */
 export function fromTfData<T extends object>(
   dataset: TfDataset<T>,

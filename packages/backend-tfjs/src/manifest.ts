@@ -1,21 +1,20 @@
 import { type BackendManifest, DTYPES, type DType, type Op } from "@mp/core";
-import { exactNumerics, libraryTolerance, opSupport } from "@mp/core/backend";
+import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
 import type { Findings } from "./probe/findings.js";
-import { keyOf } from "./probe/pair.js";
 
-/** What this engine was found to do, as it is said to users, to core and to the conformance suite. */
+/** What the probe found, as a manifest for users, core and the conformance suite. */
 export function tfjsManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",
   findings: Findings,
 ): BackendManifest {
-  const { missing, widened } = findings;
-  const reasonOf = (op: Op, dtype: DType): string | undefined => missing.get(keyOf({ op, dtype }));
+  const { missing, widened, nonFinite } = findings;
+  const reasonOf = (op: Op, dtype: DType): string | undefined => missing.get(pairKey({ op, dtype }));
   const dtypeSupport = (dtype: DType): BackendManifest["dtypes"][DType] => {
     const reason = reasonOf("Identity", dtype);
     if (reason !== undefined) return { unsupported: reason };
-    // A half whose matrix products are made in f32 gains memory and no time.
-    return { storage: dtype, compute: widened.has(keyOf({ op: "MatMul", dtype })) ? "emulated" : "native" };
+    // A half whose matrix products are computed in f32 saves memory but no time.
+    return { storage: dtype, compute: widened.has(pairKey({ op: "MatMul", dtype })) ? "emulated" : "native" };
   };
   return Object.freeze({
     specVersion: "v1",
@@ -27,7 +26,9 @@ export function tfjsManifest(
     ...exactNumerics,
     subnormals: findings.subnormals,
     ops: opSupport(reasonOf),
-    tolerance: libraryTolerance,
+    // Its polynomial for erf was found to be six ulp off near ±3.7.
+    tolerance: { ...libraryTolerance, Erf: { f32: 8, f16: 1, bf16: 1 } },
+    nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
     adopt: true,
     eventLoop: "blocked-during-step",
     profile: { unsupported: "tfjs-node does not give TensorFlow's profiler to JavaScript" },

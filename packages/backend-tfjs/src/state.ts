@@ -4,7 +4,7 @@ import type { TfjsBinding } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { copyOf } from "./session/wire-tensor.js";
 
-/** Named tensors in variables of one TensorFlow session, in which everything compiled for them runs. */
+/** Named tensors in variables of one TensorFlow session, in which every program compiled for them runs. */
 export class TfjsState implements State {
   /** Runs, reads and writes take turns. */
   readonly queue: WorkQueue = new WorkQueue();
@@ -43,7 +43,7 @@ export class TfjsState implements State {
 
   async write(values: Readonly<Record<string, HostTensor>>): Promise<void> {
     this.expectAlive();
-    // What is written is what the caller's arrays hold now, also when runs come first.
+    // Writes what the caller's arrays hold now, even when queued runs come first.
     const kept = this.#types.writing(values).map(([name, value]) => [name, copyOf(value)] as const);
     return this.queue.push(async () => this.programs.write(kept));
   }

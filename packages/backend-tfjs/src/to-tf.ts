@@ -8,7 +8,7 @@ import {
   mapTree,
 } from "@mp/core";
 
-/** What of tfjs makes a `tf.Tensor`, whose type is `R`. */
+/** The part of tfjs that creates a `tf.Tensor`, whose type is `R`. */
 export interface TensorMaker<R> {
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: never): R;
 }
@@ -16,13 +16,13 @@ export interface TensorMaker<R> {
 type Made = readonly [values: Float32Array | Int32Array | Uint8Array, dtype: "float32" | "int32" | "bool"];
 
 /**
- * Results as `tf.Tensor`s, which are the caller's to dispose of: a tree of tensors of the host, such as `predict` and
- * `params` give, with each in tfjs's place. Floats of any width become float32 and u8 int32, both exactly.
+ * Results as `tf.Tensor`s, which the caller must dispose of: takes a tree of host tensors, such as `predict` and
+ * `params` return, and replaces each tensor. Floats of any width become float32 and u8 becomes int32, both exactly.
  * @example
  * ```ts
  * const scores = toTf(tf, await training.predict(model, x));
  * ```
- * @throws MP_UNSUPPORTED for i64 and u64, which tfjs has no numbers for
+ * @throws MP_UNSUPPORTED for i64 and u64, which tfjs has no dtype for
  */
 export function toTf<T, R extends object>(tf: TensorMaker<R>, tree: T): MapLeaves<T, HostTensor, R> {
   const made = mapTree(tree, isHostTensor, (leaf) => {

@@ -2,7 +2,7 @@ import type { DType, HostTensor } from "@mp/core";
 import type { TfjsBinding } from "./load/index.js";
 import { copyOf, type WireTensor, wireTensor } from "./session/wire-tensor.js";
 
-/** A tensor behind a handle: in TensorFlow's memory, or on the host where it has no elements. */
+/** The tensor of a handle: in TensorFlow's memory, or on the host where it has no elements. */
 export interface Uploaded {
   readonly dtype: DType;
   readonly shape: readonly number[];

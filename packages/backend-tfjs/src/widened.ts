@@ -1,13 +1,12 @@
 import { type AnyNode, isHalf } from "@mp/core";
-import { decidingDType } from "@mp/core/backend";
+import { decidingDType, pairKey } from "@mp/core/backend";
 import { isOverRows } from "./lowerings/lowering.js";
 import type { Findings } from "./probe/findings.js";
-import { keyOf } from "./probe/pair.js";
 
-/** Whether a node is computed in f32, since the engine has no right kernel for its halves. */
+/** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
 export function isWidened(node: AnyNode, { widened, columnSums }: Findings): boolean {
   const dtype = decidingDType(node);
-  if (!widened.has(keyOf({ op: node.op, dtype }))) return false;
+  if (!widened.has(pairKey({ op: node.op, dtype }))) return false;
   const isNative = isHalf(dtype) && columnSums.has(dtype);
   return !(isNative && isColumnSum(node));
 }

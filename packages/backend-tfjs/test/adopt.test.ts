@@ -8,7 +8,7 @@ interface Batch {
   readonly y: Tensor;
 }
 
-/** What these tests use of tfjs itself. */
+/** The part of tfjs that these tests use. */
 interface Tf {
   tensor(values: unknown, shape?: readonly number[], dtype?: string): TfTensor;
   memory(): { readonly numTensors: number };

@@ -1,16 +1,16 @@
 import type { TfjsBinding, TfjsNode } from "../src/load/index.js";
 
-/** The addon, with an account of what it holds. */
+/** The addon, with a record of what it holds. */
 export interface Counted {
   readonly tf: TfjsNode;
-  /** Numbers of tensors that nobody has deleted. */
+  /** Numbers of tensors that were not deleted. */
   readonly tensors: Set<number>;
   readonly sessions: Set<number>;
   /** Folders that sessions were loaded from. */
   readonly folders: string[];
 }
 
-/** The same tfjs-node, whose addon notes what it gives out and takes back. */
+/** The same tfjs-node, with an addon that records what is created and deleted. */
 export function counting(tf: TfjsNode): Counted {
   const { binding } = tf.findBackend("tensorflow") as { readonly binding: TfjsBinding };
   const tensors = new Set<number>();

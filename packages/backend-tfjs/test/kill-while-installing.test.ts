@@ -12,7 +12,7 @@ afterEach(removeScratch);
 // The built command, so the package must be built.
 const command = fileURLToPath(new URL("../dist/mp-libtensorflow.js", import.meta.url));
 
-/** Runs the command and kills it at its n-th line, or after some time. @returns the lines that were seen */
+/** Runs the command and kills it at its n-th line, or after some time. @returns the lines that it printed */
 function run(
   root: string,
   wheel: string,
@@ -45,7 +45,7 @@ function run(
   });
 }
 
-/** The release that a program of the project would compute with; loading it must never fail. */
+/** The release that a program of the project would use; loading it must never fail. */
 function working(root: string): string {
   const program = `process.stdout.write(require("@tensorflow/tfjs-node").findBackend("tensorflow").binding.TF_Version)`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--eval", program], {
@@ -88,4 +88,4 @@ it("a kill at any moment leaves the old release working or the new one, and the 
     expect(left).toEqual([]);
   }
   expect(killed).toBeGreaterThanOrEqual(steps);
-}, 180_000);
+});

@@ -7,7 +7,7 @@ const image = { name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3, 8,
 const kernel = (name: string, ...shape: number[]) =>
   ({ name, role: "parameter", type: { dtype: "f32", shape } }) as const;
 
-/** How often an image is turned: transpositions of four axes that start with the batch. */
+/** Number of times an image is transposed: transpositions of four axes that start with the batch. */
 function turns(graph: Graph): number {
   const { nodes } = lowerProgram(graph, {
     scope: "p",
@@ -16,7 +16,7 @@ function turns(graph: Graph): number {
     isWidened: () => false,
   });
   const turned = nodes.filter(({ op }) => op === "Transpose");
-  // Filters are turned once each.
+  // Filters are transposed once each.
   return turned.length - graph.inputs.filter(({ role }) => role === "parameter").length;
 }
 

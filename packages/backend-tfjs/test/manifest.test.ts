@@ -20,6 +20,7 @@ describe("the manifest", () => {
       widened: new Set(),
       columnSums: new Set(),
       subnormals,
+      nonFinite: undefined,
     });
     expect(dtypes.u64).toEqual({ unsupported: "no such kernel" });
     expect(ops.RandomBits).toEqual({ unsupported: "none of its dtypes is stored" });
@@ -32,6 +33,7 @@ describe("the manifest", () => {
       widened,
       columnSums: new Set(),
       subnormals,
+      nonFinite: undefined,
     });
     expect(dtypes.f16).toEqual({ storage: "f16", compute: "emulated" });
     expect(dtypes.bf16).toEqual({ storage: "bf16", compute: "native" });
@@ -66,6 +68,9 @@ await withTensorFlow((tf) => {
           compute: units.includes(half) ? "native" : "emulated",
         });
       expect(manifest.subnormals.f16).toBe("preserve");
+      expect(manifest.nonFiniteConvolution).toEqual({
+        unsupported: expect.stringMatching(/^Conv.* by IEEE 754 /),
+      });
       expect(manifest.eventLoop).toBe("blocked-during-step");
     });
 

@@ -22,13 +22,13 @@ const type = { dtype: "f32", shape: [SIDE, SIDE] } as const;
 
 const chain = (x: Tensor, layers: number): Tensor => (layers === 0 ? x : chain(tanh(x), layers - 1));
 
-/** Σ tanh⁴⁸(x), its layers in segments that are recomputed in the backward pass. */
+/** Σ tanh⁴⁸(x), with its layers in segments that are recomputed in the backward pass. */
 function segmented(x: Tensor): Tensor {
   const segment = checkpoint((input: Tensor) => chain(input, LAYERS / SEGMENTS));
   return reduceSum(Array.from({ length: SEGMENTS }).reduce<Tensor>((input) => segment(input), x));
 }
 
-/** Where Linux counts the most memory that a process has had, which can be set back. */
+/** Where Linux reports a process's peak memory, and where that can be reset. */
 const PEAK = { reset: "/proc/self/clear_refs", status: "/proc/self/status" };
 
 function residentBytes(field: "VmHWM" | "VmRSS"): number {
@@ -39,7 +39,7 @@ function residentBytes(field: "VmHWM" | "VmRSS"): number {
 await withTensorFlow((tf) => {
   if (!existsSync(PEAK.reset)) return;
 
-  /** In layers' sizes, over what the process has before. */
+  /** In units of a layer's size, above what the process used before. */
   async function peak(lossOf: (x: Tensor) => Tensor): Promise<number> {
     const backend = await tfjs({ tf });
     const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => {
@@ -59,7 +59,7 @@ await withTensorFlow((tf) => {
   test("a segment's activations are gone until its gradient comes, whatever TensorFlow would share", async () => {
     const recomputed = await peak(segmented);
     const kept = await peak((x) => reduceSum(chain(x, LAYERS)));
-    // What the first has freed is partly the process's still.
+    // The process still keeps part of what the first run freed.
     expect(kept).toBeGreaterThan(0.6 * LAYERS);
     expect(kept).toBeLessThan(1.15 * LAYERS);
     expect(recomputed).toBeLessThan(0.4 * LAYERS);

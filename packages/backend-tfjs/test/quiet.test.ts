@@ -23,7 +23,7 @@ await withTensorFlow(() => {
 
   test("TensorFlow's remarks are not printed, unless the environment wants them", () => {
     const few = remarks(environment);
-    // Before the level can be set.
+    // Lines that are printed before the level can be set.
     expect(few.filter((line) => !/port\.cc/.test(line))).toEqual([]);
     expect(few.length).toBeLessThanOrEqual(2);
     const all = remarks({ ...environment, TF_CPP_MIN_LOG_LEVEL: "0" });

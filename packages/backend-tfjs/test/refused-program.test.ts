@@ -9,7 +9,7 @@ import { withTensorFlow } from "./installed-tensorflow.js";
 
 const type = { dtype: "f32", shape: [2] } as const;
 
-/** Reads a slot, and with a node of that op beside. */
+/** Reads a slot; optionally with a node of that op next to it. */
 function reading(programs: ProgramSet, strange?: string): Program {
   const builder = new GraphBuilder();
   const w = builder.input("w", type, "parameter");

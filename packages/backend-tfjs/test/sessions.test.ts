@@ -22,7 +22,7 @@ const bits = ({ data }: HostTensor): readonly number[] => [
   ...new Uint32Array(data.buffer, data.byteOffset, 2),
 ];
 
-/** Weights that the batch replaces when it says so. */
+/** Weights that the batch replaces when its flag says so. */
 function replacing(): Graph {
   const builder = new GraphBuilder();
   builder.input("w", pair, "parameter");
@@ -34,7 +34,7 @@ function replacing(): Graph {
   });
 }
 
-/** The sum of a slot, and a row of it that may not be there. */
+/** The sum of a slot, and a row of it that may not exist. */
 function reading(): Graph {
   const builder = new GraphBuilder();
   const w = builder.input("w", pair, "parameter");

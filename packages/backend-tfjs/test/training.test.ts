@@ -10,7 +10,7 @@ import { withTensorFlow } from "./installed-tensorflow.js";
 
 const model = sequential(dense(8, 32), relu, dense(32, 3));
 
-/** Classes by which of three coordinates is the largest. */
+/** The class is the index of the largest of three coordinates. */
 function batch(step: number) {
   const x = Float32Array.from({ length: 64 * 8 }, (_, at) => Math.sin(at * 12.9898 + step * 78.233));
   const y = Int32Array.from({ length: 64 }, (_, row) => {

@@ -3,12 +3,12 @@ import { type CommonOptions, commonFlags } from "./common-flags.js";
 import { type Flag, FlagError, type Flags, type FlagValues, flagName } from "./flag.js";
 import { pathProblem } from "./paths.js";
 
-/** An app's name and what its command line takes beyond the common flags. */
+/** An app's name and the flags that it takes in addition to the common ones. */
 export interface AppDefinition<F extends Flags = Flags> {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly description: string;
-  /** What the common flags are without being given, where it differs from the usual. */
+  /** Defaults of the common flags, where they differ from the usual ones. */
   readonly defaults?: Partial<CommonOptions>;
   readonly flags: F;
 }
@@ -28,12 +28,12 @@ export type ParsedCommandLine<F extends Flags> =
 const OWN_HEADING = "Flags of this app:";
 const COMMON_HEADING = "Flags of all apps:";
 
-/** Keeps the flags' types, for a definition that stands apart from its `runApp`. */
+/** Keeps the flags' types, for a definition outside the call of its `runApp`. */
 export function defineApp<const F extends Flags>(definition: AppDefinition<F>): AppDefinition<F> {
   return definition;
 }
 
-/** Reads a command line, the part after `node main.js`. Touches nothing but to look whether paths exist. */
+/** Reads a command line, the part after `node main.js`. Accesses files only to check whether paths exist. */
 export function parseCommandLine<F extends Flags>(
   definition: AppDefinition<F>,
   argv: readonly string[],

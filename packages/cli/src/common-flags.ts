@@ -40,14 +40,14 @@ export interface CommonOptions {
   readonly backend: BackendName;
   readonly device: DeviceName;
   readonly precision: PrecisionName;
-  /** Undefined where the precision decides. */
+  /** Undefined means that the precision decides. */
   readonly lossScale: LossScaleName | undefined;
   readonly initialScale: number | undefined;
   readonly masterWeights: MasterWeightsName;
   readonly onOverflow: OnOverflow;
   readonly accumulate: number;
   readonly checkpointing: boolean;
-  /** Counted from the very start, also when resumed. */
+  /** Counted from the very start, also after a resume. */
   readonly steps: number;
   readonly seed: number;
   readonly data: string | undefined;
@@ -58,10 +58,10 @@ export interface CommonOptions {
   readonly report: string | undefined;
 }
 
-/** All of a step's are in memory at once, and are the arguments of one call. */
+/** All microbatches of a step are in memory at once, and are the arguments of one call. */
 const MOST_MICROBATCHES = 2 ** 16;
 
-/** What every app understands. */
+/** The flags that every app has. */
 export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOptions[K]> } = {
   backend: choice(BACKENDS, { default: "ort", help: "the engine that runs the training step" }),
   device: choice(DEVICES, { default: "cpu", help: "where it runs" }),

@@ -1,17 +1,17 @@
 /**
- * One flag of the command line: how it is shown, how its text is read, what holds without it. Common flags and
- * an app's own are made by the same functions and so read and fail alike.
+ * One flag of the command line: how it is shown, how its text is parsed, and its default. Common flags and an app's own
+ * are made by the same functions, so their help and errors have the same form.
  */
 export interface Flag<T> {
   readonly help: string;
-  /** What stands after the flag in `--help`; without it the flag is a switch. */
+  /** Placeholder after the flag in `--help`; without it the flag is a switch. */
   readonly argument?: string;
   readonly default: T;
-  /** Throws a `FlagError` saying what would do. */
+  /** Throws a `FlagError` that says which values are allowed. */
   readonly parse: (text: string) => T;
 }
 
-/** A flag's value was refused; the message continues a sentence that names flag and value. */
+/** An invalid value of a flag; the message continues a sentence that names flag and value. */
 export class FlagError extends Error {
   override readonly name = "FlagError";
 }
@@ -31,7 +31,7 @@ interface Range {
   readonly max?: number;
 }
 
-/** An integer, from 1 up unless another range is given. */
+/** An integer, at least 1 unless another range is given. */
 export function integer(options: Described & Range & { readonly default: number }): Flag<number>;
 export function integer(options: Described & Range): Flag<number | undefined>;
 export function integer(
@@ -47,7 +47,7 @@ export function integer(
   return { help, argument: "N", default: options.default, parse };
 }
 
-/** A finite number, from 0 up unless another range is given. */
+/** A finite number, at least 0 unless another range is given. */
 export function number(options: Described & Range & { readonly default: number }): Flag<number>;
 export function number(options: Described & Range): Flag<number | undefined>;
 export function number(options: Described & Range & { readonly default?: number }): Flag<number | undefined> {
@@ -74,7 +74,7 @@ export function choice<const V extends string>(
     return value;
   };
   const listed = values.join("|");
-  // A long list as the argument would push every flag's help to the right.
+  // A long list as the argument would indent every flag's help too far.
   return listed.length <= WIDEST_ARGUMENT
     ? { help: options.help, argument: listed, default: options.default, parse }
     : { help: `${options.help}: ${values.join(", ")}`, argument: "NAME", default: options.default, parse };
@@ -94,7 +94,7 @@ export function text(options: Described & { readonly argument: string }): Flag<s
   return { help: options.help, argument: options.argument, default: undefined, parse };
 }
 
-/** `Number` alone takes blanks for 0. */
+/** `Number` alone converts blanks to 0. */
 function toNumber(value: string): number {
   return value.trim() === "" ? Number.NaN : Number(value);
 }

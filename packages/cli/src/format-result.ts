@@ -5,7 +5,10 @@ export function formatRun(result: RunResult): string {
   return toColumns(rowsOf(result).map(([name, value]) => [name, value]));
 }
 
-/** Both runs side by side, a row a figure. The ratio of their times says nothing of an engine where one was emulated. */
+/**
+ * Both runs side by side, one row per figure. The ratio of their times says nothing about an engine that emulated one
+ * of them.
+ */
 export function formatComparison(comparison: Comparison): string {
   const { float32, mixed, speedup, memoryRatio } = comparison;
   const right = rowsOf(mixed);
@@ -38,7 +41,7 @@ function rowsOf(result: RunResult): [name: string, value: string][] {
 const measured = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
-/** Up to the first comma: all of it is a warning, which the run has given already. */
+/** Up to the first comma: the full text is a warning, which the run has already printed. */
 const briefly = (warning: string): string => warning.split(",", 1)[0] ?? warning;
 
 function toColumns(rows: readonly (readonly string[])[]): string {

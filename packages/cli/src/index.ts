@@ -16,7 +16,8 @@ export { choice, FlagError, integer, number, text, toggle } from "./flag.js";
 // Results
 export { formatComparison, formatRun } from "./format-result.js";
 // The run
-export type { Progress, ProgressOptions, ProgressUpdate } from "./progress.js";
+export type { Progress, ProgressOptions } from "./progress.js";
+export type { ProgressUpdate } from "./progress-line.js";
 export type { Comparison, RunResult, StepTimes } from "./result.js";
 export { compareRuns, stepTimes } from "./result.js";
 export type { AppContext } from "./run-app.js";

@@ -3,15 +3,15 @@ import { constants } from "node:os";
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** A shell's process group and a parent that forwards signals may deliver one key press twice. */
+/** One key press may be delivered twice, by a shell's process group and by a parent that forwards signals. */
 const ONE_PRESS_MS = 300;
 
-/** Turns signals into an `AbortSignal`, so that the step under way can end and the state be saved. */
+/** Turns signals into an `AbortSignal`, so that the current step can end and the state can be saved. */
 export interface Interrupt {
   readonly signal: AbortSignal;
-  /** 128 and the signal's number, as shells have it; undefined while nothing came. */
+  /** 128 plus the signal's number, as in shells; undefined while there was no signal. */
   exitCode(): number | undefined;
-  /** Gives the signals back to Node. */
+  /** Restores Node's default signal handling. */
   release(): void;
 }
 

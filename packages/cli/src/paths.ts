@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { CommonOptions } from "./common-flags.js";
 
 /**
- * What is wrong with the paths on a command line, found before anything runs: an input that is missing, an
- * output whose folder is, one file for two of them. `undefined` when nothing is.
+ * What is wrong with the paths on a command line, found before anything runs: a missing input, an output whose folder
+ * is missing, or one file used twice. `undefined` when all is well.
  */
 export function pathProblem(options: CommonOptions): string | undefined {
   const { data, resume, save, json, report } = options;
@@ -16,7 +16,7 @@ export function pathProblem(options: CommonOptions): string | undefined {
   for (const [flag, path] of Object.entries({ save, json, report })) {
     if (path === undefined) continue;
     const other = claimed.get(resolve(path));
-    // Going on from a checkpoint and saving in its place is what one does.
+    // Resuming from a checkpoint and saving to the same path is common.
     if (other !== undefined && !(other === "resume" && flag === "save"))
       return `--${flag} ${path}: is where --${other} is too, name another file`;
     claimed.set(resolve(path), flag);

@@ -1,4 +1,13 @@
-import type { ProgressUpdate } from "./progress.js";
+/** What a step reports. */
+export interface ProgressUpdate {
+  /** Steps taken so far, this one included, counted from the very start. */
+  readonly step: number;
+  readonly loss: number;
+  /** The loss scale; leave it out where there is none. */
+  readonly scale?: number;
+  /** Skipped steps so far. */
+  readonly skipped: number;
+}
 
 export interface ProgressState extends ProgressUpdate {
   readonly label: string;
@@ -45,7 +54,7 @@ function formatLoss(loss: number): string {
   return size !== 0 && (size < 1e-3 || size >= 1e5) ? loss.toExponential(3) : loss.toFixed(4);
 }
 
-/** Scales are powers of two as a rule, and read best as such once they are large. */
+/** Scales are usually powers of two, and large ones are easiest to read as such. */
 function formatScale(scale: number): string {
   const exponent = Math.log2(scale);
   return Number.isInteger(exponent) && exponent >= 10

@@ -1,31 +1,20 @@
 import { createLogUpdate } from "log-update";
-import { formatBar, formatLine, type ProgressState } from "./progress-line.js";
+import { formatBar, formatLine, type ProgressState, type ProgressUpdate } from "./progress-line.js";
 import { StepRate } from "./step-rate.js";
-
-/** What a step reports. */
-export interface ProgressUpdate {
-  /** Steps taken so far, this one included, counted from the very start. */
-  readonly step: number;
-  readonly loss: number;
-  /** The loss scale; leave it out where there is none. */
-  readonly scale?: number;
-  /** Skipped steps so far. */
-  readonly skipped: number;
-}
 
 export interface ProgressOptions {
   /** What is running, such as `float32`. */
   readonly label: string;
-  /** The step at which it is done. */
+  /** The step at which the run is done. */
   readonly total: number;
 }
 
-/** Where progress is written to; `process.stderr` is one. */
+/** Where progress is written, such as `process.stderr`. */
 export type ProgressStream = NodeJS.WriteStream;
 
 export interface Progress {
   update(update: ProgressUpdate): void;
-  /** Writes a line above the bar, for what should stay on the screen. */
+  /** Writes a line above the bar, for text that should stay on the screen. */
   note(line: string): void;
   /** Leaves the last state on the screen. */
   end(): void;
@@ -35,8 +24,8 @@ const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
 /**
- * Reports a run's progress: a bar on a terminal, a plain line now and then on anything else. Writes to
- * standard error unless told otherwise, so that standard output holds results alone.
+ * Reports a run's progress: a bar on a terminal, an occasional plain line on anything else. Writes to standard error by
+ * default, so that standard output holds only results.
  */
 export function progress(
   options: ProgressOptions,
@@ -59,7 +48,7 @@ function bar(
   stateOf: (update: ProgressUpdate) => ProgressState,
   now: () => number,
 ): Progress {
-  // The cursor stays visible: a killed process could not bring it back.
+  // The cursor stays visible: a killed process could not restore it.
   const terminal = createLogUpdate(stream, { showCursor: true });
   let state: ProgressState | undefined;
   let drawnAt = Number.NEGATIVE_INFINITY;

@@ -1,13 +1,13 @@
 import type { DeviceName, LossScaleName, MasterWeightsName } from "./common-flags.js";
 
-/** What `--json` writes of one run. A figure that was not measured is null, never an estimate. */
+/** What `--json` writes for one run. A figure that was not measured is null, never an estimate. */
 export interface RunResult {
   readonly app: string;
-  /** Its name: one of those that `--backend` takes, or of one's own. */
+  /** The backend's name: one of those that `--backend` accepts, or that of a custom backend. */
   readonly backend: string;
   readonly device: DeviceName | "other";
   readonly engine: { readonly name: string; readonly version: string };
-  /** Its name, as the precision itself says it. */
+  /** The precision's own name. */
   readonly precision: string;
   readonly lossScale: LossScaleName;
   readonly masterWeights: MasterWeightsName;
@@ -16,19 +16,19 @@ export interface RunResult {
   readonly steps: number;
   readonly applied: number;
   readonly skipped: number;
-  /** 1 without loss scaling. */
+  /** Always 1 without loss scaling. */
   readonly finalScale: number;
-  /** Of each step of this run, in order. */
+  /** Loss of each step of this run, in order. */
   readonly loss: readonly number[];
   /** What the run is judged by, such as perplexity on held-out text. */
   readonly metric: { readonly name: string; readonly value: number };
-  /** Null of a run that was stopped before its first step. */
+  /** Null for a run that was stopped before its first step. */
   readonly msPerStep: StepTimes | null;
   readonly flopsPerSecond: number | null;
   readonly peakMemoryBytes: number | null;
-  /** What the engine did not compute natively, in words; empty when everything was. */
+  /** Descriptions of what the engine did not compute natively; empty when everything was native. */
   readonly emulated: readonly string[];
-  /** What only this app has to tell: its data's hash, its tables. */
+  /** Data specific to this app, such as its data's hash or its tables. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ export interface StepTimes {
   readonly median: number;
 }
 
-/** What `--json` writes with `--compare`: both runs from the same start. */
+/** What `--json` writes with `--compare`: both runs from the same initial state. */
 export interface Comparison {
   readonly float32: RunResult;
   readonly mixed: RunResult;
@@ -47,7 +47,7 @@ export interface Comparison {
   readonly memoryRatio: number | null;
 }
 
-/** Times of steps in milliseconds, summed up; null of none. */
+/** Statistics of step times in milliseconds; null for an empty list. */
 export function stepTimes(milliseconds: readonly number[]): StepTimes | null {
   const sorted = [...milliseconds].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;

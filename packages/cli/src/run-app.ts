@@ -3,31 +3,31 @@ import type { Flags } from "./flag.js";
 import { catchInterrupts } from "./interrupt.js";
 import { type Progress, type ProgressOptions, progress } from "./progress.js";
 
-/** What an app is handed beside its options. */
+/** What an app's `main` gets in addition to its options. */
 export interface AppContext {
   /** The app's. */
   readonly name: string;
-  /** Aborted by Ctrl-C: finish the step, save the state where `--save` says, return. */
+  /** Aborted by Ctrl-C: finish the step, save the state if `--save` is given, return. */
   readonly signal: AbortSignal;
-  /** Starts a progress report, ending the one before. */
+  /** Starts a progress report and ends the previous one. */
   progress(options: ProgressOptions): Progress;
   /** Writes a result to standard output. */
   print(text: string): void;
   /**
-   * Does what may fail, such as writing a file, without the rest of the run being lost: a failure is one line on
-   * standard error, and exit code 1 at the end.
+   * Runs an action that may fail, such as writing a file, without losing the rest of the run: a failure prints one line
+   * on standard error, and the exit code at the end is 1.
    */
   attempt(what: string, action: () => void | Promise<void>): Promise<void>;
 }
 
-/** The command line asks for what cannot be: one line on standard error and exit code 2. */
+/** The command line asks for something impossible: one line on standard error and exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** Errors that speak of what was passed in, as long as no step was taken. */
+/** Codes of errors about the input, if no step was taken. */
 const INPUT_CODES = new Set(["MP_INVALID_ARGUMENT", "MP_IO", "MP_PARSE", "MP_CHECKPOINT_MISMATCH"]);
 
 /**
@@ -104,7 +104,7 @@ function report(definition: AppDefinition, error: unknown, started: boolean): nu
   return !started && INPUT_CODES.has(codeOf(error) ?? "") ? EXIT_REFUSED : EXIT_FAILED;
 }
 
-/** One line; the whole stack of what nobody foresaw. */
+/** One line for expected errors; the whole stack for unexpected ones. */
 function wordsOf(error: unknown): string {
   if (error instanceof UsageError || isOfSystem(error)) return error.message;
   const code = codeOf(error);
@@ -112,12 +112,12 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** A disk that is full, a place that may not be written: its message names the path, and a stack adds nothing. */
+/** A system error, such as a full disk or missing permissions: its message names the path, and a stack adds nothing. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && "errno" in error && "syscall" in error;
 }
 
-/** By name, so that this package needs none of the SDK's and works with any copy of it. */
+/** By property name, so that this package does not depend on the SDK and works with any copy of it. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "MpError") return undefined;
   const { code } = error as { code?: unknown };
@@ -128,7 +128,7 @@ function complain({ name }: AppDefinition, line: string): void {
   process.stderr.write(`${name}: ${line}\n`);
 }
 
-/** `app | head` closes the pipe early; that is no failure of the run. */
+/** `app | head` closes the pipe early; that is not a failure of the run. */
 function endQuietlyWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

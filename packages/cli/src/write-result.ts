@@ -1,18 +1,18 @@
 import type { Comparison, RunResult } from "./result.js";
 import { writeWhole } from "./write-whole.js";
 
-/** Of one command line: a run, two side by side, or the table of many and their runs. */
+/** The result of one command line: a run, two runs to compare, or a table and its runs. */
 export type Written = RunResult | Comparison | Readonly<Record<string, unknown>>;
 
 /**
- * Writes the result of a run as JSON, whole or not at all. JSON has no words for numbers that are not finite:
- * a loss that diverged is written as `"NaN"`, `"Infinity"` or `"-Infinity"`, not as null.
+ * Writes the result of a run as JSON, completely or not at all. JSON has no numbers that are not finite: a loss that
+ * diverged is written as `"NaN"`, `"Infinity"` or `"-Infinity"`, not as null.
  */
 export function writeResult(path: string, result: Written): void {
   writeWhole(path, `${formatJson(result)}\n`);
 }
 
-/** One line a field, so that thousands of losses take one line. */
+/** One line per field, so that thousands of losses take one line. */
 function formatJson(result: Written, indent = ""): string {
   const lines = Object.entries(result).map(([key, value]: [string, unknown]) => {
     const isRun = key === "float32" || key === "mixed";

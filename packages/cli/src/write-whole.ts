@@ -1,8 +1,8 @@
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 
-/** Writes a file whole or not at all: beside its place and then there. */
+/** Writes a file completely or not at all: to a temporary file next to it, which is then renamed. */
 export function writeWhole(path: string, text: string): void {
-  // /dev/stdout and pipes take what is written to them; a rename would put a file in their place.
+  // /dev/stdout and pipes are written directly; a rename would replace them by a file.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
     writeFileSync(path, text);
     return;

@@ -10,6 +10,7 @@ await runApp(
     defaults: { steps: 20 },
     flags: {
       stepMs: integer({ default: 1, min: 0, help: "milliseconds a step takes" }),
+      slowFrom: integer({ default: 1_000_000, min: 0, help: "from this step on, one takes an hour" }),
       fail: text({ argument: "CODE", help: "fail at step 3, or before with early-CODE" }),
     },
   },
@@ -25,7 +26,7 @@ await runApp(
     const loss = [];
     let step = first;
     while (step < options.steps && !context.signal.aborted) {
-      await wait(options.stepMs);
+      await wait(step < options.slowFrom ? options.stepMs : 3_600_000);
       step++;
       loss.push(step === 7 ? Number.NaN : 1 / step);
       progress.update({ step, loss: 1 / step, scale: 65536, skipped: 1 });

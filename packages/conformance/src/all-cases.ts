@@ -1,22 +1,43 @@
+import { aliasingCases } from "./cases/aliasing.js";
+import { aliasingChainCases } from "./cases/aliasing-chains.js";
 import { autocastCases } from "./cases/autocast.js";
 import { castCases } from "./cases/cast.js";
 import { determinismCases } from "./cases/determinism.js";
+import { disposeWhileCompilingCases } from "./cases/dispose-while-compiling.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
+import { fusionCases } from "./cases/fusion.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
+import { integerDivisionCases } from "./cases/integer-division.js";
+import { integerArithmeticCases } from "./cases/integers/arithmetic.js";
+import { integerCastCases } from "./cases/integers/casts.js";
+import { integerMovementCases } from "./cases/integers/movement.js";
+import { integerReductionCases } from "./cases/integers/reductions.js";
 import { largeCases } from "./cases/large.js";
 import { leakCases } from "./cases/leaks.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
 import { manifestCases } from "./cases/manifest.js";
 import { nanCases } from "./cases/nan.js";
+import { nonFiniteConvolutionCases } from "./cases/non-finite-convolution.js";
 import { opCases } from "./cases/op-cases.js";
+import { orderCases } from "./cases/order.js";
+import { orderDisposalCases } from "./cases/order-disposal.js";
+import { orderScriptCases } from "./cases/order-scripts.js";
 import { randomCases } from "./cases/random.js";
+import { rareCases } from "./cases/rare/rare-cases.js";
+import { repeatedRunCases } from "./cases/repeated-runs.js";
+import { rewriteCases } from "./cases/rewrites.js";
+import { scatterCases } from "./cases/scatter.js";
+import { sizeCases } from "./cases/sizes.js";
 import { stateCases } from "./cases/state.js";
 import { stateSafetyCases } from "./cases/state-safety.js";
+import { statsCases } from "./cases/stats.js";
 import { summationCases } from "./cases/summation.js";
 import { allReduceCases } from "./cases/training/all-reduce.js";
 import { badInputCases } from "./cases/training/bad-input.js";
+import { finiteStepCases } from "./cases/training/finite-steps.js";
+import { lateCounterCases } from "./cases/training/late-counters.js";
 import { learningCases } from "./cases/training/learning.js";
 import { scalerTraceCases } from "./cases/training/loss-scale.js";
 import { lossScaleEffectCases } from "./cases/training/loss-scale-effects.js";
@@ -28,6 +49,8 @@ import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
 import { skipCauseCases } from "./cases/training/skip-causes.js";
 import { transactionCases } from "./cases/training/transaction.js";
+import { unscalingCases } from "./cases/training/unscaling.js";
+import { updateCheckCases } from "./cases/training/update-checks.js";
 import { windowCases } from "./cases/training/window.js";
 import { transferCases } from "./cases/transfer.js";
 import type { ConformanceCase } from "./conformance-case.js";
@@ -38,24 +61,47 @@ export const allCases: readonly ConformanceCase[] = [
   ...factoryCases,
   ...transferCases,
   ...lifecycleCases,
+  ...aliasingCases,
+  ...aliasingChainCases,
   ...stateCases,
   ...stateSafetyCases,
+  ...orderCases,
+  ...orderScriptCases,
+  ...orderDisposalCases,
+  ...disposeWhileCompilingCases,
+  ...repeatedRunCases,
+  ...statsCases,
   ...castCases,
   ...opCases,
+  ...integerArithmeticCases,
+  ...integerReductionCases,
+  ...integerCastCases,
+  ...integerMovementCases,
+  ...scatterCases,
+  ...fusionCases,
+  ...rareCases,
+  ...integerDivisionCases,
   ...largeCases,
+  ...sizeCases,
   ...nanCases,
+  ...rewriteCases,
+  ...nonFiniteConvolutionCases,
   ...finiteCheckCases,
+  ...finiteStepCases,
   ...summationCases,
   ...randomCases,
+  ...lateCounterCases,
   ...gradientCases,
   ...imageCases,
   ...autocastCases,
   ...scalerTraceCases,
   ...lossScaleEffectCases,
+  ...unscalingCases,
   ...learningCases,
   ...masterWeightsCases,
   ...transactionCases,
   ...skipCauseCases,
+  ...updateCheckCases,
   ...overflowCases,
   ...precisionReportCases,
   ...windowCases,
@@ -70,7 +116,7 @@ export const allCases: readonly ConformanceCase[] = [
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
 
-/** @throws for an id that is taken or not of the form `group/feature/behaviour` */
+/** @throws for a duplicate id, or one that is not of the form `group/feature/behaviour` */
 export function checkIds(cases: readonly ConformanceCase[]): void {
   const seen = new Set<string>();
   for (const { id } of cases) {

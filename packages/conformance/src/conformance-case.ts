@@ -1,24 +1,24 @@
 import type { Backend, BackendManifest } from "@mp/core";
 import type { RandomSource } from "./random-source.js";
 
-/** What a case may use beside the backend under test. */
+/** What a case may use besides the backend under test. */
 export interface CaseContext {
   /** Names the case in messages. */
   readonly id: string;
-  /** One more backend from the factory under test; the runner disposes it when the case has ended. */
+  /** Creates one more backend with the factory under test; the runner disposes it when the case has ended. */
   readonly create: () => Promise<Backend>;
   /** Seed of the whole run; messages print it. */
   readonly seed: number;
-  /** The same numbers in every run of the same case and seed. */
+  /** Gives the same numbers in every run of the same case and seed. */
   readonly random: RandomSource;
 }
 
 /**
- * One claim that every backend must keep, as data: it imports no test runner and knows a backend by its manifest
- * only. A function-typed property may be destructured; none of them reads `this`.
+ * One claim that every backend must satisfy, as data: it imports no test runner and knows a backend only by its
+ * manifest. A function-typed property may be destructured; none of them reads `this`.
  */
 export interface ConformanceCase {
-  /** `group/feature/behaviour`: unique, stable, and said of what must hold. */
+  /** `group/feature/behaviour`: unique, stable, and states what must hold. */
   readonly id: string;
   /** The reason the manifest gives for not supporting what the case needs; undefined when it does. */
   readonly unsupported: (manifest: BackendManifest) => string | undefined | Promise<string | undefined>;

@@ -1,4 +1,7 @@
-/** Assertions of the cases: no test runner, messages that say what was got and what was wanted. */
+/**
+ * Assertions of the cases: independent of a test runner, with messages that say what was returned and what was
+ * expected.
+ */
 import { type ErrorCode, MpError } from "@mp/core";
 
 /** What a case throws when the backend is wrong; anything else that is thrown is the backend's own error. */
@@ -22,7 +25,7 @@ export function expectEqual(got: unknown, want: unknown, what: string): void {
   fail(`${what} is ${a}, want ${b}`);
 }
 
-/** JSON in which -0, NaN, infinities, bigints and typed arrays keep their identity. */
+/** JSON in which -0, NaN, infinities, bigints and typed arrays remain distinguishable. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part === "number" && (!Number.isFinite(part) || Object.is(part, -0))) {
@@ -36,7 +39,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * The call must fail with one of these codes, by throwing or by rejecting. Gives the error, for its message.
+ * The call must fail with one of these codes, by throwing or by rejecting. Returns the error, for checks of its
+ * message.
  */
 export async function expectCode(
   codes: ErrorCode | readonly ErrorCode[],
@@ -49,7 +53,7 @@ export async function expectCode(
     result = await call();
   } catch (error) {
     if (MpError.is(error) && wanted.includes(error.code)) return error;
-    // A backend that cannot get so far says so itself, and the case is not about that.
+    // A backend that does not support an earlier step says so itself; that is not what the case tests.
     if (MpError.is(error, "MP_UNSUPPORTED")) throw error;
     const got = MpError.is(error) ? `${error.code} (${error.message})` : String(error);
     return fail(`${what} fails with ${got}, want ${wanted.join(" or ")}`);

@@ -11,6 +11,8 @@ import type { Allowance } from "./compare/allowance.js";
 import { compareTensors } from "./compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "./conformance-case.js";
 import { expectCode, expectThat, fail } from "./expectations.js";
+import { fresh, freshGraph } from "./fresh.js";
+import { expectUntouched } from "./held-data.js";
 import { flushed } from "./samples/host-data.js";
 import { unsupportedGraph } from "./support.js";
 
@@ -31,23 +33,23 @@ export async function runGraph(
   }
 }
 
-/** A graph with data for it, and how near each output must come to the oracle's. */
+/** A graph with its inputs, and how near each output must be to the oracle's. */
 export interface GraphCheck {
   readonly graph: Graph;
   readonly inputs: Tensors;
   readonly allowance: (manifest: BackendManifest, output: string) => Allowance;
-  /** What an output is called in messages; its name when left out. */
+  /** The name of an output in messages; default the output's own name. */
   readonly describe?: (output: string) => string;
-  /** In place of the oracle's results, where they follow from first principles. */
+  /** Expected results that follow from first principles, instead of the oracle's. */
   readonly want?: Tensors;
 }
 
-/** A graph must be refused whole, at compilation, with MP_UNSUPPORTED and a message that says what is missing. */
+/** A graph must be refused completely, at compilation, with MP_UNSUPPORTED and a message that says what is missing. */
 export async function expectRefused(backend: Backend, graph: Graph): Promise<void> {
   const error = await expectCode(
     "MP_UNSUPPORTED",
     "compile of a graph that the manifest calls unsupported",
-    () => backend.compile(graph),
+    () => backend.compile(freshGraph(graph)),
   );
   const words = graph.nodes.flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
   const named = [...words, ...graph.inputs.map(({ value }) => value.dtype)];
@@ -57,12 +59,12 @@ export async function expectRefused(backend: Backend, graph: Graph): Promise<voi
   );
 }
 
-/** The case that a backend computes what the oracle computes. The check is built when the case runs. */
+/** A case that compares the backend's results with the oracle's. The check is built when the case runs. */
 export function graphCase(
   id: string,
   build: (context: Pick<CaseContext, "random">) => GraphCheck,
 ): ConformanceCase {
-  // Which ops and dtypes a graph holds does not depend on the data.
+  // The ops and dtypes of a graph do not depend on the data.
   let shape: Graph | undefined;
   const graphOf = (): Graph => {
     shape ??= build({ random: { next: () => 0.5, integer: (low) => low, between: (low) => low } }).graph;
@@ -88,8 +90,11 @@ async function checkGraph(
       return [name, flushes ? flushed(tensor) : tensor];
     }),
   );
-  const wanted = want ?? evaluate(graph, fed);
+  const kept = fresh(fed);
+  const wanted = want ?? evaluate(graph, kept);
   const got = await runGraph(backend, graph, fed);
+  for (const [name, tensor] of Object.entries(fed))
+    expectUntouched(tensor, kept[name] as HostTensor, describe?.(name) ?? name);
   const extra = Object.keys(got).find((name) => !(name in wanted));
   if (extra !== undefined) fail(`run gives an output "${extra}" that the graph does not have`);
   for (const [name, tensor] of Object.entries(wanted)) {

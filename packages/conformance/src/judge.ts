@@ -11,13 +11,13 @@ export interface JudgeOptions {
   readonly factory: Factory;
   readonly knownFailures: KnownFailures;
   readonly seed: number;
-  /** A case that takes longer has failed. */
+  /** A case that takes longer fails. */
   readonly timeoutMs: number;
 }
 
 /**
- * Runs cases one by one on one backend, and on a fresh one after each failure, so that no fault is met twice. Around
- * every case the backend must hold as much after as before.
+ * Runs cases one by one on one backend, and on a fresh one after each failure, so that a fault does not cause other
+ * failures. After each case the backend must hold as much as before it.
  */
 export class Judge {
   readonly #options: JudgeOptions;
@@ -27,7 +27,7 @@ export class Judge {
     this.#options = options;
   }
 
-  /** The backend that the next case will meet. */
+  /** The backend for the next case. */
   async backend(): Promise<Backend> {
     this.#backend ??= await this.#options.factory();
     return this.#backend;
@@ -48,14 +48,14 @@ export class Judge {
     return this.#outcome(subject.id, reason, failure, performance.now() - started);
   }
 
-  /** Safe after a failure: what the backend says to being disposed is then no one's business. */
+  /** Safe after a failure: errors of this disposal are ignored. */
   async dispose(): Promise<void> {
     const backend = this.#backend;
     this.#backend = undefined;
     try {
       await backend?.dispose();
     } catch {
-      // It has failed a case already, which is what is reported.
+      // It has already failed a case, and that failure is reported.
     }
   }
 

@@ -1,11 +1,11 @@
 import type { ConformanceCase } from "./conformance-case.js";
 
-/** Why a case fails on a backend, which is no secret: the list lies in the backend's package. */
+/** Why a case fails on a backend. The list is public: it is in the backend's package. */
 export interface KnownFailure {
   readonly reason: string;
-  /** What the failure's message must match, so that no other fault hides behind the entry. */
+  /** What the failure's message must match, so that the entry does not hide another fault. */
   readonly pattern: RegExp;
-  /** The engine's issue, or ours. */
+  /** The issue in the engine's tracker, or in ours. */
   readonly link?: string;
 }
 

@@ -1,6 +1,6 @@
 /** Pseudo-random numbers for test data: small, seeded, the same on every machine. */
 export interface RandomSource {
-  /** In [0, 1), to 2^-32. */
+  /** In [0, 1), in steps of 2^-32. */
   next(): number;
   /** Whole numbers of low … high, both included. */
   integer(low: number, high: number): number;

@@ -1,4 +1,4 @@
-/** What became of one case. There is no fourth way and no skip. */
+/** The result of one case. There is no fourth one, and no skipping. */
 export type Status = "passed" | "refused" | "known-failure" | "failed";
 
 export interface Outcome {
@@ -9,7 +9,7 @@ export interface Outcome {
   readonly milliseconds: number;
 }
 
-/** Plain data: what compatibility tables are made of. */
+/** Plain data, from which compatibility tables are made. */
 export interface Report {
   readonly backend: string;
   readonly engine: { readonly name: string; readonly version: string };

@@ -5,22 +5,22 @@ import { type KnownFailures, strayEntries } from "./known-failures.js";
 import { failuresOf, type Outcome, type Report, type Status } from "./report.js";
 
 export interface ConformanceOptions {
-  /** Makes a backend; called more than once. */
+  /** Creates a backend; called more than once. */
   readonly factory: Factory;
   readonly knownFailures?: KnownFailures;
-  /** The suite, or more: one's own cases may be added. Default `allCases`. */
+  /** The suite, possibly with your own cases added. Default `allCases`. */
   readonly cases?: readonly ConformanceCase[];
-  /** Of all random data; default 1. Messages print it. */
+  /** Seed of all random data; default 1. Messages print it. */
   readonly seed?: number;
-  /** Default 60 000 for each case. */
+  /** Time limit for each case; default 60 000. */
   readonly timeoutMs?: number;
-  /** Told of each case as it ends. */
+  /** Called with the outcome of each case when it ends. */
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
 /**
- * Runs the suite against a backend and gives a report as plain data. Never throws for what the backend does; when there
- * is none to ask, what the factory threw comes out as it is.
+ * Runs the suite against a backend and returns a report as plain data. Never throws because of a fault of the backend;
+ * when no backend can be created, the factory's error is thrown unchanged.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;

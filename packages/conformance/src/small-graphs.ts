@@ -1,4 +1,4 @@
-/** The few graphs that lifecycle and state cases run; nothing is computed here that could be wrong. */
+/** The few graphs that lifecycle and state cases run, with only trivial arithmetic. */
 import {
   type DType,
   type Graph,

@@ -1,6 +1,6 @@
 import { type Graph, prepareGraph, type Tensor, type TensorTree, traceInto, type ValueType } from "@mp/core";
 
-/** The graph of a traced function over named inputs, cleaned up as core does before a backend sees it. */
+/** The graph of a traced function over named inputs, simplified as core does before a backend gets it. */
 export function tracedGraph(
   types: Readonly<Record<string, ValueType>>,
   body: (inputs: Readonly<Record<string, Tensor>>) => TensorTree,

@@ -1,4 +1,4 @@
-/** The suite as vitest tests: one test a case. */
+/** The suite as vitest tests: one test per case. */
 import { afterAll, describe, expect, it } from "vitest";
 import { allCases, checkIds } from "./all-cases.js";
 import type { ConformanceCase } from "./conformance-case.js";
@@ -26,7 +26,7 @@ export function describeConformance(options: ConformanceOptions): void {
               onOutcome?.(outcome);
               if (outcome.status === "failed") expect.fail(`${outcome.id}: ${outcome.detail}`);
             },
-            // The judge's own limit is the one that reports.
+            // Longer than the judge's own limit, so that the judge reports the timeout.
             timeoutMs + 10_000,
           );
         }

@@ -1,4 +1,4 @@
-// The tester's checkers, mutated: whatever they are there to tell apart, they tell apart.
+// Mutation tests of the suite's own checkers: each must distinguish what it is meant to distinguish.
 
 import { decode, encode, type HostTensor, tensor } from "@mp/core";
 import fc from "fast-check";
@@ -13,7 +13,7 @@ const GENEROUS: Allowance = { ulp: 1e6, floor: 1e6, signedZero: false, flushes: 
 
 const f32 = (...numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
 
-/** Pairs that no allowance makes one. */
+/** Pairs that no allowance may accept. */
 const NEVER: readonly (readonly [got: number, want: number])[] = [
   [Number.NaN, 1],
   [1, Number.NaN],
@@ -102,7 +102,7 @@ describe("compareTensors", () => {
     const small = f32(2 ** -130);
     expect(compareTensors(f32(0), small, { ...EXACT, flushes: true })).toBeUndefined();
     expect(compareTensors(f32(0), small, EXACT)).toBeDefined();
-    // Rounded up to the smallest normal number by one engine, flushed before that by another.
+    // One engine rounds up to the smallest normal number, another flushes before rounding.
     expect(compareTensors(f32(0), f32(2 ** -126), { ...EXACT, flushes: true })).toBeUndefined();
     expect(compareTensors(f32(0), f32(2 ** -126), EXACT)).toBeDefined();
     expect(compareTensors(f32(0), f32(2 ** -125), { ...EXACT, flushes: true })).toBeDefined();

@@ -1,4 +1,4 @@
-// The smallest backend that makes sense: a few operators in f32. What it does not have it refuses.
+// The smallest useful backend: a few operators in f32. It refuses everything else.
 
 import { type Backend, broadcastShapes, tensor } from "@mp/core";
 import { exactNumerics, type Kernel, kernelBackend } from "@mp/core/backend";
@@ -10,7 +10,7 @@ const unary =
   (f: (x: number) => number): Elementwise =>
   ([x]) => [(x?.data ?? new Float32Array()).map(f)];
 
-/** Reads each operand as if it had been repeated to the result's shape. */
+/** Reads each operand as if it were broadcast to the result's shape. */
 const binary =
   (f: (a: number, b: number) => number): Elementwise =>
   ([a, b]) => {

@@ -1,4 +1,4 @@
-// The README's programs, run as they stand against a backend of a few operators.
+// The README's programs, run unchanged on a backend with a few operators.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { allCases } from "../src/all-cases.js";
@@ -8,7 +8,7 @@ import { myBackend } from "./my-backend.js";
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const programs = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program]) => program ?? "");
 
-/** Writes a program where its imports lead to this checkout. */
+/** Writes a program to a folder where its imports resolve to this checkout. */
 function placed(name: string, program: string): string {
   const folder = new URL("../.results/", import.meta.url);
   mkdirSync(folder, { recursive: true });
@@ -30,7 +30,7 @@ describe("the README", () => {
   it("runs the suite against a backend of one's own", async () => {
     await import(placed("readme-program", plain));
     expect(log).toHaveBeenCalledWith(expect.stringMatching(/^mine: \d{2,} passed, \d{4} refused, 0 failed$/));
-  }, 120_000);
+  });
 
   it("names cases that there are", () => {
     const ids = new Set(allCases.map(({ id }) => id));

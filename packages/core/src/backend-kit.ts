@@ -1,9 +1,11 @@
 /**
- * `@mp/core/backend`: what authors of backends build on. `kernelBackend` makes a whole backend of a table of
- * kernels; the checks below it are the edge of every backend of ours, so that refusals read the same everywhere.
- * What `@mp/core` exports as well (`validateGraph`, `opDTypes`, `decidingDType`) is part of the graph's vocabulary.
+ * `@mp/core/backend`: the building blocks for backend authors. `kernelBackend` turns a table of kernels into a backend.
+ * Our own backends check their arguments with the checks below it, so error messages are the same everywhere. Names
+ * that `@mp/core` exports too (`validateGraph`, `opDTypes`, `decidingDType`) belong to the graph's op set.
  */
 
+export type { AddingOp } from "./graph/adding-ops.js";
+export { ADDING_OPS, addsUp } from "./graph/adding-ops.js";
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
 export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
 export { validateGraph } from "./graph/validate.js";
@@ -28,9 +30,19 @@ export {
   expectStateSupported,
   opSupport,
 } from "./kernel-backend/manifest.js";
-export { type ProbeSite, probeTable } from "./kernel-backend/probe-table.js";
+export { type NonFiniteProbe, nonFiniteProbe } from "./kernel-backend/non-finite-probe.js";
+export {
+  emitPairs,
+  type HalfPair,
+  type ProbeGraph,
+  type ProbePair,
+  type ProbeResults,
+  pairKey,
+} from "./kernel-backend/probe-pairs.js";
+export { opsThatF32Fixes, type RunWidened } from "./kernel-backend/rounding-probe.js";
 export { expectRunInputs } from "./kernel-backend/run-inputs.js";
 export { StateTypes } from "./kernel-backend/state-types.js";
+export { type SumProbe, sumProbe } from "./kernel-backend/sum-probe.js";
 export { WorkQueue } from "./kernel-backend/work-queue.js";
 export type { LivenessOptions, Peak } from "./transform/liveness.js";
 export { peakLiveBytes } from "./transform/liveness.js";

@@ -1,12 +1,12 @@
 /**
- * The seam between core and engines. A backend gets valid, closed graphs in the order in which they are to
- * run, keeps state where it lives, and never decides anything: what commits is an output of the graph.
+ * The interface between core and engines. A backend gets valid, closed graphs whose nodes are in execution order, and
+ * keeps the state on the device. It decides nothing: whether a step commits is an output of the graph.
  */
 import type { Graph, ValueType } from "./graph/graph.js";
 import type { HostTensor } from "./host-tensor.js";
 import type { BackendManifest } from "./manifest.js";
 
-/** Soft degradation as data: shown to the user once, never printed by a library. */
+/** A degradation that does not stop the run, as data. It is shown to the user once; the library does not print it. */
 export interface BackendWarning {
   readonly type: "emulated" | "fallback" | "performance";
   readonly message: string;
@@ -14,7 +14,7 @@ export interface BackendWarning {
 
 /** A tensor in the engine's memory. Opaque: only its own backend can use it. */
 export interface Handle extends ValueType {
-  /** Frees it; using it afterwards is MP_DISPOSED, as is disposing it twice. */
+  /** Frees the tensor. Using or disposing it again throws MP_DISPOSED. */
   dispose(): void;
 }
 
@@ -24,9 +24,11 @@ export interface Handle extends ValueType {
  */
 export interface State {
   readonly types: Readonly<Record<string, ValueType>>;
-  /** Copies of the committed values; all of them when names are left out. */
+  /** Copies of the committed values; all of them by default. */
   read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>>;
-  /** Replaces the named values, all or (when one does not fit) none. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH */
+  /**
+   * Replaces the named values: all of them, or none when one does not fit. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+   */
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -35,7 +37,7 @@ export interface State {
 export interface StateBinding {
   readonly slot: string;
   readonly input: string;
-  /** Left out: the graph only reads the slot. */
+  /** If omitted, the graph only reads the slot. */
   readonly output?: string;
   /** `when-applied`: only when the graph's `applied` output is true; otherwise the slot keeps its bits. */
   readonly commit?: "always" | "when-applied";
@@ -51,8 +53,8 @@ export interface CompileOptions {
 export type RunInput = HostTensor | Handle;
 
 /**
- * A tensor of an engine's own library (a `tf.Tensor`), as a batch may hold it where the backend adopts such tensors.
- * Only the backend knows what it really is, and one that does not know it refuses it.
+ * A tensor of an engine's own library (a `tf.Tensor`), which a batch may hold if the backend has `adopt`. Only the
+ * backend knows its real type; a backend that does not recognize it rejects it.
  */
 export interface EngineTensor {
   readonly dtype: string;
@@ -61,7 +63,7 @@ export interface EngineTensor {
 }
 
 export interface ProfileRow {
-  /** The graph node's name, or the engine's own for work that belongs to no node. */
+  /** The graph node's name, or the engine's own name for work that belongs to no node. */
   readonly node: string;
   readonly op: string;
   readonly microseconds: number;
@@ -69,19 +71,19 @@ export interface ProfileRow {
 }
 
 export interface MemoryReport {
-  /** Most bytes the engine held at once since compilation, state included. */
+  /** Peak bytes held by the engine since compilation, including the state. */
   readonly peakBytes: number;
 }
 
 export interface Executable {
   readonly warnings: readonly BackendWarning[];
   /**
-   * Runs once. `inputs` holds every graph input that no binding feeds. Resolves to copies of the outputs that no
-   * binding takes, after the state has been committed. One run at a time per state; a second waits its turn.
-   * A failed run leaves the state as it was.
+   * Runs once. `inputs` holds every graph input that is not bound to the state. Resolves to copies of the outputs that
+   * are not bound, after the state has been committed. Runs on one state are serialized. A failed run leaves the state
+   * unchanged.
    */
   run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>>;
-  /** Runs once with the engine's profiler on. Present when the manifest says so. */
+  /** Runs once with the engine's profiler on. Present if the manifest declares `profile`. */
   profile?(inputs: Readonly<Record<string, RunInput>>): Promise<readonly ProfileRow[]>;
   memory?(): MemoryReport;
   dispose(): Promise<void>;
@@ -103,14 +105,15 @@ export interface Backend {
   upload(tensor: HostTensor): Promise<Handle>;
   download(handle: Handle): Promise<HostTensor>;
   /**
-   * Lets the engine library's own tensors stand in a batch. Asked, synchronously and at every step, for each leaf of a
-   * batch that core does not know: an instance of a class that is no array. Gives what `run` will take in its place,
-   * or undefined for what is not the engine's. Neither copies nor counts in `stats`: the value is its owner's, who
-   * keeps it as it is until the call it was given to resolves, and frees it; core disposes of nothing. Present when the
-   * manifest says so. @throws MP_DISPOSED for a tensor that is gone, MP_UNSUPPORTED for a dtype that the engine lacks
+   * Lets a batch hold the engine library's own tensors. Called synchronously at every step for each leaf of a batch
+   * that core does not recognize: an instance of a class that is not an array. Returns what `run` takes in its place,
+   * or undefined if the value is not the engine's. It does not copy and does not count in `stats`. The caller owns the
+   * value: keep it unchanged until the call that got it resolves, then free it. Core does not dispose of it. Present if
+   * the manifest declares `adopt`. @throws MP_DISPOSED for a tensor that has been disposed, MP_UNSUPPORTED for a dtype
+   * that the engine lacks
    */
   adopt?(value: object): RunInput | undefined;
   stats(): BackendStats;
-  /** Frees everything the backend holds. Idempotent; any other use afterwards is MP_DISPOSED. */
+  /** Frees everything the backend holds. Idempotent; any other use afterwards throws MP_DISPOSED. */
   dispose(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 const PRIME = 0x01000193;
 
 /**
- * 16 hex digits of the bytes of an array, to tell data apart and not to protect it; equal on all machines of one byte
- * order. Two lanes of FNV-1a over 32-bit words with their high bits folded down, since otherwise two flipped signs
- * would cancel.
+ * A hash of the bytes of an array, 16 hex digits: distinguishes data but is not cryptographic. The same on all machines
+ * of one byte order. Two lanes of FNV-1a over 32-bit words with their high bits folded down; otherwise two flipped
+ * signs would cancel.
  */
 export function contentHash({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
   const length = byteLength >>> 2;

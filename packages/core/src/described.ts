@@ -1,6 +1,6 @@
 /**
- * How a part with these settings prints: `adam(learningRate 0.001, beta1 0.9)`. It is what a checkpoint knows a part
- * by; of a function, such as a schedule, only the name tells it from others.
+ * The text for a part with these settings: `adam(learningRate 0.001, beta1 0.9)`. A checkpoint identifies a part by it.
+ * A function, such as a schedule, is identified only by its name.
  */
 export function described(
   name: string,

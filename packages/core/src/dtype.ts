@@ -1,6 +1,6 @@
 /**
- * The element types of the graph. `u64` is internal to randomness; the f8 pair is storage only (converted
- * without saturation, never computed in). There is no f64: the oracle's f64 arithmetic is a mode, not a dtype.
+ * The element types of the graph. `u64` is only used for randomness; the two f8 types are storage only (converted
+ * without saturation, no arithmetic). There is no f64: the reference's f64 arithmetic is a mode, not a dtype.
  */
 export const DTYPES = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "i64", "u64", "u8", "bool"] as const;
 
@@ -11,7 +11,20 @@ export type ComputeDType = "f32" | "f16" | "bf16";
 /** What a casting policy may lower to. */
 export type HalfDType = "f16" | "bf16";
 
-/** Host storage: halves and eighths are their bits, 64-bit integers are bigint arrays, never numbers. */
+/** The names of the compute dtypes in other libraries. */
+export const longNames: Readonly<Record<string, ComputeDType>> = {
+  float32: "f32",
+  float16: "f16",
+  bfloat16: "bf16",
+};
+
+/** A hint appended to a message about an unknown dtype; empty unless it is a long name. */
+export function dtypeHint(given: unknown): string {
+  const isLong = typeof given === "string" && Object.hasOwn(longNames, given);
+  return isLong ? `; did you mean ${longNames[given]}?` : "";
+}
+
+/** Host storage: f16, bf16 and f8 are stored as their bits, 64-bit integers as bigint arrays, never as numbers. */
 export interface HostArrays {
   readonly f32: Float32Array;
   readonly f16: Uint16Array;

@@ -1,6 +1,6 @@
 /**
- * Every way a call into the SDK can fail. Codes do not change between majors, messages may.
- * `docs/errors.md` has one heading per code; a test holds the two lists together.
+ * Every way a call into the SDK can fail. Codes do not change within a major version, messages may. `docs/errors.md`
+ * has one heading per code; a test checks that the two lists agree.
  */
 export const ERROR_CODES = [
   "MP_INVALID_ARGUMENT",
@@ -23,12 +23,14 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface MpErrorOptions {
-  /** JSON-able facts for programs: the value that was refused, the limit, the file. Frozen. */
+  /** JSON-serializable details for programs: the rejected value, the limit, the file. Frozen. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** The one error class of the SDK. Tell failures apart by `code`; the message names the value and the remedy. */
+/**
+ * The only error class of the SDK. Check `code` to distinguish failures; the message names the value and the remedy.
+ */
 export class MpError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = "MpError";
   readonly code: C;

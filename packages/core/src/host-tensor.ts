@@ -1,8 +1,10 @@
-import { bytesPerElement, DTYPES, type DType, type HostArrays, hostArrayOf } from "./dtype.js";
+import { bytesPerElement, DTYPES, type DType, type HostArrays, hostArrayOf, isFloat } from "./dtype.js";
 import { MpError } from "./errors.js";
-import { isLiteralInRange, literalTensor } from "./graph/literal.js";
+import { encode } from "./float-format/bits.js";
+import { isLiteralInRange } from "./graph/literal.js";
 import { elementCount, formatShape, type Shape } from "./shape.js";
 import { shown } from "./shown.js";
+import { arrayClassOf, classNameOf, storageFor } from "./typed-array.js";
 
 /** Dense row-major data on the host. Halves are `Uint16Array` bits, i64 is `BigInt64Array`. */
 export type HostTensor<D extends DType = DType> = {
@@ -20,23 +22,24 @@ type DTypeOfArray<A> = A extends Float32Array
         ? "u8"
         : never;
 
-const dtypeOfConstructor = new Map<unknown, DType>([
-  [Float32Array, "f32"],
-  [Int32Array, "i32"],
-  [BigInt64Array, "i64"],
-  [Uint8Array, "u8"],
+const dtypeOfClass = new Map<string | undefined, DType>([
+  ["Float32Array", "f32"],
+  ["Int32Array", "i32"],
+  ["BigInt64Array", "i64"],
+  ["Uint8Array", "u8"],
 ]);
 
 /**
  * Wraps a typed array as a tensor without copying it. The dtype follows the array's class unless given
- * (a `Uint16Array` always needs one: f16 and bf16 share it).
- * @throws MP_SHAPE_MISMATCH when the shape does not hold exactly the array's elements
+ * (a `Uint16Array` always needs one: f16 and bf16 share it). An array of another realm or of a subclass (such as
+ * `Buffer`) is accepted: `data` is then a view of the same memory with the base class.
+ * @throws MP_SHAPE_MISMATCH when the shape's element count differs from the array's length
  * @throws MP_DTYPE_MISMATCH when the array's class does not store that dtype
  */
 export function tensor<A extends Numeric>(data: A, shape?: Shape): HostTensor<DTypeOfArray<A>>;
 export function tensor<D extends DType>(data: HostArrays[D], shape: Shape, dtype: D): HostTensor<D>;
 export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): HostTensor {
-  const kind = dtype ?? dtypeOfConstructor.get(data?.constructor);
+  const kind = dtype ?? dtypeOfClass.get(arrayClassOf(data));
   if (Array.isArray(data)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
@@ -46,25 +49,26 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   if (kind === undefined || !DTYPES.includes(kind)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `tensor: ${data?.constructor?.name ?? typeof data} has no dtype of its own, pass one of ${DTYPES.join(", ")}`,
+      `tensor: ${classNameOf(data)} has no dtype of its own, pass one of ${DTYPES.join(", ")}`,
     );
   }
-  if (data?.constructor !== hostArrayOf[kind]) {
+  const storage = storageFor(kind, data);
+  if (storage === undefined) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `tensor: ${kind} is stored in ${hostArrayOf[kind].name}, got ${data?.constructor?.name ?? typeof data}`,
+      `tensor: ${kind} is stored in ${hostArrayOf[kind].name}, got ${classNameOf(data)}`,
     );
   }
   if (shape !== undefined) expectShape("tensor", shape);
-  const dimensions = Object.freeze([...(shape ?? [data.length])]);
+  const dimensions = Object.freeze([...(shape ?? [storage.length])]);
   const size = elementCount(dimensions, "tensor");
-  if (size !== data.length) {
+  if (size !== storage.length) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `tensor: shape ${formatShape(dimensions)} holds ${size} elements, got ${data.length}`,
+      `tensor: shape ${formatShape(dimensions)} holds ${size} elements, got ${storage.length}`,
     );
   }
-  return Object.freeze({ dtype: kind, shape: dimensions, data }) as HostTensor;
+  return Object.freeze({ dtype: kind, shape: dimensions, data: storage }) as HostTensor;
 }
 
 export function isHostTensor(value: unknown): value is HostTensor {
@@ -93,10 +97,10 @@ export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
 }
 
 /**
- * Every element the same number, rounded once to the dtype; f32 unless given.
- * @throws MP_OUT_OF_RANGE for a number that the dtype does not hold: a finite one that would become infinite, or a
- * fraction as an integer
- * @throws MP_SHAPE_MISMATCH for dimensions that are no integers of 0 or more
+ * A tensor filled with a number, rounded once to the dtype; default f32.
+ * @throws MP_OUT_OF_RANGE for a number that the dtype cannot represent: a finite number that would become infinite, or
+ * a fraction in an integer dtype
+ * @throws MP_SHAPE_MISMATCH for dimensions that are not non-negative integers
  */
 export function full<D extends DType>(shape: Shape, value: number, dtype: D): HostTensor<D>;
 export function full(shape: Shape, value: number): HostTensor<"f32">;
@@ -107,12 +111,12 @@ export function full(shape: Shape, value: number, dtype: DType = "f32"): HostTen
     throw new MpError("MP_OUT_OF_RANGE", `full: ${shown(value)} is no value of ${dtype}`);
   }
   const data = new hostArrayOf[dtype](elementCount(shape, "full"));
-  // One array class on both sides, which the union hides.
+  // Both sides have the same array class, which the union type hides.
   (data as Float32Array).fill((literalTensor(value, dtype).data as Float32Array)[0] as number);
   return Object.freeze({ dtype, shape: Object.freeze([...shape]), data }) as HostTensor;
 }
 
-/** Ones (true) of any dtype; f32 unless given. @throws MP_SHAPE_MISMATCH as `full` */
+/** Ones (true) of any dtype; default f32. @throws MP_SHAPE_MISMATCH as `full` */
 export function ones<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
 export function ones(shape: Shape): HostTensor<"f32">;
 export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
@@ -136,4 +140,13 @@ function expectDType(what: string, dtype: unknown): void {
 /** Bytes of a tensor of that type. */
 export function byteLength(type: { readonly dtype: DType; readonly shape: Shape }): number {
   return elementCount(type.shape, "byteLength") * bytesPerElement[type.dtype];
+}
+
+/** The scalar tensor of a number, rounded once from f64. */
+export function literalTensor(number: number, dtype: DType): HostTensor {
+  const data = new hostArrayOf[dtype](1);
+  if (data instanceof Float32Array) data[0] = number;
+  else if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(number);
+  else data[0] = isFloat(dtype) ? encode(dtype, number) : number;
+  return Object.freeze({ dtype, shape: Object.freeze([]), data }) as unknown as HostTensor;
 }

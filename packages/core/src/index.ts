@@ -1,6 +1,6 @@
 // Values, types and errors
-
-// The backend seam
+//
+// The backend interface
 export type {
   Backend,
   BackendStats,
@@ -15,6 +15,16 @@ export type {
   State,
   StateBinding,
 } from "./backend.js";
+export type { AutocastOptions } from "./cast/autocast.js";
+export { autocast } from "./cast/autocast.js";
+export { autocastGraph } from "./cast/autocast-graph.js";
+export type { CastCategory } from "./cast/category.js";
+export { emulateHalves } from "./cast/emulate-halves.js";
+export type { CastDifference, CastExplanation, CastReport } from "./cast/explain.js";
+export { diffCastReports, explainCasts, formatCastReport } from "./cast/explain.js";
+export type { CastLint, CastLintRule } from "./cast/lint.js";
+export { lintCasts } from "./cast/lint.js";
+export type { CastOptions } from "./cast/plan.js";
 // Casting, master weights, loss scaling
 export type {
   CastingOverride,
@@ -22,7 +32,7 @@ export type {
   CastingPolicyChanges,
   OpCategories,
   PolicyCompute,
-} from "./casting-policy.js";
+} from "./cast/policy.js";
 export {
   bfloat16Policy,
   castingPolicy,
@@ -34,7 +44,9 @@ export {
   mixedBfloat16Policy,
   mixedFloat16Policy,
   parseCastingPolicy,
-} from "./casting-policy.js";
+} from "./cast/policy.js";
+export type { CastRule } from "./cast/rule.js";
+export { widenNodes } from "./cast/widen-nodes.js";
 export { contentHash } from "./content-hash.js";
 export type { ComputeDType, DType, FloatDType, FloatFormat, HalfDType, HostArrays } from "./dtype.js";
 export {
@@ -61,7 +73,6 @@ export type {
   ScatterReduction,
 } from "./graph/attributes.js";
 export { formatType, GraphBuilder } from "./graph/builder.js";
-export type { CastCategory } from "./graph/cast-category.js";
 export type { Cost, GraphCost } from "./graph/cost.js";
 export { graphCost } from "./graph/cost.js";
 export type {
@@ -83,18 +94,17 @@ export { printGraph } from "./graph/print.js";
 export { validateGraph } from "./graph/validate.js";
 export type { HostTensor } from "./host-tensor.js";
 export { byteLength, full, isHostTensor, ones, tensor, zeros } from "./host-tensor.js";
-export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./loss-scaler.js";
-export { dynamicLossScale, noLossScaling, staticLossScale } from "./loss-scaler.js";
-export type { BackendManifest, DTypeSupport, Nativeness, OpTolerance, Support, Ulp } from "./manifest.js";
-export { defineManifest, unsupportedReason } from "./manifest.js";
-export type { KahanState, MasterWeights } from "./master-weights.js";
-export {
-  f32Master,
-  kahan,
-  noMasterWeights,
-  stochasticallyRounded,
-  stochasticRounding,
-} from "./master-weights.js";
+export type {
+  Accumulation,
+  Accumulators,
+  BackendManifest,
+  DTypeSupport,
+  Nativeness,
+  OpTolerance,
+  Support,
+  Ulp,
+} from "./manifest.js";
+export { accumulatorOf, defineManifest, unsupportedReason } from "./manifest.js";
 // Optimizers
 export type { AdagradOptions } from "./optim/adagrad.js";
 export { adagrad } from "./optim/adagrad.js";
@@ -103,7 +113,13 @@ export { adam, adamW } from "./optim/adam.js";
 export { chain } from "./optim/chain.js";
 export { clipByGlobalNorm, clipByValue } from "./optim/clip.js";
 export { globalNorm } from "./optim/global-norm.js";
-export type { LearningRate, Optimizer, Schedule, UpdateContext } from "./optim/optimizer.js";
+export type {
+  GradientTransformation,
+  LearningRate,
+  Optimizer,
+  Schedule,
+  UpdateContext,
+} from "./optim/optimizer.js";
 export type { RmsPropOptions } from "./optim/rms-prop.js";
 export { rmsProp } from "./optim/rms-prop.js";
 export {
@@ -116,23 +132,41 @@ export {
 export type { MomentumOptions, SgdOptions } from "./optim/sgd.js";
 export { momentum, sgd } from "./optim/sgd.js";
 export { weightDecay } from "./optim/weight-decay.js";
-// Options of optimizers, layers and backends of one's own
+// Checks for the options of custom optimizers, layers and backends
 export type { OptionNames } from "./options.js";
 export { checkOptions } from "./options.js";
+export type { DynamicLossScaleOptions, DynamicLossScaleState, LossScaler } from "./precision/loss-scaler.js";
+export { dynamicLossScale, noLossScaling, staticLossScale } from "./precision/loss-scaler.js";
+export type { KahanState, MasterWeights } from "./precision/master-weights.js";
+export {
+  f32Master,
+  kahan,
+  noMasterWeights,
+  stochasticallyRounded,
+  stochasticRounding,
+} from "./precision/master-weights.js";
+export type { Precision, PrecisionChoice } from "./precision/presets.js";
+export {
+  bfloat16,
+  float16,
+  float32,
+  manual,
+  mixed,
+  mixedBfloat16,
+  mixedFloat16,
+} from "./precision/presets.js";
 // The precision report
-export type { ExponentHistogram } from "./precision-report/exponent-counts.js";
-export { addHistograms } from "./precision-report/exponent-counts.js";
-export type { MemoryKinds, StepMemory } from "./precision-report/memory-kinds.js";
-export type { Overflow, OverflowCause } from "./precision-report/replay.js";
-export type { GradientRange, GroupHistogram, PrecisionReport } from "./precision-report/report.js";
-export type { ScaleShare } from "./precision-report/scale-shares.js";
-export { shareAtScale } from "./precision-report/scale-shares.js";
-export type { ValueGroup, ValueKind } from "./precision-report/value-groups.js";
+export type { ExponentHistogram } from "./precision/report/exponent-counts.js";
+export { addHistograms } from "./precision/report/exponent-counts.js";
+export type { MemoryKinds, StepMemory } from "./precision/report/memory-kinds.js";
+export type { GradientRange, GroupHistogram, PrecisionReport } from "./precision/report/report.js";
+export type { ScaleShare } from "./precision/report/scale-shares.js";
+export { shareAtScale } from "./precision/report/scale-shares.js";
+export type { ValueGroup, ValueKind } from "./precision/report/value-groups.js";
 export type { Shape } from "./shape.js";
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "./shape.js";
 export { shown } from "./shown.js";
-export type { AutocastOptions } from "./trace/autocast.js";
-export { autocast } from "./trace/autocast.js";
+export { applyGraph } from "./trace/apply-graph.js";
 // Tracing and transformations
 export { checkpoint } from "./trace/checkpoint.js";
 export type { Operand } from "./trace/emit.js";
@@ -276,15 +310,16 @@ export { squares32 } from "./trace/squares.js";
 export { isTensor, Tensor } from "./trace/tensor.js";
 export type { TracedInput } from "./trace/trace.js";
 export { scope, traceInto } from "./trace/trace.js";
+export type { ModelTrees } from "./train/checkpoint/load-parameters.js";
+export { loadParameters } from "./train/checkpoint/load-parameters.js";
+export type { FeedingOptions, FitOptions, FitResult, FitStep } from "./train/data/fit.js";
+export type { Json } from "./train/data/json.js";
+export type { LazyStep } from "./train/data/lazy-step.js";
 // Training
-export type { DataSource, TrainingData } from "./train/data-source.js";
-export type { Attribution } from "./train/diagnose.js";
-export type { FeedingOptions, FitOptions, FitResult, FitStep } from "./train/fit.js";
+export type { DataSource, TrainingData } from "./train/data/source.js";
+export type { Attribution } from "./train/diagnosis/diagnose.js";
+export type { Overflow, OverflowCause } from "./train/diagnosis/replay.js";
 export type { FrozenMask } from "./train/frozen.js";
-export type { Json } from "./train/json.js";
-export type { LazyStep } from "./train/lazy-step.js";
-export type { ModelTrees } from "./train/load-parameters.js";
-export { loadParameters } from "./train/load-parameters.js";
 export type {
   AnyBatch,
   Fed,
@@ -294,22 +329,14 @@ export type {
   LossFunction,
   LossParts,
   Traced,
-} from "./train/loss.js";
-export type { Precision, PrecisionChoice } from "./train/precision.js";
-export { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./train/precision.js";
-export type { Counters, Evaluation, StepResult } from "./train/step-result.js";
+} from "./train/step/loss.js";
+export type { Counters, Evaluation, StepResult } from "./train/step/result.js";
+export type { AllReduce } from "./train/step/window.js";
 export type { Trainer, TrainerOptions } from "./train/trainer.js";
 export { trainer } from "./train/trainer.js";
 export type { TrainingWarning } from "./train/warning.js";
-export type { AllReduce } from "./train/window.js";
-export { autocastGraph } from "./transform/autocast.js";
-export type { CastLint, CastLintRule } from "./transform/cast-lint.js";
-export { lintCasts } from "./transform/cast-lint.js";
-export type { CastOptions, CastRule } from "./transform/cast-plan.js";
-export { emulateHalves } from "./transform/emulate-halves.js";
-export type { CastDifference, CastExplanation, CastReport } from "./transform/explain-casts.js";
-export { diffCastReports, explainCasts, formatCastReport } from "./transform/explain-casts.js";
 export type { GradientCut } from "./transform/gradient-cuts.js";
 export { prepareGraph } from "./transform/prepare.js";
 export type { LeafTest, MapLeaves, Tree } from "./tree.js";
 export { leavesOf, mapTree, rebuildTree } from "./tree.js";
+export { arrayClassOf } from "./typed-array.js";

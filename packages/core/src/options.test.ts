@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { dynamicLossScale, staticLossScale } from "./loss-scaler.js";
 import { adagrad } from "./optim/adagrad.js";
 import { adam, adamW } from "./optim/adam.js";
 import { rmsProp } from "./optim/rms-prop.js";
 import { cosineDecay, exponentialDecay } from "./optim/schedules.js";
 import { momentum, sgd } from "./optim/sgd.js";
 import { checkOptions } from "./options.js";
+import { dynamicLossScale, staticLossScale } from "./precision/loss-scaler.js";
 
 interface Options {
   readonly batch?: number;
@@ -48,20 +48,26 @@ describe("checkOptions", () => {
 describe("options that nothing would read are refused by", () => {
   it.each<[string, () => unknown]>([
     [
-      'sgd: has no option "momentum"; takes learningRate',
+      'sgd: has no option "momentum"; use momentum({ learningRate, momentum })',
       () => sgd(loose({ learningRate: 1, momentum: 0.9 })),
     ],
     [
-      'adamW: has no option "betas"; did you mean beta1?',
+      'adamW: has no option "betas"; did you mean beta1 and beta2?',
       () => adamW(loose({ learningRate: 1, betas: [0, 0] })),
     ],
     ['adamW: has no option "lr"; did you mean learningRate?', () => adamW(loose({ lr: 0.1 }))],
-    ['adam: has no option "weightDecay"; takes', () => adam(loose({ learningRate: 1, weightDecay: 1 }))],
+    [
+      'adam: has no option "weightDecay"; use adamW({ learningRate, weightDecay }), or chain(weightDecay',
+      () => adam(loose({ learningRate: 1, weightDecay: 1 })),
+    ],
     [
       'adagrad: has no option "eps"; did you mean epsilon?',
       () => adagrad(loose({ learningRate: 1, eps: 1 })),
     ],
-    ['rmsProp: has no option "alpha"', () => rmsProp(loose({ learningRate: 1, alpha: 1 }))],
+    [
+      'rmsProp: has no option "alpha"; did you mean decay?',
+      () => rmsProp(loose({ learningRate: 1, alpha: 1 })),
+    ],
     ['momentum: has no option "beta"', () => momentum(loose({ learningRate: 1, beta: 1 }))],
     ['cosineDecay: has no option "step"; did you mean steps?', () => cosineDecay(1, loose({ step: 4 }))],
     ['exponentialDecay: has no option "rate"', () => exponentialDecay(1, loose({ rate: 1 }))],

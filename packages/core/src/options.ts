@@ -1,22 +1,25 @@
 import { MpError } from "./errors.js";
 import { shown } from "./shown.js";
 
-/** Every option that there is, by name: a new one does not compile until it stands here. */
+/** All options by name; a new option does not compile until it is listed here. */
 export type OptionNames<O> = { readonly [K in keyof O]-?: true };
 
 /**
- * Refuses options that nothing would read: the compiler lets them through in JavaScript, and in an object that was
- * not written where it is passed. One that is undefined is one left out.
- * @param what whose options they are, the message's subject: `adamW`
+ * Rejects unknown options. The compiler does not see them in JavaScript or in an object that is not a literal at the
+ * call. An option that is undefined counts as omitted.
+ * @param what the owner of the options, the subject of the message: `adamW`
  * @param known all names, as `{ learningRate: true, … }`
- * @param example is shown where there are no options at all
- * @throws MP_INVALID_ARGUMENT for what is no object, or a name that is not known, with the one that is likely meant
+ * @param example is shown if the options are not an object
+ * @param elsewhere what to do instead, by option names of other libraries or parts that this one lacks
+ * @throws MP_INVALID_ARGUMENT if `options` is not an object, or for an unknown name, with the name that was likely
+ * meant
  */
 export function checkOptions<O extends object>(
   what: string,
   options: O,
   known: OptionNames<NoInfer<O>>,
   example?: string,
+  elsewhere: Readonly<Record<string, string>> = {},
 ): void {
   const given: unknown = options;
   const names = Object.keys(known);
@@ -26,20 +29,21 @@ export function checkOptions<O extends object>(
   }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
-    const remedy = meantInstead(name, names) ?? `takes ${names.join(", ")}`;
+    const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : meantInstead(name, names);
+    const remedy = meant ?? `takes ${names.join(", ")}`;
     throw new MpError("MP_INVALID_ARGUMENT", `${what}: has no option ${shown(name)}; ${remedy}`, {
       details: { option: name, known: names },
     });
   }
 }
 
-/** `did you mean …?` of the name that is likely meant; undefined where none is near. */
+/** `did you mean …?` with the name that was likely meant; undefined if none is close. */
 export function meantInstead(name: string, names: readonly string[]): string | undefined {
   const meant = likelyMeant(name, names);
   return meant === undefined ? undefined : `did you mean ${meant}?`;
 }
 
-/** The known name that starts, abbreviates or nearly spells the same word; undefined where none is near. */
+/** The known name that starts with, abbreviates or nearly spells the given one; undefined if none is close. */
 function likelyMeant(name: string, names: readonly string[]): string | undefined {
   const lower = name.toLowerCase();
   const scored = names.map((candidate) => {
@@ -54,7 +58,7 @@ function likelyMeant(name: string, names: readonly string[]): string | undefined
   return best !== undefined && best.far <= Math.max(1, name.length / 3) ? best.candidate : undefined;
 }
 
-/** Levenshtein's: single letters put in, left out or replaced. */
+/** Levenshtein distance: single letters inserted, deleted or replaced. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

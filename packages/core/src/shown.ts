@@ -1,4 +1,6 @@
-/** Longer lists are told by their length. */
+import { isPlainObject } from "./plain-object.js";
+
+/** Longer lists are shown by their length. */
 const MOST_ELEMENTS = 16;
 
 /**
@@ -14,7 +16,6 @@ export function shown(value: unknown): string {
     const parts = value.map((part) => (Array.isArray(part) ? "a list" : shown(part)));
     return parts.length <= MOST_ELEMENTS ? `[${parts.join(", ")}]` : `a list of ${parts.length}`;
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value.constructor?.name ?? "an object";
+  if (!isPlainObject(value)) return value.constructor?.name ?? "an object";
   return `an object with ${Object.keys(value).join(", ") || "nothing"}`;
 }

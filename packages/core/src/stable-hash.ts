@@ -1,6 +1,6 @@
 /**
- * 16 hex digits of a text, equal on every machine: to tell plans and programs apart, not to protect anything.
- * FNV-1a in two lanes, of the text and of the text with its bits inverted.
+ * A hash of a text, 16 hex digits, the same on every machine: distinguishes plans and programs but is not
+ * cryptographic. FNV-1a in two lanes, of the text and of the text with its bits inverted.
  */
 export function stableHash(text: string): string {
   let low = 0x811c9dc5;

@@ -1,4 +1,5 @@
 import { MpError } from "./errors.js";
+import { isPlainObject } from "./plain-object.js";
 import { shown } from "./shown.js";
 
 /**
@@ -78,18 +79,15 @@ function childrenOf(
   // Not tree.map, which leaves holes out.
   if (Array.isArray(tree))
     return Array.from(tree, (child: unknown, index) => [String(index), child] as const);
-  if (typeof tree === "object" && tree !== null) {
-    const prototype: unknown = Object.getPrototypeOf(tree);
-    if (prototype === Object.prototype || prototype === null) {
-      return Object.keys(tree)
-        .sort()
-        .map((key) => {
-          const problem = keyProblem(key);
-          if (problem !== undefined)
-            throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key ${JSON.stringify(key)} ${problem}`);
-          return [key, (tree as Record<string, unknown>)[key]] as const;
-        });
-    }
+  if (isPlainObject(tree)) {
+    return Object.keys(tree)
+      .sort()
+      .map((key) => {
+        const problem = keyProblem(key);
+        if (problem !== undefined)
+          throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key ${JSON.stringify(key)} ${problem}`);
+        return [key, tree[key]] as const;
+      });
   }
   throw new MpError(
     "MP_INVALID_ARGUMENT",
@@ -98,7 +96,7 @@ function childrenOf(
 }
 
 /** Why a key cannot be part of a name: two leaves would share one, or a file or an engine could not hold it. */
-function keyProblem(key: string): string | undefined {
+export function keyProblem(key: string): string | undefined {
   if (key === "") return "is empty";
   if (key.includes("/")) return "contains a slash";
   if (key.includes("\0")) return "contains a zero character";

@@ -3,7 +3,7 @@ import { tensor } from "../src/host-tensor.js";
 import { type KernelBackendOptions, kernelBackend } from "../src/kernel-backend/kernel-backend.js";
 import { exactNumerics } from "../src/kernel-backend/manifest.js";
 
-/** A backend of kernels over plain arrays of f32, right as it stands and without kernels; what is given replaces a part. */
+/** A backend of kernels over plain arrays of f32, valid and without kernels; the given options replace its parts. */
 export function arrayBackend(options: Partial<KernelBackendOptions<Float32Array>> = {}): Backend {
   return kernelBackend<Float32Array>({
     name: "arrays",

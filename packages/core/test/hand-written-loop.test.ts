@@ -1,5 +1,5 @@
-// The training loop written out from the public pieces, as in NNabla's tutorial on mixed precision, and the same to the
-// bit as `trainer`. It is one graph, so what the scaler decides never waits for the host.
+// The training loop written out from the public pieces, as in NNabla's tutorial on mixed precision, with the same bits
+// as `trainer`. It is one graph, so what the scaler decides never waits for the host.
 import { expect, it } from "vitest";
 import {
   adam,

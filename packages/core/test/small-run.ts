@@ -1,6 +1,7 @@
 /** A run small enough for every combination of options: two layers with dropout, and a running mean as model state. */
 import { type HostTensor, tensor } from "../src/host-tensor.js";
 import { momentum } from "../src/optim/sgd.js";
+import { float32 } from "../src/precision/presets.js";
 import { reference } from "../src/reference/index.js";
 import { add, mul, relu, sub, where } from "../src/trace/ops/elementwise.js";
 import { matMul } from "../src/trace/ops/matrix.js";
@@ -8,8 +9,7 @@ import { reduceMean } from "../src/trace/ops/reduce.js";
 import { randomBernoulli } from "../src/trace/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope } from "../src/trace/trace.js";
-import type { LossContext, LossParts, Traced } from "../src/train/loss.js";
-import { float32 } from "../src/train/precision.js";
+import type { LossContext, LossParts, Traced } from "../src/train/step/loss.js";
 import { type Trainer, type TrainerOptions, trainer } from "../src/train/trainer.js";
 
 export const wave = (shape: readonly number[], step: number): HostTensor<"f32"> => {

@@ -16,7 +16,7 @@ const checkExamples = claim(
  * Batches of examples held in memory: tensors whose first dimension counts the examples, by name.
  * `arrayDataset({ x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that a
  * cursor is not taken for one of other data of the same shape.
- * @throws MP_INVALID_ARGUMENT for an option that there is not, such as `batchSize` for `batch`
+ * @throws MP_INVALID_ARGUMENT for an unknown option, such as `batchSize` for `batch`
  * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
  * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
  */

@@ -1,4 +1,4 @@
-/** Which examples stand in which batch: what all sets held in memory share, whatever their examples are. */
+/** Assigns examples to batches; shared by all datasets in memory, for any kind of example. */
 import { MpError } from "@mp/core";
 import { type Check, integer, oneOf, optional, optionsOf, passes } from "./check-arguments.js";
 import type { BatchPosition } from "./dataset.js";

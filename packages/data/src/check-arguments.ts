@@ -59,7 +59,7 @@ export function optional(check: Check): Check {
   };
 }
 
-/** A check for each option: a new one does not compile until it stands here. */
+/** A check for each option: a new option does not compile until it is listed here. */
 export function optionsOf<O extends object>(
   checks: { readonly [K in keyof O]-?: Check },
   example: string,

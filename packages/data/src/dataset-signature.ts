@@ -1,7 +1,7 @@
 import { contentHash, formatShape, isHostTensor, MpError, shown } from "@mp/core";
 import { text as checkText, claim } from "./check-arguments.js";
 
-/** A longer value is told by its hash. */
+/** A longer value is shown by its hash. */
 const LONGEST_VALUE = 100;
 /** Deeper than any value that is meant. */
 const DEEPEST = 64;
@@ -14,8 +14,8 @@ const checkParts = claim(
 /**
  * What batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40, 3, 8, 8] 9c1f…`.
  * Equal for equal values, in whatever order their keys were written; what is undefined counts as left out. Tensors and
- * typed arrays are told by dtype, shape and a hash of all they hold, long lists and objects by a hash.
- * @throws MP_INVALID_ARGUMENT for a part whose content could not be told, such as a Map, a Date or a function
+ * typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a hash.
+ * @throws MP_INVALID_ARGUMENT for a part whose content cannot be hashed, such as a Map, a Date or a function
  * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
  */
 export function datasetSignature(kind: string, parts: Readonly<Record<string, unknown>>): string {

@@ -8,12 +8,12 @@ export interface BatchIterator<B> extends AsyncIterableIterator<B> {
 }
 
 /**
- * Batches in an order that is a function of the dataset alone, so that a run stopped anywhere goes on as if
- * it had never stopped. `for await` over the dataset itself starts at the beginning.
+ * Batches in an order that is a function of the dataset alone, so that a run stopped anywhere continues as if it had
+ * never stopped. `for await` over the dataset itself starts at the beginning.
  */
 export interface Dataset<B> extends AsyncIterable<B> {
   /**
-   * Starts at the beginning, or where a cursor of this dataset stands.
+   * Starts at the beginning, or at a cursor of this dataset.
    * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
    */
   iterate(cursor?: Json): BatchIterator<B>;
@@ -41,8 +41,9 @@ const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
 );
 
 /**
- * A dataset from a function of the batch's position: the way to make one's own. `datasetSignature` tells the data.
- * @throws MP_INVALID_ARGUMENT for an option that there is not or that is none, such as an epoch without batches
+ * A dataset from a function of the batch's position: use it to make a custom dataset. `datasetSignature` identifies the
+ * data.
+ * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, such as an epoch without batches
  */
 export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {
   checkOptions("indexedDataset", options);

@@ -1,6 +1,6 @@
 /**
- * Binary files whose header says how long they are, read as what a stranger made: nothing is allocated before the
- * header's claim was held against the file's own size.
+ * Binary files whose header says how long they are, read as untrusted data: nothing is allocated before the header's
+ * sizes are compared with the file's own size.
  */
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { MpError } from "@mp/core";
 import { MOST_BYTES } from "./data-size.js";
 import { asMpError, sizeOfFile } from "./regular-file.js";
 
-/** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that claims more than that of itself lies. */
+/** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that declares more than that is invalid. */
 const GREATEST_RATIO = 1032;
 
 /** What the first bytes of a file tell: its length, or how many more of them are needed to tell. */

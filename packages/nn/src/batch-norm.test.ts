@@ -184,7 +184,7 @@ describe("sequential with statistics", () => {
     await run.dispose();
   });
 
-  it("keeps what a poisoned batch would spoil", async () => {
+  it("keeps what a batch that is not finite would overwrite", async () => {
     const run = await training();
     await run.step({ x: clean, y });
     const before = await run.modelState();

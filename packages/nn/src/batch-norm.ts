@@ -28,7 +28,10 @@ export type BatchNormParameters = { readonly scale: HostTensor<"f32">; readonly 
 export type BatchNormState = { readonly mean: HostTensor<"f32">; readonly variance: HostTensor<"f32"> };
 
 export interface BatchNormOptions {
-  /** Share of the running statistics that a step keeps, as in Keras and Flax; PyTorch's is 1 less this. Default 0.9. */
+  /**
+   * Fraction of the running statistics that a step keeps, as in Keras and Flax; PyTorch's momentum is 1 minus this.
+   * Default 0.9.
+   */
   readonly momentum?: number;
   /** Added to the variance; default 1e-5. */
   readonly epsilon?: number;
@@ -37,9 +40,10 @@ export interface BatchNormOptions {
 }
 
 /**
- * Ioffe and Szegedy, arXiv 1502.03167: over all axes but the channels', by the statistics of the batch while training
- * and by running ones otherwise. Statistics are in f32 whatever the policy, and the running variance is unbiased, as
- * PyTorch's. They are model state: `apply` returns `[y, newState]`, and a skipped step leaves them as they were.
+ * Ioffe and Szegedy, arXiv 1502.03167: normalizes over all axes but the channel axis, with the batch's statistics in
+ * training and the running ones otherwise. Statistics are in f32 under any policy, and the running variance is
+ * unbiased, as PyTorch's. They are model state: `apply` returns `[y, newState]`, and a skipped step leaves them
+ * unchanged.
  * @throws MP_INVALID_ARGUMENT for a size below 1, a momentum outside 0 … 1 or an epsilon below 0
  */
 export function batchNorm(
@@ -70,7 +74,10 @@ export function batchNorm(
   };
 }
 
-/** How the channels get into the second axis and back; undefined where they are there. @throws MP_SHAPE_MISMATCH */
+/**
+ * Permutations that move the channels to the second axis and back; undefined if they are already there. @throws
+ * MP_SHAPE_MISMATCH
+ */
 function secondAxis(
   x: Tensor,
   axis: number,

@@ -1,6 +1,6 @@
 import { MpError, shown } from "@mp/core";
 
-/** @throws MP_INVALID_ARGUMENT for an epsilon that is below 0, or no finite number in f32 */
+/** @throws MP_INVALID_ARGUMENT for an epsilon that is below 0 or not finite in f32 */
 export function checkEpsilon(layer: string, epsilon: unknown): void {
   if (typeof epsilon === "number" && epsilon >= 0 && Number.isFinite(Math.fround(epsilon))) return;
   throw new MpError(

@@ -1,6 +1,6 @@
 import { MpError, shown } from "@mp/core";
 
-/** @throws MP_INVALID_ARGUMENT for what is given and is no function, naming the option */
+/** @throws MP_INVALID_ARGUMENT for an initializer that is not a function, naming the option */
 export function checkInitializers(layer: string, initializers: Readonly<Record<string, unknown>>): void {
   for (const [name, given] of Object.entries(initializers)) {
     if (given === undefined || typeof given === "function") continue;

@@ -2,14 +2,14 @@ import { MpError, shown } from "@mp/core";
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** @throws MP_INVALID_ARGUMENT for a size that no tensor has, naming it */
+/** @throws MP_INVALID_ARGUMENT for an invalid size, naming it */
 export function checkSizes(layer: string, sizes: Readonly<Record<string, number>>): void {
   for (const [name, size] of Object.entries(sizes)) checkIntegers(layer, name, size, 1);
 }
 
 /**
- * An integer, or a list of as many as one of `lengths` says; without lengths no list.
- * @throws MP_INVALID_ARGUMENT naming the layer, the option, its value and what would do
+ * An integer, or a list with one of the given `lengths`; without `lengths`, lists are rejected.
+ * @throws MP_INVALID_ARGUMENT naming the layer, the option, its value and the allowed values
  */
 export function checkIntegers(
   layer: string,

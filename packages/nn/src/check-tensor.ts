@@ -1,13 +1,15 @@
 import { asTensor, MpError, type Tensor } from "@mp/core";
 
-/** @throws MP_INVALID_ARGUMENT for what is no traced tensor: a name that the batch does not have, host data */
+/**
+ * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor: a name that the batch does not have, host data
+ */
 export function expectTensor(what: string, value: unknown): asserts value is Tensor {
   asTensor(value, what);
 }
 
 /**
  * Two tensors of one shape: nothing is broadcast.
- * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH for shapes that differ
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>): void {
   for (const [name, tensor] of Object.entries(pair)) expectTensor(`${what}: ${name}`, tensor);

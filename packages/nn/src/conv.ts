@@ -22,18 +22,18 @@ import { checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-op
 export type ConvParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 export type UnbiasedConvParameters = Omit<ConvParameters, "bias">;
 
-/** Strides are 1 unless given. */
+/** Strides default to 1. */
 export interface ConvOptions extends WindowOptions {
-  /** Parts that the channels are cut into, each convolved on its own; default 1. */
+  /** Number of channel groups, each convolved separately; default 1. */
   readonly groups?: number;
   /** Default `heNormal`. */
   readonly kernel?: Initializer;
-  /** Default zeros; false for none, as before a normalisation that has its own. */
+  /** Default zeros; false for no bias, as before a normalization that has its own. */
   readonly bias?: Initializer | false;
 }
 
 export interface ConvTransposeOptions extends ConvOptions {
-  /** Rows added to the end of each axis, below its stride; default 0. Not with padding `same`. */
+  /** Rows added to the end of each axis, fewer than its stride; default 0. Not with padding `same`. */
   readonly outputPadding?: number | readonly number[];
 }
 
@@ -43,9 +43,9 @@ type AnyParameters = { readonly kernel: Tensor; readonly bias?: Tensor };
 const OPTIONS = { ...WINDOW, groups: true, kernel: true, bias: true } as const;
 
 /**
- * Convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…]. A size of one number is that of a square;
+ * Convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…]. A kernel size of one number is square;
  * `[3]` and `[3, 3, 3]` are kernels over one and three axes.
- * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide both, or options that there are not
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide both, or unknown options
  */
 export function conv(
   inputs: number,
@@ -78,7 +78,7 @@ export function conv(
 
 /**
  * Transposed convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…], o = d · stride with padding
- * `same`. What `conv` with these options does to sizes, this undoes.
+ * `same`. It inverts the size change of `conv` with the same options.
  * @throws as `conv`
  */
 export function convTranspose(
@@ -107,7 +107,7 @@ export function convTranspose(
   const area = taps.reduce((a, b) => a * b, 1);
   const strides = typeof stride === "number" ? taps.map(() => stride) : stride;
   const surplus = options.outputPadding === undefined ? {} : { outputPadding };
-  // Of a stride's places each sees only its share of the taps.
+  // Each output position gets only 1 / stride of the taps.
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
   return layerOf("convTranspose", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
@@ -141,8 +141,8 @@ function layerOf(
 }
 
 /**
- * One number a channel, in an addition of its own as in `dense`: an engine that multiplies halves natively rounds the
- * convolution before it adds, and one that has to add first convolves in f32.
+ * One number per channel, in a separate addition as in `dense`: an engine that multiplies halves natively rounds the
+ * convolution before the addition, and one that must add first convolves in f32.
  */
 function biased(y: Tensor, bias: Tensor | undefined): Tensor {
   if (bias === undefined) return y;

@@ -23,15 +23,15 @@ import { expectTensor } from "./check-tensor.js";
 import { expectReduction } from "./loss-reduction.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
-  /** Szegedy et al. 2015: the share of each target that is spread over all classes, 0 … 1; default 0. */
+  /** Szegedy et al. 2015: the fraction of each target that is spread over all classes, 0 … 1; default 0. */
   readonly labelSmoothing?: number;
 }
 
 /**
- * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that count.
- * Computed in f32 through log-softmax, whatever the policy.
- * @throws MP_INVALID_ARGUMENT for what is no tensor, or a smoothing that is no share; MP_SHAPE_MISMATCH when labels
- * are not the logits' shape without the last axis
+ * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that are not
+ * ignored. Computed in f32 through log-softmax, under any policy.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, or a smoothing outside 0 … 1; MP_SHAPE_MISMATCH unless
+ * labels have the logits' shape without the last axis
  */
 export function softmaxCrossEntropy(
   logits: Tensor,
@@ -49,7 +49,7 @@ export function softmaxCrossEntropy(
   if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
+      `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]; the order is (logits, labels)`,
     );
   }
   const rows = reshape(logits, [-1, classes]);
@@ -73,12 +73,12 @@ function smoothed(logits: Tensor, labels: Tensor, options: LikelihoodOptions, sm
   return div(sum, weightOf(labels, counts, weights));
 }
 
-/** The weight of all labels that count. */
+/** The total weight of the labels that are not ignored. */
 function weightOf(labels: Tensor, counts: Tensor | undefined, weights: Tensor | undefined): Tensor | number {
   if (weights === undefined) {
     return counts === undefined ? (labels.shape[0] ?? 1) : reduceSum(cast(counts, "f32"));
   }
-  // What counts for nothing may be no class.
+  // An ignored label need not be a valid class.
   const own = gather(cast(weights, "f32"), counts === undefined ? labels : where(counts, labels, 0));
   return reduceSum(counts === undefined ? own : where(counts, own, 0));
 }

@@ -13,10 +13,15 @@ export interface DenseOptions {
   readonly bias?: Initializer;
 }
 
-/** x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for sizes below 1, or options that there are not */
+/**
+ * x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for
+ * sizes below 1, or unknown options
+ */
 export function dense(inputs: number, outputs: number, options: DenseOptions = {}): Layer<DenseParameters> {
   checkSizes("dense", { inputs, outputs });
-  checkOptions("dense", options, { kernel: true, bias: true }, "{ kernel: heNormal }");
+  checkOptions("dense", options, { kernel: true, bias: true }, "{ kernel: heNormal }", {
+    activation: `put the function behind the layer: sequential(dense(${inputs}, ${outputs}), relu)`,
+  });
   const { kernel = glorotUniform, bias = constantValue(0) } = options;
   checkInitializers("dense", { kernel, bias });
   return {

@@ -18,9 +18,9 @@ import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";
 
 export interface FocalLossOptions {
-  /** Weight of the events, 1 - alpha being that of the others; default 0.25, and 0.5 for none. */
+  /** Weight of events; other targets have weight 1 - alpha. Default 0.25; 0.5 means no weighting. */
   readonly alpha?: number;
-  /** How strongly what is right already is faded out, 0 for not at all; default 2. */
+  /** How strongly well-classified elements are down-weighted, 0 for not at all; default 2. */
   readonly gamma?: number;
   /** Default `mean` over all elements; a detector takes `sum` and divides by the matched boxes. */
   readonly reduction?: LossReduction;
@@ -28,10 +28,10 @@ export interface FocalLossOptions {
 
 /**
  * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 for an event and 0 for
- * none (a float, an integer or bool): cross entropy times (1 - p)^gamma, p being the probability of what is true.
- * Computed in f32 whatever the policy, the fading through softplus: exact for logits of any size.
- * @throws MP_INVALID_ARGUMENT for what is no tensor or an option out of range, MP_DTYPE_MISMATCH for logits that are no
- * floats, MP_SHAPE_MISMATCH for shapes that differ
+ * none (a float, an integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true class.
+ * Computed in f32 under any policy, the factor through softplus: accurate for logits of any size.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or an option out of range, MP_DTYPE_MISMATCH for logits
+ * that are not floats, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: FocalLossOptions = {}): Tensor {
   checkOptions("sigmoidFocalLoss", options, { alpha: true, gamma: true, reduction: true }, "{ gamma: 2 }");

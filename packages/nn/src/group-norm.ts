@@ -7,8 +7,8 @@ import type { Layer } from "./layer.js";
 export type GroupNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
 /**
- * Wu and He, arXiv 1803.08494: each example by itself, over groups of the channels in its second axis; statistics in
- * f32 whatever the policy. As many groups as channels is instance normalisation.
+ * Wu and He, arXiv 1803.08494: normalizes each example over groups of channels, the second axis; statistics are in f32
+ * under any policy. With as many groups as channels it is instance normalization.
  * @throws MP_INVALID_ARGUMENT for groups that do not divide the channels, or an epsilon below 0
  */
 export function groupNorm(

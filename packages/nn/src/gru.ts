@@ -21,11 +21,11 @@ import type { Layer } from "./layer.js";
 import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
 
 /**
- * Gates along the last axis in the order reset, update, candidate. `bias` is, of the two biases that other libraries
- * keep for the first two gates, the sum.
+ * Gates along the last axis in the order reset, update, candidate. For the first two gates, `bias` is the sum of the
+ * two biases that other libraries have.
  */
 export type GruParameters = RecurrentParameters & {
-  /** [cells]: of the candidate's recurrent part, inside the reset gate. */
+  /** [cells]: bias of the candidate's recurrent part, inside the reset gate. */
   readonly recurrentBias: HostTensor<"f32">;
 };
 
@@ -44,15 +44,15 @@ export interface GruResult {
 }
 
 export interface GruOptions {
-  /** Of the inputs; default `glorotUniform`. */
+  /** Initializer of the input kernel; default `glorotUniform`. */
   readonly kernel?: Initializer;
-  /** Of the recurrence; default `orthogonal()`. */
+  /** Initializer of the recurrent kernel; default `orthogonal()`. */
   readonly recurrent?: Initializer;
 }
 
 /**
- * A gated recurrent unit over time, unrolled (Cho et al., arXiv 1406.1078, with the reset gate after the product, as
- * PyTorch and cuDNN have it). The input projection of all steps is one product before the recurrence.
+ * A gated recurrent unit over time, unrolled (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in
+ * PyTorch and cuDNN). The input projection of all steps is one product before the recurrence.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a
  * state that is not [batch, cells]
  */

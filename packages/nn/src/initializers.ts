@@ -37,11 +37,14 @@ function drawNormal(key: Key, size: number, deviation: number): Float32Array<Arr
   return data;
 }
 
-/** Normal with mean 0, drawn again beyond two deviations; the deviation is that before, what is left is 0.88 of it. */
+/**
+ * Normal with mean 0, redrawn beyond two standard deviations. `deviation` is that before truncation; after it, it is
+ * 0.88 times that.
+ */
 export function truncatedNormal(standardDeviation: number): Initializer {
   return (key, shape) => {
     const data = new Float32Array(elementCount(shape, "truncatedNormal"));
-    // One draw in 22 is thrown away: each round fills what the one before left open.
+    // One draw in 22 is discarded: each round fills what the previous one left.
     for (let filled = 0, round = 0; filled < data.length; round++) {
       for (const value of drawNormal(fold(key, round), data.length - filled, 1)) {
         if (Math.abs(value) <= 2) data[filled++] = value * standardDeviation;
@@ -68,13 +71,13 @@ export const glorotNormal: Initializer = (key, shape, fanIn, fanOut) =>
 export const heNormal: Initializer = (key, shape, fanIn, fanOut) =>
   normal(Math.sqrt(2 / fanIn))(key, shape, fanIn, fanOut);
 
-/** He et al. 2015 (Kaiming): uniform in ±√(6 / fanIn), of the same variance. */
+/** He et al. 2015 (Kaiming): uniform in ±√(6 / fanIn), with the same variance. */
 export const heUniform: Initializer = (key, shape, fanIn, fanOut) =>
   uniform(Math.sqrt(6 / fanIn))(key, shape, fanIn, fanOut);
 
 /**
- * Saxe et al. 2013: as a matrix of the first axis by all others, rows orthogonal where they are the fewer, columns
- * otherwise, each of the length `gain`; for recurrent weights.
+ * Saxe et al. 2013: viewed as a matrix of the first axis by all others, with orthogonal rows if there are fewer rows
+ * than columns, otherwise orthogonal columns, each of length `gain`; for recurrent weights.
  * @throws MP_INVALID_ARGUMENT for a parameter of fewer than two axes
  */
 export function orthogonal(gain = 1): Initializer {
@@ -99,7 +102,7 @@ export function orthogonal(gain = 1): Initializer {
   };
 }
 
-/** Gram and Schmidt, each vector twice: once leaves a residue where two are nearly parallel. */
+/** Gram-Schmidt, twice per vector: once leaves a residue if two are nearly parallel. */
 function orthonormal(vectors: Float64Array, count: number, length: number): Float64Array {
   const vector = (index: number): Float64Array => vectors.subarray(index * length, (index + 1) * length);
   for (let index = 0; index < count; index++) {

@@ -6,7 +6,10 @@ import type { Layer } from "./layer.js";
 
 export type LayerNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Ba et al., arXiv 1607.06450, over the last axis of that size; statistics in f32 whatever the policy. @throws MP_INVALID_ARGUMENT for a size below 1 or an epsilon below 0 */
+/**
+ * Ba et al., arXiv 1607.06450, over the last axis of that size; statistics are in f32 under any policy. @throws
+ * MP_INVALID_ARGUMENT for a size below 1 or an epsilon below 0
+ */
 export function layerNorm(
   size: number,
   options: { readonly epsilon?: number } = {},

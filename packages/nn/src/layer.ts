@@ -13,9 +13,9 @@ export type ParameterTree = Tree<HostTensor>;
 /** A tree of parameters as a traced function sees it. */
 export type Parameters<P> = MapLeaves<P, HostTensor, Tensor>;
 
-/** A layer is a value: how its parameters start (on the host, from a key), and what it computes. */
+/** A layer is a value: how its parameters are initialized (on the host, from a key), and what it computes. */
 export interface Layer<P, I = Tensor, O = Tensor> {
-  /** Names its scope in origins, policies and profiles. */
+  /** The name of its scope in origins, policies and profiles. */
   readonly name: string;
   init(key: Key): P;
   apply(parameters: Parameters<P>, input: I, context?: LayerContext): O;

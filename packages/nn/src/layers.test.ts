@@ -231,7 +231,7 @@ describe("what layers refuse", () => {
       "labels of another shape",
       () => run({ x, y: tensor(new Int32Array(3)) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
       "MP_SHAPE_MISMATCH",
-      "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [3]",
+      "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [3]; the order is (logits, labels)",
     ],
     [
       "labels that are floats",
@@ -290,13 +290,13 @@ describe("what layers refuse", () => {
         [() => dense("2" as never, 3), 'dense: inputs is an integer of 1 or more, got "2"'],
         [
           () => dense(2, 3, { activation: 1 } as never),
-          'dense: has no option "activation"; takes kernel, bias',
+          'dense: has no option "activation"; put the function behind the layer: sequential(dense(2, 3), relu)',
         ],
         [() => dense(2, 3, { kernal: 1 } as never), "did you mean kernel?"],
         [() => embedding(2, 3, { init: 1 } as never), 'embedding: has no option "init"; takes table'],
         [() => lstm(2, 3, { bias: 1 } as never), 'lstm: has no option "bias"; takes kernel'],
         [() => layerNorm(2, { eps: 1 } as never), 'layerNorm: has no option "eps"; did you mean epsilon?'],
-        [() => dense(2, 3).init(42 as never), "fold: takes a key such as key(42), got 42"],
+        [() => dense(2, 3).init(42 as never), "got 42; a model's init takes one: model.init(key(42))"],
         [() => sequential(dense(2, 3)).init(undefined as never), "fold: takes a key such as key(42)"],
         [
           () => sequential(dense(2, 3), "relu" as never),

@@ -6,7 +6,7 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   none: (each) => each,
 };
 
-/** @throws MP_INVALID_ARGUMENT for a reduction that there is not */
+/** @throws MP_INVALID_ARGUMENT for an unknown reduction */
 export function expectReduction(loss: string, reduction: unknown): asserts reduction is LossReduction {
   if (typeof reduction === "string" && Object.hasOwn(reductions, reduction)) return;
   throw new MpError(

@@ -19,9 +19,9 @@ import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";
 
 /**
- * Mean of (prediction - target)² over all elements, in f32. Nothing is broadcast: [n] against [n, 1] would be n²
- * differences, and train to something else.
- * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH for shapes that differ
+ * Mean of (prediction - target)² over all elements, in f32. No broadcasting: [n] against [n, 1] would be n²
+ * differences, a different loss.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function meanSquaredError(prediction: Tensor, target: Tensor): Tensor {
   expectAlike("meanSquaredError", { prediction, target });
@@ -32,9 +32,9 @@ export function meanSquaredError(prediction: Tensor, target: Tensor): Tensor {
 /**
  * Binary cross entropy of logits [...] (any float) against targets of the same shape, the probability of the event, 0
  * … 1 (a float, an integer or bool); the mean over all elements, f32 scalar. It is y · softplus(-x) + (1 - y) ·
- * softplus(x), computed in f32 whatever the policy: no sigmoid that rounds to 0 or 1, nothing that cancels, and at 0
- * the gradient is ½ - y as anywhere else.
- * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_DTYPE_MISMATCH for logits that are no floats,
+ * softplus(x), computed in f32 under any policy: no sigmoid that rounds to 0 or 1, no cancellation, and the gradient at
+ * 0 is ½ - y, without a special case.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_DTYPE_MISMATCH for logits that are not floats,
  * MP_SHAPE_MISMATCH for shapes that differ
  */
 export function binaryCrossEntropyWithLogits(logits: Tensor, targets: Tensor): Tensor {
@@ -52,15 +52,15 @@ export function binaryCrossEntropyWithLogits(logits: Tensor, targets: Tensor): T
 export interface HuberOptions {
   /** The size of an error from which on it counts linearly; above 0, default 1. */
   readonly delta?: number;
-  /** Default `mean` over all elements; f32 scalar, of `none` the shape of what is compared. */
+  /** Default `mean` over all elements; an f32 scalar. With `none`, the shape of the operands. */
   readonly reduction?: LossReduction;
 }
 
 /**
- * Huber's loss of floats of one shape, any: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32,
- * computed in f32 whatever the policy. The gradient of an element is d, limited to ±delta.
- * @throws MP_INVALID_ARGUMENT for what is no tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for shapes
- * that differ
+ * Huber loss of floats of one shape: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32, computed
+ * in f32 under any policy. The gradient of an element is d, limited to ±delta.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for
+ * shapes that differ
  */
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   checkOptions("huber", options, { delta: true, reduction: true }, "{ delta: 1 }");
@@ -77,8 +77,8 @@ export interface SmoothL1Options {
 }
 
 /**
- * Smooth L1, which is `huber` with that delta over it: ½d² / beta up to `beta`, |d| - ½beta beyond. The gradient of an
- * element is d / beta, limited to ±1.
+ * Smooth L1, which is `huber` with delta `beta`, divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
+ * gradient of an element is d / beta, limited to ±1.
  * @throws as `huber`
  */
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {

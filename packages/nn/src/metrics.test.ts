@@ -23,7 +23,7 @@ describe("accuracy", () => {
     const large = tensor(BigInt64Array.of(0n, 1n, 1n, 0n), [2, 2]);
     expect(measure(accuracy, large as never)).toBe(0.75);
     expect(() => measure(accuracy, tensor(new Int32Array(4)))).toThrow(
-      "accuracy: logits [2, 2, 4] take labels [2, 2], got [4]",
+      "accuracy: logits [2, 2, 4] take labels [2, 2], got [4]; the order is (logits, labels)",
     );
     expect(() => run({ logits }, (t) => accuracy(t.logits, undefined as never))).toThrow(
       /accuracy: labels: takes traced tensors, got undefined/,

@@ -2,9 +2,9 @@ import { argMax, cast, equal, MpError, reduceMean, reduceSum, type Tensor, topK,
 import { expectTensor } from "./check-tensor.js";
 
 /**
- * Share of labels i32 or i64 [...] that are the largest of their logits [..., classes], f32 scalar; of equal logits the
+ * Fraction of labels i32 or i64 [...] whose logit is the largest of [..., classes], f32 scalar; of equal logits the
  * first counts.
- * @throws MP_INVALID_ARGUMENT for what is no tensor, MP_SHAPE_MISMATCH when the shapes do not belong together
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH if the shapes do not match
  */
 export function accuracy(logits: Tensor, labels: Tensor): Tensor {
   const classOf = labelsOf("accuracy", logits, labels);
@@ -28,7 +28,7 @@ function labelsOf(what: string, logits: Tensor, labels: Tensor): Tensor {
   if (logits.shape.length === 0 || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `${what}: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]`,
+      `${what}: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]; the order is (logits, labels)`,
     );
   }
   return labels.dtype === "i64" ? cast(labels, "i32") : labels;

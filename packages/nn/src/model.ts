@@ -4,14 +4,14 @@ import { applyPart, isStateful, type Part } from "./part.js";
 import type { StatefulLayer } from "./stateful-layer.js";
 
 /**
- * A network of any parameters and statistics: the type of what chooses one network of several, or takes whatever it is
- * given. `asModel` makes one of a layer.
+ * A network with any parameters and statistics: the type for code that chooses one of several networks or accepts any.
+ * `asModel` makes one from a layer.
  */
 export type Model = StatefulLayer<ParameterTree, ParameterTree>;
 
 /**
- * A layer whose types of parameters and statistics are forgotten; one without statistics has an empty tree of them.
- * @throws MP_INVALID_ARGUMENT for what is no layer
+ * A layer without the static types of its parameters and statistics; without statistics it has an empty tree of them.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a layer
  */
 export function asModel(layer: Exclude<Part, (x: Tensor) => Tensor>): Model {
   const { init, apply } = (layer ?? {}) as Partial<Layer<unknown>>;

@@ -24,7 +24,7 @@ import type { Layer, LayerContext, Parameters } from "./layer.js";
 
 type Projection = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Kernels [size, size], biases [size]; heads lie side by side along the last axis. */
+/** Kernels [size, size], biases [size]; heads are adjacent along the last axis. */
 export type AttentionParameters = {
   readonly query: Projection;
   readonly key: Projection;
@@ -32,30 +32,34 @@ export type AttentionParameters = {
   readonly output: Projection;
 };
 
-/** What is attended to, where it is not the input itself. */
+/** What is attended to, if not the input itself. */
 export interface AttentionInput {
   /** [batch, time, size] */
   readonly x: Tensor;
-  /** [batch, memory, size]; x itself unless given. */
+  /** [batch, memory, size]; default x itself. */
   readonly memory?: Tensor;
-  /** bool, true where x may look, of a shape that broadcasts to [batch, heads, time, memory]; every x needs one place. */
+  /**
+   * bool, true where x may attend, of a shape that broadcasts to [batch, heads, time, memory]; every row needs a true
+   * element.
+   */
   readonly mask?: Tensor;
 }
 
 export interface AttentionOptions {
-  /** A place sees itself and those before it; default false. */
+  /** A position attends to itself and earlier ones; default false. */
   readonly causal?: boolean;
-  /** Share of attention that is dropped while training; default 0. */
+  /** Dropout rate of the attention weights in training; default 0. */
   readonly dropout?: number;
-  /** Of all four projections; default `glorotUniform`. */
+  /** Initializer of all four projections; default `glorotUniform`. */
   readonly kernel?: Initializer;
 }
 
 /**
- * Attention of several heads (Vaswani et al., arXiv 1706.03762): [batch, time, size] to the same. Takes a tensor, or
- * `{ x, memory, mask }` to look at something else. The softmax is in f32 where the policy would lose digits; queries
- * are scaled before their product, which in f16 might overflow.
- * @throws MP_INVALID_ARGUMENT for a size that the heads do not divide, MP_SHAPE_MISMATCH for other inputs
+ * Multi-head attention (Vaswani et al., arXiv 1706.03762): [batch, time, size] to the same shape. Takes a tensor, or `{
+ * x, memory, mask }` to attend to something else. The softmax is in f32 where the policy would lose digits; queries are
+ * scaled before their product, which might overflow in f16.
+ * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, MP_SHAPE_MISMATCH for other
+ * inputs
  */
 export function multiHeadAttention(
   size: number,
@@ -120,7 +124,7 @@ export function multiHeadAttention(
   };
 }
 
-/** bool [time, memory]: whether a place of memory is not behind one of x. */
+/** bool [time, memory]: whether a position of memory is not after that of x. */
 function isPast(time: number, memory: number): Tensor {
   return lessOrEqual(range(0, memory), reshape(range(0, time), [time, 1]));
 }

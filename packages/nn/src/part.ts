@@ -1,4 +1,4 @@
-/** What layers are put together of: layers, those with statistics, and plain functions of a tensor. */
+/** The parts of composed layers: layers, layers with statistics, and plain functions of a tensor. */
 import type { Tensor } from "@mp/core";
 import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
 import type { StatefulLayer } from "./stateful-layer.js";
@@ -11,7 +11,7 @@ export function isStateful(part: Part): part is StatefulLayer<unknown, unknown> 
   return typeof part !== "function" && "initState" in part;
 }
 
-/** The output and the state after it, empty for what carries none. */
+/** The output and the new state; the state is empty for a part without one. */
 export function applyPart(
   part: Part,
   parameters: Parameters<unknown>,

@@ -1,4 +1,4 @@
-// Pools and group normalisation, with their gradients, against PyTorch's in double precision.
+// Pools and group normalization, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
 import { constant, grad, key, mul, reduceSum, type Tensor, tensor } from "@mp/core";
 import type { RawTensor } from "@mp/core/reference";

@@ -12,14 +12,14 @@ import { checkIntegers } from "./check-size.js";
 import type { Layer, Nothing } from "./layer.js";
 import { axesOf, checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
 
-/** Strides are the window's sizes unless given, so that windows do not overlap. */
+/** Strides default to the window's sizes, so that windows do not overlap. */
 export interface PoolOptions extends WindowOptions {
-  /** Lets a last window reach beyond the end; default false. */
+  /** Lets the last window extend beyond the end; default false. */
   readonly ceilMode?: boolean;
 }
 
 export interface AveragePoolOptions extends PoolOptions {
-  /** Whether zeros of the padding count as elements; default false. */
+  /** Whether padding counts in the divisor; default false. */
   readonly countIncludePad?: boolean;
 }
 
@@ -27,9 +27,9 @@ const POOL = { ...WINDOW, ceilMode: true } as const;
 const AVERAGE = { ...POOL, countIncludePad: true } as const;
 
 /**
- * The largest element of each window, channels first, over the axes behind them: one number is a size along all of
- * these, so that `maxPool(2)` halves lines, planes and volumes. Of equals the first takes the gradient.
- * @throws MP_INVALID_ARGUMENT for sizes below 1 or options that there are not
+ * The largest element of each window, channels first, over the spatial axes: one number is the size along all of them,
+ * so that `maxPool(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
+ * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
 export function maxPool(size: number | readonly number[], options: PoolOptions = {}): Layer<Nothing> {
   checkOptions("maxPool", options, POOL, "{ stride: 2 }");

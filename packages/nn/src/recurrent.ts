@@ -1,4 +1,4 @@
-/** What recurrent layers share: parameters for gates along the last axis, and what they ask of a sequence. */
+/** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
 import { add, fold, type HostTensor, type Key, MpError, matMul, reshape, split, type Tensor } from "@mp/core";
 import { constantValue, type Initializer } from "./initializers.js";
 

@@ -6,7 +6,7 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 type Branches<B, S> = { readonly body: B; readonly shortcut: S };
 export type ResidualParameters<B, S> = Branches<ParametersOfPart<B>, ParametersOfPart<S>>;
 export type ResidualState<B, S> = Branches<StateOfPart<B>, StateOfPart<S>>;
-/** With statistics where one of the two has them. */
+/** With statistics if one of the two has them. */
 export type Residual<B, S> = [Extract<B | S, { initState(): unknown }>] extends [never]
   ? Layer<ResidualParameters<B, S>>
   : StatefulLayer<ResidualParameters<B, S>, ResidualState<B, S>>;
@@ -14,9 +14,9 @@ export type Residual<B, S> = [Extract<B | S, { initState(): unknown }>] extends 
 const input = (x: Tensor): Tensor => x;
 
 /**
- * x plus what the body makes of it (He et al., arXiv 1512.03385), or plus a shortcut's x where the body changes its
- * shape. A layer with statistics in either makes this one with them: `apply` then returns `[y, newState]`.
- * @throws MP_INVALID_ARGUMENT for branches that are no layers; MP_SHAPE_MISMATCH where their results differ in shape
+ * x + body(x) (He et al., arXiv 1512.03385), or shortcut(x) + body(x) if the body changes the shape. If either has
+ * statistics, so does this layer: `apply` then returns `[y, newState]`.
+ * @throws MP_INVALID_ARGUMENT for branches that are not layers; MP_SHAPE_MISMATCH if their results differ in shape
  */
 export function residual<const B extends Part, const S extends Part = typeof input>(
   body: B,

@@ -6,11 +6,11 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
 };
-/** An entry a part, empty for those that carry nothing. */
+/** One entry per part, empty for parts without state. */
 export type SequentialState<L extends readonly unknown[]> = {
   readonly [K in keyof L]: StateOfPart<L[K]>;
 };
-/** With a part that has statistics it has them too. */
+/** It has statistics if one of its parts has. */
 export type Sequential<L extends readonly unknown[]> = [
   Extract<L[number], { initState(): unknown }>,
 ] extends [never]
@@ -18,8 +18,8 @@ export type Sequential<L extends readonly unknown[]> = [
   : StatefulLayer<SequentialParameters<L>, SequentialState<L>>;
 
 /**
- * Layers and plain functions of a tensor, one after the other. Parameters are a tuple, one entry a part; with a layer
- * that has statistics among them, so is its state, and `apply` returns `[output, state]`.
+ * Layers and plain functions of a tensor, one after another. Parameters are a tuple with one entry per part. If one of
+ * the layers has statistics, so is the state, and `apply` returns `[output, state]`.
  * @throws MP_INVALID_ARGUMENT for a part that is neither, such as the name of an activation
  */
 export function sequential<const L extends readonly Part[]>(...parts: L): Sequential<L> {
@@ -72,7 +72,7 @@ function applyInTurn(
   return [y, next];
 }
 
-/** @throws MP_INVALID_ARGUMENT where the context, or the state in it, is another's */
+/** @throws MP_INVALID_ARGUMENT if the context, or the state in it, belongs to another model */
 function stateFor(parts: readonly Part[], context: StatefulContext<unknown> | undefined): readonly unknown[] {
   const state: unknown = context?.modelState;
   if (Array.isArray(state) && state.length === parts.length) return state;

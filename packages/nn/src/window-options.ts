@@ -1,13 +1,13 @@
-/** The options that convolutions and pools share, checked where the layer is made and turned into core's. */
+/** The options that convolutions and pools share, checked when the layer is made and converted to core's. */
 import { type WindowOptions as CoreWindowOptions, MpError, shown } from "@mp/core";
 import { checkIntegers } from "./check-size.js";
 
 export interface WindowOptions {
-  /** Along each axis, a number for all of them. */
+  /** One number per axis, or one for all of them. */
   readonly stride?: number | readonly number[];
   /**
-   * `same`: as many results as the input over the stride has elements; `valid` (default): no padding. A number for all
-   * sides, one for each axis, or all begins and then all ends.
+   * `same`: ⌈size / stride⌉ results; `valid` (default): no padding. A number for all sides, one for each axis, or all
+   * begins and then all ends.
    */
   readonly padding?: "same" | "valid" | number | readonly number[];
   /** Distance between the taps; default 1. */
@@ -16,11 +16,11 @@ export interface WindowOptions {
 
 export const WINDOW = { stride: true, padding: true, dilation: true } as const;
 
-/** How many axes a layer of that size may be over: all of them where one number stands for each. */
+/** How many axes a layer of that size may be over: all of them if one number is given for each. */
 export const axesOf = (size: number | readonly number[]): readonly number[] =>
   Array.isArray(size) ? [Math.max(1, size.length)] : [1, 2, 3];
 
-/** @throws MP_INVALID_ARGUMENT for sizes that are none, naming them */
+/** @throws MP_INVALID_ARGUMENT for invalid sizes, naming them */
 export function checkWindow(
   layer: string,
   { stride = 1, padding = "valid", dilation = 1 }: WindowOptions,

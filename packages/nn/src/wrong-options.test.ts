@@ -38,11 +38,11 @@ const makers: Readonly<Record<string, readonly [make: Make, options: Readonly<Re
 
 const wrong: readonly unknown[] = [null, "two", {}, [null], ["2"], Number.NaN, Symbol("s"), [1, 2, 3, 4, 5]];
 
-const spoilt = Object.entries(makers).flatMap(([name, [make, options]]) =>
+const overwritten = Object.entries(makers).flatMap(([name, [make, options]]) =>
   Object.keys(options).map((option) => ({ name, make, options, option })),
 );
 
-it.each(spoilt)("$name, $option", ({ make, options, option }) => {
+it.each(overwritten)("$name, $option", ({ make, options, option }) => {
   expect(() => make(options as never)).not.toThrow();
   // A pool may be over any number of axes.
   for (const value of option === "size" && options["size"] !== 3 ? wrong.slice(0, -1) : wrong) {

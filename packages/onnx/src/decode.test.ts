@@ -122,6 +122,12 @@ describe("decodeModel on models written by Python's onnx", () => {
 });
 
 describe("decodeModel on ill-formed models", () => {
+  it.each([["m.onnx"], [undefined], [[8, 1]], [new Float32Array(2)]])("takes bytes and not %s", (given) => {
+    expect(() => decodeModel(given as unknown as Uint8Array)).toThrow(
+      /^decodeModel: takes the file's bytes, a Uint8Array, got .*: await readFile\(path\)$/,
+    );
+  });
+
   const initializer = (...parts: readonly (readonly number[])[]): Uint8Array =>
     bytes(data(7, data(5, [parts.flat(), text(8, "w")].flat())));
 

@@ -1,4 +1,5 @@
 import { fromBinary } from "@bufbuild/protobuf";
+import { arrayClassOf, MpError } from "@mp/core";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { codeOfKind } from "./encode.js";
 import type {
@@ -30,11 +31,17 @@ import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
 
 /**
- * The model in the bytes of an `.onnx` file, from anywhere: they are scanned against the limits first.
- * @throws MP_PARSE for bytes that are no well-formed model or exceed a limit
- * @throws MP_UNSUPPORTED for sound models with external data, sparse tensors, sequences, maps or training info
+ * The model in the bytes of an `.onnx` file, from an untrusted source: they are first checked against the limits.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a Uint8Array, such as the file's path
+ * @throws MP_PARSE for bytes that are not a well-formed model or exceed a limit
+ * @throws MP_UNSUPPORTED for valid models with external data, sparse tensors, sequences, maps or training info
  */
 export function decodeModel(bytes: Uint8Array, limits: Partial<ScanLimits> = {}): OnnxModel {
+  if (arrayClassOf(bytes) !== "Uint8Array")
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `decodeModel: takes the file's bytes, a Uint8Array, got ${arrayClassOf(bytes) ?? typeof bytes}: await readFile(path)`,
+    );
   scanModel(bytes, limits);
   const proto = fromBinary(ModelProtoSchema, bytes, {
     readUnknownFields: false,
@@ -91,7 +98,8 @@ function opsetsOf(imports: readonly OperatorSetIdProto[]): Readonly<Record<strin
 
 function graphOf(proto: GraphProto): OnnxGraph {
   const what = `graph ${quote(proto.name)}`;
-  if (proto.sparseInitializer.length > 0) unsupported(`${what} has sparse initialisers`);
+  if (proto.sparseInitializer.length > 0)
+    unsupported(`${what} has sparse initialisers, export them as dense ones`);
   return {
     name: proto.name,
     inputs: proto.input.map(valueInfoOf),
@@ -177,6 +185,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 function attributeOf(proto: AttributeProto, node: string): OnnxAttribute {
   const what = `attribute ${quote(proto.name)} of ${node}`;
   const kind = kindOfCode.get(proto.type);
+  if (proto.sparseTensor !== undefined)
+    return unsupported(`${what} is a sparse tensor, export it as a dense one`);
   if (kind === undefined) return unsupported(`${what} has type ${proto.type}`);
   if (proto.refAttrName !== "") return { kind: "reference", value: proto.refAttrName, of: kind };
   switch (kind) {

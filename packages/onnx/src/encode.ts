@@ -24,12 +24,12 @@ import {
 } from "./proto/onnx_pb.js";
 import { tensorToProto } from "./tensor-proto.js";
 
-/** Protobuf's own end; readers use signed 32-bit sizes. */
+/** Protobuf's size limit; readers use signed 32-bit sizes. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
 
 /**
  * A model as the bytes of an `.onnx` file. Tensor data is copied once.
- * @throws MP_OUT_OF_RANGE for more tensor data than one protobuf holds
+ * @throws MP_OUT_OF_RANGE for more tensor data than fits in one protobuf
  */
 export function encodeModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
   const dataBytes = model.graph.initializers.reduce((sum, { tensor }) => sum + tensor.data.byteLength, 0);

@@ -31,12 +31,15 @@ export {
 export type { OnnxProblem } from "./problem.js";
 export { ONNX_PROBLEMS } from "./problem.js";
 // Graphs as models, and back
-export type { ReadModel, ReadOptions } from "./read.js";
+export type { InitializerRole } from "./read/initializer-roles.js";
+export type { ReadOptions } from "./read/read-options.js";
+export type { ReadModel } from "./read.js";
 export { fromOnnx } from "./read.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
+export { clipBounds } from "./write/elementwise.js";
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
 export { standardLowerings } from "./write/lowerings.js";
 export { windowAttributes } from "./write/pooling.js";

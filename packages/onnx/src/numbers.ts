@@ -7,9 +7,16 @@ export function numbersOf({ dtype, data }: HostTensor): number[] {
   return Array.from(data as ArrayLike<number>, (bits) => decode(dtype, bits));
 }
 
+/** The only element; undefined where there are others or none, or where it is an integer that no number is. */
+export function onlyNumberOf(tensor: HostTensor): number | undefined {
+  const [element] = tensor.data;
+  const [value] = tensor.data.length === 1 ? numbersOf(tensor) : [];
+  return typeof element === "bigint" && value !== undefined && BigInt(value) !== element ? undefined : value;
+}
+
 /**
  * The number with the fewest digits that rounds to `value` in that dtype: 0.1 for the f32 next to 0.1. What was
- * written from a number comes back as that number, unless it had more digits than the dtype tells apart.
+ * written from a number comes back as that number, unless it had more digits than the dtype distinguishes.
  */
 export function shortest(value: number, dtype: DType): number {
   if (!isFloat(dtype) || !Number.isFinite(value)) return value;

@@ -27,18 +27,26 @@ export const ONNX_PROBLEMS = [
 
 export type OnnxProblem = (typeof ONNX_PROBLEMS)[number];
 
+/** What every message of this package begins with. */
+const PREFIX = "onnx: ";
+
+/** The message as a part of another one of this package. */
+export function withoutPrefix({ message }: Error): string {
+  return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
+}
+
 /** Throws MP_PARSE with the problem's kind in the details. */
 export function refuse(
   problem: OnnxProblem,
   message: string,
   details: Readonly<Record<string, unknown>> = {},
 ): never {
-  throw new MpError("MP_PARSE", `onnx: ${message}`, { details: { problem, ...details } });
+  throw new MpError("MP_PARSE", `${PREFIX}${message}`, { details: { problem, ...details } });
 }
 
-/** Throws MP_UNSUPPORTED: the model is sound, but says something that this SDK has no word for. */
+/** Throws MP_UNSUPPORTED: the model is valid, but uses something that this SDK does not support. */
 export function unsupported(message: string, details: Readonly<Record<string, unknown>> = {}): never {
-  throw new MpError("MP_UNSUPPORTED", `onnx: ${message}`, { details });
+  throw new MpError("MP_UNSUPPORTED", `${PREFIX}${message}`, { details });
 }
 
 /** A name in quotes, escaped and cut, so that a hostile one can neither break nor flood a message. */

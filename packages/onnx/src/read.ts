@@ -1,33 +1,34 @@
-import { type Graph, type HostTensor, isFloat, MpError } from "@mp/core";
+import { arrayClassOf, type Graph, type HostTensor, MpError } from "@mp/core";
 import { type OnnxModel, OPSET_VERSION } from "./model.js";
 import { GraphReader } from "./read/graph-reader.js";
+import type { InitializerRole } from "./read/initializer-roles.js";
+import type { ReadOptions } from "./read/read-options.js";
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
-export interface ReadOptions {
-  /** Sizes that the model leaves open: of a named dimension by its name, of any other by `input[axis]`. */
-  readonly sizes?: Readonly<Record<string, number>>;
-  /** Which initialisers are parameters, to be trained; by default floats with at least one dimension. */
-  readonly isParameter?: (name: string, tensor: HostTensor) => boolean;
-}
-
 export interface ReadModel {
-  /** Parameters are inputs of their names, after the model's own inputs. */
+  /** Parameters are inputs with their names, after the model's own inputs. */
   readonly graph: Graph;
-  /** Their values, of those that the graph uses. */
+  /** The values of the parameters that the graph uses. */
   readonly parameters: Readonly<Record<string, HostTensor>>;
+  /**
+   * Every initializer of floats in the order of the file, then every Constant node of floats with
+   * dimensions: whether it is a parameter or a constant, and why.
+   */
+  readonly initializers: readonly InitializerRole[];
 }
 
-/** The oldest operator set whose meaning the readers know; before it, axes and more were said otherwise. */
+/** The oldest operator set that the readers support; earlier ones encode axes and more differently. */
 const OLDEST_OPSET = 13;
 
 /**
- * A standard ONNX model as a graph. Initialisers that give axes, shapes and the like become attributes, what only
- * depends on small constants is evaluated, indices become i32.
- * @throws MP_UNSUPPORTED naming op, version and node, for what the vocabulary lacks
+ * Reads a standard ONNX model as a graph. Initializers for axes, shapes and the like become attributes, nodes that
+ * depend only on small constants are evaluated, indices become i32.
+ * @throws MP_UNSUPPORTED naming op, version and node, for anything outside the op set
  * @throws MP_PARSE for a model that contradicts itself
- * @throws MP_INVALID_ARGUMENT where `sizes` lacks a size
+ * @throws MP_INVALID_ARGUMENT if `sizes` lacks a size, and for a value that is not a model
  */
 export function fromOnnx(model: OnnxModel, options: ReadOptions = {}): ReadModel {
+  expectModel(model);
   const version = model.opsets[""];
   if (version !== undefined && (version < OLDEST_OPSET || version > OPSET_VERSION)) {
     throw new MpError(
@@ -46,9 +47,17 @@ export function fromOnnx(model: OnnxModel, options: ReadOptions = {}): ReadModel
       },
     );
   }
-  const reader = new GraphReader(model, options.sizes ?? {});
-  const isParameter =
-    options.isParameter ?? ((_: string, { dtype, shape }: HostTensor) => isFloat(dtype) && shape.length > 0);
-  const graph = reader.read(isParameter);
-  return { graph, parameters: Object.fromEntries(reader.parameters) };
+  const reader = new GraphReader(model, options);
+  const graph = reader.read();
+  return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
+}
+
+/** Bytes are what a caller has in hand most often. */
+function expectModel(model: OnnxModel): void {
+  const { graph, opsets } = (model ?? {}) as Partial<OnnxModel>;
+  if (graph !== undefined && opsets !== undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `fromOnnx: takes a model, got ${arrayClassOf(model) ?? typeof model}; decodeModel(bytes) makes one`,
+  );
 }

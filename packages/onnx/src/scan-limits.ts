@@ -16,7 +16,7 @@ export interface ScanLimits {
   readonly maxStringBytes: number;
   /** Nodes of the graph, of its subgraphs and of functions together. */
   readonly maxNodes: number;
-  /** Initialisers and tensors in attributes together. */
+  /** Initializers and tensors in attributes together. */
   readonly maxTensors: number;
   /** Raw and typed data of all tensors together. */
   readonly maxTensorBytes: number;

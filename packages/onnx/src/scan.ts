@@ -1,12 +1,12 @@
 // The wire format of a model, walked once before a reader builds anything from it. Every byte is visited at most
 // once per level and nothing is allocated, so time is linear and memory constant in the input. It is stricter than
-// protobuf where two readers could disagree: a known field must have its schema's wire type, a singular field may
-// stand once, varints are minimal, strings are UTF-8.
+// protobuf where two readers could disagree: a known field must have its schema's wire type, a singular field may occur
+// once, varints are minimal, strings are UTF-8.
 import { refuse } from "./problem.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
-/** What a scan has counted, for choosing limits of one's own. */
+/** What a scan has counted, for choosing your own limits. */
 export interface ScanReport {
   readonly depth: number;
   readonly messages: number;

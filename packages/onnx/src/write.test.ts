@@ -127,7 +127,7 @@ describe("toOnnx", () => {
 });
 
 describe("a backend's own lowering", () => {
-  /** Every op on f16 in f32, rounded behind: what an engine without half kernels needs. */
+  /** Every op on f16 in f32, rounded afterwards: what an engine without half kernels needs. */
   const emulateHalves: LowerNode = (node, operands, writer, standard) => {
     const isHalf = (value: ValueType): boolean => value.dtype === "f16";
     if (node.op === "Cast" || ![...node.inputs, ...node.outputs].some(isHalf))
@@ -167,7 +167,7 @@ describe("a backend's own lowering", () => {
       "Mul",
       "Cast",
     ]);
-    // The bound is of the twin's dtype, not of the node's.
+    // The bound has the dtype of the f32 counterpart, not of the node.
     expect(model.graph.initializers.map(({ tensor: { dtype } }) => dtype)).toEqual(["f32"]);
     expect(model.graph.nodes.filter(({ opType }) => opType !== "Cast").map(({ name }) => name)).toEqual([
       "Add",

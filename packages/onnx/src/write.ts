@@ -21,27 +21,27 @@ import {
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface WriteOptions {
-  /** The graph's name in the file; "graph" unless given. */
+  /** The graph's name in the file; default "graph". */
   readonly name?: string;
   /**
    * `decompose` (default) writes `mp` ops as ONNX ops, and `BatchNormalization` without the training mode that engines
-   * get wrong, so that any engine runs the model; `keep` writes `mp` ops as nodes of that domain, which an engine has
-   * to know, and all of them read back as what they were.
+   * get wrong, so that any engine runs the model; `keep` writes `mp` ops as nodes of that domain, which an engine must
+   * support, and all of them read back unchanged.
    */
   readonly ownOps?: "decompose" | "keep";
   /** Whether nodes carry scope, phase and the user's line (a path of this machine) as metadata; default true. */
   readonly origins?: boolean;
   /** Whether the types of inner values are declared; default true. */
   readonly types?: boolean;
-  /** Lowers nodes in an engine's own way. */
+  /** Custom lowering of nodes for an engine. */
   readonly lower?: LowerNode;
 }
 
 /**
  * A graph as an ONNX model of opset 23. Inputs, outputs and nodes keep their order, and nodes their names, so that
- * an engine's profile maps back (`sourceOfNode` for the helpers around them). Of an output whose name an input has,
- * or of a second output of the same value, the name in the model is another one; the order tells.
- * @throws MP_INVALID_ARGUMENT for an invalid graph, MP_OUT_OF_RANGE for a bound that its dtype does not hold
+ * an engine's profile maps back (`sourceOfNode` for the helpers around them). An output with the name of an input, or a
+ * second output of the same value, gets another name in the model; use the order.
+ * @throws MP_INVALID_ARGUMENT for an invalid graph, MP_OUT_OF_RANGE for a bound that its dtype cannot represent
  */
 export function toOnnx(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
@@ -97,7 +97,7 @@ export function toOnnx(graph: Graph, options: WriteOptions = {}): OnnxModel {
   );
 }
 
-/** Name of the graph's node that a node of its model stands for, or is a part of. */
+/** Name of the graph's node that a node of its model implements, or is part of. */
 export function sourceOfNode(node: OnnxNode): string {
   return node.metadata[NODE_KEY] ?? node.name;
 }

@@ -51,6 +51,11 @@ const corner = <K extends Op>(
   inputs: readonly CaseInput[],
 ): OpCase => ({ op, name: `${op}: ${name}`, attributes, inputs });
 
+const overNoAxes = [
+  "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
+  "ReduceLogSumExp", "ReduceSumSquare",
+] as const; // biome-ignore format: one list
+
 const corners: readonly OpCase[] = [
   corner("Slice", "to the front", { starts: [4], ends: [-1], axes: [0], steps: [-2] }, [f32(5)]),
   corner("Slice", "of nothing", { starts: [2], ends: [2], axes: [0], steps: [1] }, [f32(5)]),
@@ -58,6 +63,11 @@ const corners: readonly OpCase[] = [
   corner("Reshape", "to a scalar", { shape: [] }, [f32(1, 1)]),
   corner("Expand", "of a scalar", { shape: [2, 3] }, [f32()]),
   corner("ReduceSum", "of a scalar", { axes: [], keepdims: false }, [f32()]),
+  ...overNoAxes.flatMap((op) =>
+    DTYPES.filter((dtype) => opDTypes[op].includes(dtype)).map((dtype) =>
+      corner(op, `over no axes in ${dtype}`, { axes: [], keepdims: false }, [{ dtype, shape: [2, 3] }]),
+    ),
+  ),
   corner("ReduceSum", "beyond 255", { axes: [0], keepdims: false }, [{ dtype: "u8", shape: [300] }]),
   corner("Transpose", "of a scalar", { perm: [] }, [f32()]),
   corner("Clip", "without bounds", {}, [f32(2)]),

@@ -51,7 +51,7 @@ const WIDTH = 4;
 const ROWS = 6;
 
 /**
- * Every graph of a short run with an embedding, dropout, a normalised layer that is recomputed in the backward pass,
+ * Every graph of a short run with an embedding, dropout, a normalized layer that is recomputed in the backward pass,
  * a loss on labels and AdamW.
  */
 export async function trainingGraphs(precision: PrecisionChoice): Promise<readonly Graph[]> {

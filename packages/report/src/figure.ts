@@ -13,13 +13,13 @@ export interface Figure {
   /** What it shows, for who cannot see it. */
   readonly description: string;
   readonly draw: (room: Room) => PlotOptions;
-  /** Colours and signs in words. */
+  /** Colors and signs in words. */
   readonly legend?: readonly LegendEntry[];
   readonly caption?: Markup | string;
 }
 
 export interface LegendEntry {
-  /** A CSS colour. */
+  /** A CSS color. */
   readonly color: string;
   readonly text: string;
 }

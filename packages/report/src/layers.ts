@@ -6,14 +6,14 @@ export interface LayerHistogram {
   readonly histogram: ExponentHistogram;
 }
 
-/** More rows than this cannot be told apart. */
+/** More rows than this cannot be distinguished. */
 const MOST_ROWS = 24;
 /** Fewer than this say nothing of where in the model something is. */
 const FEWEST_ROWS = 8;
 
 /**
  * Histograms by layer, in the order in which the layers come. Where there are more than a plot has room for, the
- * deepest parts of their paths are joined while that leaves enough of them, and then neighbours.
+ * deepest parts of their paths are joined while that leaves enough of them, and then neighbors.
  */
 export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
   const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));

@@ -6,7 +6,7 @@ export interface MagnitudeAxis {
   /** Exponents from `low` up to but without `high`. */
   readonly low: number;
   readonly high: number;
-  /** Where the column of zeros stands. */
+  /** Position of the column of zeros. */
   readonly zeros: readonly [number, number];
   readonly domain: readonly [number, number];
   readonly ticks: readonly number[];

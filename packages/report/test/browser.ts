@@ -20,6 +20,8 @@ export async function openBrowser(): Promise<OpenBrowser> {
   const executablePath = own ?? (await unpackedTo(folder));
   const browser = await driver.launch({
     executablePath,
+    // The test ends what hangs; a busy machine takes longer than the driver's half a minute.
+    timeout: 0,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
   });
   return {

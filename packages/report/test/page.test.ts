@@ -8,6 +8,7 @@ import { precisionReportPage, type ReportedRun } from "../src/index.js";
 import { type OpenBrowser, openBrowser } from "./browser.js";
 import { type Inspection, inspectPage } from "./inspect-page.js";
 import { emptyRun, largeRun, trainedRun } from "./runs.js";
+import { takeScreenshots } from "./take-screenshots.js";
 
 /** For who wants to look at them; git ignores the folder. */
 const screenshots = join(import.meta.dirname, "../.results/screenshots");
@@ -32,7 +33,8 @@ beforeAll(async () => {
   opened = await openBrowser();
   // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
   page = await opened.browser.newPage();
-}, 120_000);
+  page.setDefaultTimeout(0);
+});
 
 afterAll(async () => {
   await opened?.close();
@@ -57,8 +59,8 @@ async function look(name: string, colorScheme: "light" | "dark", width: number):
   await page.setViewportSize({ width, height: 900 });
   await page.goto(pathToFileURL(join(folder, `${name}.html`)).href);
   const title = await page.title();
-  await page.screenshot({ path: join(screenshots, `${name}-${colorScheme}-${width}.png`), fullPage: true });
   const inspection = await page.evaluate(inspectPage);
+  await takeScreenshots(page, join(screenshots, `${name}-${colorScheme}-${width}`));
   return { inspection, title, requests, complaints };
 }
 

@@ -1,21 +1,24 @@
 import type { Box } from "@mp/data";
 
-/** A map of features over the image, and what stands at each of its places. */
+/** A feature map over the image, and the anchors at each of its positions. */
 export interface AnchorMap {
-  /** Places along each side. */
+  /** Positions along each side. */
   readonly side: number;
-  /** Widths and heights of the boxes around each place, in pixels. */
+  /** Widths and heights of the boxes around each position, in pixels. */
   readonly shapes: readonly (readonly [width: number, height: number])[];
 }
 
-/** Strides of the maps, and the sides of their square anchors over a square image of side 1; one more for the last. */
+/**
+ * Strides of the maps, and the sides of their square anchors for a square image of side 1; one extra after the last
+ * map.
+ */
 const STRIDES = [4, 8, 16] as const;
 const SCALES = [0.22, 0.34, 0.5, 0.75] as const;
 const RATIOS = [2, 1 / 2] as const;
 
 /**
- * The maps for square images: as in SSD, around each place a square, one between it and the next map's, and one wide
- * and one high box of the same area.
+ * The maps for square images: as in SSD, at each position a square, one of a size between this and the next map's, and
+ * one wide and one high box of the same area.
  */
 export function anchorMaps(size: number): readonly AnchorMap[] {
   return STRIDES.map((stride, index) => {
@@ -26,7 +29,7 @@ export function anchorMaps(size: number): readonly AnchorMap[] {
   });
 }
 
-/** The anchors of all maps in pixels, in the order of a head's results: map, row, column, shape. */
+/** The anchors of all maps in pixels, in the order of a head's outputs: map, row, column, shape. */
 export function anchorsOf(maps: readonly AnchorMap[], size: number): readonly Box[] {
   return maps.flatMap(({ side, shapes }) => {
     const stride = size / side;

@@ -22,7 +22,7 @@ describe("boxes", () => {
     const anchor: Box = [10, 10, 30, 20];
     expect(encodeBox(anchor, anchor)).toEqual([0, 0, 0, 0]);
     const [x, y, width, height] = encodeBox([12, 10, 52, 15], anchor);
-    // The centre is 12 to the right of the anchor's, 2.5 above; twice as wide, half as high.
+    // The center is 12 to the right of the anchor's, 2.5 above; twice as wide, half as high.
     expect([x, y]).toEqual([12 / 20 / 0.1, -2.5 / 10 / 0.1]);
     expect([width, height]).toEqual([Math.log(2) / 0.2, Math.log(1 / 2) / 0.2]);
     decodeBox([x, y, width, height], anchor).forEach((edge, index) => {
@@ -40,7 +40,7 @@ describe("anchors", () => {
     const centre = ([left, top, right, bottom]: Box) => [(left + right) / 2, (top + bottom) / 2];
     const at = (index: number): Box => anchors[index] ?? [0, 0, 0, 0];
     expect(centre(at(0)).map((value) => Math.round(value))).toEqual([2, 2]);
-    // The second place is to the right of the first; the second row begins after 16 places of four.
+    // The second position is to the right of the first; the second row begins after 16 positions of four.
     expect(centre(at(4))[0]).toBeCloseTo(6, 10);
     expect(centre(at(64)).map((value) => Math.round(value))).toEqual([2, 6]);
     expect(centre(at(1024)).map((value) => Math.round(value))).toEqual([4, 4]);
@@ -59,7 +59,7 @@ describe("anchors", () => {
     const offsets = new Float32Array(16);
     const boxes = [
       boxOf(2, [0, 0, 10, 8]),
-      // No anchor overlaps it by half; the third overlaps it most.
+      // No anchor overlaps it by half; the third has the largest overlap.
       boxOf(0, [44, 4, 48, 8]),
       boxOf(1, [0, 20, 10, 30], true),
     ];
@@ -117,7 +117,7 @@ describe("detection", () => {
     const scores = [0.1, 0.8, 0.1, 0.98, 0.01, 0.01];
     const offsets = [-5, 0, 0, 0, 0, 0, 0, 0];
     const found = detect({ scores, offsets }, anchors, 2, 12);
-    // Half an anchor to the left, cut off at 0; the second anchor is background.
+    // Half an anchor to the left, clipped at 0; the second anchor is background.
     expect(found).toEqual([detection(0, 0.8, [0, 0, 5, 10]), detection(1, 0.1, [0, 0, 5, 10])]);
   });
 });
@@ -138,12 +138,12 @@ describe("mean average precision", () => {
   });
 
   it("is the area under the falling curve", () => {
-    // Right, wrong, right of three boxes: precision 1, 1/2, 2/3 at recall 1/3, 1/3, 2/3.
+    // Right, wrong, right with three true boxes: precision 1, 1/2, 2/3 at recall 1/3, 1/3, 2/3.
     const truth = [boxOf(0, a), boxOf(0, b), boxOf(0, c)];
     const found = [detection(0, 0.9, a), detection(0, 0.8, [60, 0, 70, 10]), detection(0, 0.7, b)];
     const { mean, byClass } = meanAveragePrecision([{ truth, found }], 2);
     expect(mean).toBeCloseTo(1 / 3 + 2 / 9, 12);
-    // There is no box of the second class, which therefore says nothing.
+    // There is no true box of the second class, so it does not count.
     expect(byClass[1]).toBeNaN();
   });
 

@@ -8,7 +8,7 @@ export interface Detection {
   readonly box: Box;
 }
 
-/** As in SSD, but for the counts, which fit small images. */
+/** As in SSD, except for the limits on counts, which suit small images. */
 const LEAST_SCORE = 0.02;
 const SAME_OBJECT = 0.45;
 const MOST_CANDIDATES = 100;
@@ -20,7 +20,7 @@ export interface AnchorPredictions {
   readonly offsets: ArrayLike<number>;
 }
 
-/** The boxes of an image that stand out, the surest first; parts outside the image of this side are cut off. */
+/** The detections in an image, the highest score first; parts outside the image of this side are clipped. */
 export function detect(
   { scores, offsets }: AnchorPredictions,
   anchors: readonly Box[],
@@ -47,7 +47,7 @@ export function detect(
     .slice(0, MOST_DETECTIONS);
 }
 
-/** Non-maximum suppression: of detections that overlap, given the surest first, only that one. */
+/** Non-maximum suppression: of overlapping detections, given in order of decreasing score, only the first is kept. */
 export function suppressed(candidates: readonly Detection[]): readonly Detection[] {
   const kept: Detection[] = [];
   for (const candidate of candidates) {

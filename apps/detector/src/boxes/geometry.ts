@@ -1,6 +1,6 @@
 import type { Box } from "@mp/data";
 
-/** Area shared by two boxes over the area of both together, 0 … 1. */
+/** The area of the intersection divided by the area of the union, 0 … 1. */
 export function intersectionOverUnion(a: Box, b: Box): number {
   const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
@@ -11,13 +11,13 @@ export function intersectionOverUnion(a: Box, b: Box): number {
 
 const area = (box: Box): number => (box[2] - box[0]) * (box[3] - box[1]);
 
-/** SSD's variances: offsets are divided by them, so that sizes and places count alike in the loss. */
+/** SSD's variances: offsets are divided by them, so that positions and sizes have equal weight in the loss. */
 const PLACE = 0.1;
 const SIZE = 0.2;
 
 export type Offsets = readonly [x: number, y: number, width: number, height: number];
 
-/** Where a box lies as seen from an anchor: centre in the anchor's sizes, sizes as logarithms, over the variances. */
+/** A box relative to an anchor: center in units of the anchor's size, sizes as logarithms, divided by the variances. */
 export function encodeBox(box: Box, anchor: Box): Offsets {
   const [x, y, width, height] = centred(box);
   const [anchorX, anchorY, anchorWidth, anchorHeight] = centred(anchor);
@@ -29,7 +29,7 @@ export function encodeBox(box: Box, anchor: Box): Offsets {
   ];
 }
 
-/** What `encodeBox` encoded. */
+/** The inverse of `encodeBox`. */
 export function decodeBox(offsets: Offsets, anchor: Box): Box {
   const [anchorX, anchorY, anchorWidth, anchorHeight] = centred(anchor);
   const x = anchorX + offsets[0] * PLACE * anchorWidth;

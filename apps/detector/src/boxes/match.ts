@@ -1,17 +1,17 @@
 import type { Box, LabelledBox } from "@mp/data";
 import { encodeBox, intersectionOverUnion } from "./geometry.js";
 
-/** Labels of anchors: nothing there, and classes counted from 1. */
+/** Labels of anchors: background, and classes counted from 1. */
 export const BACKGROUND = 0;
-/** Over what counts neither for nor against: the loss passes it by. */
+/** Label of anchors over boxes that count neither for nor against: the loss ignores them. */
 export const IGNORED = -1;
 
 const MATCHED = 0.5;
 
 /**
- * What each anchor is to say of an image: the box that it overlaps most, where that is at least a half; and each box
- * has an anchor of its own, the one that overlaps it most of those left, however little. Writes labels [anchors] and offsets [anchors, 4], the latter
- * only where there is a box.
+ * The training target of each anchor in an image: the box with which it overlaps most, where that overlap is at least a
+ * half. In addition, each box gets the anchor that overlaps it most of those that are left, however small the overlap.
+ * Writes labels [anchors] and offsets [anchors, 4], the latter only where there is a box.
  */
 export function matchAnchors(
   anchors: readonly Box[],
@@ -42,7 +42,10 @@ export function matchAnchors(
   });
 }
 
-/** The pair that overlaps most first; no anchor goes to two, and boxes that do not count take none from one that does. */
+/**
+ * Assigns pairs in order of decreasing overlap; no anchor gets two boxes, and boxes that do not count take no anchor
+ * from one that does.
+ */
 function giveEachItsBest(anchors: readonly Box[], boxes: readonly LabelledBox[], chosen: Int32Array): void {
   const waiting = new Map(
     boxes.flatMap((each, which) =>

@@ -1,6 +1,6 @@
 /**
- * Mean average precision as of Pascal VOC from 2010 on: the whole area under the curve of precision over recall, made
- * falling, at an overlap of a half; the mean over the classes of which there is any box.
+ * Mean average precision as in Pascal VOC from 2010 on: the whole area under the curve of precision over recall, made
+ * monotonically decreasing, at an overlap of a half; the mean over all classes that have a box.
  */
 import type { LabelledBox } from "@mp/data";
 import type { Detection } from "./detect.js";
@@ -8,13 +8,16 @@ import { intersectionOverUnion } from "./geometry.js";
 
 const RIGHT = 0.5;
 
-/** An image as it is, and what was found in it. */
+/** An image's true boxes and its detections. */
 export interface JudgedImage {
   readonly truth: readonly LabelledBox[];
   readonly found: readonly Detection[];
 }
 
-/** Average precision of each class, NaN for those without a box that counts, and the mean of the others; 0 of none. */
+/**
+ * Average precision of each class, NaN for those without a box that counts, and the mean of the others; 0 if there are
+ * none.
+ */
 export function meanAveragePrecision(
   images: readonly JudgedImage[],
   classes: number,
@@ -51,7 +54,10 @@ function averagePrecision(images: readonly JudgedImage[], label: number): number
   return area;
 }
 
-/** The surest first, each takes the box that it overlaps most; a second one for the same box is wrong. */
+/**
+ * In order of decreasing score, each detection takes the box that it overlaps most; a second detection of a box is
+ * wrong.
+ */
 function judge(
   truth: readonly LabelledBox[],
   found: readonly Detection[],

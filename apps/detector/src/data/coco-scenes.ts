@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { cocoBoxes } from "@mp/data";
 import { readSceneImages } from "./read-scene-images.js";
-import type { SceneSplits } from "./scenes.js";
+import type { SceneSplits } from "./scene-images.js";
 
-/** A folder of COCO: `annotations/instances_train2017.json` beside `train2017`, and the same of val. */
+/** A COCO folder: `annotations/instances_train2017.json` next to `train2017`, and the same for val. */
 export async function cocoScenes(directory: string, side: number): Promise<SceneSplits> {
   const files = readdirSync(join(directory, "annotations")).sort();
   const part = async (name: "train" | "val") => {

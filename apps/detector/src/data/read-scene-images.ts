@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { type AnnotatedImage, type LabelledBox, readImageFiles } from "@mp/data";
-import type { SceneImages } from "./scenes.js";
+import type { SceneImages } from "./scene-images.js";
 
 /**
- * Pictures squeezed into squares of this side, and their boxes with them, which count the pixels as the file stores them:
- * so a photograph taken turned stays so, as in torchvision. @throws as `readImageFiles`
+ * Images resized to squares of this side, and their boxes. Boxes refer to the pixels as the file stores them, so a
+ * photograph taken with the camera rotated stays rotated, as in torchvision. @throws as `readImageFiles`
  */
 export async function readSceneImages(
   directory: string,

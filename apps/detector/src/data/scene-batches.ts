@@ -9,13 +9,14 @@ import {
   randomStream,
 } from "@mp/data";
 import { matchAnchors } from "../boxes/match.js";
-import type { SceneImages, Scenes } from "./scenes.js";
+import type { SceneImages } from "./scene-images.js";
+import type { Scenes } from "./scenes.js";
 
-/** Images and what each anchor is to say of them. */
+/** Images and the training target of each anchor. */
 export type SceneBatch = {
   /** f32 [batch, 3, side, side] */
   readonly x: HostTensor<"f32">;
-  /** i32 [batch, anchors]: 0 for nothing, classes from 1, -1 for what counts neither way */
+  /** i32 [batch, anchors]: 0 for background, classes from 1, -1 for anchors to ignore */
   readonly labels: HostTensor<"i32">;
   /** f32 [batch, anchors, 4], 0 where there is no box */
   readonly offsets: HostTensor<"f32">;
@@ -24,17 +25,17 @@ export type SceneBatch = {
 export interface SceneBatchOptions {
   readonly batch: number;
   readonly seed: number;
-  /** Mirror every other image, drawn anew in each epoch. */
+  /** Mirror half of the images, drawn again in each epoch. */
   readonly flip: boolean;
 }
 
-/** More than this does not belong in one array. */
+/** More than this should not be in one array. */
 const MOST_BYTES = 2 ** 31;
 
-/** Sets the streams of augmentation apart from those that shuffle. */
+/** Separates the random streams of augmentation from those of shuffling. */
 const FLIPS = 1;
 
-/** Shuffled batches without end, each a function of its place, so that a resumed run goes on with the next. */
+/** Endless shuffled batches, each a function of its index, so that a resumed run continues with the next one. */
 export function sceneBatches(
   scenes: Scenes,
   anchors: readonly Box[],
@@ -84,7 +85,7 @@ export function sceneBatches(
   });
 }
 
-/** The images of these places, normalised: f32 [images, 3, side, side]. */
+/** The images at these indices, normalized: f32 [images, 3, side, side]. */
 export function pixels(
   { x }: SceneImages,
   { size, statistics }: Scenes,
@@ -107,7 +108,7 @@ export function pixels(
   return tensor(out, [images.length, 3, size, size]);
 }
 
-/** A box in the image turned left to right. */
+/** A box in the image mirrored left to right. */
 function mirror(labelled: LabelledBox, side: number): LabelledBox {
   const [left, top, right, bottom] = labelled.box;
   return { ...labelled, box: [side - right, top, side - left, bottom] };

@@ -1,28 +1,16 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { type ChannelStatistics, channelStatistics, type LabelledBox, shapeScenes } from "@mp/data";
+import { type ChannelStatistics, channelStatistics, shapeScenes } from "@mp/data";
 import type { Options } from "../flags.js";
 import { cocoScenes } from "./coco-scenes.js";
+import type { SceneImages, SceneSplits } from "./scene-images.js";
 import { vocScenes } from "./voc-scenes.js";
 
-/** Square images and the boxes in each, in their pixels. */
-export interface SceneImages {
-  /** [examples, 3, side, side] */
-  readonly x: HostTensor<"u8">;
-  readonly boxes: readonly (readonly LabelledBox[])[];
-}
-
-export interface SceneSplits {
-  readonly train: SceneImages;
-  readonly test: SceneImages;
-  readonly classes: readonly string[];
-}
-
-/** The scenes of a run, and what a result says of where they came from. */
+/** The scenes of a run, and what a result says about their source. */
 export interface Scenes extends SceneSplits {
   readonly size: number;
-  /** Of the images to learn from, which the others are normalised by as well. */
+  /** Statistics of the training images, with which the test images are normalized as well. */
   readonly statistics: ChannelStatistics;
   readonly summary: Readonly<Record<string, unknown>>;
 }

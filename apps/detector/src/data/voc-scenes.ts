@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { vocBoxes } from "@mp/data";
 import { readSceneImages } from "./read-scene-images.js";
-import type { SceneSplits } from "./scenes.js";
+import type { SceneSplits } from "./scene-images.js";
 
-/** Without lists of its own a set is judged by every fifth of its images. */
+/** Without lists, every fifth image of a data set is a test image. */
 const FIFTH = 5;
 
-/** A folder of Pascal VOC: `Annotations`, `JPEGImages`, and `ImageSets/Main` with trainval.txt and test.txt if there. */
+/**
+ * A Pascal VOC folder: `Annotations`, `JPEGImages`, and `ImageSets/Main` with trainval.txt and test.txt if they exist.
+ */
 export async function vocScenes(directory: string, side: number): Promise<SceneSplits> {
   const { images, classes } = await vocBoxes(join(directory, "Annotations"));
   const [training, testing] = await Promise.all(["trainval", "test"].map((name) => listed(directory, name)));

@@ -1,12 +1,12 @@
 /**
- * Five convolutions and three dense layers in the proportions of Krizhevsky et al. 2012, for small images: no
- * normalisation by batch, biases throughout, dropout before the dense layers.
+ * Five convolutions and three dense layers in the proportions of Krizhevsky et al. 2012, for small images: no batch
+ * normalization, biases throughout, dropout before the dense layers.
  */
 import { maxPool, relu, type Tensor } from "@mp/core";
 import { asModel, conv, dense, dropout, type Model, sequential } from "@mp/nn";
 import { flatten, type ModelOptions } from "./parts.js";
 
-/** Of overlapping windows, as theirs. */
+/** Overlapping windows, as in the paper. */
 const pool = (x: Tensor): Tensor => maxPool(x, 3, { strides: 2, pads: 1 });
 
 export function alexNet({ channels, classes, size, width }: ModelOptions): Model {

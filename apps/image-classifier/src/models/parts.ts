@@ -1,7 +1,7 @@
 import { cast, checkpoint, globalAveragePool, type HalfDType, reshape, type Tensor } from "@mp/core";
 import type { StatefulLayer } from "@mp/nn";
 
-/** What a network from images [batch, channels, height, width] to logits [batch, classes] is made by. */
+/** The configuration of a network from images [batch, channels, height, width] to logits [batch, classes]. */
 export interface ModelOptions {
   /** Of the images. */
   readonly channels: number;
@@ -16,7 +16,7 @@ export interface ModelOptions {
   readonly castTo?: HalfDType | undefined;
 }
 
-/** A layer whose activations are recomputed in the backward pass, where that is asked for. */
+/** A layer whose activations are recomputed in the backward pass, where requested. */
 export function block<L extends StatefulLayer<unknown, unknown>>(
   layer: L,
   { checkpointing }: ModelOptions,
@@ -40,12 +40,12 @@ export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   };
 }
 
-/** x in float32 where the network is cast by hand and x goes straight into such a reduction; a policy does the same. */
+/** Casts x to float32 where the network is cast by hand and x goes directly into such a reduction, as a policy does. */
 export function beforeMean({ castTo }: ModelOptions): (x: Tensor) => Tensor {
   return (x) => (castTo === undefined ? x : cast(x, "f32"));
 }
 
-/** A layer whose input is changed first, without becoming a layer of its own. */
+/** A layer with a function applied to its input, which does not become a layer of its own. */
 export function after<P, S>(change: (x: Tensor) => Tensor, layer: StatefulLayer<P, S>): StatefulLayer<P, S> {
   return { ...layer, apply: (parameters, x, context) => layer.apply(parameters, change(x), context) };
 }

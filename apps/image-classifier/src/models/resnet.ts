@@ -1,4 +1,6 @@
-/** The residual networks of He et al., arXiv 1512.03385: those for CIFAR with basic blocks, and ResNet-50's bottlenecks. */
+/**
+ * The residual networks of He et al., arXiv 1512.03385: those for CIFAR with basic blocks, and ResNet-50's bottlenecks.
+ */
 import { relu, type Tensor } from "@mp/core";
 import { asModel, batchNorm, conv, dense, type Model, residual, sequential } from "@mp/nn";
 import { after, beforeMean, block, type ModelOptions, meanPool } from "./parts.js";
@@ -7,11 +9,11 @@ interface Shape {
   readonly inputs: number;
   readonly outputs: number;
   readonly stride: number;
-  /** What is done to both of its branches before they are added. */
+  /** Applied to both branches before they are added. */
   readonly atEnd: (x: Tensor) => Tensor;
 }
 
-/** A convolution without bias, since the normalisation after it has one. */
+/** A convolution without bias, since the following normalization has one. */
 const convNorm = (inputs: number, outputs: number, size: number, stride = 1) =>
   [conv(inputs, outputs, size, { stride, padding: "same", bias: false }), batchNorm(outputs)] as const;
 
@@ -21,7 +23,7 @@ const lastConvNorm = (inputs: number, size: number, { outputs, stride, atEnd }: 
     after(atEnd, batchNorm(outputs)),
   ] as const;
 
-/** The input itself, or its projection where the block changes its shape. */
+/** The input itself, or its projection where the block changes the shape. */
 const shortcutOf = (shape: Shape) =>
   shape.inputs === shape.outputs && shape.stride === 1
     ? shape.atEnd
@@ -34,7 +36,7 @@ function basicBlock(shape: Shape) {
   return sequential(residual(body, shortcutOf(shape)), relu);
 }
 
-/** Three convolutions, of which the middle one has a quarter of the channels; the stride is on it, as in later work. */
+/** Three convolutions, of which the middle one has a quarter of the channels and the stride, as in later work. */
 function bottleneck(shape: Shape) {
   const { inputs, outputs, stride } = shape;
   const inner = outputs / 4;
@@ -48,7 +50,7 @@ function bottleneck(shape: Shape) {
   return sequential(residual(body, shortcutOf(shape)), relu);
 }
 
-/** Stages of blocks, the first of each but the first stage halving the image, between a stem and a classifier. */
+/** A stem, stages of blocks, and a classifier; the first block of every stage but the first halves the image's side. */
 function resNet(
   blockOf: (shape: Shape) => ReturnType<typeof basicBlock> | ReturnType<typeof bottleneck>,
   stages: readonly { readonly count: number; readonly outputs: number }[],
@@ -76,7 +78,7 @@ export function cifarResNet(n: number, options: ModelOptions): Model {
   return resNet(basicBlock, stages, options);
 }
 
-/** ResNet-50's blocks, 3, 4, 6 and 3 bottlenecks, behind the small stem that images of CIFAR's size take. */
+/** ResNet-50's blocks, 3, 4, 6 and 3 bottlenecks, after a small stem for images of CIFAR's size. */
 export function resNet50(options: ModelOptions): Model {
   const stages = [3, 4, 6, 3].map((count, stage) => ({ count, outputs: 4 * options.width * 2 ** stage }));
   return resNet(bottleneck, stages, options);

@@ -1,7 +1,7 @@
 /**
- * ONNX Runtime's own layout for convolutions, [N, C / B, d…, B] with B channels kept together, and its operators there.
- * They are made for its optimiser, which moves models with constant weights into that layout; nothing keeps a model
- * from naming them. In a shape the layout does not show: it stays [N, C, d…].
+ * ONNX Runtime's own layout for convolutions, [N, C / B, d…, B] with B channels kept together, and its operators in
+ * that layout. They are meant for its optimizer, which moves models with constant weights into that layout, but a model
+ * may name them itself. The layout does not show in a shape, which stays [N, C, d…].
  */
 import type { Shape } from "@mp/core";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx";
@@ -19,14 +19,14 @@ export function transpose(name: string, perm: readonly number[], writer: NodeWri
   return writer.one("Transpose", [name], { perm: ints(perm) });
 }
 
-/** The axis backwards. */
+/** Reverses the axis. */
 export function reversed(name: string, axis: number, size: number, writer: NodeWriter): string {
   if (size === 1) return name;
   const bounds = [size - 1, -size - 1, axis, -1].map((number) => writer.ints([number]));
   return writer.one("Slice", [name, ...bounds]);
 }
 
-/** What has been blocked once, by name: several convolutions may read it. */
+/** What has already been converted to blocks, by name: several convolutions may read it. */
 const known = new WeakMap<NodeWriter, Map<string, string>>();
 
 export function toBlocks(name: string, writer: NodeWriter): string {
@@ -49,7 +49,10 @@ export interface BlockedWindow {
   readonly group: number;
 }
 
-/** Of an image in blocks (one of fewer channels than a block: as it is), weights in blocks, and a bias or none. */
+/**
+ * A convolution of an image in blocks (an image with fewer channels than a block: as it is), with weights in blocks and
+ * an optional bias.
+ */
 export function blockedConv(operands: readonly string[], window: BlockedWindow, writer: NodeWriter): string {
   const { kernel, strides, pads, dilations, group } = window;
   const attributes: OnnxAttributes = {
@@ -62,12 +65,12 @@ export function blockedConv(operands: readonly string[], window: BlockedWindow, 
   return writer.one("Conv", operands, attributes, IN_DOMAIN);
 }
 
-/** The least multiple of a block that holds that many channels. */
+/** The smallest multiple of a block that holds that many channels. */
 export function wholeBlocks(channels: number, block: number): number {
   return Math.ceil(channels / block) * block;
 }
 
-/** Zeros behind the axis, up to whole blocks. */
+/** Appends zeros to the axis, up to whole blocks. */
 export function padToBlocks(
   name: string,
   shape: Shape,

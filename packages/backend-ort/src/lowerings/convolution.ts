@@ -1,7 +1,7 @@
 /**
- * Convolutions on the processor. In the engine's blocked layout they take half the time or less, with the way in and
- * out; and what is a transposed convolution by moves of one is a convolution with the kernels turned around, which the
- * engine does two to four times as fast.
+ * Convolutions on the CPU. In the engine's blocked layout they take half the time or less, conversions included. A
+ * transposed convolution with stride 1 is a convolution with flipped kernels, which the engine computes two to four
+ * times as fast.
  */
 import type { GraphNode, OpAttributes, Shape } from "@mp/core";
 import { windowExtent } from "@mp/core/backend";
@@ -22,24 +22,26 @@ import { at, type OwnLowering, type OwnLowerings } from "./own-lowering.js";
 
 type Window = OpAttributes["Conv"];
 
-/** Kernels as the graph has them: [M, C / group, k…], or of a transposed convolution [C, M / group, k…]. */
+/** Kernels as the graph has them: [M, C / group, k…], or [C, M / group, k…] for a transposed convolution. */
 interface Weights {
   readonly name: string;
-  /** Channels that each kernel spans, and results of one group. */
+  /** Channels that each kernel spans, and results per group. */
   readonly channels: number;
   readonly results: number;
   readonly kernel: Shape;
   readonly group: number;
-  /** Whether they are those of a transposed convolution, to be turned around. */
+  /** Whether they belong to a transposed convolution, and so have to be flipped. */
   readonly isTransposed: boolean;
 }
 
 const typeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
 
-/** Whether the engine has that convolution in blocks: of images, whose channels fill blocks where there are groups. */
+/**
+ * Whether the engine has that convolution in blocks: 2-D only, and with groups only where their channels fill blocks.
+ */
 function isBlocked({ channels, results, kernel, group }: Weights, block: number): boolean {
   if (kernel.length !== 2 || results < block) return false;
-  // The way into blocks is for fours of channels.
+  // The conversion into blocks needs a multiple of four channels.
   if (group === 1) return channels < block || channels % 4 === 0;
   return channels % block === 0 && results % block === 0;
 }
@@ -47,7 +49,7 @@ function isBlocked({ channels, results, kernel, group }: Weights, block: number)
 const isOfEachChannel = ({ channels, results, group, kernel }: Weights, block: number): boolean =>
   kernel.length === 2 && channels === 1 && results === 1 && group > 1 && group % block === 0;
 
-/** [M / B, C / B, k…, B of C, B of M]; of fewer channels than a block [M / B, C, k…, B of M]. */
+/** [M / B, C / B, k…, B of C, B of M]; [M / B, C, k…, B of M] when there are fewer channels than a block. */
 function blockedWeights(weights: Weights, block: number, writer: NodeWriter): string {
   const { channels, results, kernel, group, isTransposed } = weights;
   const taps = sizeOf(kernel);
@@ -64,7 +66,7 @@ function blockedWeights(weights: Weights, block: number, writer: NodeWriter): st
   return reshape(turned, [group * made, spanned, ...kernel], writer);
 }
 
-/** With zeros for the channels and results that are to be there; only a single group may lack any. */
+/** Padded with zeros up to the wanted channels and results; only a single group may need padding. */
 function filledUp(
   { name, channels, results, kernel, isTransposed }: Weights,
   [spanned, made]: readonly [number, number],
@@ -76,7 +78,7 @@ function filledUp(
   return writer.one("Pad", [name, writer.ints([...none, ...missing, ...kernel.map(() => 0)])]);
 }
 
-/** One kernel a channel: [C / B, 1, k…, B]. */
+/** One kernel per channel: [C / B, 1, k…, B]. */
 function channelWeights(weights: Weights, block: number, writer: NodeWriter): string {
   const { name, kernel, group, isTransposed } = weights;
   const taps = sizeOf(kernel);
@@ -85,7 +87,7 @@ function channelWeights(weights: Weights, block: number, writer: NodeWriter): st
   return reshape(turned, [group, 1, ...kernel], writer);
 }
 
-/** The convolution in blocks, undefined where the engine has it not. */
+/** The convolution in blocks; undefined where the engine has none. */
 function inBlocks(
   weights: Weights,
   [x = "", bias]: readonly (string | undefined)[],
@@ -118,13 +120,13 @@ const conv =
       group,
       isTransposed: false,
     };
-    // The blocked kernel divides its work by images.
+    // The blocked kernel divides by the number of images.
     if (typeOf(node, 0)[0] === 0) return undefined;
     const y = inBlocks(weights, [at(operands, 0), operands[2]], node.attributes, target, writer);
     return y === undefined ? undefined : [y];
   };
 
-/** Weights of the convolution that does the same: [C, M / group, k…] as [M, C / group, k…], each tap at the other end. */
+/** Weights of the equivalent convolution: [C, M / group, k…] as [M, C / group, k…], with every kernel axis reversed. */
 function turnedAround(weights: Weights, writer: NodeWriter): string {
   const { name, channels, results, kernel, group } = weights;
   const taps = sizeOf(kernel);
@@ -165,9 +167,9 @@ const convTranspose =
   };
 
 /**
- * Σ over images and places is what a convolution adds up over channels and taps: x with channels and batch exchanged,
- * under kernels that are dy. Its results are the taps, its strides the distance between them. Images and results that
- * fill no block are made up with zeros.
+ * The weight gradient sums over images and places, as a convolution sums over channels and taps: it is the convolution
+ * of x, with batch and channels exchanged, by dy as kernels. Its results are the taps; its strides are the dilations.
+ * Images and results that do not fill a block are padded with zeros.
  */
 const convWeightGradient =
   ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
@@ -195,7 +197,7 @@ const convWeightGradient =
       [(channels * batch) / block, height, width * block],
       writer,
     );
-    // As much as gives one result a tap: what no kernel reached is cut off.
+    // Exactly the extent that gives one result per tap: what no kernel reached is cut off.
     const [tall = 0, wide = 0] = kernelShape.map(
       (size, axis) =>
         ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + windowExtent(size, dilations[axis] ?? 1),
@@ -210,14 +212,14 @@ const convWeightGradient =
     return [transpose(dw, [1, 0, 2, 3], writer)];
   };
 
-/** Exchanges the first two axes, large pieces of memory. */
+/** Exchanges the first two axes, in large pieces of memory. */
 function swapped(name: string, first: number, second: number, writer: NodeWriter): string {
   return first === 1 || second === 1 ? name : transpose(name, [1, 0, 2], writer);
 }
 
 /**
- * [N, M, …] as kernels [M / B, N / B, …, B of N, B of M]. Gathering numbers that lie apart is what the engine's way into
- * blocks does best, so images are put into blocks first, and what comes of it then, by results.
+ * [N, M, …] as kernels [M / B, N / B, …, B of N, B of M]. The engine's conversion into blocks is the fastest way to
+ * gather numbers that are far apart, so it is applied twice: by images, then to that result by results.
  */
 function gradientAsKernels(
   dy: string,
@@ -233,7 +235,7 @@ function gradientAsKernels(
   return reshape(swapped(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
 }
 
-/** The convolutions as that engine does them best. */
+/** The convolutions in the form that is fastest on that engine. */
 export function convolutions(target: Target): OwnLowerings {
   return {
     Conv: conv(target),

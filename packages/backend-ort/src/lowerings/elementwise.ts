@@ -1,13 +1,18 @@
 import { isComputeFloat } from "@mp/core";
 import type { NodeWriter } from "@mp/onnx";
+import { inF32 } from "./in-f32.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 /**
- * The engine computes exp(x) - 1, whose error near 0 is that of 1. There (Kahan) the error of u = exp(x) goes out of
- * (u - 1) · x / log(u); further off u - 1 is right, and the quotient would not be at u = 0.
+ * The engine computes exp(x) - 1, whose error near 0 is that of numbers near 1. There, (u - 1) · x / log(u) with u =
+ * exp(x) cancels the error of u (Kahan). Further from 0, u - 1 is accurate, and the quotient is not where u is 0.
  */
 export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
-  const x = at(operands, 0);
+  const { alpha } = node.attributes;
+  return [inF32(node, at(operands, 0), writer, (x) => eluInF32(x, alpha, writer))];
+};
+
+function eluInF32(x: string, alpha: number, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const below = writer.one("Min", [x, number(0)]);
   const u = writer.one("Exp", [below]);
@@ -15,12 +20,11 @@ export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
   const near = writer.one("Mul", [far, writer.one("Div", [below, writer.one("Log", [u])])]);
   const nearOrZero = writer.one("Where", [writer.one("Equal", [far, number(0)]), below, near]);
   const minusOne = writer.one("Where", [writer.one("Less", [below, number(-0.5)]), far, nearOrZero]);
-  const { alpha } = node.attributes;
   const scaled = alpha === 1 ? minusOne : writer.one("Mul", [minusOne, number(alpha)]);
-  return [writer.one("Where", [writer.one("Greater", [x, number(0)]), x, scaled])];
-};
+  return writer.one("Where", [writer.one("Greater", [x, number(0)]), x, scaled]);
+}
 
-/** A bound that is left out is the largest finite number to the engine, which would clip infinities. */
+/** The engine takes a missing bound as the largest finite number, which would clip infinities. */
 export const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = node.attributes;
   const { dtype } = operandType(node);
@@ -28,13 +32,13 @@ export const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   return [writer.one("Clip", [at(operands, 0), writer.scalar(min, dtype), writer.scalar(max, dtype)])];
 };
 
-/** Where a magnitude overflows in the format, its tie with the largest finite number included or not. */
+/** The magnitude from which a value overflows in the format; its tie with the largest finite number may be included. */
 const overflow: Readonly<Record<"f8e4m3" | "f8e5m2", { readonly above: number; readonly to: number }>> = {
   f8e4m3: { above: 464, to: Number.NaN },
   f8e5m2: { above: 61440 - 2 ** -8, to: Number.POSITIVE_INFINITY },
 };
 
-/** The engine's casts to the 8-bit formats get the first numbers beyond the largest wrong. */
+/** The engine's casts to the 8-bit formats are wrong for the first numbers above the largest finite one. */
 export const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   if (to !== "f8e4m3" && to !== "f8e5m2") return undefined;

@@ -4,7 +4,10 @@ import { type OwnLowering, operandType } from "./own-lowering.js";
 
 type Likelihood = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
 
-/** The engine counts negative labels from the last class; beyond the classes it fails, as they all must. */
+/**
+ * The engine counts negative labels from the last class. Moved beyond the classes they make it fail, as every invalid
+ * label must.
+ */
 function checkedLabels(node: GraphNode<Likelihood>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
   const classes = operandType(node).shape[1] ?? 0;
@@ -17,7 +20,7 @@ function checkedLabels(node: GraphNode<Likelihood>, labels: string, writer: Node
   return writer.one("Where", [wrong, outside, labels]);
 }
 
-/** The engine inlines ONNX's function, a dozen passes over the scores; the plain loss of a batch needs two. */
+/** The engine inlines ONNX's function, a dozen passes over the scores; the plain mean loss needs two. */
 export const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
   const { reduction, ignoreIndex } = node.attributes;
   const [scores = "", labels = "", ...weights] = operands;

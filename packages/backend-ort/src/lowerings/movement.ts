@@ -12,7 +12,9 @@ export const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, opera
   return [writer.one("Reshape", [at(operands, 0), writer.ints(shape)], attributes)];
 };
 
-/** A scalar has nothing to pad, which the engine refuses; it lacks 8-bit floats, whose values f16 holds. */
+/**
+ * A scalar has nothing to pad, and the engine refuses it. It does not pad 8-bit floats either; f16 holds their values.
+ */
 export const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
   if (shape.length === 0) return [writer.one("Identity", [at(operands, 0)])];
@@ -20,7 +22,7 @@ export const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   return [writer.cast(at(standard([writer.cast(at(operands, 0), "f16")], "f16"), 0), dtype)];
 };
 
-/** The engine wants at least one dimension. */
+/** The engine requires at least one dimension. */
 export const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
   if (operandType(node).shape.length > 0) return undefined;
   const [hot = ""] = standard([writer.one("Reshape", [at(operands, 0), writer.ints([1])])]);

@@ -1,9 +1,13 @@
-/** The engine's maxima, minima and searches compare with `<`: NaN is lost, or its place is left to chance. */
+/**
+ * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
+ * starts from such a maximum.
+ */
 import { floatFormats, isComputeFloat } from "@mp/core";
-import { int, type NodeWriter } from "@mp/onnx";
+import { int, type NodeWriter, string } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
-type Extreme = "ReduceMax" | "ReduceMin";
+type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
+type Scatter = "ScatterElements" | "ScatterND";
 type Search = "ArgMax" | "ArgMin";
 
 /** 1 where x is NaN and 0 elsewhere, f32. */
@@ -15,13 +19,31 @@ function anyOf(marked: string, axes: readonly number[], keepdims: boolean, write
   return writer.one("Greater", [count, writer.scalar(0, "f32")]);
 }
 
-/** Puts NaN back where any element was one. */
+/** Puts NaN back where any element was NaN. */
 export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, standard) => {
   const { axes, keepdims } = node.attributes;
-  if (!isComputeFloat(operandType(node).dtype) || axes.length === 0) return undefined;
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype) || axes.length === 0) return undefined;
   const x = at(operands, 0);
   const anyNaN = anyOf(marks(x, writer), axes, keepdims, writer);
-  return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, "f32"), at(standard(operands), 0)])];
+  return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
+};
+
+/** Puts NaN back wherever one was, or was written. */
+export const scatterKeepingNaN: OwnLowering<Scatter> = (node, operands, writer, standard) => {
+  const { attributes } = node;
+  const { dtype } = operandType(node);
+  const isExtreme = attributes.reduction === "max" || attributes.reduction === "min";
+  if (!isExtreme || !isComputeFloat(dtype)) return undefined;
+  const [data, updates] = [marks(at(operands, 0), writer), marks(at(operands, 2), writer)];
+  const place = at(operands, 1);
+  const reduction = string("max");
+  const marked =
+    "axis" in attributes
+      ? writer.one("ScatterElements", [data, place, updates], { axis: int(attributes.axis), reduction })
+      : writer.one("ScatterND", [data, writer.cast(place, "i64"), updates], { reduction });
+  const isSpoilt = writer.one("Greater", [marked, writer.scalar(0, "f32")]);
+  return [writer.one("Where", [isSpoilt, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
 };
 
 /** The first NaN where there is one. */
@@ -35,11 +57,11 @@ export const searchFindingNaN: OwnLowering<Search> = (node, operands, writer, st
   return [writer.one("Where", [anyNaN, firstNaN, at(standard(operands), 0)])];
 };
 
-/** ONNX's number of f64, which is none of the graph's dtypes. */
+/** ONNX's number for f64, which is not a dtype of the graph. */
 const DOUBLE = { to: int(11) };
 const MAX_F32 = floatFormats.f32.maxFinite;
 
-/** Searches f64 keys that have room beyond f32's infinity: NaN is larger than everything. */
+/** Searches f64 keys, which have room above f32's infinity for NaN: it is larger than everything. */
 export const topKOrderingNaN: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { axis, k, largest } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;

@@ -1,11 +1,11 @@
 import type { DType, GraphNode, Op, Value } from "@mp/core";
 import type { NodeWriter } from "@mp/onnx";
 
-/** The standard lowering of the node itself, on other operands or with other dtypes. */
+/** The standard lowering of the node itself, on other operands or with another dtype. */
 export type Standard = (operands: readonly string[], as?: DType) => readonly string[];
 
 /**
- * This engine's form of one op; undefined where the standard one will do.
+ * This engine's form of one op; undefined where the standard form is right.
  * @returns the names that hold the node's outputs, in order
  */
 export type OwnLowering<K extends Op = Op> = (

@@ -1,15 +1,15 @@
 /**
- * The part of `OrtApi` that is used, one row a function: its place in the table of pointers, its result and
- * its parameters. The table only ever grows at its end, so a place once given stays. Places and signatures
- * were read from onnxruntime_c_api.h at ORT_API_VERSION 29.
+ * The functions of `OrtApi` that are used, one row each: its index in the table of pointers, its result and its
+ * parameters. The table only grows at its end, so indices are stable. Indices and signatures were read from
+ * onnxruntime_c_api.h at ORT_API_VERSION 29.
  */
 
-/** Asked for from the library; 29 came with release 1.29, and later releases still answer to it. */
+/** The version requested from the library; 29 came with release 1.29, and later releases still support it. */
 export const ORT_API_VERSION: number = 29;
 
 /**
- * Our words for C parameter types. `out` is a typed array that the callee writes one or more words into;
- * `path` is ORTCHAR_T, wide on Windows.
+ * Our names for C parameter types. `out` is a typed array that the callee writes one or more words into; `path` is
+ * ORTCHAR_T, wide on Windows.
  */
 export interface ParameterTypes {
   readonly handle: bigint;
@@ -122,7 +122,7 @@ type Arguments<P extends readonly (keyof ParameterTypes)[]> = {
 
 type Result<N extends ApiName> = ResultTypes[(typeof API_TABLE)[N]["result"]];
 
-/** A bound C function; `async` runs it on a worker thread and leaves the event loop alone. */
+/** A bound C function; `async` runs it on a worker thread and does not block the event loop. */
 export type NativeFunction<N extends ApiName> = {
   (...parameters: Arguments<(typeof API_TABLE)[N]["parameters"]>): Result<N>;
   async(

@@ -1,7 +1,11 @@
 import koffi from "koffi";
+import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import type { NativeSession } from "./session.js";
 
-/** What an arena says of itself; tensors bound as inputs and outputs are not in it. A shared one speaks for all its sessions. */
+/**
+ * Statistics of an arena; tensors bound as inputs and outputs are not in it. Those of a shared arena cover all its
+ * sessions.
+ */
 export interface ArenaStats {
   readonly bytesInUse: number;
   /** Most bytes in use at once so far. */
@@ -11,11 +15,7 @@ export interface ArenaStats {
   readonly allocations: number;
 }
 
-/** OrtAllocatorType and OrtMemType of ordinary memory that goes through an arena. */
-export const ARENA_ALLOCATOR = 1;
-export const DEFAULT_MEMORY = 0;
-
-/** Undefined when the session runs without an arena, since then nobody counts. */
+/** Undefined when the session runs without an arena: then nothing is counted. */
 export function arenaStats(session: NativeSession): ArenaStats | undefined {
   const entries = allocatorEntries(session);
   const numberOf = (key: string) => Number(entries.get(key) ?? 0);

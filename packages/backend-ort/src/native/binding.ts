@@ -4,8 +4,8 @@ import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
 
 /**
- * Which tensor feeds each input of a session and which takes each output, bound once and run often. Nothing is
- * copied or allocated by a run. One run at a time: the engine does not lock it.
+ * Which tensor feeds each input of a session and which receives each output, bound once and run often. A run copies and
+ * allocates nothing. Only one run at a time: the engine does not lock a binding.
  */
 export class NativeBinding extends NativeResource {
   readonly session: NativeSession;
@@ -22,7 +22,7 @@ export class NativeBinding extends NativeResource {
   }
 
   /**
-   * Binds or rebinds an input; the engine's own reference keeps the memory until it is bound anew.
+   * Binds or rebinds an input; the engine holds its own reference to the memory until the input is bound again.
    * @throws MP_INVALID_ARGUMENT for a name that the model does not have, or during a run
    */
   bindInput(name: string, tensor: NativeTensor): void {
@@ -47,8 +47,9 @@ export class NativeBinding extends NativeResource {
   }
 
   /**
-   * Runs on this thread and blocks it; no dispatch to pay.
-   * @throws MP_BACKEND_FAILED and its kin when the engine fails; MP_DISPOSED for a released tensor or session
+   * Runs on this thread and blocks it; there is no dispatch to pay for.
+   * @throws MP_BACKEND_FAILED or a more specific code when the engine fails; MP_DISPOSED for a released tensor or
+   * session
    */
   runSync(runOptions: bigint | null = null): void {
     this.#checkRunnable();
@@ -56,7 +57,7 @@ export class NativeBinding extends NativeResource {
     check(functions.RunWithBinding(this.session.handle, runOptions, this.handle), "run");
   }
 
-  /** Runs on a worker thread; the event loop stays free, at the price of handing over and back. */
+  /** Runs on a worker thread; the event loop stays free, at the cost of handing over and back. */
   runAsync(runOptions: bigint | null = null): Promise<void> {
     this.#checkRunnable();
     const { functions, check } = this.session.library;
@@ -101,7 +102,9 @@ export class NativeBinding extends NativeResource {
   }
 }
 
-/** Checked here because the engine's own refusal leaves its binding unusable: it keeps the name and misses the value. */
+/**
+ * Checked here because a name that the engine refuses leaves its binding unusable: it keeps the name without a value.
+ */
 function checkName(kind: "input" | "output", name: string, known: ReadonlySet<string>): void {
   if (known.has(name)) return;
   throw new MpError(

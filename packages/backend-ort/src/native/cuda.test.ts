@@ -76,7 +76,7 @@ describe("device cuda", () => {
         details: { missing: expect.any(String), version: expect.any(String) },
       });
     }
-    // Only possible when the failed runtime has let go of the environment.
+    // Only possible when the failed runtime has released the environment.
     const other = await openRuntime({ threads: 1 });
     await other.dispose();
   });

@@ -1,6 +1,6 @@
 /**
- * The CUDA execution provider: its options, what is missing when it does not load, and its device memory.
- * Everything of CUDA is in libraries beside ONNX Runtime's own, found by that one's folder.
+ * The CUDA execution provider: its options, what is missing when it does not load, and its device memory. All CUDA code
+ * is in libraries next to ONNX Runtime's own and is found through that library's folder.
  */
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
@@ -14,7 +14,7 @@ export interface CudaOptions {
 }
 
 /**
- * Says CUDA in session options.
+ * Adds CUDA to session options.
  * @throws MP_BACKEND_UNAVAILABLE naming the missing piece: provider library, CUDA, cuDNN or driver
  */
 export function appendCuda(library: OrtLibrary, sessionOptions: bigint, options: CudaOptions = {}): void {
@@ -51,7 +51,7 @@ const driver = () => "install NVIDIA's driver and check that nvidia-smi lists th
 const toolkit = () =>
   "install CUDA and cuDNN of the major versions that the message names, where the loader finds them (LD_LIBRARY_PATH)";
 
-/** In the order in which loading proceeds; the first that matches is the piece that is missing. */
+/** In the order in which loading proceeds; the first that matches is the missing piece. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     pattern: /not enabled in this build/,
@@ -79,9 +79,11 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** One clear error out of whichever text the provider failed with; errors that say nothing of loading pass. */
+/**
+ * One clear error for any text that the provider failed with; errors that are not about loading are returned unchanged.
+ */
 export function explainCudaFailure(library: OrtLibrary, cause: unknown): unknown {
-  // One that has been explained holds the provider's text, and would be explained again.
+  // An error that has been explained contains the provider's text, and would be explained again.
   if (!MpError.is(cause) || cause.code === "MP_BACKEND_UNAVAILABLE") return cause;
   const found = EXPLANATIONS.find(({ pattern }) => pattern.test(cause.message));
   if (found === undefined && !/failed to load/i.test(cause.message)) return cause;

@@ -4,12 +4,12 @@ import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { NativeSession } from "./session.js";
 import type { DeviceCopier } from "./tensor.js";
 
-/** Bounds what a copy holds beside the tensors themselves: one piece on the host, one on the device. */
+/** Limits the memory that a copy needs besides the tensors: one piece on the host, one on the device. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Copies by running an identity on the device, with its input or output bound to the host: the C API has no
- * call of its own that copies for every provider, and a binding does.
+ * Copies by running an identity on the device, with its input or output bound to the host: the C API has no function
+ * that copies for every provider, but a binding does.
  */
 export class IdentityCopier implements DeviceCopier {
   readonly #session: NativeSession;

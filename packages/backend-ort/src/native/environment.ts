@@ -1,15 +1,15 @@
 /**
- * ORT's environment: one per process and library, with one pool of threads and one arena for every session.
- * Sessions with pools of their own spin against each other (46 ms a run where 22 suffice), and arenas of
- * their own each keep their session's peak.
+ * ORT's environment: one per process and library, with one thread pool and one arena for every session. Sessions with
+ * separate pools spin against each other (46 ms per run instead of 22), and separate arenas each keep their session's
+ * peak.
  */
 import { MpError } from "@mp/core";
-import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./arena.js";
+import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import type { OrtLibrary } from "./library.js";
 
 export interface EnvironmentOptions {
-  /** Threads that one operator may use, the calling one included. Default: one a physical core. */
+  /** Threads that one operator may use, including the calling one. Default: one per physical core. */
   readonly threads?: number;
   /** Whether idle threads busy-wait for work. Default true; false when other work shares the processors. */
   readonly spinning?: boolean;
@@ -17,12 +17,14 @@ export interface EnvironmentOptions {
 
 export interface Environment {
   readonly handle: bigint;
-  /** What was asked for; 0 is the library's own choice. */
+  /** The number requested; 0 lets the library choose. */
   readonly threads: number;
   readonly spinning: boolean;
-  /** False when someone else in the process made the library's environment first: sessions then bring their own threads. */
+  /**
+   * False when other code in the process created the library's environment first: sessions then have their own threads.
+   */
   readonly hasThreads: boolean;
-  /** The last release of a shared environment frees it and its threads. */
+  /** Releasing the last reference to a shared environment frees it and its threads. */
   release(): void;
 }
 
@@ -36,11 +38,11 @@ interface Shared {
 
 const shared = new Map<OrtLibrary, Shared>();
 
-/** Failures come back as statuses with the same text, so the library's own log to standard error stays shut. */
+/** Failures also come back as statuses with the same text, so the library's log to standard error is turned off. */
 const LOG_FATAL_ONLY = 4;
 
 /**
- * Joins the process's environment, or makes it. Options left out take what is there.
+ * Joins the process's environment, or creates it. Omitted options accept the existing environment's values.
  * @throws MP_INVALID_ARGUMENT when the options differ from those of the environment in use
  */
 export function acquireEnvironment(library: OrtLibrary, options: EnvironmentOptions = {}): Environment {
@@ -103,7 +105,7 @@ function create(library: OrtLibrary, threads: number, spinning: boolean): Shared
 }
 
 const NO_LIMIT = 0;
-/** Growing by powers of two; exactly what is asked for fragments (80 MB held where 47 suffice). */
+/** Growth by powers of two; allocating exactly what is requested fragments (80 MB held where 47 suffice). */
 const GROW_BY_POWERS = 0;
 const ENGINE_DEFAULT = -1;
 
@@ -115,7 +117,7 @@ function registerSharedArena({ functions, check, make }: OrtLibrary, environment
   try {
     check(functions.CreateAndRegisterAllocator(environment, memory, settings), "arena");
   } catch (error) {
-    // The library keeps one environment a process, and another copy of this package may have been here.
+    // The library keeps one environment per process, and another copy of this package may have created it.
     if (!(error instanceof MpError) || !/already/i.test(error.message)) throw error;
   } finally {
     functions.ReleaseArenaCfg(settings);
@@ -123,7 +125,10 @@ function registerSharedArena({ functions, check, make }: OrtLibrary, environment
   }
 }
 
-/** Asked by making the smallest session: onnxruntime-node's own API, used earlier, leaves an environment without threads. */
+/**
+ * Found out by creating the smallest session: onnxruntime-node's own API, if used earlier, leaves an environment
+ * without threads.
+ */
 function hasGlobalThreads({ functions, check, make }: OrtLibrary, environment: bigint): boolean {
   const options = make("session options", (out) => functions.CreateSessionOptions(out));
   try {

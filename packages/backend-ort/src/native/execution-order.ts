@@ -1,26 +1,26 @@
 /**
- * In which order ONNX Runtime runs a node list, and how to write a list that it runs in the order wanted.
+ * The order in which ONNX Runtime runs a node list, and how to write a list that it runs in the wanted order.
  *
- * ORT ignores the order of the file. It walks depth first from the nodes whose outputs no node reads, the
- * highest node number first, into each node's inputs, again the highest number first, and runs nodes as the
- * walk leaves them (graph_viewer.cc, ReverseDFSFrom in graph.cc); a node's number is its place in the file.
- * So a list written backwards makes the walk prefer what is scheduled first, which gives exactly the
- * schedule when that is some depth-first order. Where it is not, an anchor, a reader of one value with no
- * readers of its own, makes the walk start at a given node in its turn.
+ * ORT ignores the order of the file. It walks depth first from the nodes whose outputs no node reads, the highest node
+ * number first, into each node's inputs, again the highest number first, and runs nodes as the walk leaves them
+ * (graph_viewer.cc, ReverseDFSFrom in graph.cc); a node's number is its position in the file. So in a list written
+ * backwards the walk prefers what is scheduled first, and the result is exactly the schedule if that is some
+ * depth-first order. Where it is not, an anchor makes the walk start at a given node at the right time: it reads one
+ * value, and no node reads it.
  */
 
-/** A node by the names of what it reads and makes. Names that no node makes are the graph's own inputs. */
+/** A node by the names of what it reads and produces. Names that no node produces are the graph's own inputs. */
 export interface OrderedNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
 }
 
-/** One entry of a node list: a node by its place in the schedule, or an anchor that reads `value`. */
+/** One entry of a node list: a node by its position in the schedule, or an anchor that reads `value`. */
 export type ListedNode =
   | { readonly kind: "node"; readonly position: number }
   | { readonly kind: "anchor"; readonly value: string };
 
-/** Places in `listed`, in the order in which ORT runs them (one device, sequential execution, no rewriting). */
+/** Indices into `listed`, in the order in which ORT runs them (one device, sequential execution, no rewriting). */
 export function executionOrder(listed: readonly OrderedNode[]): readonly number[] {
   const { inputs, firstUse } = edges(listed);
   const order: number[] = [];
@@ -36,14 +36,17 @@ export function executionOrder(listed: readonly OrderedNode[]): readonly number[
 }
 
 /**
- * The node list that makes ORT run `schedule`, a topological order, exactly as it stands. An anchor costs a
- * quarter of a microsecond and no memory; a depth-first schedule needs none.
+ * The node list that makes ORT run `schedule`, a topological order, exactly as given. An anchor costs a quarter of a
+ * microsecond and no memory; a depth-first schedule needs none.
  */
 export function listForSchedule(schedule: readonly OrderedNode[]): readonly ListedNode[] {
   const { inputs, firstUse } = edges(schedule);
   const earliestFirst = inputs.map((places) => [...places].reverse());
 
-  /** Whether a walk from `root`, when all before `start` has run, is the schedule's stretch from there to `root`. */
+  /**
+   * Whether a walk from `root`, when all nodes before `start` have run, runs exactly the schedule from `start` to
+   * `root`.
+   */
   const isStretch = (start: number, root: number): boolean => {
     let next = start;
     depthFirst(earliestFirst, start)(root, (node) => node === next && next++ >= 0);
@@ -62,13 +65,13 @@ export function listForSchedule(schedule: readonly OrderedNode[]): readonly List
   return listed.reverse();
 }
 
-/** `firstUse` of what no node reads. */
+/** `firstUse` of a node that no node reads. */
 const NEVER = 0xffffffff;
 
 interface Edges {
-  /** Places of the nodes that make what a node reads, ascending, each once. */
+  /** Indices of the nodes that produce what a node reads, ascending, each once. */
   readonly inputs: readonly (readonly number[])[];
-  /** Place of the first node that reads a node. */
+  /** Index of the first node that reads a node. */
   readonly firstUse: Uint32Array;
 }
 
@@ -92,8 +95,8 @@ function edges(nodes: readonly OrderedNode[]): Edges {
 }
 
 /**
- * Ends of stretches from `start` that one walk could run: places that everything of the stretch leads to,
- * which it does when all of it is first read inside. None lies past the next node that nothing reads.
+ * The nodes at which a walk from `start` could end: every node of the stretch leads to them, which is so when each is
+ * first read inside the stretch. None is past the next node that nothing reads.
  */
 function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   const roots = [start];
@@ -105,11 +108,11 @@ function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   return roots;
 }
 
-/** By bisection: the first is taken to hold, and all after one that does not to fail as well. */
+/** By bisection: assumes that the first holds, and that all after one that does not hold fail as well. */
 function lastIndexWhere(values: readonly number[], holds: (value: number) => boolean): number {
   let low = 0;
   let high = values.length - 1;
-  // Most often everything holds.
+  // Usually everything holds.
   for (let middle = high; low < high; middle = (low + high + 1) >> 1) {
     if (holds(values[middle] ?? 0)) low = middle;
     else high = middle - 1;
@@ -118,8 +121,8 @@ function lastIndexWhere(values: readonly number[], holds: (value: number) => boo
 }
 
 /**
- * ORT's walk: from a root into each node's inputs, the last listed first, telling `leave` of each node in
- * post-order until it answers false. What was left in an earlier walk, or lies before `start`, is not entered.
+ * ORT's walk: from a root into each node's inputs, the last listed first. Calls `leave` with each node in post-order
+ * until it returns false. Nodes that an earlier walk has left, or before `start`, are not entered.
  */
 function depthFirst(
   inputs: readonly (readonly number[])[],
@@ -127,7 +130,7 @@ function depthFirst(
 ): (root: number, leave: (node: number) => boolean) => void {
   const isEntered = new Set<number>();
   return (root, leave) => {
-    // A node that has been entered goes back complemented, to be left when its inputs are done.
+    // A node that has been entered is pushed again, complemented, and left when its inputs are done.
     const stack = [root];
     for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
       if (entry < 0) {

@@ -1,6 +1,6 @@
 /**
- * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows
- * nothing of sessions or tensors.
+ * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows nothing
+ * about sessions or tensors.
  */
 import { MpError } from "@mp/core";
 import koffi from "koffi";
@@ -22,15 +22,17 @@ export interface OrtLibrary {
   readonly version: string;
   readonly buildInfo: string;
   readonly functions: NativeFunctions;
-  /** Throws what a status says and releases it. @throws MP_BACKEND_FAILED and its kin, see `checkStatus` */
+  /**
+   * Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code, see `checkStatus`
+   */
   check(status: bigint | null, what: string): void;
-  /** Calls a function that hands a new pointer out through its last parameter, and returns the pointer. */
+  /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
   make(what: string, call: (out: BigUint64Array) => bigint | null): bigint;
 }
 
 /**
- * koffi runs native code on stacks of its own, 128 KiB for an asynchronous call. A matrix product needs more
- * than 64 (measured: a crash without a word), so the margin is thin. Pages of a stack cost nothing until touched.
+ * koffi runs native code on its own stacks, 128 KiB for an asynchronous call. A matrix product needs more than 64 KiB
+ * (measured: a crash without a message), so the margin is thin. Pages of a stack cost nothing until touched.
  */
 const STACK_BYTES = 8 * 1024 * 1024;
 
@@ -59,7 +61,7 @@ const resultTypes: Readonly<Record<keyof ResultTypes, string>> = {
 const loaded = new Map<string, OrtLibrary>();
 
 /**
- * @throws MP_BACKEND_UNAVAILABLE when it is not there or does not load
+ * @throws MP_BACKEND_UNAVAILABLE when the library is not there or does not load
  * @throws MP_SPEC_VERSION when its release is too old for the functions that are used
  */
 export function loadLibrary(options: LocateOptions = {}): OrtLibrary {
@@ -108,7 +110,7 @@ function apiBase(path: string): bigint {
   });
 }
 
-/** koffi takes new sizes only before the process's first library; after that its user's sizes stand. */
+/** koffi accepts new sizes only before the process loads its first library; after that the existing sizes stay. */
 function growStacks(): void {
   const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
   try {
@@ -118,7 +120,7 @@ function growStacks(): void {
       async_stack_size: Math.max(async_stack_size, STACK_BYTES),
     });
   } catch {
-    // Another user of koffi came first: `asyncStackBytes` says what is left to run on.
+    // Other code used koffi first: `asyncStackBytes` gives the size that is in effect.
   }
 }
 
@@ -128,7 +130,7 @@ export function asyncStackBytes(): number {
 }
 
 /**
- * Told by the version string: asking an older library for the API makes it print to standard error.
+ * Checked by the version string: requesting the API from an older library makes it print to standard error.
  * @throws MP_SPEC_VERSION for a release without the API version that is used
  */
 export function checkRelease(version: string, path: string): void {

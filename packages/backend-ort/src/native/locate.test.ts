@@ -28,7 +28,7 @@ function failure(action: () => unknown): MpError {
   throw new Error("nothing was thrown");
 }
 
-/** Package managers start programs with NODE_PATH set, where everything is found. */
+/** Package managers start programs with NODE_PATH set, through which everything is found. */
 function withoutGlobalFolders<T>(action: () => T): T {
   const nodePath = process.env["NODE_PATH"];
   const { _initPaths } = Module as unknown as { _initPaths: () => void };

@@ -3,12 +3,15 @@ import { createRequire } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import { MpError } from "@mp/core";
 
-/** What to tell someone who lacks the library. Without the variable, npm runs a script that fetches from a vendor's server. */
+/**
+ * What to run where the library is missing. Without the variable, npm runs a script that downloads from a vendor's
+ * server.
+ */
 export const INSTALL_COMMAND: string = "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node@1.30.0";
 
 const PACKAGE = "onnxruntime-node";
 
-/** What the package ships, by `platform/arch`; a string that is no file name is why it ships nothing. */
+/** What the package ships, by `platform/arch`; `none` says why it ships nothing. */
 const LIBRARY_FILES: Readonly<Record<string, { readonly file: string } | { readonly none: string }>> = {
   "linux/x64": { file: "libonnxruntime.so.1" },
   "linux/arm64": { file: "libonnxruntime.so.1" },
@@ -21,15 +24,18 @@ const LIBRARY_FILES: Readonly<Record<string, { readonly file: string } | { reado
 export interface LocateOptions {
   /** An absolute path to an ONNX Runtime library of your own, such as the one in the `onnxruntime-gpu` wheel. */
   readonly library?: string;
-  /** Files or folders whose `node_modules` are searched, in order. Default: this package's place, then the working directory. */
+  /**
+   * Files or folders whose `node_modules` are searched, in order. Default: this package's folder, then the working
+   * directory.
+   */
   readonly searchFrom?: readonly string[];
   readonly platform?: string;
   readonly arch?: string;
 }
 
 /**
- * Absolute path of an existing ONNX Runtime library. The path is checked here because a loader that is given
- * nothing opens the running program instead.
+ * Absolute path of an existing ONNX Runtime library. The path is checked here because a loader that gets no path opens
+ * the running program instead.
  * @throws MP_BACKEND_UNAVAILABLE naming what is missing and the command that installs it
  */
 export function locateLibrary(options: LocateOptions = {}): string {
@@ -67,13 +73,13 @@ function packageManifest(searchFrom: readonly string[]): string {
     try {
       return createRequire(place).resolve(`${PACKAGE}/package.json`);
     } catch {
-      // Not installed there; the next place may have it.
+      // Not installed there; the next folder may have it.
     }
   }
   throw unavailable(`${PACKAGE} is not installed`, { searchedFrom: searchFrom });
 }
 
-/** `napi-v6` today; the number is the package's own to change. */
+/** `napi-v6` today; a new release of the package may change the number. */
 function bindingFolder(manifest: string): string {
   const parsed = JSON.parse(readFileSync(manifest, "utf8")) as { binary?: { napi_versions?: unknown[] } };
   return `napi-v${String(parsed.binary?.napi_versions?.[0] ?? 6)}`;

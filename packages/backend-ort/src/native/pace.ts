@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** `auto` runs on this thread what is short by measurement, everything else on a worker thread. */
+/** `auto` runs what was measured to be short on this thread, and everything else on a worker thread. */
 export type RunMode = "auto" | "sync" | "async";
 
-/** What a pacer runs: a binding, or anything that runs both ways. */
+/** What a pacer runs: a binding, or anything that has both modes. */
 export interface Runnable {
   runSync(): void;
   runAsync(): Promise<void>;
@@ -13,16 +13,16 @@ export interface Runnable {
 const SYNC_UP_TO_MS = 1;
 
 /**
- * Awaiting runs that never leave this thread is all microtasks, which would keep timers and sockets waiting
- * for as long as the caller loops.
+ * Awaiting runs that never leave this thread only queues microtasks, which would block timers and sockets for as long
+ * as the caller loops.
  */
 const BREATHE_AFTER_MS = 8;
 
 const REMEMBERED_RUNS = 4;
 
 /**
- * Runs bindings of one session, remembering how long they take. The shortest of the last few decides, since
- * a busy machine only ever makes a run look longer than it is.
+ * Runs bindings of one session and remembers how long they take. The shortest of the last few runs decides: a busy
+ * machine only makes a run look longer than it is.
  */
 export class RunPacer {
   readonly #recentMs: number[] = [];
@@ -33,7 +33,7 @@ export class RunPacer {
     return this.#recentMs.length === 0 ? undefined : Math.min(...this.#recentMs);
   }
 
-  /** What `auto` would do now. The first run is asynchronous, as it allocates what the later ones reuse. */
+  /** What `auto` would do now. The first run is asynchronous, because it allocates what later runs reuse. */
   get choice(): "sync" | "async" {
     return (this.typicalMs ?? Number.POSITIVE_INFINITY) <= SYNC_UP_TO_MS ? "sync" : "async";
   }

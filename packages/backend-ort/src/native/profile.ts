@@ -12,14 +12,14 @@ export interface NodeEvent {
   readonly microseconds: number;
   /** The execution provider's name, such as "CPUExecutionProvider". */
   readonly provider: string;
-  /** What the arena held as the node ended, its inputs included; the largest of a run is the run's peak. */
+  /** What the arena held when the node ended, its inputs included; the largest value of a run is the run's peak. */
   readonly arenaBytes: number;
 }
 
 /**
- * Runs a binding once with the engine's profiler on. The profiler is the run's, not the session's, so nothing
- * is paid at other times; it writes a file, which is read and removed.
- * @throws whatever the run throws; MP_PARSE when the engine's file is not what it used to be
+ * Runs a binding once with the engine's profiler on. The profiler belongs to the run, not to the session, so it costs
+ * nothing at other times. It writes a file, which is read and removed.
+ * @throws whatever the run throws; MP_PARSE when the format of the engine's file has changed
  */
 export async function profileRun(binding: NativeBinding): Promise<readonly NodeEvent[]> {
   const { functions, check, make } = binding.session.library;
@@ -39,7 +39,7 @@ export async function profileRun(binding: NativeBinding): Promise<readonly NodeE
 
 const NODE_SUFFIX = "_kernel_time";
 
-/** Reads the trace-event JSON of ORT's profiler and keeps what nodes did. @throws MP_PARSE */
+/** Reads the trace-event JSON of ORT's profiler and keeps the events of nodes. @throws MP_PARSE */
 export function parseProfile(text: string): readonly NodeEvent[] {
   let entries: unknown;
   try {

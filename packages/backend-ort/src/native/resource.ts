@@ -1,12 +1,15 @@
 import { MpError } from "@mp/core";
 
-/** What is alive and how many bytes of tensor memory it holds. */
+/** The live resources and the bytes of tensor memory that they hold. */
 export interface LiveStats {
   readonly live: number;
   readonly bytes: number;
 }
 
-/** Owns everything that was made and not released: the count that proves nothing leaks, and the list that frees what is left. */
+/**
+ * Owns everything that was created and not released: the count that proves nothing leaks, and the list for freeing the
+ * rest.
+ */
 export class Ledger {
   readonly #live = new Map<NativeResource, number>();
   #bytes = 0;
@@ -25,12 +28,12 @@ export class Ledger {
     return { live: this.#live.size, bytes: this.#bytes };
   }
 
-  /** Resolves when nothing runs on another thread any more, however the runs end. */
+  /** Resolves when nothing runs on another thread any more, whether the runs succeed or fail. */
   async whenIdle(): Promise<void> {
     await Promise.all([...this.#live.keys()].map((resource) => resource.whenIdle()));
   }
 
-  /** Youngest first, so that a binding goes before its session and a session before its allocator. */
+  /** Youngest first, so that a binding is released before its session and a session before its allocator. */
   releaseAll(): void {
     for (const resource of [...this.#live.keys()].reverse()) {
       if (!resource.isReleased) resource.release();
@@ -39,8 +42,8 @@ export class Ledger {
 }
 
 /**
- * A handle of the C API with exactly one release. Nothing is left to the garbage collector: native memory is
- * invisible to it, so it would come too late.
+ * A handle of the C API with exactly one release. Nothing is left to the garbage collector: it does not see native
+ * memory, so it would run too late.
  */
 export abstract class NativeResource {
   readonly #what: string;
@@ -69,7 +72,7 @@ export abstract class NativeResource {
     return this.#handle === undefined;
   }
 
-  /** @throws MP_DISPOSED the second time */
+  /** @throws MP_DISPOSED on the second call */
   release(): void {
     if (this.#handle === undefined) throw new MpError("MP_DISPOSED", `${this.#what}: released twice`);
     const handle = this.#handle;
@@ -79,10 +82,10 @@ export abstract class NativeResource {
     this.free(handle);
   }
 
-  /** Resolves when native code on another thread has let go of it. */
+  /** Resolves when native code on another thread no longer uses it. */
   async whenIdle(): Promise<void> {}
 
-  /** Overridden by what native code may be using on another thread. @throws MP_INVALID_ARGUMENT while it is */
+  /** Overridden by resources that native code may use on another thread. @throws MP_INVALID_ARGUMENT while it does */
   protected assertIdle(): void {}
 
   protected abstract free(handle: bigint): void;

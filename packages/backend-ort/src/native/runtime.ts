@@ -1,5 +1,5 @@
 import { type HostTensor, MpError, type ValueType } from "@mp/core";
-import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./arena.js";
+import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { NativeBinding } from "./binding.js";
 import { COPY_MODEL } from "./copy-model.js";
 import { appendCuda, type CudaOptions, explainCudaFailure } from "./cuda.js";
@@ -20,8 +20,8 @@ export interface RuntimeOptions extends LocateOptions, EnvironmentOptions {
 export type Place = "host" | "device";
 
 /**
- * One user of ONNX Runtime: makes sessions, bindings and tensors on one device, counts them, and frees at the
- * end whatever is left of its own.
+ * One user of ONNX Runtime: creates sessions, bindings and tensors on one device, counts them, and at the end frees
+ * whatever of its own is left.
  */
 export class NativeRuntime {
   readonly library: OrtLibrary;
@@ -34,7 +34,7 @@ export class NativeRuntime {
   #device: DevicePlace | undefined;
   #isDisposed = false;
 
-  /** See `openRuntime`, which also readies the device. */
+  /** See `openRuntime`, which also initializes the device. */
   constructor(options: RuntimeOptions = {}) {
     this.library = loadLibrary(options);
     this.device = options.device ?? "cpu";
@@ -54,7 +54,9 @@ export class NativeRuntime {
     };
   }
 
-  /** Makes the device's allocator and copier. @throws MP_BACKEND_UNAVAILABLE naming what of CUDA is missing */
+  /**
+   * Creates the device's allocator and copier. @throws MP_BACKEND_UNAVAILABLE naming the part of CUDA that is missing
+   */
   async readyDevice(options: CudaOptions = {}): Promise<void> {
     if (this.device === "cpu" || this.#device !== undefined) return;
     try {
@@ -66,7 +68,7 @@ export class NativeRuntime {
 
   /**
    * Loads a model for this runtime's device.
-   * @throws MP_INVALID_ARGUMENT for bytes that are no valid model, or too many
+   * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
    * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
    */
   async createSession(model: Uint8Array, options?: SessionOptions): Promise<NativeSession> {
@@ -85,7 +87,7 @@ export class NativeRuntime {
     return new NativeBinding(session);
   }
 
-  /** A tensor with undefined contents, by default where this runtime computes. */
+  /** A tensor with undefined contents, by default on the device that this runtime computes on. */
   allocate(type: ValueType, place: Place = "device"): NativeTensor {
     this.#assertUsable();
     const where = place === "device" ? (this.#device ?? this.#host) : this.#host;
@@ -102,7 +104,7 @@ export class NativeRuntime {
     return this.#ledger.stats();
   }
 
-  /** Waits for what is in flight, then frees everything. Idempotent; any other use afterwards is MP_DISPOSED. */
+  /** Waits for runs in flight, then frees everything. Idempotent; any other use afterwards is MP_DISPOSED. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -119,8 +121,8 @@ export class NativeRuntime {
 }
 
 /**
- * Loads the library, joins the process's environment and readies the device.
- * @throws MP_BACKEND_UNAVAILABLE, MP_SPEC_VERSION when there is no library or device that will do
+ * Loads the library, joins the process's environment and initializes the device.
+ * @throws MP_BACKEND_UNAVAILABLE, MP_SPEC_VERSION when there is no suitable library or device
  * @throws MP_INVALID_ARGUMENT when the thread options disagree with a runtime that is in use
  */
 export async function openRuntime(options: RuntimeOptions = {}): Promise<NativeRuntime> {
@@ -138,7 +140,7 @@ interface DevicePlace extends TensorPlace {
   release(): void;
 }
 
-/** The session that copies also lends its allocator; it is kept off the ledger, being nobody's to release. */
+/** The session that copies also provides its allocator. It is not in the ledger, since no user may release it. */
 async function openCudaPlace(
   parts: SessionParts,
   hostAllocator: bigint,

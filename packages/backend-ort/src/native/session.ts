@@ -4,7 +4,10 @@ import type { Environment } from "./environment.js";
 import type { OrtLibrary } from "./library.js";
 import { type Ledger, NativeResource } from "./resource.js";
 
-/** ORT's own graph rewriting. Training wants none: rewriting moves rounding points, undoes recomputation and breaks the order. */
+/**
+ * ORT's own graph rewriting. Training should use "none": rewriting moves rounding points, undoes recomputation and
+ * breaks the order.
+ */
 export type OptimizationLevel = "none" | "basic" | "extended" | "all";
 
 const LEVEL_NUMBERS: Readonly<Record<OptimizationLevel, number>> = {
@@ -18,24 +21,27 @@ export interface SessionOptions {
   /** Default "none". */
   readonly optimization?: OptimizationLevel;
   /**
-   * Where intermediates live between runs. Default "shared": the arena of all sessions of the process, which
-   * holds the largest session's peak once. "own" tells sessions' peaks apart; "none" returns memory to the
-   * system after every use, which is slow and fragments.
+   * Where intermediates live between runs. Default "shared": the arena of all sessions of the process, which holds only
+   * the largest session's peak. "own" measures sessions' peaks separately; "none" returns memory to the system after
+   * every use, which is slow and fragments.
    */
   readonly arena?: "shared" | "own" | "none";
-  /** Plan one block for all intermediates after the first run. Default false: it is held beside what the arena has. */
+  /**
+   * Plan one block for all intermediates after the first run. Default false: the block is held in addition to the
+   * arena's memory.
+   */
   readonly memoryPattern?: boolean;
   /** ORT's session configuration entries, by their own keys. */
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** Adds an execution provider to session options that are being made. */
+/** Adds an execution provider to session options under construction. */
 export type ProviderAppender = (library: OrtLibrary, sessionOptions: bigint) => void;
 
 /** Protobuf's own limit for one message. */
 const MODEL_BYTES_LIMIT = 2 ** 31 - 1;
 
-/** A loaded model. Runs go through bindings made for it, which have to be released first. */
+/** A loaded model. Runs go through bindings made for it, which must be released first. */
 export class NativeSession extends NativeResource {
   readonly library: OrtLibrary;
   readonly ledger: Ledger;
@@ -57,7 +63,7 @@ export class NativeSession extends NativeResource {
     );
   }
 
-  /** Bindings say when they come and go: freeing a session under one crashes the process. */
+  /** Bindings report when they are created and released: freeing a session that still has one crashes the process. */
   countBinding(change: 1 | -1): void {
     this.#bindings += change;
   }
@@ -101,7 +107,7 @@ export interface SessionParts {
 
 /**
  * Loads a model on a worker thread; 20 000 nodes take about half a second.
- * @throws MP_INVALID_ARGUMENT for bytes that are no valid model, or too many
+ * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
  * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
  */
 export async function createSession(
@@ -131,7 +137,7 @@ function load(
   sessionOptions: bigint,
 ): Promise<bigint> {
   const out = new BigUint64Array(1);
-  // The worker thread reads and writes these while nothing else may hold them: the callback does.
+  // The worker thread reads and writes these while nothing else may reference them; the callback keeps them alive.
   const inUse: unknown[] = [model, out];
   return new Promise((resolve, reject) => {
     functions.CreateSessionFromArray.async(

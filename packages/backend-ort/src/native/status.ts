@@ -23,7 +23,7 @@ const ORT_ERROR_NAMES = [
 
 type OrtErrorName = (typeof ORT_ERROR_NAMES)[number];
 
-/** Codes that are left out are the engine's own failures, MP_BACKEND_FAILED. */
+/** Codes that are not listed are the engine's own failures, MP_BACKEND_FAILED. */
 const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
   ORT_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
   ORT_INVALID_PROTOBUF: "MP_INVALID_ARGUMENT",
@@ -31,15 +31,21 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
   ORT_NOT_IMPLEMENTED: "MP_UNSUPPORTED",
 };
 
-/** No code of its own: an allocation that fails comes back as ORT_FAIL or ORT_RUNTIME_EXCEPTION, told apart by its text. */
+/**
+ * There is no ORT code for it: a failed allocation comes back as ORT_FAIL or ORT_RUNTIME_EXCEPTION, distinguished by
+ * its text.
+ */
 const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED/i;
 
-/** Indices are data, so only a run can find one outside its axis; the engine calls that an invalid argument too. */
+/**
+ * Indices and divisors are data, so only a run can find an index outside its axis or an integer division by 0. The
+ * engine reports these as an invalid argument or a failure.
+ */
 const OUT_OF_RANGE =
-  /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid indice/i;
+  /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid ind(ice|ex)|indices must be empty|integer (division|modulo) by zero/i;
 
-/** What an OrtErrorCode and its message mean in our codes. */
+/** Translates an OrtErrorCode and its message into our codes. */
 export function errorCodeOf(ortCode: number, message: string): ErrorCode {
   if (OUT_OF_MEMORY.test(message)) return "MP_OUT_OF_MEMORY";
   if (OUT_OF_RANGE.test(message)) return "MP_OUT_OF_RANGE";
@@ -47,8 +53,9 @@ export function errorCodeOf(ortCode: number, message: string): ErrorCode {
 }
 
 /**
- * Throws what a status says, after releasing it; null is success.
- * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_OUT_OF_RANGE, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's own code
+ * Throws the error of a status, after releasing it; null is success.
+ * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_OUT_OF_RANGE, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's
+ * code
  */
 export function checkStatus(functions: NativeFunctions, status: bigint | null, what: string): void {
   if (status === null) return;

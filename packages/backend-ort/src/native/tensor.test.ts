@@ -13,7 +13,7 @@ afterEach(async () => {
   await runtime.dispose();
 });
 
-/** Every byte different from its neighbours, so that a shifted or short copy shows. */
+/** Every byte different from its neighbors, so that a shifted or short copy shows. */
 function sample(dtype: DType, shape: readonly number[]): HostTensor {
   const size = shape.reduce((product, dimension) => product * dimension, 1);
   const bytes = new Uint8Array(size * bytesPerElement[dtype]).map((_, index) =>
@@ -89,7 +89,7 @@ describe("NativeTensor", () => {
   it("says that memory ran out, with what was asked for", () => {
     const largest = { dtype: "i64", shape: [2 ** 31 - 1] } as const;
     const held: NativeTensor[] = [];
-    // None of it is ever touched: what runs out are addresses, of which a process has 2^47.
+    // None of it is ever touched: what runs out is address space, of which a process has 2^47 bytes.
     const allocateAll = (): void => {
       while (held.length < 2 ** 14) held.push(runtime.allocate(largest));
     };

@@ -17,13 +17,13 @@ import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
 import { type Ledger, NativeResource } from "./resource.js";
 
-/** Where tensors live: the OrtAllocator that makes them and, where the host cannot reach its memory, who copies. */
+/** Where tensors live: the OrtAllocator that allocates them and, where the host cannot reach its memory, the copier. */
 export interface TensorPlace {
   readonly allocator: bigint;
   readonly copier?: DeviceCopier;
 }
 
-/** Moves bytes between the host and an address on the device, and returns when they have arrived. */
+/** Moves bytes between the host and an address on the device; returns when they have arrived. */
 export interface DeviceCopier {
   write(address: bigint, bytes: Uint8Array): void;
   read(address: bigint, bytes: Uint8Array): void;
@@ -34,7 +34,7 @@ export class NativeTensor extends NativeResource {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly byteLength: number;
-  /** Of the first element; on the device for a device tensor. */
+  /** Address of the first element; on the device for a device tensor. */
   readonly address: bigint;
   readonly #library: OrtLibrary;
   readonly #copier: DeviceCopier | undefined;
@@ -68,7 +68,7 @@ export class NativeTensor extends NativeResource {
     if (this.#copier !== undefined) {
       throw new MpError("MP_INVALID_ARGUMENT", `${describe(this)}: is on a device, read it instead`);
     }
-    // One view for the tensor's whole life: an engine may refuse a second ArrayBuffer over the same memory.
+    // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
     this.#view ??= viewOf(this);
     return this.#view;
   }
@@ -139,7 +139,7 @@ function bytesOf(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Any byte but 0 is true to us; kernels that take a bool as a number rely on 1. */
+/** For us any byte but 0 is true; kernels that read a bool as a number rely on 1. */
 function zeroOrOne(data: Uint8Array): Uint8Array {
   return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }

@@ -8,7 +8,7 @@ const CHANNELS = 32;
 const SHAPE = [1, CHANNELS, 1, 2];
 
 /**
- * How many channels the engine's blocked layout keeps together, by what it makes of numbers that tell their place;
+ * How many channels the engine's blocked layout keeps together, found by converting numbers that encode their position;
  * undefined where it has no such layout, or another one.
  */
 export async function blockSize(runtime: NativeRuntime): Promise<number | undefined> {
@@ -21,12 +21,9 @@ export async function blockSize(runtime: NativeRuntime): Promise<number | undefi
   });
   const model = onnxModel(graph, { opsets: { "": 23, [BLOCKED_DOMAIN]: 1 } });
   try {
-    const results = await runOnce(
-      runtime,
-      encodeModel(model),
-      new Map([["y", { dtype: "f32", shape: SHAPE }]]),
-      true,
-    );
+    const results = await runOnce(runtime, encodeModel(model), {
+      outputs: new Map([["y", { dtype: "f32", shape: SHAPE }]]),
+    });
     const blocked = Array.from((results.get("y")?.data ?? []) as Float32Array);
     const size = blocked.indexOf(1);
     // Channel c at place p was number 2c + p; it belongs at block ⌊c / size⌋, place p, c mod size.

@@ -3,7 +3,7 @@ import { encodeModel, toOnnx } from "@mp/onnx";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";
 
-/** Halves that the engine rounds to after every operator, as their arithmetic is defined. */
+/** Halves to which the engine rounds after every operator, as their arithmetic is defined. */
 export async function nativeHalves(runtime: NativeRuntime): Promise<readonly HalfDType[]> {
   const native: HalfDType[] = [];
   for (const half of ["f16", "bf16"] as const) if (await isNative(runtime, half)) native.push(half);
@@ -15,7 +15,7 @@ async function isNative(runtime: NativeRuntime, half: HalfDType): Promise<boolea
   const model = encodeModel(toOnnx(graph, { origins: false, types: false }));
   const outputs = new Map(graph.outputs.map(({ name, value }) => [name, value]));
   try {
-    const results = await runOnce(runtime, model, outputs, true);
+    const results = await runOnce(runtime, model, { outputs });
     return [...results.values()].every(({ data }) => data[0] === 0);
   } catch (error) {
     if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return false;
@@ -23,7 +23,7 @@ async function isNative(runtime: NativeRuntime, half: HalfDType): Promise<boolea
   }
 }
 
-/** Differences that are 0 if the first result is rounded to the half, and not if it is kept in f32. */
+/** Differences that are 0 if the first result is rounded to the half, and nonzero if it is kept in f32. */
 function roundingGraph(half: HalfDType): ReturnType<GraphBuilder["finish"]> {
   const builder = new GraphBuilder();
   const { fractionBits } = floatFormats[half];
@@ -32,7 +32,7 @@ function roundingGraph(half: HalfDType): ReturnType<GraphBuilder["finish"]> {
     const rest = builder.emitOne("Sub", [rounded, number(expected)], {});
     return builder.emitOne("Cast", [builder.emitOne("Reshape", [rest], { shape: [] })], { to: "f32" });
   };
-  // 1 is half the spacing above it: the sum is a tie and goes back to even.
+  // 1 is half the spacing above `large`: the sum is a tie and rounds back to even.
   const large = 2 ** (fractionBits + 1);
   const step = 2 ** -fractionBits;
   const pair = builder.emitOne(

@@ -1,21 +1,31 @@
 import { type DType, MpError, type Op } from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
-import { lowerGraph } from "../lower.js";
+import { opDTypes, type ProbePair } from "@mp/core/backend";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";
-import { type Pair, probeGraph } from "./probe-graph.js";
-import { runOnce } from "./run-once.js";
+import { probeGraph } from "./probe-graph.js";
+import { runGraph } from "./run-once.js";
 
-/** Ops and dtypes that the engine cannot load or run, each with its own words. */
+/** Ops and dtypes that the engine cannot load or run, each with the engine's message. */
 export type Missing = ReadonlyMap<Op, ReadonlyMap<DType, string>>;
 
+/** Every op in every dtype that it exists in, except emulated halves: to the engine these are f32. */
+export function pairsFor({ emulated }: Target): readonly ProbePair[] {
+  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
+  const isAsked = (dtype: DType): boolean => !(emulated as readonly DType[]).includes(dtype);
+  return all.flatMap(([op, dtypes]) => dtypes.filter(isAsked).map((dtype): ProbePair => ({ op, dtype })));
+}
+
 /**
- * Asks the engine about every op in every dtype, lowered as it will be: all in one session that is loaded and run,
- * and where that fails, half by half. To the engine a half that is emulated is f32, so it is not asked about.
+ * Probes ops in dtypes, lowered as they will be: all in one session that is loaded and run; where that fails, each half
+ * of the pairs separately.
  */
-export async function probeKernels(runtime: NativeRuntime, target: Target): Promise<Missing> {
+export async function probeKernels(
+  runtime: NativeRuntime,
+  target: Target,
+  asked: readonly ProbePair[],
+): Promise<Missing> {
   const missing = new Map<Op, Map<DType, string>>();
-  const search = async (pairs: readonly Pair[]): Promise<void> => {
+  const search = async (pairs: readonly ProbePair[]): Promise<void> => {
     const failure = await failureOf(runtime, pairs, target);
     const [only] = pairs;
     if (failure === undefined || only === undefined) return;
@@ -27,23 +37,18 @@ export async function probeKernels(runtime: NativeRuntime, target: Target): Prom
     await search(pairs.slice(0, middle));
     await search(pairs.slice(middle));
   };
-  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
-  const isAsked = (dtype: DType): boolean => !(target.emulated as readonly DType[]).includes(dtype);
-  await search(all.flatMap(([op, dtypes]) => dtypes.filter(isAsked).map((dtype): Pair => ({ op, dtype }))));
+  await search(asked);
   return missing;
 }
 
-/** What the engine says against those pairs; undefined when it runs them all. */
+/** The engine's error for those pairs; undefined when it runs them all. */
 async function failureOf(
   runtime: NativeRuntime,
-  pairs: readonly Pair[],
+  pairs: readonly ProbePair[],
   target: Target,
 ): Promise<string | undefined> {
-  const graph = probeGraph(pairs);
-  const { model, outputName } = lowerGraph(graph, target);
-  const outputs = new Map(graph.outputs.map(({ name, value }) => [outputName(name), value]));
   try {
-    await runOnce(runtime, model, outputs, true);
+    await runGraph(runtime, probeGraph(pairs), target);
     return undefined;
   } catch (error) {
     if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return error.message;

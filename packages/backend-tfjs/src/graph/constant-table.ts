@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/core";
-import { handleName } from "./variables.js";
+import { handleName } from "./handle-name.js";
 
-/** The large constants of a program, kept in variables of its session, one for each content. */
+/** The large constants of a program, kept in variables of its session, one for each distinct content. */
 export class ConstantTable {
   readonly #tensors = new Map<string, HostTensor>();
 

@@ -1,6 +1,7 @@
 /**
- * What crosses between JavaScript and TensorFlow. tfjs-node carries f32, i32 and bool; every other dtype crosses as
- * i32 of the same bits, several elements in one or one in two. Nothing is converted, so that nothing is lost.
+ * The wire format between JavaScript and TensorFlow. tfjs-node transfers f32, i32 and bool; every other dtype is
+ * transferred as i32 of the same bits, with several elements in one i32 or one element in two. Nothing is converted, so
+ * nothing is lost.
  */
 import { bytesPerElement, elementCount, type ValueType, zeros } from "@mp/core";
 import { type CarriedDType, carrierOf } from "../dtype.js";
@@ -14,19 +15,22 @@ export interface Wire {
   readonly shape: readonly number[];
 }
 
-/** What a tensor of that type crosses as. */
+/** The wire format of a tensor of that type. */
 export function wireOf({ dtype, shape }: ValueType): Wire {
   const carrier = carrierOf(dtype);
   if (carrier === dtype) return { dtype: carrier, shape };
   return { dtype: carrier, shape: [Math.ceil((sizeOf(shape) * bytesPerElement[dtype]) / CARRIER_BYTES)] };
 }
 
-/** Elements of what crosses that one element of i32 holds; less than one where an element takes two. */
+/** Number of elements that one i32 on the wire holds; less than one where an element takes two. */
 const perCarrier = ({ dtype }: ValueType): number => CARRIER_BYTES / bytesPerElement[dtype];
 
 const sizeOf = (shape: readonly number[]): number => elementCount(shape, "edge");
 
-/** A placeholder for what crosses, and the value of that type that is made of it. Tensors without elements do not cross. */
+/**
+ * A placeholder in wire format, and the value of that type decoded from it. Tensors without elements are not
+ * transferred.
+ */
 export function receive(
   writer: ScopeWriter,
   value: ValueType,
@@ -58,7 +62,7 @@ export function receive(
   return { fed, name: reshape(writer, own, dtype, value.shape) };
 }
 
-/** The name of what crosses of a value; undefined for one without elements. */
+/** The name of a value in wire format; undefined for one without elements. */
 export function send(writer: ScopeWriter, name: string, value: ValueType): string | undefined {
   const { dtype, shape } = value;
   const count = sizeOf(shape);

@@ -54,7 +54,7 @@ function shapeInit(shape: Shape): MessageInitShape<typeof TensorShapeProtoSchema
   return { dim: shape.map((size) => ({ size: BigInt(size) })) };
 }
 
-/** The host's bytes as they are: a bool is 0 or 1 there, which the caller has seen to. */
+/** The host's bytes unchanged: a bool must be 0 or 1 there, which the caller ensures. */
 function tensorInit({ dtype, shape, data }: HostTensor): MessageInitShape<typeof TensorProtoSchema> {
   return {
     dtype: dataTypeOf[dtype],

@@ -1,5 +1,14 @@
-/** A graph as nodes of a session that others share: what it feeds, what it reads, what a run leaves behind. */
-import type { AnyNode, Graph, GraphNode, HostTensor, Op, Value, ValueType } from "@mp/core";
+/** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
+import {
+  type AnyNode,
+  type Graph,
+  type GraphNode,
+  type HostTensor,
+  type Op,
+  type Value,
+  type ValueType,
+  zeros,
+} from "@mp/core";
 import type { Bound, Replacement } from "@mp/core/backend";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
@@ -11,7 +20,7 @@ import { RunOrder } from "./run-order.js";
 import { ScopeWriter } from "./scope-writer.js";
 import { int, type Lowering, type } from "./tf-writer.js";
 
-/** An input or output that crosses under that name of a node; without a name it has no elements. */
+/** An input or output that is transferred under that node name; without a name it has no elements. */
 export interface Edge {
   readonly name: string;
   readonly type: ValueType;
@@ -20,23 +29,23 @@ export interface Edge {
 
 export interface Program {
   readonly nodes: readonly NodeInit[];
-  /** Large constants, which are variables of those keys. */
+  /** Large constants, which are variables with those keys. */
   readonly constants: ReadonlyMap<string, HostTensor>;
   readonly inputs: readonly Edge[];
   readonly results: readonly Edge[];
   /** A scalar that exists once everything has been committed. */
   readonly done: string;
-  /** The graph's node that a node of the session belongs to. */
+  /** The graph node that a session node belongs to. */
   nodeOf(engineNode: string): string | undefined;
 }
 
 export interface ProgramOptions {
-  /** What all names begin with, unique in the session. */
+  /** The prefix of all names, unique in the session. */
   readonly scope: string;
   readonly bound: Bound;
   /** The name of a slot's handle. */
   readonly handleOf: (slot: string) => string;
-  /** Whether a node is computed in f32, since the engine has no right kernel for its halves. */
+  /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
 
@@ -97,20 +106,25 @@ class ProgramLowering {
   }
 
   #lower(node: AnyNode): void {
-    const own = lowerings[node.op] as Lowering;
-    const lowering = inLayout(this.#options.isWidened(node) ? inF32(own) : own);
-    const names = lowering(
-      node as GraphNode<Op>,
-      node.inputs.map((value) => this.#name(value)),
-      this.#writer,
-    );
+    const names = node.outputs.every(isEmpty)
+      ? node.outputs.map(({ dtype, shape }) => this.#writer.constant(zeros(shape, dtype)))
+      : this.#loweringOf(node)(
+          node as GraphNode<Op>,
+          node.inputs.map((value) => this.#name(value)),
+          this.#writer,
+        );
     for (const [index, value] of node.outputs.entries()) this.#names.set(value, names[index] as string);
   }
 
+  #loweringOf(node: AnyNode): Lowering {
+    const own = lowerings[node.op] as Lowering;
+    return inLayout(this.#options.isWidened(node) ? inF32(own) : own);
+  }
+
   /**
-   * Everything that can fail comes before the gate, all assignments behind it, and what is fetched behind those: a run
-   * that fails has changed nothing, and one that returns has committed. Reads of a slot come before the gate as well,
-   * since what reads nothing that is returned or committed does not run.
+   * Everything that can fail runs before the gate, all assignments after it, and everything fetched after those: a run
+   * that fails has changed nothing, and one that returns has committed. Slots are read before the gate as well: a read
+   * that no result and no commit needs does not run at all.
    */
   #finish(): { readonly results: readonly Edge[]; readonly done: string } {
     const { bound } = this.#options;
@@ -145,7 +159,7 @@ class ProgramLowering {
     return [gate, ...always, this.#commitWhen(flag, whenApplied, newValue, gate)];
   }
 
-  /** What waits for the dead side of a Switch does not run at all. The Merge is there in either case. */
+  /** Nodes that wait for the dead branch of a Switch do not run at all. The Merge runs in either case. */
   #commitWhen(
     flag: string,
     replacements: readonly Replacement[],
@@ -184,3 +198,6 @@ class ProgramLowering {
     return name;
   }
 }
+
+/** There is nothing to compute, and many of the engine's kernels refuse such shapes. */
+const isEmpty = ({ shape }: Value): boolean => shape.includes(0);

@@ -1,15 +1,15 @@
 import { type AnyNode, byteLength, type Value } from "@mp/core";
 import type { ScopeWriter } from "./scope-writer.js";
 
-/** Nodes of which so many may be under way: enough for both threads of a small machine to find one that is ready. */
+/** How many nodes may be in progress: enough for both threads of a small machine to find one that is ready. */
 const WINDOW = 4;
-/** Nodes that neither read nor make this much decide nothing about memory, and run when they can. */
+/** Nodes that neither read nor produce this much do not affect peak memory, and run as soon as they can. */
 const HEAVY_BYTES = 64 * 1024;
 
 /**
- * TensorFlow runs whatever is ready, and so makes values long before they are read, or keeps ones whose last reader
- * could have run. A heavy node waits for the heavy one that lies `WINDOW` before it in the schedule, by which memory
- * stays near what the schedule needs.
+ * TensorFlow runs any node that is ready. So it may compute values long before they are read, or keep values whose last
+ * reader could have run. A heavy node waits for the heavy node `WINDOW` places before it in the schedule, which keeps
+ * memory close to what the schedule needs.
  */
 export class RunOrder {
   readonly #writer: ScopeWriter;
@@ -25,7 +25,7 @@ export class RunOrder {
     this.#from = this.#writer.nodes.length;
   }
 
-  /** Of the node that has been lowered since `begin`. */
+  /** Ends the node that has been lowered since `begin`. */
   end(node: AnyNode): void {
     const made = this.#writer.nodes
       .slice(this.#from)
@@ -37,7 +37,7 @@ export class RunOrder {
     if (before === undefined) return;
     const own = new Set(made.map(({ name }) => name));
     for (const { input } of made) {
-      // The others of the node wait for these.
+      // The other nodes of this graph node wait for these.
       const isEntry = !input.some((name) => own.has(name.replace(/^\^|:\d+$/g, "")));
       if (isEntry) input.push(`^${before}`);
     }

@@ -10,21 +10,24 @@ import {
   type,
 } from "./tf-writer.js";
 
-/** Larger ones would stand in every copy of the graph that TensorFlow makes while it prepares a run. */
+/** Larger constants would be in every copy of the graph that TensorFlow makes while it prepares a run. */
 const LARGEST_CONST_BYTES = 4096;
 
-/** Appends nodes whose names begin with a scope of its own, unique in it, and knows which graph node they belong to. */
+/**
+ * Appends nodes whose names begin with the writer's own scope and are unique in it, and records which graph node they
+ * belong to.
+ */
 export class ScopeWriter implements TfWriter {
   readonly nodes: NodeInit[] = [];
-  /** Name of the graph's node for each of TensorFlow's. */
+  /** Name of the graph node for each TensorFlow node. */
   readonly sources: Map<string, string> = new Map();
   readonly #scope: string;
   readonly #constants: ConstantTable | undefined;
   readonly #names = new Set<string>();
-  /** How many names begin with each base. */
+  /** Number of names that begin with each base. */
   readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
-  /** By the names that were given for them; the real name once there is one. */
+  /** By their provisional names; replaced by the real name once there is one. */
   readonly #deferred = new Map<string, (() => string) | string>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
@@ -33,7 +36,7 @@ export class ScopeWriter implements TfWriter {
     this.#constants = constants;
   }
 
-  /** Nodes from here on are named after that one; `undefined` for nodes of the backend's own. */
+  /** Later nodes are named after that one; `undefined` for nodes of the backend's own. */
   enter(source: string | undefined, path: string = source ?? ""): void {
     this.#current = { source, path };
   }
@@ -101,14 +104,14 @@ export class ScopeWriter implements TfWriter {
   }
 
   /**
-   * The same value, of which TensorFlow's optimiser does not know that it is constant. What it knows it moves: a · c · d
-   * becomes a · (c · d), a / c becomes a · (1 / c), and so other numbers are rounded and overflow.
+   * The same value, hidden from TensorFlow's optimizer as a constant. The optimizer moves known constants: a · c · d
+   * becomes a · (c · d), and a / c becomes a · (1 / c), so different numbers are rounded and overflow.
    */
   #opaque(name: string, { dtype, shape }: HostTensor): string {
     return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: shapeAttribute(shape) });
   }
 
-  /** What happens once a program is named after nothing in particular. */
+  /** What a program contains only once is not named after a graph node. */
   #once(key: string, make: () => string): string {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -133,12 +136,12 @@ export class ScopeWriter implements TfWriter {
   }
 }
 
-/** Control edges from the nodes that make those results. */
+/** Control edges from the nodes that produce those results. */
 function controls(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `^${name.replace(/:\d+$/, "")}`))];
 }
 
-/** A name that TensorFlow accepts after a slash; that of a node may hold anything that the user wrote. */
+/** A name that TensorFlow accepts after a slash; a node's name may hold anything that the user wrote. */
 function legal(path: string): string {
   return path.replace(/[^A-Za-z0-9_./-]/g, "_").replace(/\/{2,}/g, "/");
 }

@@ -29,12 +29,12 @@ export const shape = (value: readonly number[]): TfAttribute => ({ kind: "shape"
 export interface EmitOptions {
   /** Number of results; 1 unless given. */
   readonly outputs?: number;
-  /** Nodes that must have run before, beyond those whose results are read. */
+  /** Nodes that must run before, in addition to those whose results are read. */
   readonly after?: readonly string[];
 }
 
 export interface TfWriter {
-  /** Appends a node, named after the graph's node that is being lowered, and gives the names of its results. */
+  /** Appends a node, named after the graph node that is being lowered, and returns the names of its results. */
   emit(
     op: string,
     inputs: readonly string[],
@@ -44,9 +44,9 @@ export interface TfWriter {
   /** `emit` of a node with one result. */
   one(op: string, inputs: readonly string[], attributes?: TfAttributes, options?: EmitOptions): string;
   cast(name: string, from: TfDType, to: TfDType): string;
-  /** A name for a result that is made when a node first reads it, and not at all when none does. */
+  /** A name for a result whose nodes are appended when a node first reads it, and not at all if none does. */
   defer(make: () => string): string;
-  /** A Const; those of equal content are one. */
+  /** A Const; constants with equal content share one node. */
   constant(tensor: HostTensor): string;
   /** A one-dimensional i32 Const, as axes, shapes and pads are given. */
   ints(values: readonly number[]): string;

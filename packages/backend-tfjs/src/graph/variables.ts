@@ -6,16 +6,13 @@ import { ScopeWriter } from "./scope-writer.js";
 import { shape, string, type } from "./tf-writer.js";
 
 export interface Variable {
-  /** What feeding it takes; undefined for one without elements, which is written all the same. */
+  /** The placeholder to feed; undefined for a variable without elements, which is written all the same. */
   readonly fed: string | undefined;
   /** A scalar that exists once it has been written. */
   readonly written: string;
-  /** Its value as it crosses; undefined for one without elements. */
+  /** Its value in wire format; undefined for one without elements. */
   readonly read: string | undefined;
 }
-
-/** The name of a variable's handle. */
-export const handleName = (key: string): string => `variable/${key}/VarHandleOp`;
 
 export function variableNodes(variables: Iterable<readonly [key: string, type: ValueType]>): {
   readonly nodes: readonly NodeInit[];

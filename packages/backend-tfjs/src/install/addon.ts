@@ -14,14 +14,14 @@ import { ADDON_SOURCES } from "./target-package.js";
 
 const FLAGS: readonly string[] = ["-std=c++17", "-shared", "-fPIC", "-O2", "-DNAPI_VERSION=8"];
 
-/** Where the package's addon finds its libraries: a folder of their own, so that those of another addon stay. */
+/** Where the package's addon finds its libraries: a separate folder, so that another addon's libraries stay. */
 export function libraryPlace({ folder }: TfjsPackage, { key }: CachedLibrary): string {
   return join(folder, "deps", "lib", `mp-${key}`);
 }
 
 /**
- * The addon's place in the cache. Its name holds all that it is made from: the sources, the library, the flags.
- * It is bound to Node-API 8, which every Node from 15.12 on has, and to no version of Node.
+ * The addon's path in the cache. Its name covers everything that it is built from: sources, library and flags. It is
+ * bound to Node-API 8, which every Node from 15.12 on has, and not to a version of Node.
  */
 export function addonPath(cache: string, target: TfjsPackage, library: CachedLibrary): string {
   const hash = createHash("sha256").update(
@@ -35,7 +35,7 @@ export function addonPath(cache: string, target: TfjsPackage, library: CachedLib
 }
 
 /**
- * Compiles the addon into the cache. The compiler is `g++`, or what CXX says.
+ * Compiles the addon into the cache. The compiler is `g++`, or the value of CXX.
  * @throws MP_BACKEND_UNAVAILABLE when there is no compiler, or it fails
  */
 export async function compileAddon(options: {
@@ -85,7 +85,7 @@ async function start(
   }
 }
 
-/** The compiler's first complaint, with the rest in the details. */
+/** The compiler's first error, with the rest in the details. */
 function compileFailure(compiler: string, status: number | null, stderr: string): MpError {
   const first = stderr.split("\n").find((line) => /error|undefined reference|cannot find/i.test(line));
   const problem = first?.trim() ?? `exit status ${status ?? "none, it was killed"}`;

@@ -10,7 +10,7 @@ afterEach(removeScratch);
 const request = { project: "tensorflow-cpu", version: "2.20.0" };
 
 describe("fetchWithPip", () => {
-  /** A program that is called as `python3 -m pip …` and does what a shell script says. */
+  /** A program that is called as `python3 -m pip …` and runs a shell script instead. */
   function fakePython(script: string): Record<string, string | undefined> {
     const folder = scratch();
     const text = `#!/bin/sh\nif [ "$3" = --version ]; then exit 0; fi\n${script}\n`;

@@ -4,7 +4,7 @@ import { indexUnreachable } from "./index-failure.js";
 import { PYTHON } from "./releases.js";
 import { runCommand } from "./run-command.js";
 
-/** What the releases from 2.12 on are tagged with. */
+/** The platform tags of the releases from 2.12 on. */
 const PLATFORMS: readonly string[] = [
   "manylinux_2_28_x86_64",
   "manylinux_2_27_x86_64",
@@ -26,8 +26,8 @@ export async function findPip(environment: Environment): Promise<string | undefi
 }
 
 /**
- * Downloads by pip, which honours the user's index, credentials, proxies and certificates, and checks the file
- * against the SHA-256 that the index gives.
+ * Downloads with pip, which honors the user's index, credentials, proxies and certificates, and checks the file against
+ * the SHA-256 that the index gives.
  * @returns the name of the one wheel that is then in the folder
  * @throws MP_BACKEND_UNAVAILABLE when the index cannot be reached or lacks the release
  */
@@ -58,7 +58,7 @@ export async function fetchWithPip(options: {
   throw failure(requirement, stderr);
 }
 
-/** What pip prints, by what it means. Its exit status is 1 for all of them. */
+/** pip's messages by their meaning. Its exit status is 1 for all of them. */
 const MEANINGS: readonly {
   readonly pattern: RegExp;
   readonly failure: (what: string, said: string) => MpError;
@@ -107,7 +107,7 @@ function failure(requirement: string, stderr: string): MpError {
   );
 }
 
-/** pip wraps the reason of a failed connection into the description of its retries. */
+/** pip puts the reason of a failed connection inside the description of its retries. */
 function essence(line: string): string {
   const [reason = line.replace(/^(?:ERROR|WARNING):\s*/, "")] =
     /(?:Failed to establish|\[Errno |Read timed out|HTTP error|certificate verify failed)[^'")]*/.exec(

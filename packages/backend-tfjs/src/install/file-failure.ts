@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 
-/** The system's code, "ENOSPC", of an error that has one. */
+/** The system's error code, such as "ENOSPC", if the error has one. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return typeof code === "string" ? code : undefined;
@@ -9,7 +9,7 @@ export function errorCode(error: unknown): string | undefined {
 const NEED = "1.2 GB is needed, 1.9 GB for CUDA";
 const CACHE = "the cache is under ~/.cache/mp, XDG_CACHE_HOME moves it";
 
-/** What the system refused and what would do, by its code. */
+/** What the system refused and how to fix it, by its code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: `the disk is full; ${NEED}, ${CACHE}`,
   EDQUOT: `the disk quota is used up; ${NEED}, ${CACHE}`,
@@ -22,7 +22,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder, a file is needed",
 };
 
-/** Gives the system's refusals a code and a remedy; every other error is handed back as it is. */
+/** Gives the system's refusals a code and a remedy; every other error is returned unchanged. */
 export function fileFailure(error: unknown): unknown {
   const code = errorCode(error);
   const refusal = code === undefined ? undefined : REFUSALS[code];
@@ -32,7 +32,7 @@ export function fileFailure(error: unknown): unknown {
   return new MpError("MP_IO", `${place}: ${refusal}`, { details: { file: place, code }, cause: error });
 }
 
-/** @throws MP_IO when less than that is free where the folder lies */
+/** @throws MP_IO when less than that is free on the folder's disk */
 export function requireSpace(place: string, freeBytes: number, neededBytes: number): void {
   if (freeBytes >= neededBytes) return;
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`;

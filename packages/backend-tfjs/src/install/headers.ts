@@ -3,10 +3,13 @@ import type { WheelArchive } from "./wheel-archive.js";
 
 const INCLUDE = "tensorflow/include";
 
-/** Folders below `include` from which headers are named, by the release: TSL and XLA moved out and in again. */
+/**
+ * Folders below `include` that header names are relative to, depending on the release: TSL and XLA moved out and in
+ * again.
+ */
 export const HEADER_ROOTS: readonly string[] = ["", "external/local_tsl", "external/local_xla"];
 
-/** What the addon's sources name. */
+/** The headers that the addon's sources include. */
 const FIRST: readonly string[] = [
   "tensorflow/c/c_api.h",
   "tensorflow/c/eager/c_api.h",
@@ -17,8 +20,8 @@ const FIRST: readonly string[] = [
 ];
 
 /**
- * Extracts the headers that the addon needs and those that they name in turn: 14 of the 12 000 in the wheel.
- * A header that is named and not there belongs to the compiler, or to a branch of the preprocessor not taken.
+ * Extracts the headers that the addon needs and those that they include in turn: 14 of the 12 000 in the wheel. An
+ * included header that is not in the wheel belongs to the compiler, or to a preprocessor branch not taken.
  */
 export async function extractHeaders(wheel: WheelArchive, folder: string): Promise<number> {
   const done = new Set<string>();

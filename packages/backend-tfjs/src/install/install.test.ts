@@ -10,7 +10,7 @@ afterEach(removeScratch);
 
 const linux = { platform: "linux", arch: "x64", glibc: "2.31" };
 
-/** A project with a fake tfjs-node, and what to install into it with. */
+/** A project with a fake tfjs-node, and the options to install into it. */
 function project(overrides: Partial<InstallOptions> = {}): {
   readonly folder: string;
   readonly cache: string;
@@ -135,7 +135,7 @@ describe("install", () => {
 });
 
 describe("install, refusing", () => {
-  /** Installs 2.20.0, lets an attempt at another fail, and checks that the first still works. */
+  /** Installs 2.20.0, makes the installation of another release fail, and checks that the first still works. */
   async function failing(overrides: (root: string) => Partial<InstallOptions>) {
     const { options, folder, cache } = project();
     await install(options, quiet);

@@ -1,6 +1,6 @@
 /**
- * Puts a current libtensorflow under tfjs-node. The one moment at which the package changes over is the rename of
- * its addon, after a process of its own has computed with the new one; everything before lies beside what was there.
+ * Puts a current libtensorflow under tfjs-node. The package switches over at one moment, the rename of its addon, after
+ * a separate process has computed with the new one; until then everything is written next to the existing files.
  */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -22,7 +22,7 @@ import { parseWheelName } from "./wheel-name.js";
 /** Which tfjs-node to look at. */
 export interface TargetOptions {
   readonly device: "cpu" | "cuda";
-  /** Its folder; left out, it is the one that a program in the working directory would import. */
+  /** Its folder. Default: the one that a program in the working directory would import. */
   readonly folder?: string | undefined;
   readonly workingDirectory: string;
   /** Where PATH, XDG_CACHE_HOME, CXX and the settings of pip are read from. */
@@ -34,7 +34,7 @@ export interface InstallOptions extends TargetOptions, WheelRequest {
 }
 
 /**
- * @throws MP_BACKEND_UNAVAILABLE when something is missing here, naming what brings it
+ * @throws MP_BACKEND_UNAVAILABLE when something is missing on this machine, naming what installs it
  * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for what is wrong with the wheel or the disk
  */
 export async function install(options: InstallOptions, report: Report): Promise<Verified> {
@@ -80,7 +80,7 @@ async function changeOver(what: ChangeOver, report: Report): Promise<void> {
   try {
     await placeAddon(target, addon, tried);
   } catch (error) {
-    // A cache may come from a machine with newer system libraries. What was compiled here has no such excuse.
+    // A cache may come from a machine with newer system libraries. That does not apply to an addon compiled here.
     if (!wasCached || !MpError.is(error, "MP_BACKEND_UNAVAILABLE")) throw error;
     await rm(addon, { force: true });
     await compile(what, addon, report);
@@ -100,8 +100,8 @@ async function compile(
 }
 
 /**
- * Changes nothing: loads the tfjs-node that is installed and multiplies two matrices.
- * @throws MP_BACKEND_UNAVAILABLE when it does not work, or sees no GPU where one is asked for
+ * Changes nothing: loads the installed tfjs-node and multiplies two matrices.
+ * @throws MP_BACKEND_UNAVAILABLE when it does not work, or sees no GPU where one is requested
  */
 export async function check(options: TargetOptions, report: Report): Promise<Verified> {
   const target = foundPackage(options, report);

@@ -11,7 +11,7 @@ import type { WheelName } from "./wheel-name.js";
 /** In the wheel under `tensorflow/`, and in the cache under `lib/`. */
 export const LIBRARIES = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"] as const;
 
-/** A libtensorflow in the cache, unpacked and whole. */
+/** A libtensorflow in the cache, unpacked and complete. */
 export interface CachedLibrary {
   /** `tensorflow_cpu-2.21.0-2b847d217b02`: project, release, the first digits of the wheel's SHA-256. */
   readonly key: string;
@@ -20,11 +20,11 @@ export interface CachedLibrary {
   readonly version: string;
   readonly wheel: string;
   readonly sizeBytes: number;
-  /** Whether an index named this wheel, or a file of the user's did. */
+  /** Whether the wheel came from an index, or from a file of the user. */
   readonly origin: "index" | "file";
 }
 
-/** `wheel.json`. Written last into a folder that appears whole, so its sizes are those of whole files. */
+/** `wheel.json`. It is written last into a folder that appears complete, so its sizes are those of complete files. */
 interface CacheNote {
   readonly wheel: string;
   readonly version: string;
@@ -32,7 +32,7 @@ interface CacheNote {
   readonly libraries: Readonly<Record<string, number>>;
 }
 
-/** An absolute XDG_CACHE_HOME counts, as its specification says. */
+/** Only an absolute XDG_CACHE_HOME counts, as its specification says. */
 export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libtensorflow");
@@ -42,7 +42,7 @@ export function libraryKey({ name, version }: WheelName, digest: string): string
   return `${name}-${version}-${digest.slice(0, 12)}`;
 }
 
-/** A whole library of that key; one that lost a part is none. */
+/** A complete library with that key; one with a missing part does not count. */
 export function cachedLibrary(cache: string, key: string): CachedLibrary | undefined {
   const folder = join(cache, key);
   try {
@@ -56,7 +56,7 @@ export function cachedLibrary(cache: string, key: string): CachedLibrary | undef
   }
 }
 
-/** A library of that project and release that an index gave before, whatever its digest. */
+/** A library of that project and release that an index gave earlier, whatever its digest. */
 export async function cachedRelease(
   cache: string,
   project: string,
@@ -71,8 +71,8 @@ export async function cachedRelease(
 }
 
 /**
- * Unpacks a wheel into the cache, checked file by file against its RECORD.
- * @throws MP_PARSE when the wheel is damaged or lacks a part, MP_IO when there is no room
+ * Unpacks a wheel into the cache and checks every file against the wheel's RECORD.
+ * @throws MP_PARSE when the wheel is damaged or lacks a part, MP_IO when there is no space
  */
 export async function unpackLibrary(options: {
   readonly cache: string;
@@ -94,7 +94,7 @@ export async function unpackLibrary(options: {
       bavail * bsize,
       Object.values(libraries).reduce((sum, size) => sum + size, 0),
     );
-    // What is there under this name lost a part, or it would have been used.
+    // A library with this name that is already there lacks a part, or it would have been used.
     await withdrawFolder(join(cache, key));
     await publishFolder(join(cache, key), async (partial) => {
       for (const file of LIBRARIES) await archive.extract(`tensorflow/${file}`, join(partial, "lib", file));

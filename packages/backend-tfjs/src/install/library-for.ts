@@ -16,20 +16,20 @@ import { megabytes, type Report, since } from "./report.js";
 import { requireDigest, sha256Of } from "./wheel-archive.js";
 import { expectWheelName, parseWheelName, type WheelName } from "./wheel-name.js";
 
-/** Which libtensorflow is wanted. */
+/** Which libtensorflow is requested. */
 export interface WheelRequest {
   readonly device: "cpu" | "cuda";
   /** The release to take from the index. */
   readonly release: string;
-  /** A wheel of the user's own, in place of the index's. */
+  /** A wheel of the user, instead of the index's. */
   readonly wheel?: string | undefined;
-  /** Against which the wheel's path is read. */
+  /** The wheel's path is relative to this. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * The library that is asked for, from the cache or put there now.
+ * The requested library, from the cache or added to it now.
  * @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE or MP_IO: index, wheel's platform, wheel's bytes, disk
  */
 export async function libraryFor(
@@ -78,7 +78,7 @@ async function fromIndex(request: WheelRequest, cache: string, report: Report): 
   }
 }
 
-/** Where the wheel's digest is pinned, that and no other. */
+/** Where the wheel's digest is pinned, only a library with that digest. */
 async function knownRelease(
   cache: string,
   project: string,

@@ -1,4 +1,4 @@
-/** The package's own folders: libraries beside those that are there, an addon staged beside the one in use. */
+/** The package's own folders: new libraries next to the existing ones, an addon staged next to the one in use. */
 import { statSync } from "node:fs";
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
 import { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 import { megabytes, type Report, since } from "./report.js";
 
-/** Libraries under the package that this command put there carry its name. */
+/** Libraries that this command put into the package have this prefix. */
 const OWN_LIBRARY = /^mp-/;
 
 export async function placeLibrary(
@@ -41,9 +41,9 @@ function holds(place: string, { folder }: CachedLibrary): boolean {
 }
 
 /**
- * Copies an addon to where the package's own lies, under another name, lets it be tried there and puts it in
- * place by a rename.
- * @param tried fails when the addon does not work, whereupon nothing is left of it
+ * Copies an addon next to the package's own under another name, lets it be tried there, and puts it in place by a
+ * rename.
+ * @param tried fails when the addon does not work; then the copy is removed
  */
 export async function placeAddon(
   target: TfjsPackage,
@@ -53,7 +53,7 @@ export async function placeAddon(
   const folder = dirname(target.addon);
   await mkdir(folder, { recursive: true });
   await sweepPartials(folder);
-  // Node loads a file as an addon by its extension.
+  // Node recognizes an addon by its file extension.
   const staged = `${partialPath(folder)}.node`;
   try {
     await copyFile(addon, staged);
@@ -64,7 +64,7 @@ export async function placeAddon(
   }
 }
 
-/** Takes away what earlier runs placed; a process that has it open keeps it until it ends. */
+/** Removes what earlier runs placed; a process that has it open keeps it until the process ends. */
 export async function removeOtherLibraries(target: TfjsPackage, library: CachedLibrary): Promise<void> {
   const place = libraryPlace(target, library);
   for (const name of await readdir(dirname(place))) {

@@ -1,7 +1,6 @@
 /**
- * Files and folders appear at their place by one rename, so that a kill at any moment leaves what was there before
- * or what is new, and nothing between. What a killed process left unfinished is recognised by its name and removed
- * by the next run.
+ * Files and folders are put in place by one rename, so a kill at any moment leaves either the old or the new version,
+ * and nothing between. What a killed process left unfinished is recognized by its name and removed by the next run.
  */
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
@@ -11,11 +10,11 @@ import { errorCode } from "./file-failure.js";
 
 const PREFIX = ".partial-";
 const DAY_MS = 86_400_000;
-/** Names of machines may hold anything; the parts of an unfinished name are joined by `-`. */
+/** Host names may hold anything; the parts of an unfinished name are joined by `-`. */
 const machine = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 let count = 0;
 
-/** A name, beside the final one, that the next run knows to be unfinished. */
+/** A name, next to the final one, that the next run recognizes as unfinished. */
 export function partialPath(folder: string): string {
   count += 1;
   return join(folder, `${PREFIX}${machine}-${process.pid}-${count}`);
@@ -23,7 +22,7 @@ export function partialPath(folder: string): string {
 
 /**
  * Fills a folder and puts it in place, unless another process was quicker.
- * @param fill may fail, whereupon nothing is left
+ * @param fill may fail; then nothing is left
  */
 export async function publishFolder(final: string, fill: (partial: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(final), { recursive: true });
@@ -39,7 +38,7 @@ export async function publishFolder(final: string, fill: (partial: string) => Pr
   }
 }
 
-/** Takes a folder away by one rename before its parts go. */
+/** Moves a folder away by one rename before it deletes the contents. */
 export async function withdrawFolder(final: string): Promise<void> {
   const partial = partialPath(dirname(final));
   try {
@@ -51,20 +50,20 @@ export async function withdrawFolder(final: string): Promise<void> {
   await rm(partial, { recursive: true, force: true });
 }
 
-/** One file under two names where both lie on one file system, a copy elsewhere. */
+/** A hard link where both paths are on one file system, otherwise a copy. */
 export async function linkOrCopy(from: string, to: string): Promise<"linked" | "copied"> {
   try {
     await link(from, to);
     return "linked";
   } catch (error) {
-    // Another file system, one without hard links, or one that forbids links to files of others.
+    // Another file system, one without hard links, or one that forbids links to files of other users.
     if (!["EXDEV", "EPERM", "ENOTSUP", "EMLINK", "ENOSYS"].includes(errorCode(error) ?? "")) throw error;
     await copyFile(from, to);
     return "copied";
   }
 }
 
-/** Removes what processes that are gone left unfinished in a folder. */
+/** Removes what dead processes left unfinished in a folder. */
 export async function sweepPartials(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((name) => name.startsWith(PREFIX))) {
@@ -73,7 +72,7 @@ export async function sweepPartials(folder: string): Promise<void> {
   }
 }
 
-/** A process of another machine or container cannot be asked after: its work is given a day. */
+/** A process on another machine or in another container cannot be checked: its files are kept for a day. */
 async function isAbandoned(path: string): Promise<boolean> {
   const [place, pid] = basename(path).slice(PREFIX.length).split("-");
   if (place === machine && !isAlive(Number(pid))) return true;

@@ -1,13 +1,18 @@
-/** The release that is installed when none is asked for: the one that the backend is tested with. */
+/** The default release: the one that the backend is tested with. */
 export const DEFAULT_RELEASE = "2.21.0";
 
 /** The first wheels that hold libtensorflow_cc with all of the C interface. */
 export const OLDEST_RELEASE = "2.12.0";
 
-/** The CPython whose wheel is taken. Any would do, the libraries are the same in each: no Python code is run. */
+/**
+ * The CPython version whose wheel is downloaded. Any would do: the libraries are the same in each, and no Python code
+ * is run.
+ */
 export const PYTHON = "3.11";
 
-/** SHA-256 of the wheels of the default release. What an index or a file gives under these names must be these. */
+/**
+ * SHA-256 of the wheels of the default release. A wheel with one of these names, from an index or a file, must match.
+ */
 export const PINNED_WHEELS: Readonly<Record<string, string>> = {
   "tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl":
     "2b847d217b02ee7731ed91431daf3250daa0196c3c94614d23be27232e6e5b6c",

@@ -1,11 +1,11 @@
-/** Told what was done, a line each: a word, and versions, sizes and seconds. */
+/** Called with each finished step: a word, and a line with versions, sizes and seconds. */
 export type Report = (step: string, text: string) => void;
 
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** Time since, for a line of the report. */
+/** Elapsed time, for a line of the report. */
 export function since(start: number): string {
   return `${((performance.now() - start) / 1000).toFixed(1)} s`;
 }

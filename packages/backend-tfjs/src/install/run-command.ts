@@ -10,7 +10,7 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Shows what it prints on standard output, such as a progress bar, on our standard error. */
+  /** Copies what it prints on standard output, such as a progress bar, to our standard error. */
   readonly showOutput?: boolean;
   readonly timeoutMs?: number;
 }

@@ -6,11 +6,11 @@ import type { Report } from "./report.js";
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** For programs that can do without: nothing is wrong here, there is only no index. */
+/** For callers that can do without the library: nothing is wrong on this machine, only the index is unreachable. */
 const EXIT_UNREACHABLE = 3;
 
 /**
- * Runs the command line. Results go to standard output, a failure is one line on standard error.
+ * Runs the command line. Results go to standard output; a failure is one line on standard error.
  * @returns the exit code
  */
 export async function run(argv: readonly string[]): Promise<number> {

@@ -9,12 +9,12 @@ import {
   type TfjsPackage,
 } from "../load/locate-package.js";
 
-/** What the addon is compiled from. */
+/** The sources that the addon is compiled from. */
 export const ADDON_SOURCES: readonly string[] = ["tfjs_backend.cc", "tfjs_binding.cc"];
 
 /**
- * The tfjs-node that is worked on: the folder given, or what a program in the working directory would import.
- * @throws MP_BACKEND_UNAVAILABLE when it is not installed, or without the addon's sources
+ * The tfjs-node to work on: the folder given, or the one that a program in the working directory would import.
+ * @throws MP_BACKEND_UNAVAILABLE when it is not installed, or lacks the addon's sources
  * @throws MP_INVALID_ARGUMENT when the folder given is not a tfjs-node
  */
 export function targetPackage(options: {
@@ -39,7 +39,7 @@ function packageIn(folder: string, names: readonly string[]): TfjsPackage {
   try {
     found = packageAt(realpathSync(folder));
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (found !== undefined && names.includes(found.name)) return found;
   const given = found === undefined ? "no readable package.json" : `the package ${String(found.name)}`;
@@ -58,7 +58,7 @@ export function requireSources({ name, version, folder }: TfjsPackage): void {
   if (missing.length === 0) return;
   throw new MpError(
     "MP_BACKEND_UNAVAILABLE",
-    `${name} ${version} lacks the sources of its addon, ${missing.join(", ")}; install it anew with: ${INSTALL_COMMAND}`,
+    `${name} ${version} lacks the sources of its addon, ${missing.join(", ")}; install it again with: ${INSTALL_COMMAND}`,
     { details: { missing, install: INSTALL_COMMAND } },
   );
 }

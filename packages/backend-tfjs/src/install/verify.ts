@@ -2,9 +2,9 @@ import { MpError } from "@mp/core";
 import { LIBRARY_COMMAND, type TfjsPackage } from "../load/locate-package.js";
 import { runCommand } from "./run-command.js";
 
-/** What a child process found when it loaded tfjs-node and multiplied two matrices. */
+/** The result of a child process that loaded tfjs-node and multiplied two matrices. */
 export interface Verified {
-  /** The library's own word. */
+  /** As the library reports it. */
   readonly tensorFlow: string;
   readonly device: "cpu" | "cuda";
 }
@@ -13,9 +13,9 @@ const MARK = "mp-libtensorflow:";
 const TIMEOUT_MS = 120_000;
 
 /**
- * The child's program, as text: the package may be installed anywhere, and this one may be bundled. Arguments:
- * the package's folder, and an addon to load in place of the package's own, or nothing. The first lines put back
- * what `restoreNodeUtil` does.
+ * The child's program, as text: the package may be installed anywhere, and this one may be bundled. Arguments: the
+ * package's folder, and optionally an addon to load instead of the package's own. The first lines do what
+ * `restoreNodeUtil` does.
  */
 const PROGRAM = `
 const util = require("node:util");
@@ -32,9 +32,9 @@ process.stdout.write("\\n${MARK}" + JSON.stringify(found) + "\\n");
 `;
 
 /**
- * Loads tfjs-node in a process of its own, where a library that does not fit can do no harm.
- * @param addon in place of the package's own
- * @throws MP_BACKEND_UNAVAILABLE when it does not load or computes wrongly, naming what it said
+ * Loads tfjs-node in a separate process, where an incompatible library can do no harm.
+ * @param addon to load instead of the package's own
+ * @throws MP_BACKEND_UNAVAILABLE when it does not load or computes wrongly, naming what it printed
  */
 export async function verify(
   target: TfjsPackage,
@@ -62,7 +62,7 @@ export async function verify(
   return { tensorFlow: found.tensorFlow, device: found.gpu ? "cuda" : "cpu" };
 }
 
-/** An error that Node printed, or the last thing that was said. */
+/** An error that Node printed, or the last line of the output. */
 function complaint(stderr: string, status: number | null): string {
   const lines = stderr.split("\n").map((line) => line.trim());
   const error = lines.find((line) => /^(?:\w*Error|Error \[\w+\]):/.test(line));

@@ -1,4 +1,4 @@
-/** Reads a wheel, which is a zip file with the SHA-256 of every file in its RECORD. Nothing is held in memory whole. */
+/** Reads a wheel: a zip file with the SHA-256 of every file in its RECORD. No file is held in memory as a whole. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { errorCode } from "./file-failure.js";
 
 export interface WheelArchive {
   has(name: string): boolean;
-  /** Bytes of the file as it will lie on the disk. */
+  /** Size of the extracted file in bytes. */
   sizeOf(name: string): number;
   /** @throws MP_PARSE when it is missing, damaged, or not what the RECORD says */
   text(name: string): Promise<string>;
@@ -25,7 +25,7 @@ interface RecordRow {
   readonly digest: string;
 }
 
-/** @throws MP_PARSE when the file is no wheel, MP_IO when it cannot be read */
+/** @throws MP_PARSE when the file is not a wheel, MP_IO when it cannot be read */
 export async function openWheel(path: string): Promise<WheelArchive> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((cause) => {
     throw errorCode(cause) === undefined ? damaged(path, "it is not a zip file", cause) : cause;
@@ -53,7 +53,7 @@ function archive(
     }
     return entry;
   };
-  /** Streams a file through a checksum into whatever takes it. */
+  /** Streams a file into the sink and computes its checksum on the way. */
   const copy = async (name: string, sink: NodeJS.WritableStream): Promise<void> => {
     const entry = entryOf(name);
     const recorded = record.get(name);
@@ -91,7 +91,7 @@ async function entriesOf(zip: ZipFile, path: string): Promise<ReadonlyMap<string
   return entries;
 }
 
-/** Lines of `path,sha256=digest,size`; paths with a comma are quoted, and none of those is of use here. */
+/** Lines of `path,sha256=digest,size`; paths with a comma are quoted, and none of those are needed here. */
 async function recordOf(
   zip: ZipFile,
   entries: ReadonlyMap<string, Entry>,
@@ -109,7 +109,7 @@ async function recordOf(
   return rows;
 }
 
-/** Tells a failure of the compressed data, which has codes of zlib or none, from the disk's. */
+/** Distinguishes errors in the compressed data, which have a zlib code or none, from errors of the disk. */
 async function inflate(
   zip: ZipFile,
   entry: Entry,
@@ -150,7 +150,7 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** @throws MP_PARSE when the file is not the one that was promised */
+/** @throws MP_PARSE when the file's digest is not the wanted one */
 export function requireDigest(file: string, actual: string, wanted: string, by: string): void {
   if (actual === wanted) return;
   throw new MpError(

@@ -1,9 +1,9 @@
 import { MpError } from "@mp/core";
 
-/** What a wheel's file name says: `tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl`. */
+/** The parts of a wheel's file name: `tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl`. */
 export interface WheelName {
   readonly file: string;
-  /** As in the file name, with `_` for `-`. */
+  /** As in the file name, with `_` instead of `-`. */
   readonly name: string;
   readonly version: string;
   readonly python: string;
@@ -13,11 +13,11 @@ export interface WheelName {
 
 const LINUX_X64 = /^(?:linux|manylinux\w*)_x86_64$/;
 
-/** @returns undefined where the name is not a wheel's */
+/** @returns undefined where the name is not that of a wheel */
 export function parseWheelName(file: string): WheelName | undefined {
   if (!file.endsWith(".whl")) return undefined;
   const parts = file.slice(0, -".whl".length).split("-");
-  // A build number may stand between the version and the three tags.
+  // A build number may come between the version and the three tags.
   if (parts.length !== 5 && parts.length !== 6) return undefined;
   const [name = "", version = ""] = parts;
   const [python = "", , platform = ""] = parts.slice(-3);
@@ -28,9 +28,7 @@ function isForLinuxX64({ platforms }: WheelName): boolean {
   return platforms.some((platform) => LINUX_X64.test(platform));
 }
 
-/**
- * @throws MP_INVALID_ARGUMENT when the file is no wheel or one for another platform
- */
+/** @throws MP_INVALID_ARGUMENT when the file is not a wheel, or is one for another platform */
 export function expectWheelName(file: string): WheelName {
   const wheel = parseWheelName(file);
   const wanted = "a wheel of tensorflow-cpu or tensorflow whose name ends in manylinux_…_x86_64.whl";

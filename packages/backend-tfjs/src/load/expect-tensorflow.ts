@@ -1,11 +1,11 @@
 import { MpError } from "@mp/core";
 import type { TfjsBinding, TfjsNode } from "./tfjs-node.js";
 
-/** tfjs-node, found to be what it should be, with what lies below it. */
+/** A checked tfjs-node, with its addon and library. */
 export interface TensorFlow {
   readonly tf: TfjsNode;
   readonly binding: TfjsBinding;
-  /** Of the libtensorflow that runs, not of the npm package: "2.21.0". */
+  /** Version of the loaded libtensorflow, not of the npm package: "2.21.0". */
   readonly version: string;
   readonly device: "cpu" | "cuda";
 }
@@ -13,7 +13,7 @@ export interface TensorFlow {
 const PACKAGES = "@tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu";
 const EXAMPLE = 'import * as tf from "@tensorflow/tfjs-node"; tfjs({ tf })';
 
-/** What of the addon is called, by name: a package without one of them is of another age. */
+/** The functions of the addon that are called: a package without one of them is too old or too new. */
 const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
   "createTensor",
   "deleteTensor",
@@ -25,7 +25,7 @@ const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
 ];
 
 /**
- * Checks the user's `tf` by what it has, not by where it came from.
+ * Checks the user's `tf` by its members, not by its origin.
  * @throws MP_INVALID_ARGUMENT when it is not tfjs-node, naming what it seems to be and what to import
  * @throws MP_SPEC_VERSION when it is tfjs-node without a member that is needed
  */
@@ -62,7 +62,7 @@ function describe(tf: Readonly<Record<string, unknown>>): string {
     : `got an object with ${Object.keys(tf).slice(0, 5).join(", ") || "no members"}`;
 }
 
-/** `version` of tfjs has one entry a package, of which the union package's is there in every variant. */
+/** tfjs's `version` has one entry per package; that of the union package is there in every variant. */
 function nameOf(tf: Readonly<Record<string, unknown>>): string {
   const version = isRecord(tf["version"]) ? tf["version"] : {};
   const [name, release] = ["tfjs-node", "tfjs", "tfjs-core"]

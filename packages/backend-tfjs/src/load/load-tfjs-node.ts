@@ -15,22 +15,24 @@ import { restoreNodeUtil } from "./restore-node-util.js";
 import type { TfjsNode } from "./tfjs-node.js";
 
 export interface LoadOptions {
-  /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and refuses to go on without a GPU. Default `"cpu"`. */
+  /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and fails without a GPU. Default `"cpu"`. */
   readonly device?: "cpu" | "cuda";
-  /** Folders from which the package is looked for, in order. Default: the working directory, then this package's place. */
+  /**
+   * Folders from which the package is looked for, in order. Default: the working directory, then this package's folder.
+   */
   readonly searchFrom?: readonly string[];
 }
 
 /**
- * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: what a new Node no
- * longer has is put back first, see `restoreNodeUtil`. TensorFlow's line for each session is kept off stderr, unless the
- * environment has TF_CPP_MIN_LOG_LEVEL; the few it writes while it loads are not.
+ * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: functions that newer Node
+ * versions removed are first put back, see `restoreNodeUtil`. TensorFlow's log line for each session is kept off
+ * stderr, unless the environment has TF_CPP_MIN_LOG_LEVEL; the few lines that it writes while it loads are not.
  * @example
  * ```ts
  * const backend = await tfjs({ tf: await loadTfjsNode() });
  * ```
- * @throws MP_BACKEND_UNAVAILABLE when the package, its addon, a library or the GPU is missing, naming the command
- * that brings it
+ * @throws MP_BACKEND_UNAVAILABLE when the package, its addon, a library or the GPU is missing, naming the command that
+ * installs it
  */
 export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions = {}): Promise<TfjsNode> {
   const names = packagesFor(device);
@@ -61,13 +63,13 @@ export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions =
 
 function requirePackage(found: TfjsPackage, command: string): TfjsNode {
   restoreNodeUtil();
-  // Read when the addon loads. 1 is warnings and errors: else there is a line for each session.
+  // Read when the addon loads. 1 means warnings and errors; at 0 there is a line for each session.
   process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "1";
   try {
     return createRequire(join(found.folder, "package.json"))(found.folder) as TfjsNode;
   } catch (cause) {
     const said = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
-    throw unavailable(`${found.name} does not load (${said}); mend it with: ${command}`, found, cause);
+    throw unavailable(`${found.name} does not load (${said}); repair it with: ${command}`, found, cause);
   }
 }
 

@@ -12,7 +12,7 @@ import type { TfjsNode } from "./tfjs-node.js";
 
 afterEach(removeScratch);
 
-/** What the user imports is what is asked for: a change of either that parts them breaks this line. */
+/** What the user imports must be what `tfjs` accepts: if the two types diverge, this line does not compile. */
 export const accepted: (tf: typeof import("@tensorflow/tfjs-node")) => TfjsNode = (tf) => tf;
 
 const calls = {
@@ -106,7 +106,7 @@ describe("loadTfjsNode", () => {
     writeFileSync(addon, '{"broken":true}');
     const error = await failure(() => loadTfjsNode({ searchFrom: [root] }));
     expect(error.code).toBe("MP_BACKEND_UNAVAILABLE");
-    expect(error.message).toContain("does not load (undefined symbol: TF_NewStatus); mend it with");
+    expect(error.message).toContain("does not load (undefined symbol: TF_NewStatus); repair it with");
     expect(error.message).not.toContain("\n");
   });
 });

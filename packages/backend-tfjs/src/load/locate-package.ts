@@ -5,32 +5,37 @@ import { fileURLToPath } from "node:url";
 const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
 
-/** Plain `npm install` runs the package's own script, which fails, and everything with it, where its servers are out of reach. */
+/**
+ * A plain `npm install` also runs the package's own script, which makes the installation fail where its servers are
+ * unreachable.
+ */
 export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE}`;
-/** Brings a current libtensorflow and the addon. */
+/** Installs a current libtensorflow and the addon. */
 export const LIBRARY_COMMAND: string = "npx mp-libtensorflow";
 
 /** An installed tfjs-node, with or without its addon. */
 export interface TfjsPackage {
   readonly name: string;
   readonly version: string;
-  /** Absolute, symbolic links resolved. */
+  /** Absolute, with symbolic links resolved. */
   readonly folder: string;
   /** Where the package looks for its addon on this Node; need not exist. */
   readonly addon: string;
 }
 
-/** Highest first, as the package's own loader chooses. */
+/** The highest version is tried first, as in the package's own loader. */
 const NEWEST_NAPI = 8;
 
-/** The packages to look for, best first: either serves either device, given the libraries that it needs. */
+/**
+ * The packages to look for, in order of preference: either works on either device, given the libraries that it needs.
+ */
 export function packagesFor(device: "cpu" | "cuda"): readonly string[] {
   return device === "cuda" ? [TFJS_NODE_GPU, TFJS_NODE] : [TFJS_NODE, TFJS_NODE_GPU];
 }
 
 /**
- * The first of the packages that is found from one of the places, which are searched in order. Folders are walked
- * up as an `import` does; NODE_PATH, which `require` would follow, may lead into another project.
+ * The first of the packages that is found from one of the folders, which are searched in order. Parent folders are
+ * searched as for an `import`; NODE_PATH, which `require` would follow, may lead into another project.
  * @param searchFrom folders
  */
 export function locatePackage(
@@ -50,7 +55,7 @@ function upwards(folder: string): readonly string[] {
   return parent === folder ? [folder] : [folder, ...upwards(parent)];
 }
 
-/** Folders to search from when nothing is said: the working directory, then this package's own place. */
+/** The default folders to search from: the working directory, then this package's own folder. */
 export function searchPlaces(workingDirectory: string = process.cwd()): readonly string[] {
   return [workingDirectory, dirname(fileURLToPath(import.meta.url))];
 }
@@ -69,7 +74,7 @@ export function packageAt(folder: string): TfjsPackage {
   return { name, version, folder, addon: join(folder, "lib", `napi-v${napi}`, "tfjs_binding.node") };
 }
 
-/** Whether tfjs-node and its addon are there; says nothing about whether it loads. */
+/** Whether tfjs-node and its addon are installed; does not check whether they load. */
 export function tensorFlowInstalled(workingDirectory?: string): boolean {
   const found = locatePackage(packagesFor("cpu"), searchPlaces(workingDirectory));
   return found !== undefined && existsSync(found.addon);

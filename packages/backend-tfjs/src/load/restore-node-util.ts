@@ -1,8 +1,8 @@
 import util from "node:util";
 
 /**
- * tfjs-node 4.22 calls these functions of `node:util`, of which Node 23 removed the first and has announced the
- * end of the second. Mended upstream in 2025, in no release yet: https://github.com/tensorflow/tfjs/issues/8609
+ * tfjs-node 4.22 calls these functions of `node:util`. Node 23 removed the first and has deprecated the second. Fixed
+ * upstream in 2025, but not yet released: https://github.com/tensorflow/tfjs/issues/8609
  */
 const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>> = {
   isNullOrUndefined: (value) => value === null || value === undefined,
@@ -10,8 +10,8 @@ const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>>
 };
 
 /**
- * Puts back what tfjs-node needs of `node:util` and this Node no longer has. Call it before the first operation
- * of `@tensorflow/tfjs-node` on Node 23 or later; `loadTfjsNode` does. What is there is left alone.
+ * Puts back the functions of `node:util` that tfjs-node needs and this Node no longer has. Call it before the first
+ * operation of `@tensorflow/tfjs-node` on Node 23 or later; `loadTfjsNode` does. Existing functions are left alone.
  * @returns the names that were put back
  * @example
  * ```ts
@@ -20,7 +20,7 @@ const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>>
  * ```
  */
 export function restoreNodeUtil(): readonly string[] {
-  // The object that `require("util")` gives, which is what tfjs-node reads; an import's own bindings are frozen.
+  // The object that `require("util")` returns, which is what tfjs-node reads; the bindings of an import are frozen.
   const target = util as unknown as Record<string, unknown>;
   const missing = Object.entries(CALLED_BY_TFJS_NODE).filter(([name]) => target[name] === undefined);
   for (const [name, value] of missing) {

@@ -1,16 +1,16 @@
 /**
- * What of tfjs-node is used, written down as an interface of our own: the user passes his `tf`, and any release or
- * variant of the package that has these members will do.
+ * The part of tfjs-node that is used, as an interface of our own: users pass their `tf`, and any release or variant of
+ * the package that has these members will do.
  */
 
-/** A result of the native addon: its own number for the tensor, with TensorFlow's number for the dtype. */
+/** A result of the native addon: its number for the tensor, and TensorFlow's number for the dtype. */
 export interface TfjsTensorMetadata {
   readonly id: number;
   readonly shape: readonly number[];
   readonly dtype: number;
 }
 
-/** The native addon below tfjs-node, which holds tensors by number. */
+/** The native addon of tfjs-node, which identifies tensors by number. */
 export interface TfjsBinding {
   readonly TF_Version: string;
   readonly TF_FLOAT: number;
@@ -22,7 +22,7 @@ export interface TfjsBinding {
   tensorDataSync(tensorId: number): Float32Array | Int32Array | Uint8Array;
   loadSavedModel(exportDirectory: string, tags: string): number;
   deleteSavedModel(savedModelId: number): void;
-  /** Names are joined by commas, `name:0` each; results come in the order of the output names. */
+  /** Names are joined by commas, each as `name:0`; results come in the order of the output names. */
   runSavedModel(
     savedModelId: number,
     inputTensorIds: readonly number[],
@@ -32,10 +32,10 @@ export interface TfjsBinding {
   isUsingGpuDevice(): boolean;
 }
 
-/** `import * as tf from "@tensorflow/tfjs-node"`, or of `@tensorflow/tfjs-node-gpu`. */
+/** `import * as tf from "@tensorflow/tfjs-node"`, or from `@tensorflow/tfjs-node-gpu`. */
 export interface TfjsNode {
   /** Releases by package: `tfjs-node`, `tfjs-core` and others. */
   readonly version: Readonly<Record<string, string>>;
-  /** The backend registered under that name, whichever is the active one. */
+  /** The backend registered under that name, whether or not it is active. */
   findBackend(name: string): object;
 }

@@ -16,8 +16,8 @@ import { inF32 } from "./twins.js";
 type BatchNormalization = "BatchNormalization" | "BatchNormalizationGradient";
 
 /**
- * Three results of the engine's kernel that only its own gradient can read: devices keep different things there, of
- * one dtype and shape of x, and one epsilon.
+ * Three results of the engine's kernel that only its own gradient kernel can read, since their contents depend on the
+ * device. They are valid for one dtype and shape of x, and one epsilon.
  */
 interface Reserve {
   readonly names: readonly string[];
@@ -26,7 +26,7 @@ interface Reserve {
   readonly epsilon: number;
 }
 
-/** By the name of the mean that came with them. */
+/** By the name of the mean that the same kernel returned. */
 const reserves = new WeakMap<TfWriter, Map<string, Reserve>>();
 
 function noteReserve(mean: string, reserve: Reserve, writer: TfWriter): void {
@@ -34,7 +34,7 @@ function noteReserve(mean: string, reserve: Reserve, writer: TfWriter): void {
   reserves.set(writer, byMean.set(mean, reserve));
 }
 
-/** That of the normalisation whose gradient this is: statistics may be read by others too. */
+/** The reserve of the forward node whose gradient this is, if the statistics are that node's. */
 function reserveFor(
   node: GraphNode<"BatchNormalizationGradient">,
   operands: readonly string[],
@@ -121,24 +121,22 @@ const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32((node, operan
   const each = (statistic: string): string =>
     reshape(statistic, "f32", [channelsOf(node)], [channelsOf(node), ...shape.slice(2).map(() => 1)], writer);
   const axes = shape.flatMap((_, axis) => (axis === 1 ? [] : [axis]));
-  const meanOf = (value: string): string =>
-    emitReduce("Mean", value, { dtype: "f32", shape }, axes, false, writer);
+  const sumOf = (value: string): string =>
+    emitReduce("Sum", value, { dtype: "f32", shape }, axes, false, writer);
+  // The results are sums, not means: for an empty batch a sum is 0 and a mean is NaN.
+  const count = writer.scalar(countOf(node), "f32");
+  const meanOf = (sum: string): string => emitT("RealDiv", [sum, count], "f32", writer);
   const shifted = two("AddV2", variance, writer.scalar(node.attributes.epsilon, "f32"));
   const inverse = emitT("Rsqrt", [shifted], "f32", writer);
   const difference = two("Sub", x, each(mean));
-  const shift = meanOf(dy);
-  const slope = two("Mul", meanOf(two("Mul", dy, difference)), inverse);
-  const tilt = two("Mul", difference, each(two("Mul", slope, inverse)));
-  const rest = two("Sub", two("Sub", dy, each(shift)), tilt);
-  const count = writer.scalar(countOf(node), "f32");
-  return [
-    two("Mul", rest, each(two("Mul", inverse, scale))),
-    two("Mul", slope, count),
-    two("Mul", shift, count),
-  ];
+  const dbias = sumOf(dy);
+  const dscale = two("Mul", sumOf(two("Mul", dy, difference)), inverse);
+  const tilt = two("Mul", difference, each(two("Mul", meanOf(dscale), inverse)));
+  const rest = two("Sub", two("Sub", dy, each(meanOf(dbias))), tilt);
+  return [two("Mul", rest, each(two("Mul", inverse, scale))), dscale, dbias];
 });
 
-/** The kernel where its forward half has run in the same program, as in every training step. */
+/** The kernel, where its forward counterpart is in the same program, as in every training step. */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
   const reserve = reserveFor(node, operands, writer);
   if (reserve === undefined) return inArithmetic(node, operands, writer);

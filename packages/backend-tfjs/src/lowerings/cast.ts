@@ -6,10 +6,10 @@ type Wide = "i32" | "i64" | "u64";
 
 const isWide = (dtype: DType): dtype is Wide => dtype === "i32" || dtype === "i64" || dtype === "u64";
 
-/** Beyond the last number that f16 rounds to a finite one, all are infinite. */
+/** Beyond the range in which f16 rounds to a finite number, so all of these are infinite. */
 const BEYOND_F16 = 2 ** 17;
 
-/** The engine goes to halves by f32, and rounds twice. Between these bounds f32 holds every integer. */
+/** The engine casts to halves through f32, and rounds twice. Between these bounds f32 holds every integer exactly. */
 function integerToF16(x: string, from: Wide, writer: TfWriter): string {
   const below = emitT("Minimum", [x, writer.scalar(BEYOND_F16, from)], from, writer);
   const bounded =
@@ -18,14 +18,14 @@ function integerToF16(x: string, from: Wide, writer: TfWriter): string {
 }
 
 /**
- * As `integerToF16` for bf16, which ends where f32 does: the f32 on the way is rounded to odd (Boldo and Melquiond),
- * the neighbour whose last bit is set unless it is exact, and so never looks like a tie of the narrower format.
+ * As `integerToF16` for bf16, which has the range of f32. The intermediate f32 is rounded to odd (Boldo and Melquiond):
+ * unless exact, it is the neighbor whose last bit is set, and so never looks like a tie of the narrower format.
  */
 function integerToBf16(x: string, from: Wide, writer: TfWriter): string {
   const near = writer.cast(x, from, "f32");
   const missed = emitT("Sub", [x, writer.cast(near, "f32", from)], from, writer);
   const zero = writer.scalar(0, from);
-  // Differences of u64 below 0 wrap to more than any rounding misses.
+  // A negative difference of u64 wraps to a value larger than any rounding error.
   const isBelow =
     from === "u64"
       ? emitT("Less", [missed, writer.scalar(2 ** 62, from)], from, writer)
@@ -62,7 +62,7 @@ const cast: Lowering<"Cast"> = (node, operands, writer) => {
   if (isWide(from) && to === "f16") return [integerToF16(x, from, writer)];
   if (isWide(from) && to === "bf16") return [integerToBf16(x, from, writer)];
   const narrow = (dtype: DType): boolean => isFloat(dtype) && dtype !== "f32";
-  // Between two narrow formats the engine has few kernels; f32 holds the values of all.
+  // The engine has few kernels between two narrow formats; f32 holds the values of all of them.
   if (narrow(from) && narrow(to)) return [writer.cast(writer.cast(x, from, "f32"), "f32", to)];
   return [writer.cast(x, from, to)];
 };

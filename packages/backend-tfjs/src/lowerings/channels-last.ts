@@ -1,7 +1,7 @@
 /**
- * The engine's convolutions, pools and normalisations have the channels in the last axis, ours in the second. What has
- * been moved once is known by both names, so that neighbours meet without a transposition, and a gradient finds what
- * its forward node has moved.
+ * The engine's convolutions, pools and normalizations have channels in the last axis, ours in the second. A tensor that
+ * was transposed once is known in both layouts, so adjacent nodes need no transposition, and a gradient finds what its
+ * forward node transposed.
  */
 import type { Shape, Value } from "@mp/core";
 import type { TfWriter } from "../graph/tf-writer.js";
@@ -27,18 +27,18 @@ export function channelsLast([batch = 1, channels = 1, ...rest]: Shape): Shape {
   return [batch, ...rest, channels];
 }
 
-/** Where an axis of ours lies in the engine's order. */
+/** Where one of our axes is in the engine's order. */
 export function lastPlace(axis: number, rank: number): number {
   if (axis === 0) return 0;
   return axis === 1 ? rank - 1 : axis - 1;
 }
 
-/** The name in the engine's order, of what has been moved or was made there. */
+/** The name in the engine's order, for a tensor that was transposed or was produced in that order. */
 export function knownChannelsLast(x: string, writer: TfWriter): string | undefined {
   return twinsOf(writer).last.get(x);
 }
 
-/** `x`, of that type in our order, in the engine's. */
+/** `x`, of that type in our order, transposed to the engine's. */
 export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
   const { last, first } = twinsOf(writer);
   const before = last.get(x);
@@ -51,8 +51,8 @@ export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWr
 }
 
 /**
- * The inverse: `x` is in the engine's order, the type is that of the result. It moves when something reads it that
- * does not take the engine's.
+ * The inverse: `x` is in the engine's order, and the type is that of the result. It is transposed only when a node
+ * reads it that does not take the engine's order.
  */
 export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
   const { last, first } = twinsOf(writer);

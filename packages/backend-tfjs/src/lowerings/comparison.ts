@@ -1,20 +1,25 @@
 import { byteLength } from "@mp/core";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { plain } from "./elementwise.js";
-import { emitT, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
+import { emitT, operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
 import { throughF16 } from "./twins.js";
 
-type Logical = "Not" | "And" | "Or";
+type Logical = "And" | "Or";
 
 const logical =
   (op: string): Lowering<Logical> =>
   (_, operands, writer) =>
     writer.emit(op, operands);
 
-/** Where a number filled out to the shape of the rest is small enough to be made for the sake of speed. */
+/** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
+const not: Lowering<"Not"> = (_, operands, writer) => [
+  emitT("NotEqual", [operandAt(operands, 0), writer.scalar(1, "bool")], "bool", writer),
+];
+
+/** Up to this size a number is expanded to the shape of the other operand, which is faster. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
 
-/** The engine chooses among tensors of one shape several times as fast as between a tensor and a number. */
+/** The engine selects between tensors of one shape several times as fast as between a tensor and a number. */
 const where: Lowering<"Where"> = (node, operands, writer) => {
   const { dtype, shape } = resultAt(node);
   const isWhole = node.inputs.map((input) => sameDimensions(input.shape, shape));
@@ -34,7 +39,7 @@ const where: Lowering<"Where"> = (node, operands, writer) => {
 type ComparisonOp =
   | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "IsNaN" | "IsInf" | "Where" | "Xor"; // biome-ignore format: one list
 
-export const comparisonLowerings: LoweringTable<ComparisonOp | Logical> = {
+export const comparisonLowerings: LoweringTable<ComparisonOp | Logical | "Not"> = {
   Equal: plain("Equal"),
   Greater: plain("Greater"),
   GreaterOrEqual: plain("GreaterEqual"),
@@ -42,7 +47,7 @@ export const comparisonLowerings: LoweringTable<ComparisonOp | Logical> = {
   LessOrEqual: plain("LessEqual"),
   IsNaN: plain("IsNan"),
   IsInf: plain("IsInf"),
-  Not: logical("LogicalNot"),
+  Not: not,
   And: logical("LogicalAnd"),
   Or: logical("LogicalOr"),
   // Of bools.

@@ -1,6 +1,6 @@
 /**
- * TensorFlow's kernels for a convolution of one group, or of groups of one channel, as the three operators need them:
- * images [N, d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
+ * TensorFlow's kernels for a convolution of one group, or a depthwise one, as the three operators need them: images [N,
+ * d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
  */
 import type { DType, Shape } from "@mp/core";
 import { samePads } from "@mp/core/backend";
@@ -8,11 +8,11 @@ import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/t
 import { extentOf, gathered, spread } from "./dilated-kernels.js";
 import { cut, padded } from "./lowering.js";
 
-/** A convolution of an image, however much of it is given; all lists are of two or three axes. */
+/** A convolution of an image; lists have two or three axes. */
 export interface Convolution {
   readonly dtype: DType;
   readonly batch: number;
-  /** Of the image, and of the result, in one group. */
+  /** Channels of the image, and of the result, in one group. */
   readonly channels: number;
   readonly results: number;
   readonly image: Shape;
@@ -22,18 +22,22 @@ export interface Convolution {
   readonly dilations: readonly number[];
   readonly before: readonly number[];
   readonly after: readonly number[];
-  /** Each channel has filters of its own. */
+  /** Each channel has its own filters. */
   readonly isDepthwise: boolean;
 }
 
 const isVolume = ({ image }: Convolution): boolean => image.length === 3;
 
-/** How the pads get in: by the kernel itself, or as zeros around the image (and cut off again behind the way back). */
+/**
+ * How padding is applied: by the kernel, or as zeros around the image (which are cut off again from the image's
+ * gradient).
+ */
 type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 
 /**
- * Pads given one by one are for Conv2D alone: its gradients then go without oneDNN, which sums halves tap by tap in the
- * half; volumes have no such thing; and of single channels the engine dies while it infers shapes.
+ * Explicit pads are used for the forward Conv2D only. With explicit pads its gradients do not use oneDNN, and sum
+ * halves tap by tap in the half; 3-D kernels have no explicit pads; and for depthwise ones the engine crashes in shape
+ * inference.
  */
 function paddingOf(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;
@@ -76,7 +80,7 @@ function paddedBefore(image: string, of: Convolution, padding: Padding, writer: 
   return padded(image, of.dtype, [[0, 0], ...own, [0, 0]], 0, writer);
 }
 
-/** The result from image and filter. Only images are dilated by the kernel itself, and only forwards. */
+/** The result from image and filter. The kernel itself dilates only images, and only in the forward direction. */
 export function forward(image: string, filter: string, of: Convolution, writer: TfWriter): string {
   const isNative = !isVolume(of) && !of.isDepthwise;
   const kernels = isNative ? filter : spreadFilter(filter, of, writer);
@@ -86,7 +90,7 @@ export function forward(image: string, filter: string, of: Convolution, writer: 
   return writer.one(op, [paddedBefore(image, of, padding, writer), kernels], attributes);
 }
 
-/** What the result's gradient (or what stands in its place) gives for the image. */
+/** The image's gradient from the result's gradient; also the forward pass of a transposed convolution. */
 export function backToImage(filter: string, result: string, of: Convolution, writer: TfWriter): string {
   const op = isVolume(of)
     ? "Conv3DBackpropInputV2"
@@ -104,7 +108,26 @@ export function backToImage(filter: string, result: string, of: Convolution, wri
   return cut(whole, of.dtype, [0, ...before, 0], [batch, ...image, channels], writer);
 }
 
-/** What image and result's gradient give for the filter. */
+/**
+ * The part of a padded image that filters of size 1 read: where a stride leaves rows after the last one read, oneDNN's
+ * filter gradient sums over memory that it never wrote.
+ */
+function withoutRest(padded: string, of: Convolution, writer: TfWriter): string {
+  const { dtype, batch, channels, image, kernel, out, strides, before, after } = of;
+  const read = out.map((count, axis) => (count - 1) * (strides[axis] ?? 1) + 1);
+  const isRead = image.every((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0) === read[axis]);
+  if (isRead || kernel.some((size) => size > 1)) return padded;
+  const whole = [batch, ...read, channels];
+  return cut(
+    padded,
+    dtype,
+    whole.map(() => 0),
+    whole,
+    writer,
+  );
+}
+
+/** The filter's gradient from the image and the result's gradient. */
 export function backToFilter(image: string, result: string, of: Convolution, writer: TfWriter): string {
   const op = isVolume(of)
     ? "Conv3DBackpropFilterV2"
@@ -113,7 +136,8 @@ export function backToFilter(image: string, result: string, of: Convolution, wri
       : "Conv2DBackpropFilter";
   const shape = spreadShape(of);
   const padding = paddingOf(of, false);
-  const operands = [paddedBefore(image, of, padding, writer), writer.ints(shape), result];
+  const read = withoutRest(paddedBefore(image, of, padding, writer), of, writer);
+  const operands = [read, writer.ints(shape), result];
   const filter = writer.one(op, operands, attributesOf(of, padding, ones(of)));
   return gathered(filter, of.dtype, shape, of.dilations, writer);
 }

@@ -1,7 +1,7 @@
 /**
- * Convolutions by TensorFlow's kernels, which take channels last and filters as [k…, channels, results]. Lines are
- * images of one row. Groups are convolved one by one, but for those of one channel, which have kernels of their own:
- * not every build of the engine has grouped ones on a processor.
+ * Convolutions with TensorFlow's kernels, which take channels last and filters as [k…, channels, results]. 1-D inputs
+ * are images of one row. Groups are convolved one by one, except groups of one channel, which have depthwise kernels:
+ * not every build of the engine has grouped kernels on the CPU.
  */
 import type { GraphNode, Shape } from "@mp/core";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
@@ -9,10 +9,11 @@ import { toChannelsFirst, toChannelsLast } from "./channels-last.js";
 import { backToFilter, backToImage, type Convolution, forward } from "./convolution-kernels.js";
 import { operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
+import { zerosOf } from "./zeros.js";
 
 type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
 
-/** What is convolved, what comes of it, and by what, channels first; of a line with an axis of 1 put in. */
+/** What is convolved, the result, and the weights, all channels first; 1-D ones with an inserted axis of 1. */
 interface Roles {
   readonly image: Shape;
   readonly out: Shape;
@@ -42,7 +43,7 @@ const roles: { readonly [K in ConvolutionOp]: (node: GraphNode<K>) => Roles } = 
 };
 
 interface Plan extends Roles {
-  /** Each group by itself, or all of them where each channel is one. */
+  /** One group, or all of them for a depthwise convolution. */
   readonly part: Convolution;
   /** How many of those there are. */
   readonly parts: number;
@@ -56,7 +57,7 @@ function planOf<K extends ConvolutionOp>(node: GraphNode<K>): Plan {
   const axes = strides.length;
   const each = (list: readonly number[], otherwise: number): readonly number[] =>
     axes === 1 ? [otherwise, ...list] : list;
-  // The engine's kernels for single channels move by one stride.
+  // The engine's depthwise kernels take the same stride along both axes.
   const isDepthwise = group > 1 && group === channels && axes < 3 && new Set(each(strides, 1)).size === 1;
   const parts = isDepthwise ? 1 : group;
   const part: Convolution = {
@@ -87,10 +88,10 @@ function leaving(name: string, to: Shape, { part: { dtype } }: Plan, writer: TfW
   return reshape(toChannelsFirst(name, { dtype, shape }, writer), dtype, shape, to, writer);
 }
 
-/** By what they were made of: a gradient reads the filter that its forward node has turned. */
+/** By the name of what they were made from: a gradient reads the filter that its forward node has transposed. */
 const filters = new WeakMap<TfWriter, Map<string, string>>();
 
-/** [M, C / group, k…] as a filter; with a filter for each channel, M is [C, M / C]. */
+/** [M, C / group, k…] as a filter; for a depthwise convolution M is [C, M / C]. */
 function toFilter(name: string, from: Shape, plan: Plan, writer: TfWriter): string {
   const turned = filters.get(writer) ?? new Map<string, string>();
   filters.set(writer, turned);
@@ -119,7 +120,7 @@ function fromFilter(name: string, to: Shape, { weights, part }: Plan, writer: Tf
   return reshape(turned, dtype, shape, to, writer);
 }
 
-/** Equal parts of the last axis. */
+/** Splits the last axis into equal parts. */
 function split(name: string, { parts, part }: Plan, writer: TfWriter): readonly string[] {
   if (parts === 1) return [name];
   const axis = writer.scalar(part.kernel.length + 1, "i32");
@@ -137,7 +138,7 @@ function joined(names: readonly string[], { part }: Plan, writer: TfWriter): str
   });
 }
 
-/** One number a channel, to what has channels last. */
+/** Adds one number per channel to a channels-last tensor. */
 function biased(name: string, operands: readonly string[], { part }: Plan, writer: TfWriter): string {
   const bias = operands[2];
   return bias === undefined ? name : writer.one("BiasAdd", [name, bias], { T: type(part.dtype) });
@@ -162,6 +163,7 @@ const convTranspose: Lowering<"ConvTranspose"> = (node, operands, writer) => {
 };
 
 const convWeightGradient: Lowering<"ConvWeightGradient"> = (node, operands, writer) => {
+  if (typeAt(node, 0).shape[0] === 0) return [zerosOf(resultAt(node), writer)];
   const plan = planOf(node);
   const enter = (index: number): readonly string[] =>
     split(entering(operandAt(operands, index), typeAt(node, index).shape, plan, writer), plan, writer);
@@ -172,7 +174,7 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (node, operands, writ
   return [fromFilter(joined(filters, plan, writer), resultAt(node).shape, plan, writer)];
 };
 
-/** The engine rounds a convolution to its dtype before anything is added to it. */
+/** The engine rounds a convolution to its dtype before the bias is added. */
 const unlessBiased = <K extends "Conv" | "ConvTranspose">(lowering: Lowering<K>): Lowering<K> => {
   const wide = inF32(lowering);
   return (node, operands, writer) => (operands.length > 2 ? wide : lowering)(node, operands, writer);

@@ -1,4 +1,4 @@
-/** Kernels [k…, channels, results] whose taps stand apart, for engines' kernels that know no dilation. */
+/** Dilated kernels [k…, channels, results], for engine kernels without dilation. */
 import type { DType, Shape } from "@mp/core";
 import { windowExtent } from "@mp/core/backend";
 import type { TfWriter } from "../graph/tf-writer.js";

@@ -1,9 +1,10 @@
-import { isComputeFloat, isFloat, type Op, type Shape } from "@mp/core";
+import { isFloat, type Op } from "@mp/core";
 import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
-import { emitT, operandAt, typeAt } from "./lowering.js";
+import { emitT, operandAt, resultAt, typeAt } from "./lowering.js";
+import { sumOf } from "./sum.js";
 import { inF32 } from "./twins.js";
 
-/** The TensorFlow op of that name, or of that name in floats and another in integers, on the same operands. */
+/** The TensorFlow op of that name, or one for floats and another for integers, on the same operands. */
 export function plain<K extends Op>(op: string, ofIntegers: string = op): Lowering<K> {
   return (node, operands, writer) => {
     const { dtype } = typeAt(node, 0);
@@ -27,13 +28,13 @@ function f32Arithmetic(writer: TfWriter) {
   };
 }
 
-/** The engine's own is off by more than one unit. */
+/** The engine's own op is off by more than one ulp. */
 const reciprocal: Lowering<"Reciprocal"> = (node, operands, writer) => {
   const { dtype } = typeAt(node, 0);
   return [emitT("RealDiv", [writer.scalar(1, dtype), operandAt(operands, 0)], dtype, writer)];
 };
 
-/** Outside 0 … 1 the engine's own takes the larger of x and alpha · x, which is not the one meant. */
+/** For alpha outside 0 … 1 the engine's op takes the larger of x and alpha · x, which is not LeakyRelu. */
 const leakyRelu: Lowering<"LeakyRelu"> = (node, operands, writer) => {
   const { alpha } = node.attributes;
   const x = operandAt(operands, 0);
@@ -44,7 +45,7 @@ const leakyRelu: Lowering<"LeakyRelu"> = (node, operands, writer) => {
   return [select(less(x, 0), mul(x, alpha), x)];
 };
 
-/** The engine's own computes exp(x) - 1, whose error near 0 is that of 1. */
+/** The engine's own op computes exp(x) - 1, whose error near 0 is that of numbers near 1. */
 const elu: Lowering<"Elu"> = (node, operands, writer) => {
   const { alpha } = node.attributes;
   const x = operandAt(operands, 0);
@@ -53,13 +54,13 @@ const elu: Lowering<"Elu"> = (node, operands, writer) => {
   return [select(less(x, 0), alpha === 1 ? minusOne : mul(minusOne, alpha), x)];
 };
 
-/** x/2 · (1 + erf(x/√2)): the engine's erfc, which would keep the digits of the tail, takes three times as long. */
+/** x/2 · (1 + erf(x/√2)): the engine's erfc would keep the digits of the tail, but takes three times as long. */
 function gelu(x: string, writer: TfWriter): string {
   const { add, mul, one } = f32Arithmetic(writer);
   return mul(mul(x, 0.5), add(one("Erf", mul(x, Math.SQRT1_2)), 1));
 }
 
-/** (1 + tanh u)/2 is the logistic function of 2u, two passes fewer. */
+/** (1 + tanh u)/2 is the logistic function of 2u, which saves two passes. */
 function geluTanh(x: string, writer: TfWriter): string {
   const { add, mul, one } = f32Arithmetic(writer);
   const scale = 2 * Math.sqrt(2 / Math.PI);
@@ -67,7 +68,10 @@ function geluTanh(x: string, writer: TfWriter): string {
   return mul(x, one("Sigmoid", u));
 }
 
-/** Bounds are values of x's dtype; of integers the next one inside, none where it lies outside all of them. */
+/**
+ * Bounds are values of x's dtype. For integers a bound becomes the next integer inside; a bound outside the dtype's
+ * range is dropped.
+ */
 const clip: Lowering<"Clip"> = (node, operands, writer) => {
   const { dtype } = typeAt(node, 0);
   const { min, max } = node.attributes;
@@ -92,30 +96,17 @@ function boundIn(dtype: string, bound: number, inside: (x: number) => number): n
   return integer >= range[0] && integer < range[1] ? integer : undefined;
 }
 
-/** The engine's remainder of floats has one sign convention, that of integers the other. */
+/** The engine's remainder of floats has one sign convention, its remainder of integers the other. */
 const mod: Lowering<"Mod"> = (node, operands, writer) => {
   const { dtype } = typeAt(node, 0);
   return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
 };
 
-/**
- * A row for each row of the other operand is what the engine adds fastest as a bias. Behind a product it adds that while
- * it multiplies, and so rounds halves once where the graph says twice.
- */
 const add: Lowering<"Add"> = (node, operands, writer) => {
-  const [a, b] = [typeAt(node, 0), typeAt(node, 1)];
-  const [left, right] = [operandAt(operands, 0), operandAt(operands, 1)];
-  const { dtype } = a;
-  if (isComputeFloat(dtype) && isRowOf(b.shape, a.shape))
-    return [emitT("BiasAdd", [left, right], dtype, writer)];
-  if (isComputeFloat(dtype) && isRowOf(a.shape, b.shape))
-    return [emitT("BiasAdd", [right, left], dtype, writer)];
-  return [emitT("AddV2", [left, right], dtype, writer)];
+  const a = { name: operandAt(operands, 0), shape: typeAt(node, 0).shape };
+  const b = { name: operandAt(operands, 1), shape: typeAt(node, 1).shape };
+  return [sumOf(a, b, resultAt(node), writer)];
 };
-
-function isRowOf(row: Shape, of: Shape): boolean {
-  return row.length === 1 && of.length > 1 && row[0] === of.at(-1) && !of.includes(0);
-}
 
 type ElementwiseOp =
   | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
@@ -128,7 +119,7 @@ export const elementwiseLowerings: LoweringTable<ElementwiseOp> = {
   Sign: plain("Sign"),
   Floor: plain("Floor"),
   Ceil: plain("Ceil"),
-  /** Half to even, in the engine too. */
+  /** Rounds half to even, in the engine too. */
   Round: plain("Round"),
   Reciprocal: reciprocal,
   Exp: plain("Exp"),
@@ -138,7 +129,7 @@ export const elementwiseLowerings: LoweringTable<ElementwiseOp> = {
   Tanh: plain("Tanh"),
   Sigmoid: plain("Sigmoid"),
   Relu: plain("Relu"),
-  /** In halves the engine's loses most digits on the way. */
+  /** In halves the engine's Softplus loses most digits in its intermediate steps. */
   Softplus: inF32(plain("Softplus")),
   Sin: plain("Sin"),
   Cos: plain("Cos"),

@@ -14,7 +14,10 @@ function gatherNd(x: string, places: string, dtype: Parameters<typeof type>[0], 
   return writer.one("GatherNd", [x, places], { Tparams: type(dtype), Tindices: type("i32") });
 }
 
-/** Rows of matrices where the axis is the last and the others are crossed evenly, else element by element. */
+/**
+ * Gathers rows of matrices where the axis is the last and the indices cover the other axes fully, otherwise single
+ * elements.
+ */
 const gatherElements: Lowering<"GatherElements"> = (node, operands, writer) => {
   const [data, indices] = [typeAt(node, 0), typeAt(node, 1)];
   const { dtype, shape } = resultAt(node);
@@ -32,7 +35,7 @@ const gatherElements: Lowering<"GatherElements"> = (node, operands, writer) => {
   return [reshape(found, dtype, view.indices, shape, writer)];
 };
 
-/** The engine's knows no batch axes: they become one more coordinate of every index. */
+/** The engine's op has no batch axes: they become one more coordinate of every index. */
 const gatherND: Lowering<"GatherND"> = (node, operands, writer) => {
   const { batchDims } = node.attributes;
   const [data, indices] = [typeAt(node, 0), typeAt(node, 1)];

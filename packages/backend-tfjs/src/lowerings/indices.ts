@@ -1,9 +1,12 @@
-/** Indices as TensorFlow takes them: never negative, one row of coordinates for what lies across several axes. */
+/** Indices in TensorFlow's form: never negative, with one row of coordinates for an index over several axes. */
 import { type DType, type Shape, tensor } from "@mp/core";
 import { int, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, sameDimensions, sizeOf } from "./lowering.js";
 
-/** Negative indices counted from the end; those outside stay outside, where a gather or scatter fails on them. */
+/**
+ * Negative indices are converted to count from the start; those outside stay outside, so that a gather or scatter fails
+ * on them.
+ */
 export function fromStart(indices: string, size: number | readonly number[], writer: TfWriter): string {
   const sizes =
     typeof size === "number" ? writer.scalar(size, "i32") : writer.constant(tensor(Int32Array.from(size)));
@@ -16,7 +19,7 @@ export function fromStart(indices: string, size: number | readonly number[], wri
   );
 }
 
-/** Slices of `x` at indices along the axis, which both may have `batchDims` axes before. */
+/** Slices of `x` at indices along the axis; both may have `batchDims` leading axes. */
 export function gather(
   x: string,
   indices: string,
@@ -32,7 +35,7 @@ export function gather(
   });
 }
 
-/** For each place of `shape` its coordinate along the axis, i32. */
+/** For each position in `shape` its coordinate along the axis, i32. */
 export function coordinate(shape: Shape, axis: number, writer: TfWriter): string {
   const size = shape[axis] ?? 1;
   const counted = Int32Array.from({ length: size }, (_, place) => place);
@@ -42,20 +45,20 @@ export function coordinate(shape: Shape, axis: number, writer: TfWriter): string
   return writer.one("BroadcastTo", [line, writer.ints(shape)], { T: type("i32"), Tidx: type("i32") });
 }
 
-/** Several tensors of one shape as the elements of rows along a new last axis. */
+/** Several tensors of one shape, stacked along a new last axis. */
 export function packed(parts: readonly string[], rank: number, writer: TfWriter): string {
   return writer.one("Pack", parts, { T: type("i32"), N: int(parts.length), axis: int(rank) });
 }
 
-/** What GatherElements and ScatterElements need of a tensor and its indices, with as few axes as possible. */
+/** What GatherElements and ScatterElements need to know of a tensor and its indices, with as few axes as possible. */
 export interface ElementView {
   readonly data: Shape;
   readonly indices: Shape;
-  /** The axis that the indices are of. */
+  /** The axis that the indices refer to. */
   readonly axis: number;
 }
 
-/** Axes beside the indexed one that are crossed evenly are merged, and those of one element left out. */
+/** Axes other than the indexed one are merged where the indices cover them fully, and those of size 1 are left out. */
 export function elementView(data: Shape, indices: Shape, axis: number): ElementView {
   const merged = (from: number, to: number): readonly (readonly [data: number, indices: number])[] => {
     const [own, their] = [data.slice(from, to), indices.slice(from, to)];
@@ -69,7 +72,7 @@ export function elementView(data: Shape, indices: Shape, axis: number): ElementV
   return { data: all.map(([size]) => size), indices: all.map(([, size]) => size), axis: before.length };
 }
 
-/** For each index of a view, already counted from the start, the full coordinates of the element it names. */
+/** For each index of a view, already counted from the start, the full coordinates of the element that it selects. */
 export function elementCoordinates(view: ElementView, indices: string, writer: TfWriter): string {
   const parts = view.indices.map((_, index) =>
     index === view.axis ? indices : coordinate(view.indices, index, writer),

@@ -1,6 +1,6 @@
 /**
- * The order of axes in which a node is computed: what follows a convolution stays in the engine's, so that a network of
- * them moves its images once. Sums over all places need no order at all.
+ * The axis order in which a node is computed: nodes after a convolution stay in the engine's order, so that a network
+ * of convolutions transposes its images once. Sums over all places work in any order.
  */
 import type { GraphNode, Op, Value } from "@mp/core";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
@@ -17,12 +17,12 @@ import { elementwiseLowerings } from "./elementwise.js";
 import { isOverRows, operandAt, reshape, resultAt, sameDimensions, typeAt } from "./lowering.js";
 import { reduceLowerings } from "./reduce.js";
 
-/** A lowering in the engine's order; undefined where the node is better off in ours. */
+/** A lowering in the engine's order; undefined where ours is better for the node. */
 type Layout = (lowering: Lowering, ...node: Parameters<Lowering>) => readonly string[] | undefined;
 
 const turned = (value: Value, shape = value.shape): Value => ({ ...value, shape: channelsLast(shape) });
 
-/** With as many operands in that order already as would have to be moved. */
+/** Only where at least half of the full-size operands are in that order already. */
 const elementwise: Layout = (lowering, node, operands, writer) => {
   const { shape } = resultAt(node);
   const rank = shape.length;
@@ -51,7 +51,7 @@ const elementwise: Layout = (lowering, node, operands, writer) => {
   );
 };
 
-/** Where places are kept their order would be lost with their axes, and so they must be kept as axes. */
+/** Where places are kept but their axes are not, the order of the places would be lost: keepdims is required. */
 const reduction: Layout = (lowering, node, operands, writer) => {
   const { axes, keepdims } = (node as GraphNode<"ReduceSum">).attributes;
   const input = typeAt(node, 0);
@@ -61,7 +61,7 @@ const reduction: Layout = (lowering, node, operands, writer) => {
   if (rank < 3 || last === undefined || (keepsPlaces && !keepdims)) return undefined;
   const outputs = keepdims ? node.outputs.map((output) => turned(output)) : node.outputs;
   const moved = axes.map((axis) => lastPlace(axis, rank)).sort((a, b) => a - b);
-  // Halves may be summed in place over rows alone, and the node was judged as it stands.
+  // Sums of halves may accumulate in the half unless they are over rows, and support was decided for the original axes.
   if (isOverRows(input.shape, axes) !== isOverRows(channelsLast(input.shape), moved) && input.dtype !== "f32")
     return undefined;
   const twin = { ...node, inputs: [turned(input)], outputs, attributes: { axes: moved, keepdims } };
@@ -77,7 +77,7 @@ const layouts = new Map<Op, Layout>([
   ...Object.keys(reductions).map((op) => [op as Op, reduction] as const),
 ]);
 
-/** The lowering in the order of axes that its operands are in. */
+/** The lowering in the axis order of its operands. */
 export function inLayout(lowering: Lowering): Lowering {
   return (node, operands, writer: TfWriter) =>
     layouts.get(node.op)?.(lowering, node, operands, writer) ?? lowering(node, operands, writer);

@@ -7,7 +7,7 @@ import { inF32 } from "./twins.js";
 
 type LossOp = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
 
-/** Scores seen as [N, C, D], labels as [N, D]. */
+/** Scores as [N, C, D], labels as [N, D]. */
 interface LossShape {
   readonly batch: number;
   readonly classes: number;
@@ -19,7 +19,7 @@ function shapeOf(node: GraphNode<LossOp>): LossShape {
   return { batch: shape[0] ?? 0, classes: shape[1] ?? 0, inner: sizeOf(shape.slice(2)) };
 }
 
-/** Which labels do not count, if some need not; those get class 0 until they are taken out. */
+/** Marks the labels to ignore, if there may be any; they are set to class 0 until they are removed. */
 function ignored(node: GraphNode<LossOp>, labels: string, writer: TfWriter) {
   const { ignoreIndex } = node.attributes;
   if (ignoreIndex === undefined) return { labels };
@@ -46,7 +46,7 @@ function picked(logs: string, labels: string, node: GraphNode<LossOp>, writer: T
   return reshape(found, "f32", grid, [batch * inner], writer);
 }
 
-/** -weight · log-probability at each label that counts, reduced; `mean` divides by the weights that count. */
+/** -weight · log-probability at each label that is not ignored, reduced; `mean` divides by the sum of their weights. */
 function lossOf(
   logs: string,
   node: GraphNode<LossOp>,
@@ -76,7 +76,7 @@ function lossOf(
   return emitT("RealDiv", [sum, total], "f32", writer);
 }
 
-/** The loss is taken from the log-probabilities before those are rounded to the scores' dtype. */
+/** The loss is computed from the log-probabilities before those are rounded to the scores' dtype. */
 const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer) => {
   const logs = logSoftmax(operandAt(operands, 0), typeAt(node, 0).shape, 1, writer);
   return [lossOf(logs, node, operands, writer), logs];

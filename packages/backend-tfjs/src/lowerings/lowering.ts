@@ -1,7 +1,7 @@
-import { type DType, type GraphNode, type Shape, tensor, type Value } from "@mp/core";
+import { type DType, type GraphNode, isFloat, type Shape, tensor, type Value } from "@mp/core";
 import { bool, int, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 
-/** The operand at that place; a graph that was validated has it. */
+/** The operand at that index; a validated graph has it. */
 export function operandAt(operands: readonly string[], index: number): string {
   const name = operands[index];
   if (name === undefined) throw new Error(`internal: operand ${index} is missing`);
@@ -31,16 +31,16 @@ export function sameDimensions(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
 }
 
-/** The name itself where the shape stays; a Reshape copies nothing. */
+/** The name itself where the shape stays the same; a Reshape copies nothing. */
 export function reshape(name: string, dtype: DType, from: Shape, to: Shape, writer: TfWriter): string {
   if (sameDimensions(from, to)) return name;
   return writer.one("Reshape", [name, writer.ints(to)], { T: type(dtype), Tshape: type("i32") });
 }
 
 /**
- * TensorFlow's graph optimiser regroups sums and products of values whose shapes it knows, by laws that rounding does
- * not know: (x + a) - a becomes x, and overflows come and go. It passes over nodes that bear its own marks of what has
- * been done already. Constants, which it moves on other grounds, the writer hides from it.
+ * TensorFlow's graph optimizer regroups sums and products of values with known shapes by laws that do not hold with
+ * rounding: (x + a) - a becomes x, and overflows appear or vanish. It skips nodes that have its own markers for work
+ * already done. Constants, which it moves for other reasons, are hidden from it by the writer.
  */
 const asWritten: TfAttributes = {
   _grappler_ArithmeticOptimizer_MinimizeBroadcasts: bool(true),
@@ -55,7 +55,7 @@ export function emitT(op: string, operands: readonly string[], dtype: DType, wri
   return writer.one(op, operands, { T: type(dtype), ...keeps });
 }
 
-/** A reduction; one that folds nothing together only changes the shape. */
+/** A reduction; where every reduced axis has size 1, only the shape changes. */
 export function emitReduce(
   op: "Sum" | "Mean" | "Max" | "Min" | "Prod",
   x: string,
@@ -73,11 +73,36 @@ export function emitReduce(
     const [columns = 1] = shape.slice(-1);
     return keepdims ? reshape(sum, dtype, [columns], [...axes.map(() => 1), columns], writer) : sum;
   }
+  if ((op === "Max" || op === "Min") && isFloat(dtype))
+    return emitExtreme(op, x, { dtype, shape }, axes, keepdims, writer);
   const attributes = { T: type(dtype), Tidx: type("i32"), keep_dims: bool(keepdims) };
   return writer.one(op, [x, writer.ints(axes)], attributes);
 }
 
-/** Columns of a matrix are summed several times as fast as the gradient of a bias, which in bf16 is not summed in f32. */
+/**
+ * TensorFlow's graph optimizer moves a maximum before an increasing function. That drops the NaN that a square root or
+ * a logarithm returns for a smaller element. It does not look through a Reshape that changes the shape.
+ */
+function emitExtreme(
+  op: "Max" | "Min",
+  x: string,
+  { dtype, shape }: Pick<Value, "dtype" | "shape">,
+  axes: readonly number[],
+  keepdims: boolean,
+  writer: TfWriter,
+): string {
+  const hidden = reshape(x, dtype, shape, [1, ...shape], writer);
+  const all = writer.ints([0, ...axes.map((axis) => axis + 1)]);
+  const result = writer.one(op, [hidden, all], { T: type(dtype), Tidx: type("i32"), keep_dims: bool(false) });
+  const reduced = shape.filter((_, axis) => !axes.includes(axis));
+  const kept = shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension));
+  return reshape(result, dtype, reduced, keepdims ? kept : reduced, writer);
+}
+
+/**
+ * Column sums of a matrix are several times as fast as the gradient of a bias, which in bf16 does not accumulate in
+ * f32.
+ */
 export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
   return (
     shape.length > 1 && axes.length === shape.length - 1 && !axes.includes(axes.length) && !shape.includes(0)
@@ -85,8 +110,9 @@ export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
 }
 
 /**
- * A number around a value, so often before and behind each axis; the name itself where that is never. By `PadV2`:
- * TensorFlow's optimiser melts a `Pad` into the Conv3D behind it, and gives up where another node reads it too.
+ * Pads a value with a number, that often before and after each axis; returns the name itself where there is nothing to
+ * pad. Uses `PadV2`: TensorFlow's optimizer fuses a `Pad` into the Conv3D that reads it, and fails if another node
+ * reads it too.
  */
 export function padded(
   x: string,
@@ -101,7 +127,7 @@ export function padded(
   return writer.one("PadV2", [x, pairs, writer.scalar(value, dtype)], attributes);
 }
 
-/** The part of that size from there on. */
+/** The part of that size from that position on. */
 export function cut(
   x: string,
   dtype: DType,
@@ -115,7 +141,7 @@ export function cut(
   });
 }
 
-/** As `transposed`; a reshape where only axes of one element move, which moves nothing. */
+/** As `transposed`, but a reshape where only axes of size 1 move, which copies nothing. */
 export function axesMoved(
   x: string,
   { dtype, shape }: Pick<Value, "dtype" | "shape">,
@@ -129,7 +155,7 @@ export function axesMoved(
   return reshape(x, dtype, shape, to, writer);
 }
 
-/** Of a strided slice; bits of `openEnds` stand for axes that it takes to their end. */
+/** Attributes of a strided slice; bits of `openEnds` mark axes that are sliced to their end. */
 export const strideAttributes = (dtype: DType, openEnds = 0): TfAttributes => ({
   T: type(dtype),
   Index: type("i32"),

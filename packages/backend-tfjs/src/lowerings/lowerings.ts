@@ -16,7 +16,7 @@ import { scatterLowerings } from "./scatter.js";
 import { searchLowerings } from "./search.js";
 import { sourceLowerings } from "./source.js";
 
-/** Every op of the vocabulary in raw ops that TensorFlow has had since 2.9. */
+/** Every op of the vocabulary as raw ops that TensorFlow has had since 2.9. */
 export const lowerings: LoweringTable = {
   ...elementwiseLowerings,
   ...comparisonLowerings,

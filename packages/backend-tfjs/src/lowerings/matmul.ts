@@ -1,7 +1,9 @@
-import type { DType, GraphNode, Shape } from "@mp/core";
+import type { DType, Shape } from "@mp/core";
 import { bool, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";
+import { sumOf } from "./sum.js";
 import { inF32 } from "./twins.js";
+import { zerosOf } from "./zeros.js";
 
 interface Flags {
   readonly transposeA?: boolean;
@@ -17,13 +19,17 @@ function product(a: string, b: string, dtype: DType, writer: TfWriter, flags: Fl
   });
 }
 
-/** Vectors are matrices of one row or column, and matrices that meet one matrix are one matrix of all their rows. */
+/**
+ * Vectors become matrices of one row or column; a stack of matrices times a single matrix becomes one matrix of all
+ * rows.
+ */
 const matMul: Lowering<"MatMul"> = (node, operands, writer) => {
   const [left, right] = [typeAt(node, 0), typeAt(node, 1)];
   const { dtype, shape } = resultAt(node);
   const a: Shape = left.shape.length === 1 ? [1, ...left.shape] : left.shape;
   const b: Shape = right.shape.length === 1 ? [...right.shape, 1] : right.shape;
   const [inner = 0, columns = 0] = b.slice(-2);
+  if (inner === 0) return [zerosOf(resultAt(node), writer)];
   const rows = sizeOf(a.slice(0, -1));
   const take = (index: number, from: Shape, to: Shape): string =>
     reshape(operandAt(operands, index), dtype, from, to, writer);
@@ -48,19 +54,17 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   const flags = { transposeA: transA, transposeB: transB };
   const scaled = (name: string, by: number): string =>
     by === 1 ? name : emitT("Mul", [name, writer.scalar(by, dtype)], dtype, writer);
-  const ab = product(operandAt(operands, 0), operandAt(operands, 1), dtype, writer, flags);
+  const inner = typeAt(node, 0).shape[transA ? 0 : 1];
+  const ab =
+    inner === 0
+      ? zerosOf(resultAt(node), writer)
+      : product(operandAt(operands, 0), operandAt(operands, 1), dtype, writer, flags);
   const y = scaled(ab, alpha);
   if (operands.length < 3) return [y];
-  const c = scaled(operandAt(operands, 2), beta);
-  if (!isRow(node)) return [emitT("AddV2", [y, c], dtype, writer)];
-  return [emitT("BiasAdd", [y, c], dtype, writer)];
+  const { shape } = resultAt(node);
+  const c = { name: scaled(operandAt(operands, 2), beta), shape: typeAt(node, 2).shape };
+  return [sumOf({ name: y, shape }, c, { dtype, shape }, writer)];
 };
-
-/** A vector as long as the result is wide, which the engine adds faster than what else broadcasts. */
-function isRow(node: GraphNode<"Gemm">): boolean {
-  const { shape } = typeAt(node, 2);
-  return shape.length === 1 && shape[0] === resultAt(node).shape[1];
-}
 
 /** The engine rounds a product to its dtype before anything is added to it. */
 const wideGemm = inF32(gemm);

@@ -15,7 +15,7 @@ import {
 import { throughF16 } from "./twins.js";
 import { isZero, noteZero } from "./zeros.js";
 
-/** Rows stay where they are, and only the shape is another. */
+/** The data stays in place; only the shape changes. */
 const reshaped: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
   const { dtype, shape } = resultAt(node);
   return [reshape(operandAt(operands, 0), dtype, typeAt(node, 0).shape, shape, writer)];
@@ -38,12 +38,12 @@ const slice: Lowering<"Slice"> = (node, operands, writer) => {
     shape.map(() => 0),
   );
   if (steps.every((step) => step === 1) || sizeOf(size) === 0) {
-    // Where nothing is taken a start may lie beyond the end, which the engine refuses.
+    // Where the slice is empty the start may be past the end, which the engine refuses.
     const first = begin.map((start, axis) => Math.min(start, (shape[axis] ?? 0) - (size[axis] ?? 0)));
     const attributes = { T: type(dtype), Index: type("i32") };
     return writer.emit("Slice", [x, writer.ints(first), writer.ints(size)], attributes);
   }
-  // Our -1 lies before the first element; the engine would count it from the end.
+  // Our -1 is before the first element; the engine would count it from the end.
   const open = axes
     .filter((_, index) => (ends[index] ?? 0) < 0)
     .reduce((mask, axis) => mask | (1 << axis), 0);
@@ -90,7 +90,7 @@ const expand: Lowering<"Expand"> = (node, operands, writer) => {
   return [y];
 };
 
-/** The engine mirrors, but does not repeat an edge: axis by axis, rows are gathered from where they come. */
+/** The engine reflects, but cannot repeat an edge: axis by axis, rows are gathered from their sources. */
 function padByGather(
   x: string,
   dtype: DType,

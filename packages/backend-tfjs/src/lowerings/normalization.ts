@@ -5,7 +5,7 @@ import { inF32 } from "./twins.js";
 
 type OnAxis = "Softmax" | "LogSoftmax";
 
-/** The engine's own normalise the last axis; any other takes a pass more, and no transposition. */
+/** The engine's own ops normalize the last axis; for any other axis this takes one more pass, but no transposition. */
 function alongAxis(op: OnAxis): Lowering<OnAxis> {
   return inF32((node, operands, writer) => {
     const { axis } = node.attributes;
@@ -21,7 +21,7 @@ function softmax(x: string, shape: readonly number[], axis: number, writer: TfWr
   return emitT("RealDiv", [exponentials, sum], "f32", writer);
 }
 
-/** NaN is to spoil its whole row, but the engine's softmax keeps it to itself; a maximum it lets through. */
+/** A NaN must make its whole row NaN, but the engine's softmax does not propagate it; a maximum does. */
 function spoilt(y: string, x: string, shape: readonly number[], writer: TfWriter): string {
   const most = emitReduce("Max", x, { dtype: "f32", shape }, [shape.length - 1], true, writer);
   return emitT("AddV2", [y, emitT("Mul", [most, writer.scalar(0, "f32")], "f32", writer)], "f32", writer);
@@ -45,7 +45,7 @@ function shifted(x: string, shape: readonly number[], axis: number, writer: TfWr
 
 type Normalization = GraphNode<"LayerNormalization" | "RMSNormalization">;
 
-/** Σ x / count over the normalised axes, which stay as 1. */
+/** Σ x / count over the normalized axes, which are kept with size 1. */
 function rowMean(node: Normalization, x: string, writer: TfWriter): string {
   const { shape } = typeAt(node, 0);
   const axes = shape.map((_, axis) => axis).slice(node.attributes.axis);

@@ -1,9 +1,9 @@
-/** Pools that the engine has no kernel for: one strided slice for each tap, of all windows at once. */
+/** Pools that the engine has no kernel for: one strided slice per tap, over all windows at once. */
 import type { DType, PoolingWindow, Shape } from "@mp/core";
 import { int, type TfWriter, type } from "../graph/tf-writer.js";
 import { cut, emitT, padded, sameDimensions, strideAttributes } from "./lowering.js";
 
-/** x [N, C, d…] and what its windows, which need no ceiling, give. */
+/** x [N, C, d…] and the shape of its pooled result; the windows must not need ceil mode. */
 export interface Sliced {
   readonly x: string;
   readonly dtype: DType;
@@ -12,7 +12,7 @@ export interface Sliced {
   readonly window: PoolingWindow;
 }
 
-/** Padding in front and behind, for every axis. */
+/** Padding before and after, for every axis. */
 function pairsOf({ shape, window: { pads } }: Sliced): readonly (readonly [number, number])[] {
   const rank = shape.length - 2;
   return shape.map((_, axis) => (axis < 2 ? [0, 0] : [pads[axis - 2] ?? 0, pads[rank + axis - 2] ?? 0]));
@@ -24,7 +24,7 @@ interface Cut {
   readonly strides: readonly number[];
 }
 
-/** What to cut for each tap, in row-major order. */
+/** The slice for each tap, in row-major order. */
 function cutsOf({ shape, pooled, window }: Sliced): readonly Cut[] {
   const offsets = window.kernelShape.reduce<readonly (readonly number[])[]>(
     (outer, size) => outer.flatMap((taps) => Array.from({ length: size }, (_, tap) => [...taps, tap])),
@@ -53,7 +53,7 @@ function slicesOf(sliced: Sliced, outside: number, writer: TfWriter): readonly s
   );
 }
 
-/** The taps of each window joined by an op; `outside` stands for those in the padding. */
+/** The taps of each window combined by an op; `outside` is the value of taps in the padding. */
 export function pooledBySlices(
   sliced: Sliced,
   op: "Maximum" | "AddV2",
@@ -65,14 +65,14 @@ export function pooledBySlices(
   );
 }
 
-/** dy of each window at the first of its taps that equals y. */
+/** dy of each window at its first tap that equals y. */
 export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWriter): string {
   const { dtype, shape } = sliced;
   const pairs = pairsOf(sliced);
   const zero = writer.scalar(0, dtype);
   const not = (name: string): string => writer.one("LogicalNot", [name]);
   let taken: string | undefined;
-  // NaN in the padding equals no y, as an infinity there would in a window of nothing else.
+  // NaN in the padding equals no y; -infinity there would, in a window of only -infinity.
   const found = slicesOf(sliced, Number.NaN, writer).map((tap) => {
     const equals = emitT("Equal", [tap, y], dtype, writer);
     const isFirst = taken === undefined ? equals : writer.one("LogicalAnd", [equals, not(taken)]);

@@ -16,7 +16,7 @@ import { inF32 } from "./twins.js";
 
 type PoolOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
 
-/** A pool over lines or planes, in the engine's order of axes; a line is a plane of one column. */
+/** A pool over 1-D or 2-D data, in the engine's axis order; 1-D data is a plane of one column. */
 interface Planes {
   readonly dtype: DType;
   /** [N, C, d…] */
@@ -25,7 +25,7 @@ interface Planes {
   readonly window: PoolingWindow;
 }
 
-/** The engine's kernels know no holes, and with padding no volumes. */
+/** The engine's kernels have no dilation, and no padding in 3-D. */
 function isPlanar({ shape, window }: Planes): boolean {
   return shape.length <= 4 && window.dilations.every((dilation) => dilation === 1);
 }
@@ -56,7 +56,7 @@ function outOfKernel(y: string, dtype: DType, shape: Shape, writer: TfWriter): s
   );
 }
 
-/** Padding in front and behind of [N, h, w, C]. */
+/** Padding before and after each axis of [N, h, w, C]. */
 function pairsOf({ pads }: PoolingWindow): readonly (readonly [number, number])[] {
   const rank = pads.length / 2;
   const own = Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
@@ -81,7 +81,7 @@ function maximumOf(dtype: DType, window: PoolingWindow): TfAttributes {
   return { ...kernelOf(dtype, window), ...padding };
 }
 
-/** The mean over each window, zeros of the padding among its elements. */
+/** The mean over each window; the zeros of the padding count as elements. */
 function wholeMean(x: string, { dtype, window }: Planes, writer: TfWriter): string {
   const whole = padded(x, dtype, pairsOf(window), 0, writer);
   return writer.one("AvgPool", [whole], { ...kernelOf(dtype, window), padding: string("VALID") });
@@ -93,9 +93,9 @@ function planesOf(node: GraphNode<PoolOp>, index: number, pooled: Shape): Planes
 }
 
 /**
- * The kernel lets NaN go, and begins at the lowest finite number, which it gives for a window of negative infinities
- * too. A mean of what is 0 for these and above 0 for all else tells both: NaN where there was one, 0 where there was
- * nothing else.
+ * The kernel drops NaN. It starts at the lowest finite number, which it also returns for a window of only -infinity.
+ * The mean over values that are 0 for -infinity and above 0 for all else shows both: it is NaN where there was a NaN,
+ * and 0 where the window held only -infinity.
  */
 const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   const planes = planesOf(node, 0, resultAt(node).shape);
@@ -103,7 +103,7 @@ const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   if (!isPlanar(planes)) return maxBySlices(node, operands, writer);
   const x = intoKernel(operandAt(operands, 0), dtype, shape, writer);
   const most = writer.one("MaxPool", [x], maximumOf(dtype, window));
-  // Half the lowest finite number and this is above 0.
+  // Half the lowest finite number plus this is above 0.
   const aboveHalf = writer.scalar(2 ** floatFormats[dtype as "f32"].maxExponent, dtype);
   const half = emitT("Mul", [x, writer.scalar(0.5, dtype)], dtype, writer);
   const above = emitT("Relu", [emitT("AddV2", [half, aboveHalf], dtype, writer)], dtype, writer);
@@ -125,7 +125,7 @@ const maxBySlices: Lowering<"MaxPool"> = inF32((node, operands, writer) => {
   return [pooledBySlices(sliced, "Maximum", Number.NEGATIVE_INFINITY, writer)];
 });
 
-/** Sums in f32, divided by what counts. */
+/** Sums in f32, divided by the number of elements that count. */
 const averagePool: Lowering<"AveragePool"> = inF32((node, operands, writer) => {
   const planes = planesOf(node, 0, resultAt(node).shape);
   const { shape, pooled, window } = planes;
@@ -147,7 +147,7 @@ const averagePool: Lowering<"AveragePool"> = inF32((node, operands, writer) => {
   ];
 });
 
-/** Of equals the kernel takes the first. */
+/** Among equal elements the kernel takes the first. */
 const maxPoolGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const planes = planesOf(node, 1, typeAt(node, 0).shape);
   const { dtype, shape, pooled, window } = planes;

@@ -1,4 +1,4 @@
-// Squares32 (Widynski, arXiv 2004.06278) on u64, which wraps as it should; a rotation by half a word is two shifts.
+// Squares32 (Widynski, arXiv 2004.06278) on u64, which wraps as required; a rotation by half a word is two shifts.
 import { tensor } from "@mp/core";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, reshape, sizeOf } from "./lowering.js";

@@ -13,7 +13,7 @@ const reduce =
     return [emitReduce(op, operandAt(operands, 0), typeAt(node, 0), axes, keepdims, writer)];
   };
 
-/** A sum of f(x), and a function of that; halves in f32 from the first to the last. */
+/** A sum of f(x), and a function of that sum; halves are computed in f32 throughout. */
 function sumOf(before: string | undefined, after?: string): Lowering<ReduceOp> {
   return inF32((node, operands, writer) => {
     const { axes, keepdims } = node.attributes;
@@ -24,7 +24,7 @@ function sumOf(before: string | undefined, after?: string): Lowering<ReduceOp> {
   });
 }
 
-/** log Σ exp(x), relative to the maximum where that is finite, so that nothing overflows on the way. */
+/** log Σ exp(x), relative to the maximum where that is finite, so that no intermediate value overflows. */
 const logSumExp: Lowering<"ReduceLogSumExp"> = (node, operands, writer) => {
   const { axes, keepdims } = node.attributes;
   const x = operandAt(operands, 0);
@@ -49,7 +49,7 @@ function finiteOrZero(x: string, writer: TfWriter): string {
   );
 }
 
-/** A sum of squares, and a function of that; that of all elements is the engine's L2 loss, read once, times 2. */
+/** A sum of squares, and a function of it; over all elements it is 2 · the engine's L2 loss, which reads x once. */
 function sumOfSquares(after?: string): Lowering<ReduceOp> {
   const byAxes = sumOf("Square", after);
   return inF32((node, operands, writer) => {
@@ -78,7 +78,7 @@ export const reduceLowerings: LoweringTable<ReduceOp | "CumSum"> = {
   ReduceMean: reduce("Mean"),
   ReduceMax: reduce("Max"),
   ReduceMin: reduce("Min"),
-  /** The engine multiplies, and runs its sums, in the half itself. */
+  /** The engine computes products, and running sums, in the half itself. */
   ReduceProd: inF32(reduce("Prod")),
   ReduceL1: sumOf("Abs"),
   ReduceL2: sumOfSquares("Sqrt"),

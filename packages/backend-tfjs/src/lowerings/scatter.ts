@@ -3,13 +3,13 @@ import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph
 import { elementCoordinates, elementView, fromStart, gather } from "./indices.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";
 import { inF32, throughF16 } from "./twins.js";
-import { isZero } from "./zeros.js";
+import { isZero, noteZero } from "./zeros.js";
 
 interface Scatter {
   readonly data: string;
   readonly dtype: DType;
   readonly shape: Shape;
-  /** i32, counted from the start, their last axis the coordinates. */
+  /** i32, counted from the start; the last axis holds the coordinates. */
   readonly places: string;
   readonly placesShape: Shape;
   readonly updates: string;
@@ -19,7 +19,7 @@ function tensorScatter(op: string, { data, places, updates, dtype }: Scatter, wr
   return writer.one(op, [data, places, updates], { T: type(dtype), Tindices: type("i32") });
 }
 
-/** Gradients of gathers are sums into zeros, which need not be there before. */
+/** Gradients of gathers are sums into zeros; those zeros need not be allocated first. */
 function scatterAdd(scatter: Scatter, writer: TfWriter): string {
   const { data, places, updates, dtype, shape } = scatter;
   if (!isZero(data, writer)) return tensorScatter("TensorScatterAdd", scatter, writer);
@@ -29,7 +29,9 @@ function scatterAdd(scatter: Scatter, writer: TfWriter): string {
   });
 }
 
-/** The engine's extrema lose NaN: zeros are added to them, and NaN where there was one. */
+/**
+ * The engine's scatter maximum and minimum lose NaN: a second scatter adds NaN where there was one, and 0 elsewhere.
+ */
 function scatterExtreme(op: "TensorScatterMax" | "TensorScatterMin") {
   return (scatter: Scatter, writer: TfWriter): string => {
     const { data, updates, dtype } = scatter;
@@ -44,8 +46,8 @@ function scatterExtreme(op: "TensorScatterMax" | "TensorScatterMin") {
 }
 
 /**
- * The engine has no scatter that multiplies, but products of segments: a segment is a block of the result, found by
- * a table of strides for each coordinate, whose lookup fails on an index that is outside.
+ * The engine has no scatter that multiplies, but it has products of segments. A segment is a block of the result; its
+ * number is found in a table of strides for each coordinate, whose lookup fails on an index outside.
  */
 function scatterMul(scatter: Scatter, writer: TfWriter): string {
   const { data, dtype, shape, places, placesShape, updates } = scatter;
@@ -86,15 +88,18 @@ const reductions: Readonly<Record<ScatterReduction, (scatter: Scatter, writer: T
 
 const scatterND: Lowering<"ScatterND"> = (node, operands, writer) => {
   const { dtype, shape } = resultAt(node);
-  const indices = typeAt(node, 1);
+  const [indices, updates] = [typeAt(node, 1), typeAt(node, 2)];
   const sizes = shape.slice(0, indices.shape.at(-1) ?? 0);
+  // The engine requires rows of coordinates: a single one becomes a row.
+  const rows = (of: Shape): Shape => (indices.shape.length === 1 ? [1, ...of] : of);
+  const given = reshape(operandAt(operands, 1), "i32", indices.shape, rows(indices.shape), writer);
   const scatter = {
     data: operandAt(operands, 0),
     dtype,
     shape,
-    places: fromStart(operandAt(operands, 1), sizes, writer),
-    placesShape: indices.shape,
-    updates: operandAt(operands, 2),
+    places: fromStart(given, sizes, writer),
+    placesShape: rows(indices.shape),
+    updates: reshape(operandAt(operands, 2), dtype, updates.shape, rows(updates.shape), writer),
   };
   return [reductions[node.attributes.reduction](scatter, writer)];
 };
@@ -107,7 +112,8 @@ const scatterElements: Lowering<"ScatterElements"> = (node, operands, writer) =>
   const given = reshape(operandAt(operands, 1), "i32", indices.shape, view.indices, writer);
   const places = fromStart(given, view.data[view.axis] ?? 1, writer);
   const whole = operandAt(operands, 0);
-  const data = isZero(whole, writer) ? whole : reshape(whole, dtype, shape, view.data, writer);
+  const data = reshape(whole, dtype, shape, view.data, writer);
+  if (isZero(whole, writer)) noteZero(data, writer);
   const scatter = {
     data,
     dtype,
@@ -121,7 +127,7 @@ const scatterElements: Lowering<"ScatterElements"> = (node, operands, writer) =>
 
 type ScatterOp = "ScatterElements" | "ScatterND";
 
-/** What is moved keeps its dtype; what is combined meets in f32. */
+/** Pure movement keeps the dtype; reductions are computed in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {
   const [moved, combined] = [throughF16(lowering), inF32(lowering)];
   return (node, operands, writer) => {

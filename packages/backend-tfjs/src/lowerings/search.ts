@@ -1,4 +1,4 @@
-/** Searches along one axis. The engine's compare with `<`, and leave the place of NaN to chance. */
+/** Searches along one axis. The engine's ops compare with `<`, so the position of NaN is arbitrary. */
 import { type GraphNode, isFloat } from "@mp/core";
 import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
@@ -24,7 +24,7 @@ function search(
   return [reshape(found, "i32", squeezed, shape, writer)];
 }
 
-/** Of floats the first that equals the extreme, or the first NaN: where there is one the extreme is NaN. */
+/** For floats, the first element that equals the extreme, or the first NaN: the extreme is NaN if any element is. */
 function argReduce(op: Search, extreme: "Max" | "Min"): Lowering<Search> {
   return inF32((node, operands, writer) => {
     const { dtype } = typeAt(node, 0);
@@ -38,8 +38,8 @@ function argReduce(op: Search, extreme: "Max" | "Min"): Lowering<Search> {
 }
 
 /**
- * The integers that are ordered as the floats are, zeros equal and NaN above all: of negative floats all bits but
- * the sign are turned.
+ * Integers in the order of the floats, with zeros equal and NaN above all: for negative floats all bits but the sign
+ * are flipped.
  */
 function orderedKeys(x: string, writer: TfWriter): string {
   const i32 = (op: string, a: string, b: number | string): string =>
@@ -52,7 +52,7 @@ function orderedKeys(x: string, writer: TfWriter): string {
   return emitT("SelectV2", [isNotNumber, writer.scalar(2 ** 31 - 1, "i32"), keys], "i32", writer);
 }
 
-/** The engine searches the last axis for the largest; turning all bits of integers reverses their order. */
+/** The engine searches the last axis for the largest; flipping all bits of integers reverses their order. */
 const topK: Lowering<"TopK"> = (node, operands, writer) => {
   const { axis, k, largest } = node.attributes;
   const { dtype, shape } = typeAt(node, 0);
@@ -75,7 +75,7 @@ const topK: Lowering<"TopK"> = (node, operands, writer) => {
   return [swapped(values, dtype), swapped(indices, "i32")];
 };
 
-/** x at those places of its last axis, rows by rows. */
+/** Elements of x at those indices along its last axis, row by row. */
 function picked(x: string, indices: string, last: number, writer: TfWriter): string {
   return writer.one("GatherV2", [x, indices, writer.scalar(last, "i32")], {
     Tparams: type("f32"),

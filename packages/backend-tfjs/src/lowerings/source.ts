@@ -4,7 +4,7 @@ import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { operandAt, resultAt } from "./lowering.js";
 import { noteZero } from "./zeros.js";
 
-/** Integers that every engine counts alike; a sum of fractions depends on how it is done. */
+/** Whether every engine computes the same values: true for integers; fractions depend on how they are summed. */
 function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {
   if (dtype !== "f32" && dtype !== "i32" && dtype !== "i64") return false;
   const bound = dtype === "f32" ? 2 ** 24 : 2 ** 31;
@@ -22,7 +22,7 @@ const range: Lowering<"Range"> = (node, _, writer) => {
   if (!isCountedExactly(node.attributes)) return [writer.constant(evaluated(node))];
   const { start, limit, delta, dtype } = node.attributes;
   const bounds = [start, limit, delta].map((number) => writer.scalar(number, dtype));
-  // The engine wants a limit on the side that the step leads to.
+  // The engine requires a limit on the side that the step leads to.
   if (resultAt(node).shape[0] === 0) bounds.splice(1, 1, writer.scalar(start, dtype));
   return writer.emit("Range", bounds, { Tidx: type(dtype) });
 };
@@ -35,7 +35,7 @@ const constant: Lowering<"Constant"> = (node, _, writer) => {
   return [name];
 };
 
-/** x once the other operands exist: edges that carry nothing keep what reads it behind them. */
+/** x once the other operands exist: control edges make every reader of x wait for them. */
 const barrier: Lowering<"Barrier"> = (node, operands, writer) => {
   const x = operandAt(operands, 0);
   return writer.emit("Identity", [x], { T: type(resultAt(node).dtype) }, { after: operands.slice(1) });

@@ -1,4 +1,4 @@
-/** Nodes that are computed in another dtype: the same node with other types on converted operands. */
+/** Nodes that are computed in another dtype: the same node with other types, on converted operands. */
 import { type DType, type GraphNode, isHalf, type Op } from "@mp/core";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
 import { isZero, noteZero } from "./zeros.js";
@@ -37,7 +37,7 @@ function inOther<K extends Op>(
   };
 }
 
-/** For lowerings of several nodes: halves meet in f32 and results are rounded once. */
+/** For lowerings with several nodes: halves are converted to f32 and results are rounded once. */
 export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return inOther(
     lowering,
@@ -52,7 +52,7 @@ export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
 
 const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
-/** The engine moves 8-bit floats in few ops; f16 holds every one of their values. */
+/** The engine has few ops that move 8-bit floats; f16 holds all their values. */
 export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return inOther(
     lowering,

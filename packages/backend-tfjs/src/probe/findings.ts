@@ -1,30 +1,38 @@
-import { DTYPES, type DType, type HalfDType, isHalf, type Op } from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+import { type AnyNode, DTYPES, type DType, type HalfDType, isHalf, type Op } from "@mp/core";
+import { decidingDType, opDTypes, type ProbePair, pairKey } from "@mp/core/backend";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
-import { keyOf, type Pair } from "./pair.js";
 import { missingKernels } from "./probe-kernels.js";
-import { probeSubnormals, type Subnormals, sumsColumns, wrongSums } from "./probe-numerics.js";
+import {
+  isSigmoidRough,
+  narrowSums,
+  nonFiniteProblem,
+  probeSubnormals,
+  type Subnormals,
+  sumsColumns,
+} from "./probe-numerics.js";
 
-/** What an engine was found to do. */
+/** What the probe found that an engine does. */
 export interface Findings {
-  /** What it says against pairs that it cannot run in any way, by `keyOf`. */
+  /** The engine's error for each pair that it cannot run in any way, by `pairKey`. */
   readonly missing: ReadonlyMap<string, string>;
-  /** Pairs in halves that are computed in f32, by `keyOf`. */
+  /** Pairs in halves that are computed in f32, by `pairKey`. */
   readonly widened: ReadonlySet<string>;
-  /** Halves whose columns are summed in f32 and rounded once, whatever other sums do. */
+  /** Halves whose column sums accumulate in f32 and are rounded once, whatever other sums do. */
   readonly columnSums: ReadonlySet<HalfDType>;
   readonly subnormals: Subnormals;
+  /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
+  readonly nonFinite: string | undefined;
 }
 
 /** By addon: an engine does not change while a process runs. */
 const known = new WeakMap<TfjsBinding, Promise<Findings>>();
 
-/** Asks the engine what it computes, once a process. */
+/** Probes what the engine computes, once per process. */
 export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "device">): Promise<Findings> {
   const findings = known.get(binding) ?? probe(binding, halfUnits(device));
   known.set(binding, findings);
-  // A failure is that of the one who asked; the next one asks again.
+  // A failure belongs to the caller that asked; the next caller probes again.
   findings.catch(() => known.delete(binding));
   return findings;
 }
@@ -34,7 +42,7 @@ const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Conv", "ConvTranspose", "Con
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
-  // What cannot be carried in or out cannot be asked about either.
+  // What cannot be fed or fetched cannot be probed either.
   const missing = new Map(
     await missingKernels(
       binding,
@@ -42,23 +50,31 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
       false,
     ),
   );
-  const isCarried = (dtype: DType): boolean => !missing.has(keyOf({ op: "Identity", dtype }));
+  const isCarried = (dtype: DType): boolean => !missing.has(pairKey({ op: "Identity", dtype }));
   const pairs = table.flatMap(([op, dtypes]) =>
-    dtypes.filter(isCarried).map((dtype): Pair => ({ op, dtype })),
+    dtypes.filter(isCarried).map((dtype): ProbePair => ({ op, dtype })),
   );
   const without = await missingKernels(binding, pairs, false);
-  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(keyOf(pair)));
+  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(pairKey(pair)));
   const still = await missingKernels(binding, retried, true);
-  const widened = new Set(retried.map(keyOf).filter((key) => !still.has(key)));
+  const widened = new Set(retried.map(pairKey).filter((key) => !still.has(key)));
   const columnSums = new Set<HalfDType>();
   for (const dtype of HALVES.filter(isCarried)) {
     if (await sumsColumns(binding, dtype)) columnSums.add(dtype);
-    else widened.add(keyOf({ op: "ReduceSum", dtype }));
-    const runs = (op: Op): boolean => !without.has(keyOf({ op, dtype }));
-    for (const op of await wrongSums(binding, dtype, runs)) widened.add(keyOf({ op, dtype }));
-    // Exact, and faster than what the engine does without the units.
-    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(keyOf({ op, dtype }));
+    else widened.add(pairKey({ op: "ReduceSum", dtype }));
+    const runs = (op: Op): boolean => !without.has(pairKey({ op, dtype }));
+    for (const op of await narrowSums(binding, dtype, runs)) widened.add(pairKey({ op, dtype }));
+    if (runs("Sigmoid") && (await isSigmoidRough(binding, dtype)))
+      widened.add(pairKey({ op: "Sigmoid", dtype }));
+    // Exact, and faster than the engine without these units.
+    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(pairKey({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
-  return { missing, widened, columnSums, subnormals: await probeSubnormals(binding) };
+  const isWidened = (node: AnyNode): boolean =>
+    widened.has(pairKey({ op: node.op, dtype: decidingDType(node) }));
+  const nonFinite = await nonFiniteProblem(binding, isWidened, [
+    "f32",
+    ...HALVES.filter((dtype) => isCarried(dtype) && !widened.has(pairKey({ op: "Conv", dtype }))),
+  ]);
+  return { missing, widened, columnSums, subnormals: await probeSubnormals(binding), nonFinite };
 }

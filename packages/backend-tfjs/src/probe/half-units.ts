@@ -2,15 +2,18 @@ import { readFileSync } from "node:fs";
 import type { HalfDType } from "@mp/core";
 
 /**
- * What processors call the units that TensorFlow's matrix products use. Without them a product of halves is slower
- * than one of f32, in bf16, or sums block by block in the half itself, in f16.
+ * The processor flags of the units that TensorFlow's matrix products use. Without them a bf16 product is slower than an
+ * f32 one, and an f16 product accumulates block by block in the half itself.
  */
 const FLAGS: Readonly<Record<HalfDType, RegExp>> = {
   bf16: /\b(avx512_bf16|amx_bf16|bf16)\b/,
   f16: /\b(avx512_fp16|amx_fp16)\b/,
 };
 
-/** The halves that this device multiplies matrices of in hardware. Where the system does not tell, a processor has none. */
+/**
+ * The halves that this device multiplies matrices of in hardware. Where the system does not report them, none are
+ * assumed.
+ */
 export function halfUnits(
   device: "cpu" | "cuda",
   processor: string = describeProcessor(),

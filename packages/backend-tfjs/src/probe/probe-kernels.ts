@@ -1,29 +1,32 @@
 import { MpError } from "@mp/core";
+import { type ProbePair, pairKey } from "@mp/core/backend";
 import type { TfjsBinding } from "../load/index.js";
-import { keyOf, type Pair } from "./pair.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
-/** As many as TensorFlow prepares at little more cost than one; what it takes to prepare more it never gives back. */
+/**
+ * As many nodes as TensorFlow prepares at little more cost than one; memory that it takes to prepare more is never
+ * returned.
+ */
 const TOGETHER = 64;
 
 /**
- * Asks the engine about ops in dtypes, lowered as they will be: all in one session that is loaded and run, and where
- * that fails, half by half.
- * @returns what the engine says against each pair that it cannot run
+ * Probes ops in dtypes, lowered as they will be: all in one session that is loaded and run; where that fails, each half
+ * of the pairs separately.
+ * @returns the engine's error for each pair that it cannot run
  */
 export async function missingKernels(
   binding: TfjsBinding,
-  pairs: readonly Pair[],
+  pairs: readonly ProbePair[],
   isWidened: boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const missing = new Map<string, string>();
-  const search = async (some: readonly Pair[]): Promise<void> => {
+  const search = async (some: readonly ProbePair[]): Promise<void> => {
     const failure = await failureOf(binding, some, isWidened);
     const [only] = some;
     if (failure === undefined || only === undefined) return;
     if (some.length === 1) {
-      missing.set(keyOf(only), failure);
+      missing.set(pairKey(only), failure);
       return;
     }
     const middle = some.length >> 1;
@@ -35,10 +38,10 @@ export async function missingKernels(
   return missing;
 }
 
-/** What the engine says against those pairs; undefined when it runs them all. */
+/** The engine's error for those pairs; undefined when it runs them all. */
 async function failureOf(
   binding: TfjsBinding,
-  pairs: readonly Pair[],
+  pairs: readonly ProbePair[],
   isWidened: boolean,
 ): Promise<string | undefined> {
   const { graph, inputs } = probeGraph(pairs);

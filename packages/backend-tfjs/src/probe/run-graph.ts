@@ -7,7 +7,7 @@ import { ProgramSet } from "../session/program-set.js";
 import { emptyTensor, WireTensor } from "../session/wire-tensor.js";
 import type { Uploaded } from "../uploaded.js";
 
-/** Loads a graph without state, runs it once and gives its outputs. */
+/** Loads a graph without state, runs it once and returns its outputs. */
 export async function runGraph(
   binding: TfjsBinding,
   graph: Graph,

@@ -6,13 +6,16 @@ import { MpError } from "@mp/core";
 import type { NodeInit } from "../graph/node-def.js";
 import { SavedModelSchema } from "../proto/saved_model_pb.js";
 
-/** By which the graph is found in its SavedModel. */
+/** The tag that identifies the graph in its SavedModel. */
 export const TAG = "mp";
 
-/** What these ops mean has not changed since; TensorFlow 2.9 and everything later reads it. */
+/** The meaning of these ops has not changed since; TensorFlow 2.9 and everything later reads it. */
 const GRAPH_VERSION = 1087;
 
-/** The bytes of a `saved_model.pb` of one graph: no checkpoint, no signatures, as nodes are fed and fetched by name. */
+/**
+ * The bytes of a `saved_model.pb` with one graph. There is no checkpoint and no signature: nodes are fed and fetched by
+ * name.
+ */
 function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
   return toBinary(
     SavedModelSchema,
@@ -29,7 +32,7 @@ function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
 }
 
 /**
- * Writes the model to a folder of its own for as long as `use` takes.
+ * Writes the model to a temporary folder for as long as `use` runs.
  * @throws MP_BACKEND_FAILED when the folder for temporary files cannot be written
  */
 export async function withSavedModel<R>(nodes: readonly NodeInit[], use: (folder: string) => R): Promise<R> {

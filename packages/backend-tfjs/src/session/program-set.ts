@@ -1,6 +1,7 @@
 import type { HostTensor, ValueType } from "@mp/core";
+import { handleName } from "../graph/handle-name.js";
 import type { Program } from "../graph/program.js";
-import { handleName, type Variable, variableNodes } from "../graph/variables.js";
+import { type Variable, variableNodes } from "../graph/variables.js";
 import type { TfjsBinding } from "../load/index.js";
 import { TfSession } from "./tf-session.js";
 import { copyOf, emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
@@ -12,8 +13,8 @@ interface Loaded {
 }
 
 /**
- * The programs that share variables. TensorFlow's variables belong to a session and a session's graph cannot grow,
- * so a program that comes later has the set loaded anew: the variables' values move from the old session to the new.
+ * The programs that share variables. TensorFlow's variables belong to a session and a session's graph cannot grow, so a
+ * later program makes the set load a new session, and the variables' values move from the old session to it.
  */
 export class ProgramSet {
   readonly #binding: TfjsBinding;
@@ -33,7 +34,7 @@ export class ProgramSet {
     this.#initial = new Map(entries.map(([slot, value]) => [slot, copyOf(value)]));
   }
 
-  /** What the names of the next program's nodes begin with. */
+  /** The prefix of the names of the next program's nodes. */
   nextScope(): string {
     return `program${this.#count++}`;
   }
@@ -46,14 +47,14 @@ export class ProgramSet {
     this.#programs.add(program);
   }
 
-  /** Its nodes stay in the session until that is loaded anew. */
+  /** Its nodes stay in the session until a new one is loaded. */
   remove(program: Program): void {
     this.#programs.delete(program);
     if (this.#programs.size > 0) return;
     this.#unload();
   }
 
-  /** @returns the numbers of the results */
+  /** @returns the numbers of the result tensors */
   async run(program: Program, inputs: readonly number[]): Promise<readonly number[]> {
     const { session } = await this.#ready(program);
     const fed = program.inputs.flatMap(({ node }) => node ?? []);
@@ -112,7 +113,7 @@ export class ProgramSet {
     try {
       return await this.#load(all);
     } catch (error) {
-      // One that nobody runs yet may be to blame.
+      // A program that has not run yet may be the cause.
       if (least.size === all.size) throw this.#refused(program, error);
     }
     try {
@@ -122,16 +123,16 @@ export class ProgramSet {
     }
   }
 
-  /** The others run on in the session that they have; whoever runs this one again is told the same. */
+  /** The others continue in the current session; running this program again gives the same error. */
   #refused(program: Program, error: unknown): unknown {
     this.#programs.delete(program);
     return error;
   }
 
-  /** Loads a session of those programs in the last one's place, which stays as it was when TensorFlow refuses. */
+  /** Loads a session with those programs in place of the last one, which is unchanged when TensorFlow refuses. */
   async #load(programs: ReadonlySet<Program>): Promise<Loaded> {
     const types = [...this.#slots].map(([slot, type]) => [this.#key(slot), type] as const);
-    // Of equal content is one, whichever program has it.
+    // Constants with equal content share one entry, whichever program has them.
     const constants = new Map([...programs].flatMap((each) => [...each.constants]));
     const { nodes, variables } = variableNodes([...types, ...constants]);
     const session = await TfSession.load(this.#binding, [
@@ -152,7 +153,7 @@ export class ProgramSet {
     return next;
   }
 
-  /** The values of the slots into the variables of the next session, from the last one or from the host. */
+  /** Moves the values of the slots into the variables of the next session, from the last session or from the host. */
   #move(next: Loaded): void {
     const keys = [...this.#keys.values()];
     const last = this.#loaded;
@@ -186,7 +187,7 @@ export class ProgramSet {
     }
   }
 
-  /** A session that nothing runs in any more gives its memory back; the values wait on the host for the next. */
+  /** Frees the memory of a session that no program uses any more; the values are kept on the host for the next one. */
   #unload(): void {
     if (this.#loaded === undefined) return;
     for (const [slot, value] of this.read([...this.#slots.keys()])) this.#initial.set(slot, value);
@@ -205,7 +206,7 @@ export class ProgramSet {
   }
 }
 
-/** The addon's numbers of what those variables hold; of those without elements there are none. */
+/** The addon's numbers for the values of those variables; variables without elements have none. */
 function fetchAll({ session, variables }: Loaded, keys: readonly string[]): ReadonlyMap<string, number> {
   const full = keys.flatMap((key) => {
     const read = variables.get(key)?.read;
@@ -216,7 +217,7 @@ function fetchAll({ session, variables }: Loaded, keys: readonly string[]): Read
   return new Map(full.map(([key], index) => [key, ids[index] as number]));
 }
 
-/** Writes the variables of those keys, with those tensors where they have elements. */
+/** Writes the variables with those keys, using the given tensors where they have elements. */
 function assignAll(
   { session, variables }: Loaded,
   keys: readonly string[],

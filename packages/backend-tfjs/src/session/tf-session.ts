@@ -10,8 +10,8 @@ export interface Signature {
 }
 
 /**
- * One TensorFlow session with its graph and variables. Goes by the addon's own functions, which `predict` of
- * tfjs-node calls, too: any node can be fed and fetched, and no tensor passes through tfjs.
+ * One TensorFlow session with its graph and variables. It uses the addon's own functions, which tfjs-node's `predict`
+ * calls, too: any node can be fed and fetched, and no tensor passes through tfjs.
  */
 export class TfSession {
   readonly #binding: TfjsBinding;
@@ -22,7 +22,7 @@ export class TfSession {
     this.#id = id;
   }
 
-  /** @throws MP_BACKEND_FAILED with what TensorFlow has against the graph */
+  /** @throws MP_BACKEND_FAILED with TensorFlow's error for the graph */
   static async load(binding: TfjsBinding, nodes: readonly NodeInit[]): Promise<TfSession> {
     const id = await withSavedModel(nodes, (folder) => {
       try {
@@ -34,7 +34,7 @@ export class TfSession {
     return new TfSession(binding, id);
   }
 
-  /** The addon's numbers of the results, which are the caller's to delete. @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY */
+  /** The addon's numbers for the results, which the caller must delete. @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY */
   run({ fed, fetched }: Signature, tensorIds: readonly number[]): readonly number[] {
     if (this.#id === undefined) throw new Error("internal: the session has been disposed");
     const names = (list: readonly string[]): string => list.map(withPort).join(",");
@@ -53,7 +53,7 @@ export class TfSession {
   }
 }
 
-/** The addon wants the port in every name. */
+/** The addon requires the port in every name. */
 function withPort(name: string): string {
   return name.includes(":") ? name : `${name}:0`;
 }

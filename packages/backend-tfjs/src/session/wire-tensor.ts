@@ -5,7 +5,7 @@ import type { TfjsBinding } from "../load/index.js";
 
 type Carrier = Float32Array | Int32Array | Uint8Array;
 
-/** A tensor in TensorFlow's memory as it crosses; `release` gives it back. */
+/** A tensor in TensorFlow's memory, in wire format; `release` frees it. */
 export class WireTensor {
   readonly type: ValueType;
   readonly #binding: TfjsBinding;
@@ -34,7 +34,7 @@ export class WireTensor {
   }
 }
 
-/** A copy of host data in TensorFlow's hands. Not for tensors without elements, which do not cross. */
+/** A copy of host data in TensorFlow's memory. Not for tensors without elements, which are not transferred. */
 export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor {
   const { dtype, shape } = wireOf(value);
   const numbers: Readonly<Record<CarriedDType, number>> = {
@@ -46,15 +46,15 @@ export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor 
   return new WireTensor(binding, { dtype: value.dtype, shape: value.shape }, id);
 }
 
-/** TensorFlow takes arrays whose address it likes as they are, and holds them; one that begins here it copies. */
+/** TensorFlow uses aligned arrays in place and keeps them; an array at this offset is not aligned, so it is copied. */
 const UNALIGNED_BYTES = 4;
-/** What the copies of a step's inputs are made in, again and again; larger ones are made for once. */
+/** The reused buffer for copies of a step's inputs; larger copies get their own. */
 const LARGEST_SCRATCH_BYTES = 64 * 2 ** 20;
 let scratch = new ArrayBuffer(0);
 
 /**
- * A copy that TensorFlow will copy once more before the call returns: no memory of JavaScript's may end up in a
- * variable, which lets go of it on a thread of its own.
+ * A copy that TensorFlow copies once more before the call returns: JavaScript memory must not become part of a
+ * variable, because TensorFlow frees variables on its own threads.
  */
 function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const {
@@ -67,7 +67,7 @@ function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const copy = new hostArrayOf[carrier](buffer, UNALIGNED_BYTES, count);
   const bytes = new Uint8Array(buffer, UNALIGNED_BYTES, byteLength);
   bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  // The last carrier of an odd number of elements is theirs in part.
+  // With an odd number of elements the last i32 is filled only in part.
   bytes.fill(0, data.byteLength);
   if (dtype === "bool") for (const [index, byte] of bytes.entries()) bytes[index] = Number(byte !== 0);
   return copy;
@@ -79,7 +79,7 @@ function room(byteLength: number): ArrayBuffer {
   return scratch;
 }
 
-/** What has crossed, as the tensor of that type that it is. */
+/** Decodes a tensor of that type from wire format. */
 function fromCarrier({ dtype, shape }: ValueType, carrier: Carrier): HostTensor {
   const count = elementCount(shape, "result");
   const data =
@@ -92,7 +92,7 @@ export function emptyTensor({ dtype, shape }: ValueType): HostTensor {
   return { dtype, shape, data: new hostArrayOf[dtype](0) } as HostTensor;
 }
 
-/** The same values in an array of their own. */
+/** The same values in a new array. */
 export function copyOf(value: HostTensor): HostTensor {
   const { dtype, shape, data } = value;
   const own = dtype === "bool" ? data.map((byte) => Number(byte !== 0)) : data.slice();

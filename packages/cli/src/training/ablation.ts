@@ -1,4 +1,4 @@
-/** What each technique of mixed precision is worth: a run with all of them, and one without each, beside float32. */
+/** What each technique of mixed precision gains: a run with all of them, one without each, and one in float32. */
 import type { RunResult } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { formatKinds, metricOf } from "./kind-table.js";
@@ -10,7 +10,7 @@ export interface AblatedOptions extends SeededOptions {
   readonly halfReductions: boolean;
 }
 
-/** `mixed` means float16 here: an engine without a half would have nothing to go without. */
+/** `mixed` means float16 here: with an engine without halves there would be nothing to remove. */
 function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[] {
   const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
   const whole = { ...options, precision };
@@ -27,11 +27,11 @@ export interface Ablation<O extends AblatedOptions> {
   readonly options: O;
   readonly context: AppContext;
   readonly run: (options: O, label: string) => Promise<{ readonly result: RunResult }>;
-  /** A value of the metric, as the table shows it. */
+  /** Formats a value of the metric for the table. */
   readonly show: (value: number) => string;
 }
 
-/** What `--ablation` does: trains every kind over `--seeds`, prints the table, writes it where `--json` says. */
+/** Runs `--ablation`: trains every kind over `--seeds`, prints the table, and writes it to the `--json` path. */
 export async function ablate<O extends AblatedOptions>(ablation: Ablation<O>): Promise<void> {
   const { options, context, run, show } = ablation;
   await trainMany({

@@ -20,7 +20,7 @@ export function backendOf({ backend, device }: Pick<CommonOptions, "backend" | "
 }
 
 /**
- * Runs on the engine that the flags name, opened for as long as that takes.
+ * Opens the engine that the flags name for as long as the function runs.
  * @throws MP_BACKEND_UNAVAILABLE, saying what to install
  */
 export async function onBackend<T>(

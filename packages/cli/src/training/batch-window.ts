@@ -11,7 +11,7 @@ export async function batchWindow<B>(
   const window: B[] = [];
   let turnedAt = performance.now();
   while (window.length < count) {
-    // Ctrl-C waits for a turn of the event loop, which batches that are there at once do not give.
+    // Ctrl-C needs a turn of the event loop, which batches that are ready immediately do not give.
     if (performance.now() - turnedAt > LONGEST_TURN_MS) {
       await setImmediate();
       turnedAt = performance.now();

@@ -1,7 +1,7 @@
 import { lowDType, type OpCategories, type Precision } from "@mp/core";
 import { UsageError } from "../run-app.js";
 
-/** What the policies keep in f32 for its range or its digits, and an ablation does not. */
+/** Ops that the policies keep in f32 for its range or precision, and an ablation does not. */
 const REDUCTIONS: OpCategories = {
   ReduceSum: "low",
   ReduceMean: "low",
@@ -12,7 +12,7 @@ const REDUCTIONS: OpCategories = {
 };
 
 /**
- * What `--half-reductions` makes of a precision.
+ * Applies `--half-reductions` to a precision.
  * @throws UsageError for one whose policy has no half
  */
 export function withHalfReductions(given: Precision): Precision {

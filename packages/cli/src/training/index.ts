@@ -1,4 +1,4 @@
-// `@mp/cli/training`: the apps' common flags as backends, precisions, loops, results and tables.
+// `@mp/cli/training`: turns the apps' common flags into backends, precisions, loops, results and tables.
 
 export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";

@@ -4,13 +4,13 @@ import type { Finished } from "./over-seeds.js";
 import { textTable } from "./text-table.js";
 
 export interface KindTableOptions<K> {
-  /** A value of the metric, as the table shows it. */
+  /** Formats a value of the metric for the table. */
   readonly show: (value: number) => string;
   /** Further columns, between the name and the metric. */
   readonly columns?: Readonly<Record<string, (kind: K) => string>>;
 }
 
-/** A line a kind: its name, the metric over the seeds, and the difference to the first kind at the same seed. */
+/** One line per kind: its name, the metric over the seeds, and the difference from the first kind at the same seed. */
 export function formatKinds<K extends Finished<{ readonly name: string }, { readonly result: RunResult }>>(
   kinds: readonly K[],
   { show, columns = {} }: KindTableOptions<K>,
@@ -28,7 +28,7 @@ export function formatKinds<K extends Finished<{ readonly name: string }, { read
   return textTable(["", ...Object.keys(columns), name, `against ${baseline.name}`], rows);
 }
 
-/** Of each seed. */
+/** The metric of each seed. */
 export const metricOf = ({
   runs,
 }: {

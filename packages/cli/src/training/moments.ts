@@ -1,8 +1,8 @@
-/** How values over several seeds are told. */
+/** How values over several seeds are reported. */
 
 type Show = (value: number) => string;
 
-/** Mean, and the standard deviation of the values themselves (n - 1); 0 of a single one. */
+/** Mean, and the standard deviation of the values (n - 1); 0 for a single value. */
 export function moments(values: readonly number[]): { readonly mean: number; readonly deviation: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   if (values.length < 2) return { mean, deviation: 0 };
@@ -16,7 +16,7 @@ export function spread(values: readonly number[], show: Show): string {
   return `${show(mean)} ± ${show(deviation)}`;
 }
 
-/** Each value less the baseline's of the same seed. */
+/** Each value minus the baseline's for the same seed. */
 export function differences(values: readonly number[], baseline: readonly number[]): readonly number[] {
   return values.map((value, index) => value - (baseline[index] ?? Number.NaN));
 }

@@ -1,4 +1,6 @@
-/** An engine's profile as a table of time per operator, with what was achieved of the work that the graph asks for. */
+/**
+ * An engine's profile as a table of time per operator, with the achieved rates for the work that the graph requires.
+ */
 import type { ProfileRow } from "@mp/core";
 import { textTable } from "./text-table.js";
 
@@ -12,9 +14,9 @@ export interface OperatorRow {
   readonly op: string;
   readonly calls: number;
   readonly milliseconds: number;
-  /** Of all time in the profile, 0 … 1. */
+  /** Share of all time in the profile, 0 … 1. */
   readonly share: number;
-  /** Null where the graph has no such operator: the engine's own work. */
+  /** Null where the graph has no such operator: the engine's internal work. */
   readonly gigaflopsPerSecond: number | null;
   readonly gigabytesPerSecond: number | null;
 }
@@ -22,16 +24,16 @@ export interface OperatorRow {
 export interface OperatorTable {
   /** The most expensive first. */
   readonly rows: readonly OperatorRow[];
-  /** Operators below the smallest share, together. */
+  /** The sum of all operators below the smallest share. */
   readonly rest: { readonly operators: number; readonly milliseconds: number; readonly share: number };
   readonly milliseconds: number;
 }
 
-/** A quarter of a percent: below it an operator is not worth a line. */
+/** A quarter of a percent: an operator below it gets no line. */
 const SMALLEST_SHARE = 0.0025;
 
 export interface OperatorTableOptions {
-  /** The graph's nodes: rows of the profile are summed under their operator, whatever the engine made of it. */
+  /** The graph's nodes: rows of the profile are summed under their operator, whatever op the engine ran for them. */
   readonly nodes: readonly { readonly name: string; readonly op: string }[];
   /** Work by operator. */
   readonly work: Readonly<Partial<Record<string, OperatorWork>>>;
@@ -53,7 +55,7 @@ export function operatorTable(profile: readonly ProfileRow[], options: OperatorT
   const all = [...sums]
     .map(([op, { calls, microseconds }]): OperatorRow => {
       const own = work[op];
-      // One microsecond holds a thousand times as many nanoseconds: per nanosecond is giga per second.
+      // One operation per nanosecond is one giga-operation per second; a microsecond is 1000 nanoseconds.
       const rate = (amount: number | undefined): number | null =>
         amount === undefined || microseconds === 0 ? null : amount / microseconds / 1000;
       return {

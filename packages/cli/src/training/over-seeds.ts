@@ -1,16 +1,16 @@
-/** Runs of several kinds, each with the same seeds: the same starts and the same batches in all of them. */
+/** Runs of several kinds, each with the same seeds: the same initial state and the same batches in all of them. */
 import type { CommonOptions } from "../common-flags.js";
 import { type Flag, flagName, integer } from "../flag.js";
 import { type AppContext, UsageError } from "../run-app.js";
 
 export interface SeededOptions extends CommonOptions {
-  /** Runs of each kind; 3 where it is not given. */
+  /** Number of runs for each kind; default 3. */
   readonly seeds: number | undefined;
 }
 
 export interface Kind<O> {
   readonly name: string;
-  /** Of its runs, apart from the seed. */
+  /** Options of its runs, apart from the seed. */
   readonly options: O;
 }
 
@@ -18,16 +18,16 @@ export interface Kind<O> {
 export type Finished<K, R> = K & { readonly runs: readonly R[] };
 
 export interface SeededRuns<K, R> {
-  /** The kinds that came to their end. */
+  /** The kinds whose runs all finished. */
   readonly kinds: readonly Finished<K, R>[];
-  /** All runs that came to their end. */
+  /** All finished runs. */
   readonly runs: readonly R[];
 }
 
 const MOST_SEEDS = 1000;
 const SEEDS = 3;
 
-/** The flag `--seeds` of an app that trains many networks. */
+/** The flag `--seeds` of an app that trains several networks. */
 export const seedsFlag = (where: string): Flag<number | undefined> =>
   integer({
     max: MOST_SEEDS,
@@ -35,8 +35,8 @@ export const seedsFlag = (where: string): Flag<number | undefined> =>
   });
 
 /**
- * Trains them all, seed by seed of one kind after the other. A run that fails is a line on standard error, and its
- * kind is not among the finished; the first one's failure is thrown.
+ * Trains every kind with every seed, one kind after the other. A failed run prints a line on standard error, and its
+ * kind is not among the finished ones; if the first run fails, its error is thrown.
  */
 export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   kinds: readonly K[],
@@ -53,7 +53,7 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
       const label = `${++begun}/${total} ${kind.name}, seed ${seed}`;
       const once = async (): Promise<void> => {
         const done = await run({ ...kind.options, seed }, label, kind);
-        // Stopped before its end it is no run to compare with.
+        // An unfinished run cannot be compared.
         if (!context.signal.aborted) own.push(done);
       };
       await (runs.length + own.length === 0 ? once() : context.attempt(label, once));
@@ -73,7 +73,7 @@ function seedsOf({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
 }
 
 /**
- * Refuses flags that make no sense where many networks are trained.
+ * Refuses flags that make no sense where several networks are trained.
  * @throws UsageError naming them all
  */
 export function refuseBeside<O extends CommonOptions>(
@@ -86,7 +86,7 @@ export function refuseBeside<O extends CommonOptions>(
 }
 
 /**
- * Refuses `--seeds` without a flag that trains many networks, where it would be read by nothing.
+ * Refuses `--seeds` without a flag that trains several networks: nothing would use it.
  * @throws UsageError naming those flags
  */
 export function refuseLoneSeeds<O extends SeededOptions>(

@@ -1,6 +1,6 @@
 import type { CommonOptions } from "../common-flags.js";
 
-/** The same run in float32, with the app's own flags that belong to a half as they are without one. */
+/** The same run in float32; `own` resets the app's flags that only apply to halves. */
 export function plainOptions<O extends CommonOptions>(options: O, own: Partial<O> = {}): O {
   return {
     ...options,

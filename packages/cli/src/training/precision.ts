@@ -34,13 +34,13 @@ const precisions: Readonly<Record<PrecisionName, (manifest: BackendManifest) => 
 const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWeights>> = {
   f32: f32Master,
   none: noMasterWeights,
-  kahan: (half) => kahan(half) as MasterWeights,
+  kahan: (half) => kahan(half),
   stochastic: stochasticRounding,
 };
 
 /**
  * The precision that the flags describe.
- * @throws UsageError for ways of keeping weights that the precision has no half for
+ * @throws UsageError for weight storage that needs a half which the precision does not have
  */
 export function precisionOf(options: CommonOptions, manifest: BackendManifest): Precision {
   const base = precisions[options.precision](manifest);
@@ -59,15 +59,14 @@ export function precisionOf(options: CommonOptions, manifest: BackendManifest): 
 }
 
 function lossScalerOf({ lossScale, initialScale }: CommonOptions, natural: LossScaler): LossScaler {
-  const dynamic = (): LossScaler =>
-    dynamicLossScale(initialScale === undefined ? {} : { initialScale }) as LossScaler;
+  const dynamic = (): LossScaler => dynamicLossScale(initialScale === undefined ? {} : { initialScale });
   if (typeof lossScale === "number") return staticLossScale(lossScale);
   if (lossScale === "none") return noLossScaling();
   if (lossScale === "dynamic") return dynamic();
   return natural.name.startsWith("dynamic") ? dynamic() : natural;
 }
 
-/** What a result says of a precision's loss scale. */
+/** The loss scale of a precision, as results report it. */
 export function lossScaleName(options: CommonOptions, precision: Precision): LossScaleName {
   return options.lossScale ?? (precision.lossScaler.name.startsWith("dynamic") ? "dynamic" : "none");
 }

@@ -17,12 +17,12 @@ export interface ResultParts {
   };
   readonly record: TrainingRecord;
   readonly metric: RunResult["metric"];
-  /** Floating-point operations of a microbatch, forward and backward; without it no rate is told. */
+  /** Floating-point operations of a microbatch, forward and backward; without it no rate is reported. */
   readonly flops?: number;
   readonly details?: RunResult["details"];
 }
 
-/** What a run has to tell once it is over and judged. */
+/** The result of a run that has finished and been evaluated. */
 export async function resultOf(parts: ResultParts): Promise<RunResult> {
   const { context, options, backend, training, record, metric, flops, details } = parts;
   const msPerStep = stepTimes(record.milliseconds);

@@ -1,4 +1,7 @@
-/** A command line as what it runs: the flags' run, and with `--compare` float32's before it from the same start. */
+/**
+ * Runs a command line: the run of the flags and, with `--compare`, before it one in float32 from the same initial
+ * state.
+ */
 import type { CommonOptions } from "../common-flags.js";
 import { formatComparison, formatRun } from "../format-result.js";
 import { type Comparison, compareRuns, type RunResult } from "../result.js";
@@ -9,13 +12,13 @@ import { plainOptions } from "./plain.js";
 export interface Runs<O extends CommonOptions, R extends { readonly result: RunResult }> {
   readonly options: O;
   readonly context: AppContext;
-  /** What the flags' run is called; default its precision. */
+  /** Name of the flags' run; default its precision. */
   readonly label?: string;
-  /** The app's own flags as float32's run has them. */
+  /** The app's own flags for the float32 run. */
   readonly plain?: Partial<O>;
-  /** Trains once, and judges what came of it. */
+  /** Trains once and evaluates the result. */
   readonly run: (options: O, label: string) => Promise<R>;
-  /** What is said below the figures of the flags' run, and of float32's where there is one. */
+  /** Text below the figures of the flags' run and, if there is one, of the float32 run. */
   readonly conclude?: (own: R, baseline: R | undefined) => string | undefined;
 }
 
@@ -25,7 +28,10 @@ export interface Outcome<R> {
   readonly result: RunResult | Comparison;
 }
 
-/** Runs, prints what came of it, then writes it where `--json` says. What was trained is printed whatever fails after it. */
+/**
+ * Runs, prints the results, then writes them to the `--json` path. Results of a finished training are printed whatever
+ * fails after it.
+ */
 export async function runOnceOrCompare<O extends CommonOptions, R extends { readonly result: RunResult }>(
   runs: Runs<O, R>,
 ): Promise<Outcome<R>> {
@@ -53,7 +59,7 @@ async function compared<O extends CommonOptions, R extends { readonly result: Ru
   const { save, resume } = options;
   const beside = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : `${path}.float32`;
-  // The page of --report is the mixed run's.
+  // The page of --report describes the mixed run.
   const files = { save: beside(save), resume: beside(resume), report: undefined };
   const baseline = await runs.run({ ...plainOptions(options, runs.plain), ...files }, "float32");
   if (context.signal.aborted) {

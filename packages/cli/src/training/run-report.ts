@@ -9,7 +9,7 @@ export interface RunReportOptions<P, B, M> {
   readonly path: string;
   readonly title: string;
   readonly seed: number;
-  /** Told what could not be found out. */
+  /** Called with what could not be determined. */
   readonly note: (line: string) => void;
 }
 
@@ -21,10 +21,10 @@ interface TakenStep<B> {
   readonly milliseconds: number;
 }
 
-/** A skip costs some steps of time to replay; after so many the page says how many more there were. */
+/** Replaying a skipped step takes as long as some steps; beyond this number the page only counts the skips. */
 const MOST_REPLAYS = 20;
 
-/** Gathers what the precision report tells of a run while it trains, and writes the page at its end. */
+/** Collects the data of a run's precision report during training, and writes the page at its end. */
 export class RunReport<P, B, M> {
   readonly #options: RunReportOptions<P, B, M>;
   readonly #history: HistoryStep[] = [];
@@ -37,12 +37,12 @@ export class RunReport<P, B, M> {
     this.#options = options;
   }
 
-  /** Of each step's batches the first: the last one of them is what the report looks at. */
+  /** Called with the first batch of each step: the report uses the last one. */
   beforeStep(batch: Fed<B>): void {
     this.#last = batch;
   }
 
-  /** To be awaited before the next step: a skipped one is run again, to see what overflowed. */
+  /** Must be awaited before the next step: a skipped step is run again, to see what overflowed. */
   async afterStep({ step, result, batches, milliseconds }: TakenStep<B>): Promise<void> {
     const { loss, scale, applied } = result;
     this.#history.push({ step, loss, scale, applied });
@@ -52,13 +52,13 @@ export class RunReport<P, B, M> {
       const overflow = await this.#options.training.replay(batches, { scale });
       this.#skips.push({ step, scale, overflow });
     } catch (error) {
-      // A run must not end because of what looks at it.
+      // A failure of the report must not end the run.
       this.#canReplay = false;
       this.#options.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
     }
   }
 
-  /** Writes the page; a run that was given no batch has none. */
+  /** Writes the page; a run without any batch has none. */
   async write(): Promise<void> {
     const { training, path, title, seed, note } = this.#options;
     if (this.#last === undefined) {

@@ -1,4 +1,4 @@
-/** Columns aligned by spaces: the first to the left, the others to the right. */
+/** Columns aligned by spaces: the first one left, the others right. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));

@@ -12,11 +12,11 @@ export interface ManyRuns<
   readonly context: AppContext;
   readonly kinds: readonly K[];
   readonly run: (options: O, label: string, kind: K) => Promise<R>;
-  /** The table that is printed of the kinds that came to their end. */
+  /** Formats the table of the finished kinds. */
   readonly format: (kinds: readonly Finished<K, R>[]) => string;
-  /** What `--json` calls the table, which it holds beside all runs. */
+  /** Name of the table in the `--json` file, which also holds all runs. */
   readonly name: string;
-  /** One kind in it. */
+  /** The table's entry for one kind. */
   readonly entry: (kind: Finished<K, R>) => Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +35,7 @@ export async function trainMany<
   await context.attempt(`--json ${json}`, () => writeResult(json, tables));
 }
 
-/** Many runs on the same data do not each tell of it. */
+/** Several runs on the same data do not each describe it. */
 function withoutData({ details, ...result }: RunResult): RunResult {
   return details === undefined ? result : { ...result, details: { ...details, data: undefined } };
 }

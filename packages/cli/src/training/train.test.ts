@@ -1,4 +1,5 @@
-// The loop of all apps: what is saved where it is stopped, and what becomes of a run whose files cannot be written.
+// The training loop of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be
+// written.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 type Batch = { readonly x: HostTensor<"f32"> };
 
-/** Endless; told of each batch before it is given. */
+/** Endless; calls `onTake` before it gives a batch. */
 const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
   iterate(cursor?: Json) {
     let index = typeof cursor === "number" ? cursor : 0;
@@ -48,7 +49,7 @@ const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
   },
 });
 
-/** Runs a command line; stopped as batch `stopAt` is taken, or as by a key that is pressed soon after the first. */
+/** Runs a command line; stopped when batch `stopAt` is taken, or as by a key press soon after the first. */
 async function run(flags: readonly string[], stopAt: number | "soon" = Number.POSITIVE_INFINITY) {
   const parsed = parseCommandLine({ name: "demo", description: "", flags: {} }, flags);
   if (parsed.kind !== "run") throw new Error(JSON.stringify(parsed));

@@ -6,21 +6,21 @@ import { batchWindow } from "./batch-window.js";
 import { messageOf } from "./message-of.js";
 import { RunReport } from "./run-report.js";
 
-/** Where batches come from, and how to go on from a saved place; a `Dataset` of @mp/data is one. */
+/** A source of batches that can resume from a saved position; a `Dataset` of @mp/data is one. */
 export interface BatchSource<B> {
   iterate(cursor?: Json): AsyncIterableIterator<B> & { readonly cursor: Json };
 }
 
 export interface TrainingLoop<P, B, M> {
   readonly training: Trainer<P, B, M>;
-  /** Goes on for as long as the run does. */
+  /** Endless, or at least as long as the run. */
   readonly batches: BatchSource<Fed<B>>;
   readonly options: CommonOptions;
   readonly context: AppContext;
   readonly label: string;
 }
 
-/** What a loop has to tell. */
+/** What a training loop reports. */
 export interface TrainingRecord {
   /** Steps since the very start. */
   readonly steps: number;
@@ -35,7 +35,7 @@ const SAVE_EVERY = 100;
 
 /**
  * Trains to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save` says. The precision report is
- * written in the end, also where a step fails. A file that cannot be written does not end the run.
+ * written at the end, even where a step fails. A file that cannot be written does not end the run.
  */
 export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<TrainingRecord> {
   const { training, options, context } = loop;
@@ -63,7 +63,7 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
       milliseconds.push(elapsed);
       losses.push(result.loss);
       step++;
-      // Not that of batches taken for a step that was never made.
+      // Not the position after batches that were taken for an unfinished step.
       cursor = batches.cursor;
       if (!result.applied) skipped++;
       progress.update({ step, loss: result.loss, scale: result.scale, skipped });
@@ -74,11 +74,11 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
         .catch((error) => progress.note(`--save ${save}: not saved at step ${step}: ${messageOf(error)}`));
     }
   } catch (error) {
-    // What the run stumbled over is what the report is wanted for, and what is thrown in any case.
+    // The report is most useful for a failed run, whose error is thrown in any case.
     await writeReport();
     throw error;
   } finally {
-    // Batches may be made on a thread of their own, which ends with its iterator.
+    // Batches may be made on a separate thread, which ends with its iterator.
     await batches.return?.(undefined);
   }
   if (save !== undefined && step > start) {
@@ -100,7 +100,9 @@ export async function train<P, B, M>(loop: TrainingLoop<P, B, M>): Promise<Train
   };
 }
 
-/** Where a run goes on from: what `--resume` names, or its own start. @throws UsageError where nothing is left to do */
+/**
+ * Where a run starts: from the `--resume` checkpoint, or from the beginning. @throws UsageError where no step is left
+ */
 async function begin<P, B, M>({ training, options }: TrainingLoop<P, B, M>) {
   const { resume, steps } = options;
   const cursor = resume === undefined ? undefined : await training.load(resume);
@@ -113,7 +115,7 @@ async function begin<P, B, M>({ training, options }: TrainingLoop<P, B, M>) {
   return { start, skipped, cursor };
 }
 
-/** A window that was given up between two microbatches is no failure. */
+/** A window aborted between two microbatches is not a failure. */
 function nothingIfStopped(signal: AbortSignal): (error: unknown) => undefined {
   return (error) => {
     if (signal.aborted && error === signal.reason) return undefined;

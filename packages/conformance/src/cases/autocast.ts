@@ -1,4 +1,4 @@
-/** Casting plans, executed: a half that is asked for is really a half, and only where the policy says. */
+/** Casting plans, executed: a requested half is really a half, and only where the policy says. */
 import {
   add,
   autocast,
@@ -37,6 +37,7 @@ import { compareTensors } from "../compare/compare-tensors.js";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, fail } from "../expectations.js";
+import { fresh } from "../fresh.js";
 import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
 import { generated } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
@@ -49,7 +50,7 @@ interface PolicyCase {
   readonly policy: CastingPolicy;
   readonly inputs: Tensors;
   readonly body: (x: Tensor, w: Tensor) => TensorTree;
-  /** Exact results, where rounding is the point. */
+  /** Exact results, for cases about rounding. */
   readonly want?: Tensors;
 }
 
@@ -85,8 +86,8 @@ function policyCase(id: string, spec: PolicyCase): ConformanceCase {
     },
     run: async (backend, { seed }) => {
       const graph = graphUnder(spec, backend.manifest);
-      const got = await runGraph(backend, graph, spec.inputs);
       const want = spec.want ?? evaluate(graph, spec.inputs);
+      const got = await runGraph(backend, graph, fresh(spec.inputs));
       const budget = graphBudget(backend.manifest, graph);
       for (const [name, tensor] of Object.entries(want)) {
         const exact = { ...EXACT, signedZero: false };
@@ -106,7 +107,7 @@ const y = (x: number): Tensors => ({ y: one(x) });
 interface HalfFacts {
   readonly mixed: CastingPolicy;
   readonly pure: CastingPolicy;
-  /** Just above 1, and 1 in the half. */
+  /** Just above 1; rounds to 1 in the half. */
   readonly roundsToOne: number;
 }
 
@@ -138,7 +139,7 @@ function networkBody(x: Tensor, w: Tensor): TensorTree {
   return { value, gradient };
 }
 
-/** An engine that quietly computes a half in f32 gives other numbers here. */
+/** An engine that silently computes a half in f32 gives other numbers here. */
 const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
   const { mixed, pure, roundsToOne } = facts[half];
   return [
@@ -272,7 +273,7 @@ const ranges: readonly ConformanceCase[] = [
   }),
 ];
 
-/** The gradient is computed where its forward node was: a product's in the half, and there it underflows. */
+/** The gradient is computed in the dtype of its forward node: a product's in the half, where it underflows. */
 const gradients: readonly ConformanceCase[] = [
   policyCase("mixed-f16/gradients-underflow-as-halves-do", {
     policy: float32Policy,
@@ -305,7 +306,7 @@ const gradients: readonly ConformanceCase[] = [
   }),
 ];
 
-/** dL/dw of L = size · Σ x·w, in two factors that are each in range. */
+/** dL/dw of L = size · Σ x·w, with size as two factors that are each in range. */
 function gradientUnder(policy: CastingPolicy, x: Tensor, w: Tensor, size: number, seed = 1): Tensor {
   const loss = autocast(
     (weight: Tensor) => mul(mul(reduceSum(matMul(x, weight)), 2 ** -13), size * 2 ** 13),

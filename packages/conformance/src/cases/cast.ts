@@ -1,4 +1,4 @@
-/** Conversions, bit by bit. */
+/** Conversions, compared bit by bit. */
 import {
   DTYPES,
   type DType,
@@ -26,7 +26,7 @@ function castGraph(from: DType, to: DType, shape: readonly number[]): Graph {
   return builder.finish({ y: builder.emitOne("Cast", [x], { to }) });
 }
 
-/** Between floats: what the manifest's rounding makes of each number. */
+/** Between floats: each number as the manifest's rounding gives it. */
 function floatCast(
   id: string,
   from: FloatDType,
@@ -80,9 +80,9 @@ const f32 =
   () =>
     tensor(Float32Array.from(numbers));
 
-/** Single claims, so that a backend that breaks one is told which. */
+/** Single claims, so that a failure names the one that a backend breaks. */
 const named: readonly ConformanceCase[] = [
-  // 65519 is the last number that still rounds to 65504; loss scales meet this edge first.
+  // 65519 is the last number that still rounds to 65504; loss scales reach this edge first.
   floatCast(
     "cast/f32-to-f16/overflows-from-65520",
     "f32",
@@ -160,7 +160,7 @@ const named: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Of those an integer format can hold, the numbers of a list. */
+/** Those numbers of a list that an integer format can hold. */
 function held(to: DType, numbers: readonly number[]): readonly number[] {
   const range: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
     i32: [-(2 ** 31), 2 ** 31 - 1],
@@ -201,8 +201,48 @@ const INTEGER_VALUES: Readonly<Partial<Record<DType, readonly number[]>>> = {
   bool: [0, 1],
 };
 
-/** What float-to-integer casts truncate. */
+/** Fractions, which casts to integers truncate. */
 const FRACTIONS = [-0, 0, 0.5, -0.5, 0.99, -0.99, 1, 1.5, -1.5, 2.5, -7.9, 100.25, 200];
+
+const RANGES = {
+  i32: [-(2n ** 31n), 2n ** 31n - 1n],
+  i64: [-(2n ** 63n), 2n ** 63n - 1n],
+  u64: [0n, 2n ** 64n - 1n],
+} as const;
+
+/**
+ * Integers next to the ties of each float format, just below, at and above: a cast through a wider float rounds twice,
+ * and takes the neighbors for ties.
+ */
+function besideTies(from: keyof typeof RANGES): readonly bigint[] {
+  const [low, high] = RANGES[from];
+  // 8 bits of bf16, 11 of f16, 24 of f32, and the 53 of f64.
+  const ties = [8n, 11n, 24n, 53n].flatMap((bits) =>
+    [8n, 11n, 12n, 16n, 18n, 24n, 25n, 30n, 31n, 33n, 40n, 48n, 49n, 54n, 62n, 63n].flatMap((exponent) => {
+      if (exponent < bits) return [];
+      const [top, half] = [2n ** exponent, 2n ** (exponent - bits)];
+      return [top + half, top + 3n * half, 2n * top - half];
+    }),
+  );
+  const around = ties.flatMap((tie) => [tie - 1n, tie, tie + 1n]);
+  return [...around, ...around.map((x) => -x), low, low + 1n, high, high - 1n].filter(
+    (x) => x >= low && x <= high,
+  );
+}
+
+const roundedOnce: readonly ConformanceCase[] = (["i32", "i64", "u64"] as const).flatMap((from) =>
+  (["f32", "f16", "bf16"] as const).map((to) =>
+    graphCase(`cast/${from}-to-${to}/rounds-large-integers-once`, () => {
+      const x = hostData(from, besideTies(from));
+      return {
+        graph: castGraph(from, to, x.shape),
+        inputs: { x },
+        allowance: () => EXACT,
+        describe: (output) => `Cast of ${from} to ${to} ${output}`,
+      };
+    }),
+  ),
+);
 
 function sourceValues(from: DType, to: DType): readonly number[] {
   if (!isFloat(from)) return INTEGER_VALUES[from] ?? [];
@@ -224,4 +264,10 @@ function isEighth(dtype: DType): boolean {
   return dtype === "f8e4m3" || dtype === "f8e5m2";
 }
 
-export const castCases: readonly ConformanceCase[] = [...everyPattern, ...everyTie, ...named, ...others];
+export const castCases: readonly ConformanceCase[] = [
+  ...everyPattern,
+  ...everyTie,
+  ...named,
+  ...others,
+  ...roundedOnce,
+];

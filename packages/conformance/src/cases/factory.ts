@@ -1,4 +1,4 @@
-/** One factory, several backends: each is its own. */
+/** One factory, several backends: they are independent. */
 import { MpError } from "@mp/core";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";

@@ -1,7 +1,8 @@
-/** The check that decides whether a step is applied: exact at every position, and no more than it must be. */
+/** The check that decides whether a step is applied: exact at every position, and no stricter than it must be. */
 import { allFinite, type ComputeDType, type Graph, type HostTensor, poison } from "@mp/core";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
+import { freshGraph } from "../fresh.js";
 import { expectRefused } from "../graph-case.js";
 import { generated } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
@@ -22,7 +23,7 @@ interface Trial {
   readonly finite: boolean;
 }
 
-/** One executable, one run a trial. */
+/** One executable; each trial is a run. */
 function finiteCase(
   id: string,
   dtype: ComputeDType,
@@ -35,7 +36,7 @@ function finiteCase(
     unsupported: (manifest) => unsupportedGraph(manifest, graph),
     refuses: (backend) => expectRefused(backend, graph),
     run: async (backend) => {
-      const executable = await backend.compile(graph);
+      const executable = await backend.compile(freshGraph(graph));
       try {
         for (const { what, x, finite } of trials()) {
           const results = await executable.run({ x });
@@ -51,17 +52,21 @@ function finiteCase(
   };
 }
 
-const SPOILERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+const NON_FINITE = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
 function everyPosition(dtype: ComputeDType): readonly Trial[] {
-  const clean = { what: "a clean vector", x: generated(dtype, [LENGTH], (at) => (at % 7) - 3), finite: true };
-  const spoilt = SPOILERS.flatMap((spoiler) =>
+  const clean = (): Trial => ({
+    what: "a clean vector",
+    x: generated(dtype, [LENGTH], (at) => (at % 7) - 3),
+    finite: true,
+  });
+  const nonFinite = NON_FINITE.flatMap((bad) =>
     Array.from({ length: LENGTH }, (_, position): Trial => {
-      const x = generated(dtype, [LENGTH], (at) => (at === position ? spoiler : (at % 7) - 3));
-      return { what: `a vector with ${spoiler} at ${position}`, x, finite: false };
+      const x = generated(dtype, [LENGTH], (at) => (at === position ? bad : (at % 7) - 3));
+      return { what: `a vector with ${bad} at ${position}`, x, finite: false };
     }),
   );
-  return [clean, ...spoilt, clean];
+  return [clean(), ...nonFinite, clean()];
 }
 
 export const finiteCheckCases: readonly ConformanceCase[] = [

@@ -1,6 +1,7 @@
-/** Compiled gradient graphs of every differentiable op, in every floating dtype, against the oracle. */
+/** Compiled gradient graphs of every differentiable op, in every floating dtype, compared with the oracle. */
 import {
   add,
+  type Backend,
   type ComputeDType,
   cast,
   constant,
@@ -17,6 +18,7 @@ import { evaluate } from "@mp/core/reference";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
+import { freshGraph } from "../fresh.js";
 import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
 import type { GradientSample } from "../samples/gradient-sample.js";
 import { gradientSamples } from "../samples/gradient-sample-table.js";
@@ -24,7 +26,7 @@ import { hostData, numbersOf } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 
-/** Unequal weights, so that each element's gradient shows. */
+/** Unequal weights, so that every element's gradient is visible. */
 export function weightedSum(x: Tensor): Tensor {
   const size = elementCount(x.shape, "weights");
   const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
@@ -41,13 +43,9 @@ function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Gra
   });
 }
 
-export async function checkGradients(
-  backend: Parameters<ConformanceCase["run"]>[0],
-  graph: Graph,
-  inputs: Tensors,
-): Promise<void> {
+export async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): Promise<void> {
   const want = evaluate(graph, inputs);
-  const got = await runGraph(backend, graph, inputs);
+  const got = await runGraph(backend, freshGraph(graph), inputs);
   const budget = graphBudget(backend.manifest, graph);
   for (const [name, tensorWanted] of Object.entries(want)) {
     if (!numbersOf(tensorWanted).every(Number.isFinite)) fail(`${name} is not finite, on the oracle itself`);
@@ -56,7 +54,7 @@ export async function checkGradients(
   }
 }
 
-/** Smooth enough to be differentiated twice; a rule written in the ops themselves has a gradient of its own. */
+/** Ops that are smooth enough to be differentiated twice; a gradient rule written in ops has a gradient itself. */
 const TWICE: readonly Op[] = [
   "Tanh",
   "Sigmoid",
@@ -114,7 +112,7 @@ function gradientCase(op: Op, dtype: ComputeDType, sample: GradientSample): Conf
 
 function samplesOf(op: Op, row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] {
   const [first] = row;
-  // In halves second derivatives are mostly rounding.
+  // In halves second derivatives are mostly rounding error.
   return dtype === "f32" && TWICE.includes(op) && first !== undefined ? [...row, differentiated(first)] : row;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Functions that ONNX has operators for, and that are made of others here: their results and gradients in every
- * floating dtype, as one graph each, against the oracle.
+ * Functions that have operators in ONNX but are composed of other ops here: their results and gradients in every
+ * floating dtype, as one graph each, compared with the oracle.
  */
 import {
   type ComputeDType,

@@ -1,4 +1,4 @@
-/** Tensors large enough for an engine to split among threads, tiles or launches, with parts left over. */
+/** Tensors large enough for an engine to split among threads, tiles or launches, with a remainder. */
 import { type DType, GraphBuilder, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/core";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -31,7 +31,7 @@ function largeCase<K extends Op>(op: K, behaviour: string, build: () => Large<K>
   });
 }
 
-/** -2 … 2 in no short pattern. */
+/** -2 … 2 without a short period. */
 const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generated(dtype, shape, (at) => ((Math.imul(at, 2654435761) >>> 7) % 5) - 2);
 const smooth = (shape: Shape): HostTensor => generated("f32", shape, (at) => Math.sin(at * 0.37) * 3);

@@ -1,4 +1,4 @@
-/** Executables and handles: what a run takes and gives, and what becomes of what has been disposed. */
+/** Executables and handles: what a run accepts and returns, and what happens after disposal. */
 import { type Handle, type HostTensor, MpError, type RunInput } from "@mp/core";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
@@ -70,13 +70,13 @@ const handles: readonly ConformanceCase[] = [
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
-/** Inputs of `adding` that do not fit, with the code that says so. */
-const unfit: readonly (readonly [
+/** Invalid inputs of `adding`, with the expected error code. */
+const unfit = (): readonly (readonly [
   what: string,
   code: "MP_INVALID_ARGUMENT" | "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH",
   inputs: Inputs,
   names: string,
-])[] = [
+])[] => [
   ["a missing input", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3) }, "y"],
   ["an input too many", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3), y: f32(1, 2, 3), q: f32(1) }, "q"],
   ["an input of another length", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: f32(1, 2) }, "y"],
@@ -105,7 +105,7 @@ const unfit: readonly (readonly [
 const runs: readonly ConformanceCase[] = [
   scriptedCase("lifecycle/run/refuses-inputs-that-do-not-fit", adding, async (backend) => {
     await withExecutable(backend, adding, async (executable) => {
-      for (const [what, code, inputs, name] of unfit) {
+      for (const [what, code, inputs, name] of unfit()) {
         const error = await expectCode(code, `run with ${what}`, () => executable.run(inputs));
         expectThat(
           error.message.includes(`"${name}"`),
@@ -173,18 +173,19 @@ const odd = graphOf({
   }),
 });
 
-const sparse = graphOf({
-  inputs: { used: typed("f32", 2), unused: typed("f32", 3), empty: typed("f32", 0, 4), half: typed("i32") },
-  outputs: (builder, inputs) => {
-    const constant = builder.constant(f32(7, 8));
-    return {
-      sum: sum(builder, at(inputs, "used"), constant),
-      constant,
-      nothing: at(inputs, "empty"),
-      one: at(inputs, "half"),
-    };
-  },
-});
+const sparse = () =>
+  graphOf({
+    inputs: { used: typed("f32", 2), unused: typed("f32", 3), empty: typed("f32", 0, 4), half: typed("i32") },
+    outputs: (builder, inputs) => {
+      const constant = builder.constant(f32(7, 8));
+      return {
+        sum: sum(builder, at(inputs, "used"), constant),
+        constant,
+        nothing: at(inputs, "empty"),
+        one: at(inputs, "half"),
+      };
+    },
+  });
 
 const graphs: readonly ConformanceCase[] = [
   scriptedCase("lifecycle/graph/names-are-free", odd, async (backend) => {
@@ -198,8 +199,8 @@ const graphs: readonly ConformanceCase[] = [
       expectSame(results["again"], f32(3, 4), "the same value under a second name");
     });
   }),
-  scriptedCase("lifecycle/graph/unused-inputs-empty-tensors-and-constants", sparse, async (backend) => {
-    await withExecutable(backend, sparse, async (executable) => {
+  scriptedCase("lifecycle/graph/unused-inputs-empty-tensors-and-constants", sparse(), async (backend) => {
+    await withExecutable(backend, sparse(), async (executable) => {
       const inputs = {
         used: f32(1, 2),
         unused: f32(0, 0, 0),

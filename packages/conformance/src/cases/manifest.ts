@@ -1,6 +1,7 @@
-/** The declaration itself: whole, honest where it can be checked without knowing the engine, within the ceilings. */
+/** The declaration itself: complete, honest where it can be checked without knowing the engine, within the ceilings. */
 
 import {
+  accumulatorOf,
   type Backend,
   type BackendManifest,
   type ComputeDType,
@@ -53,9 +54,11 @@ const declared: readonly ConformanceCase[] = [
   aboutManifest("declaration/answers-for-every-dtype-and-op", (manifest) => {
     expectEqual(Object.keys(manifest.dtypes).sort(), [...DTYPES].sort(), "the manifest's dtypes");
     expectEqual(Object.keys(manifest.ops).sort(), [...OPS].sort(), "the manifest's ops");
-    for (const key of ["accumulate", "rounding", "subnormals", "overflow"] as const) {
+    const { accumulate, rounding, subnormals, overflow } = manifest;
+    const claims = { "accumulate.default": accumulate.default, rounding, subnormals, overflow };
+    for (const [key, claim] of Object.entries(claims)) {
       expectEqual(
-        Object.keys(manifest[key]).sort(),
+        Object.keys(claim ?? {}).sort(),
         [...HALVES_AND_F32].sort(),
         `the dtypes of manifest.${key}`,
       );
@@ -65,7 +68,9 @@ const declared: readonly ConformanceCase[] = [
     const entries = [
       ...Object.entries(manifest.dtypes),
       ...Object.entries(manifest.ops),
-      ...(["determinism", "profile", "memory", "adopt"] as const).map((key) => [key, manifest[key]] as const),
+      ...(["determinism", "profile", "memory", "nonFiniteConvolution", "adopt"] as const).map(
+        (key) => [key, manifest[key]] as const,
+      ),
     ];
     for (const [name, support] of entries) {
       const reason = unsupportedReason(support);
@@ -77,13 +82,23 @@ const declared: readonly ConformanceCase[] = [
   }),
   aboutManifest("declaration/uses-the-words-there-are", (manifest) => {
     for (const dtype of HALVES_AND_F32) {
-      oneOf(`accumulate.${dtype}`, manifest.accumulate[dtype], HALVES_AND_F32);
+      oneOf(`accumulate.default.${dtype}`, manifest.accumulate.default[dtype], HALVES_AND_F32);
       oneOf(`rounding.${dtype}`, manifest.rounding[dtype], ["nearest-even", "toward-zero", "unspecified"]);
       oneOf(`subnormals.${dtype}`, manifest.subnormals[dtype], ["preserve", "flush"]);
       oneOf(`overflow.${dtype}`, manifest.overflow[dtype], ["infinity", "saturate"]);
     }
     oneOf("eventLoop", manifest.eventLoop, ["free", "blocked-during-step"]);
-    expectEqual(manifest.accumulate.f32, "f32", "what f32 accumulates in");
+    for (const op of OPS)
+      expectEqual(accumulatorOf(manifest, op, "f32"), "f32", `what ${op} in f32 accumulates in`);
+  }),
+  aboutManifest("declaration/names-the-operators-that-add-up-otherwise", ({ accumulate }) => {
+    for (const [op, own] of Object.entries(accumulate.ops ?? {})) {
+      expectThat(OPS.includes(op as Op), `accumulate.ops has ${op}, which is no op`);
+      for (const [dtype, inside] of Object.entries(own ?? {})) {
+        oneOf(`a dtype of accumulate.ops.${op}`, dtype, HALVES_AND_F32);
+        oneOf(`accumulate.ops.${op}.${dtype}`, inside, HALVES_AND_F32);
+      }
+    }
   }),
   aboutManifest("dtypes/are-stored-in-dtypes", (manifest) => {
     for (const dtype of DTYPES) {
@@ -91,7 +106,7 @@ const declared: readonly ConformanceCase[] = [
       if (!("storage" in support)) continue;
       oneOf(`the storage of ${dtype}`, support.storage, DTYPES);
       oneOf(`the compute of ${dtype}`, support.compute, ["native", "emulated"]);
-      // What is stored as something else is computed as something else.
+      // A dtype that is stored as another one is computed as another one.
       const honest = support.compute === "emulated" || support.storage === dtype;
       expectThat(honest, `${dtype} is called native but stored as ${support.storage}`);
     }
@@ -121,7 +136,7 @@ const declared: readonly ConformanceCase[] = [
         ["bf16", c],
       ] as const) {
         expectThat(Number.isFinite(ulp) && ulp >= 0, `the tolerance of ${op} in ${dtype} is ${ulp}`);
-        // The default may be wider than an exact op needs; what is said of an op by name may not.
+        // The default may be wider than an exact op needs; a tolerance for a named op may not.
         const named = manifest.tolerance[op] !== undefined;
         const ceiling = named ? ceilingOf(op)[dtype] : widest[dtype];
         expectThat(ulp <= ceiling, `${op} in ${dtype} is given ${ulp} ulp, the ceiling is ${ceiling}`);
@@ -138,7 +153,10 @@ const declared: readonly ConformanceCase[] = [
   }),
 ];
 
-/** For ops that a manifest does not name: one default serves all, and each op is still held to its own ceiling. */
+/**
+ * For ops that a manifest does not name: one default applies to all, and each op is still tested against its own
+ * ceiling.
+ */
 const widest: Readonly<Record<ComputeDType, number>> = Object.fromEntries(
   HALVES_AND_F32.map((dtype) => [dtype, Math.max(...OPS.map((op) => ceilingOf(op)[dtype]))]),
 ) as Record<ComputeDType, number>;
@@ -180,7 +198,7 @@ const warnings: readonly ConformanceCase[] = HALVES_AND_F32.map((dtype) => {
   });
 });
 
-/** A difference that the user should know of is data; what a library prints no program can read. */
+/** Differences that users should know about must be data; a program cannot read what a library prints. */
 const silent: ConformanceCase = scriptedCase(
   "manifest/warnings/are-not-printed",
   doublingIn("f16"),
@@ -268,7 +286,7 @@ function work(depth: number, size: number): Graph {
 const SIZE = 128;
 const LONG_ENOUGH_MS = 60;
 
-/** Timers must go on during a step that takes many of their turns. */
+/** Timers must still fire during a step that takes as long as many of their intervals. */
 async function expectFree(backend: Backend): Promise<void> {
   const x = generated("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
   for (let depth = 8; ; depth *= 2) {

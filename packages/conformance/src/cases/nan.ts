@@ -1,4 +1,4 @@
-/** NaN at every position of everything that folds many elements into one: some engines' maxima lose it. */
+/** NaN at every position of every op that reduces many elements to one: some engines' maxima lose it. */
 
 import {
   type ComputeDType,
@@ -15,10 +15,10 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";
 import { generated } from "../samples/host-data.js";
 
-/** Beyond four vectors of 16, with a rest. */
+/** More than four vectors of 16, with a remainder. */
 const LENGTH = 67;
 
-/** Row k is spoilt at place k, the last row nowhere. Columns of the transposed matrix likewise. */
+/** Row k holds NaN at position k, the last row nowhere; so do the columns of the transposed matrix. */
 function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
   const [rows, columns] = transposed ? [LENGTH, LENGTH + 1] : [LENGTH + 1, LENGTH];
   return generated(dtype, [rows, columns], (at) => {
@@ -29,7 +29,7 @@ function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
 
 type Fold<K extends Op> = (axis: number) => OpAttributes[K];
 
-/** Along the last axis, along the first, and as a vector of its own for each position. */
+/** Along the last axis, along the first, and as a separate vector for each position. */
 function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();
@@ -45,8 +45,8 @@ function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): Conf
     apply("rows", diagonal(dtype, false), 1);
     apply("columns", diagonal(dtype, true), 0);
     for (let position = 0; position <= LENGTH; position += position < 4 || position > 60 ? 1 : 7) {
-      const spoilt = (at: number): number => (at === position ? Number.NaN : 1 + (at % 4) / 4);
-      apply(`vector spoilt at ${position}`, generated(dtype, [LENGTH], spoilt), 0);
+      const withNan = (at: number): number => (at === position ? Number.NaN : 1 + (at % 4) / 4);
+      apply(`vector with NaN at ${position}`, generated(dtype, [LENGTH], withNan), 0);
     }
     const graph = builder.finish(outputs);
     const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
@@ -73,7 +73,7 @@ const folds: { readonly [K in Op]?: Fold<K> } = {
   ReduceLogSum: reduce,
   ReduceLogSumExp: reduce,
   ReduceSumSquare: reduce,
-  // NaN counts as larger than every number in the one, and as what is sought in the other.
+  // NaN counts as larger than every number for ArgMax, and as the element to find for ArgMin.
   ArgMax: search,
   ArgMin: search,
   TopK: (axis) => ({ axis, k: 3, largest: true }),
@@ -88,7 +88,48 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
   return opDTypes[op].filter(isComputeFloat).map((dtype) => foldCase(op, dtype, fold));
 }
 
-/** A term that is not a number spoils its sum wherever it stands in it. */
+type Reduction = Extract<Op, `Reduce${string}`>;
+const reductions = (Object.keys(folds) as Reduction[]).filter((op) => folds[op] === reduce);
+const PAIRED = 6;
+
+/**
+ * NaN in every position together with an infinity in every other: as rows of a matrix, and each row reduced as a whole.
+ */
+function besideInfinity(op: Reduction, dtype: ComputeDType): ConformanceCase {
+  return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
+    const builder = new GraphBuilder();
+    const inputs: Record<string, HostTensor> = {};
+    const outputs: Record<string, Value> = {};
+    const element = (nan: number, infinity: number, at: number): number =>
+      at === nan ? Number.NaN : at === infinity ? Number.POSITIVE_INFINITY : 0.5;
+    const reduced = (name: string, x: HostTensor): void => {
+      inputs[name] = x;
+      const value = builder.input(name, { dtype, shape: x.shape }, "batch");
+      outputs[name] = builder.emitOne(op, [value], reduce(x.shape.length - 1));
+    };
+    const places = Array.from({ length: PAIRED * PAIRED }, (_, at) => [Math.floor(at / PAIRED), at % PAIRED]);
+    for (const [nan = 0, infinity = 0] of places)
+      reduced(
+        `NaN at ${nan}, infinity at ${infinity}`,
+        generated(dtype, [PAIRED], (at) => element(nan, infinity, at)),
+      );
+    reduced(
+      "all of them as rows",
+      generated(dtype, [places.length, PAIRED], (at) => {
+        const [nan = 0, infinity = 0] = places[Math.floor(at / PAIRED)] ?? [];
+        return element(nan, infinity, at % PAIRED);
+      }),
+    );
+    return {
+      graph: builder.finish(outputs),
+      inputs,
+      allowance: (manifest) => allowanceOf(manifest, op, dtype),
+      describe: (output) => `${op} of ${output}`,
+    };
+  });
+}
+
+/** A NaN term makes its sum NaN at any position. */
 const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).map((dtype) =>
   graphCase(`reduce/MatMul-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();
@@ -109,5 +150,8 @@ const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).m
 
 export const nanCases: readonly ConformanceCase[] = [
   ...(Object.keys(folds) as Op[]).flatMap((op) => foldCases(op)),
+  ...reductions.flatMap((op) =>
+    opDTypes[op].filter(isComputeFloat).map((dtype) => besideInfinity(op, dtype)),
+  ),
   ...products,
 ];

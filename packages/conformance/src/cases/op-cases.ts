@@ -1,4 +1,7 @@
-/** One case for each op, dtype and behaviour of the sample tables: results against the oracle, many nodes a graph. */
+/**
+ * One case for each op, dtype and behavior of the sample tables: results compared with the oracle, many nodes per
+ * graph.
+ */
 
 import {
   type BackendManifest,
@@ -14,6 +17,7 @@ import {
 import { opDTypes } from "@mp/core/backend";
 import { type Allowance, allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
+import { fresh } from "../fresh.js";
 import { type GraphCheck, graphCase } from "../graph-case.js";
 import { type RandomSource, randomSource } from "../random-source.js";
 import { LAYOUTS, type Layout, laidOut } from "../samples/layouts.js";
@@ -29,8 +33,8 @@ const straight: Feed = (builder, name, tensor) => [
   tensor,
 ];
 
-/** A graph of one node a sample. */
-function sampleGraph<K extends Op>(
+/** A graph with one node per sample. */
+export function sampleGraph<K extends Op>(
   op: K,
   samples: readonly OpSample<K>[],
   feed: Feed = straight,
@@ -66,7 +70,9 @@ function sampleGraph<K extends Op>(
   };
 }
 
-/** As the kernel got them, since two samples often differ in these alone; a tensor by its type. */
+/**
+ * The attributes as the kernel gets them, since two samples often differ only in these; a tensor is shown by its type.
+ */
 function attributesOf(attributes: object): string {
   const written = Object.entries(attributes).map(([name, value]) => `${name} ${writtenValue(value)}`);
   return written.length === 0 ? "" : ` with ${written.join(", ")}:`;
@@ -82,12 +88,13 @@ function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = fals
   return exact ? { ...declared, ulp: 0 } : declared;
 }
 
-/** Handles are the operands themselves where an engine takes them as they are: a kernel may not work in their place. */
+/** An engine may use a handle's memory as the operand itself: a kernel may not work in place on it. */
 function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
   return {
     ...graphCase(id, ({ random }) => build(random)),
     run: async (backend, { random }) => {
       const { graph, inputs, describe } = build(random);
+      const kept = fresh(inputs);
       const uploaded = await Promise.all(
         Object.entries(inputs).map(async ([name, tensor]) => [name, await backend.upload(tensor)] as const),
       );
@@ -95,7 +102,7 @@ function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck):
       for (const [name, handle] of uploaded) {
         expectSame(
           await backend.download(handle),
-          inputs[name] as HostTensor,
+          kept[name] as HostTensor,
           `${describe?.(name) ?? name}, an operand, after the run`,
         );
         handle.dispose();
@@ -131,7 +138,7 @@ function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
   });
 }
 
-/** The same samples on operands that are made inside the graph: transposed, or cut out of something larger. */
+/** The same samples on operands that are made inside the graph: transposed, or sliced from something larger. */
 function layoutCases<K extends Op>(
   op: K,
   dtype: DType,
@@ -151,7 +158,7 @@ function layoutCases<K extends Op>(
   );
 }
 
-/** One dtype of each kind that an engine lays out in its own way. */
+/** One dtype of each kind that engines lay out differently. */
 const LAID_OUT: readonly DType[] = ["f32", "f16", "i32", "bool"];
 
 export const opCases: readonly ConformanceCase[] = (Object.keys(opSamples) as Op[]).flatMap(casesOf);

@@ -1,4 +1,4 @@
-/** Counter-based randomness: the same bits on every engine, from the paper's own definition. */
+/** Counter-based randomness: the same bits on every engine, from the paper's definition. */
 import { key, randomBernoulli, randomUniform, setRandomCounter, squares32, tensor } from "@mp/core";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -6,7 +6,7 @@ import { graphCase } from "../graph-case.js";
 import { graphOf } from "../small-graphs.js";
 import { tracedGraph } from "../traced-graph.js";
 
-/** Squares32 itself, not the oracle's way of computing it. */
+/** Squares32 itself, not as the oracle computes it. */
 function bitsCase(
   behaviour: string,
   drawKey: bigint,
@@ -52,7 +52,7 @@ export const randomCases: readonly ConformanceCase[] = [
     graph: tracedGraph({ counter: { dtype: "u64", shape: [] } }, ({ counter }) => {
       if (counter !== undefined) setRandomCounter(counter);
       const stream = key(7);
-      // Two calls on one key are two streams.
+      // Two calls with one key draw two streams.
       return {
         first: randomUniform(stream, [40, 5]),
         second: randomUniform(stream, [40, 5]),

@@ -40,7 +40,7 @@ export async function withExecutable<R>(
   }
 }
 
-/** The very same values, to the bit but for which NaN it is. */
+/** The same values with the same bits, except that any NaN equals any other. */
 export function expectSame(got: HostTensor | undefined, want: HostTensor, what: string): void {
   const mismatch = compareTensors(got, want, EXACT);
   expectThat(mismatch === undefined, `${what} ${mismatch}`);

@@ -1,4 +1,4 @@
-/** The state: what a refusal or a failure must leave as it was, how it ends, what it keeps bit for bit. */
+/** The state: what a refusal or a failure must leave unchanged, how it is disposed, which bits it keeps. */
 import {
   type CompileOptions,
   type DType,
@@ -14,8 +14,8 @@ import { at, doubling, f32, flag, graphOf, scalar, sum, typed } from "../small-g
 import { expectSame, scriptedCase } from "./scripted-case.js";
 import { read, type Setup, stepping, type Values, withState } from "./with-state.js";
 
-/** Gathers by an index from outside, which may be outside the axis; the slot would be replaced. */
-const failing: Setup = {
+/** Gathers by an index that is fed, which may be outside the axis; the slot would be replaced. */
+const failing = (): Setup => ({
   graph: graphOf({
     inputs: { weight: typed("f32", 2), count: typed("f32"), index: typed("i32", 2) },
     outputs: (builder, inputs) => ({
@@ -28,11 +28,11 @@ const failing: Setup = {
     { slot: "count", input: "count", output: "nextCount" },
   ],
   values: { weight: f32(1, 2), count: scalar(0) },
-};
+});
 
 const failures: readonly ConformanceCase[] = [
-  scriptedCase("state/failure/a-refused-run-changes-nothing", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
+  scriptedCase("state/failure/a-refused-run-changes-nothing", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
       await expectCode("MP_SHAPE_MISMATCH", "run with a wrong shape", () =>
         executable.run({ x: f32(1), go: flag(true) }),
       );
@@ -44,9 +44,9 @@ const failures: readonly ConformanceCase[] = [
       expectSame(now["count"], scalar(0), "the count after refused runs");
     }),
   ),
-  // An engine that cannot tell may read anything; one that fails must not have committed half.
-  scriptedCase("state/failure/a-failed-run-changes-nothing", failing.graph, (backend) =>
-    withState(backend, failing, async (state, executable) => {
+  // An engine that does not check may read arbitrary memory; one that fails must not have committed half of the step.
+  scriptedCase("state/failure/a-failed-run-changes-nothing", failing().graph, (backend) =>
+    withState(backend, failing(), async (state, executable) => {
       let failed = false;
       try {
         await executable.run({ index: hostData("i32", [0, 1_000_000]) });
@@ -63,14 +63,14 @@ const failures: readonly ConformanceCase[] = [
         expectSame(now["weight"], f32(1, 2), "the weight after a failed run");
         expectSame(now["count"], scalar(0), "the count after a failed run");
       } else {
-        await state.write(failing.values);
+        await state.write(failing().values);
       }
       await executable.run({ index: hostData("i32", [1, 0]) });
       expectSame((await state.read())["weight"], f32(2, 1), "the weight after a good run");
     }),
   ),
-  scriptedCase("state/failure/a-refused-write-changes-nothing", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state) => {
+  scriptedCase("state/failure/a-refused-write-changes-nothing", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state) => {
       const wrong: readonly (readonly [
         "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH" | "MP_INVALID_ARGUMENT",
         Values,
@@ -94,7 +94,7 @@ type Code = "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH" | "MP_INVALID_ARGUMENT";
 
 const y = { slot: "a", input: "x", output: "y" } as const;
 
-/** Bindings of `doubling` to a slot `a` that do not fit. */
+/** Invalid bindings of `doubling` to a slot `a`. */
 const badBindings: readonly (readonly [what: string, code: Code, options: Omit<CompileOptions, "state">])[] =
   [
     ["a slot that is not there", "MP_INVALID_ARGUMENT", { bindings: [{ ...y, slot: "q" }] }],
@@ -127,11 +127,11 @@ const lives: readonly ConformanceCase[] = [
     }
     await state.dispose();
   }),
-  scriptedCase("state/dispose/use-afterwards", stepping.graph, async (backend) => {
-    const state = await backend.createState(stepping.values);
-    const executable = await backend.compile(stepping.graph, {
+  scriptedCase("state/dispose/use-afterwards", stepping().graph, async (backend) => {
+    const state = await backend.createState(stepping().values);
+    const executable = await backend.compile(stepping().graph, {
       state,
-      bindings: stepping.bindings,
+      bindings: stepping().bindings,
       applied: "applied",
     });
     await state.dispose();
@@ -141,16 +141,16 @@ const lives: readonly ConformanceCase[] = [
       executable.run({ x: f32(1, 1), go: flag(true) }),
     );
     await expectCode("MP_DISPOSED", "compile for a disposed state", () =>
-      backend.compile(stepping.graph, { state, bindings: stepping.bindings, applied: "applied" }),
+      backend.compile(stepping().graph, { state, bindings: stepping().bindings, applied: "applied" }),
     );
     await executable.dispose();
   }),
-  scriptedCase("state/dispose/outlives-its-executables", stepping.graph, async (backend) => {
-    const state = await backend.createState(stepping.values);
+  scriptedCase("state/dispose/outlives-its-executables", stepping().graph, async (backend) => {
+    const state = await backend.createState(stepping().values);
     for (let round = 0; round < 3; round++) {
-      const executable = await backend.compile(stepping.graph, {
+      const executable = await backend.compile(stepping().graph, {
         state,
-        bindings: stepping.bindings,
+        bindings: stepping().bindings,
         applied: "applied",
       });
       await executable.run({ x: f32(1, 1), go: flag(true) });
@@ -159,7 +159,7 @@ const lives: readonly ConformanceCase[] = [
     expectSame((await state.read())["weight"], f32(3, 13), "the weight after three executables");
     await state.dispose();
   }),
-  scriptedCase("state/names/are-free", stepping.graph, async (backend) => {
+  scriptedCase("state/names/are-free", stepping().graph, async (backend) => {
     const values = {
       "master/0/w": f32(1),
       "10": f32(2),
@@ -175,7 +175,7 @@ const lives: readonly ConformanceCase[] = [
   }),
 ];
 
-/** A slot of each dtype keeps its bits through skipped steps and through being passed on. */
+/** A slot of each dtype keeps its bits through skipped steps and when it is passed on. */
 const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64", "u8", "bool"] as const).map(
   (dtype) => {
     const value = valuesOf(dtype);
@@ -192,24 +192,24 @@ const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64"
         go: at(inputs, "go"),
       }),
     });
-    const setup: Setup = {
+    const setup = (): Setup => ({
       graph,
       bindings: [
         { slot: "kept", input: "kept", output: "fed", commit: "when-applied" },
         { slot: "passed", input: "passed", output: "passed", commit: "always" },
       ],
-      values: { kept: value, passed: value },
+      values: { kept: valuesOf(dtype), passed: valuesOf(dtype) },
       applied: "go",
-    };
+    });
     return scriptedCase(`state/${dtype}/keeps-its-bits`, graph, (backend) =>
-      withState(backend, setup, async (state, executable) => {
-        const zeros = generated(dtype, value.shape, () => 0);
-        for (let step = 0; step < 3; step++) await executable.run({ go: flag(false), fed: zeros });
+      withState(backend, setup(), async (state, executable) => {
+        const zeros = (): HostTensor => generated(dtype, value.shape, () => 0);
+        for (let step = 0; step < 3; step++) await executable.run({ go: flag(false), fed: zeros() });
         const now = await state.read();
         expectSame(now["kept"], value, `a ${dtype} slot after skipped steps`);
         expectSame(now["passed"], value, `a ${dtype} slot that was passed on`);
-        await executable.run({ go: flag(true), fed: zeros });
-        expectSame((await state.read())["kept"], zeros, `a ${dtype} slot after an applied step`);
+        await executable.run({ go: flag(true), fed: zeros() });
+        expectSame((await state.read())["kept"], zeros(), `a ${dtype} slot after an applied step`);
       }),
     );
   },

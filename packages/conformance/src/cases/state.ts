@@ -1,4 +1,4 @@
-/** The state: what commits, and when; who may share it. */
+/** The state: what commits, and when; which executables may share it. */
 import type { Graph } from "@mp/core";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
@@ -6,12 +6,12 @@ import { at, f32, flag, graphOf, sum, typed } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./scripted-case.js";
 import { read, type Setup, stepping, withState } from "./with-state.js";
 
-/** Every pattern of commits that two groups of buffers could get wrong. */
+/** Every pattern of commits that could mix up two groups of buffers. */
 const DECISIONS = [true, false, false, true, true, false, true, false, false, false, true, true];
 
 const committing: readonly ConformanceCase[] = [
-  scriptedCase("state/commit/each-group-at-its-own-time", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
+  scriptedCase("state/commit/each-group-at-its-own-time", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
       let weight = 0;
       for (const [step, go] of DECISIONS.entries()) {
         const results = await executable.run({ x: f32(1, 1), go: flag(go) });
@@ -26,25 +26,25 @@ const committing: readonly ConformanceCase[] = [
       }
     }),
   ),
-  // Reading in between may hide that a step worked on what an earlier one had not committed.
-  scriptedCase("state/commit/also-when-no-one-looks-in-between", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
+  // Reads between the steps could hide a step that used values which an earlier one had not committed.
+  scriptedCase("state/commit/also-when-no-one-looks-in-between", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
       for (const go of DECISIONS) await executable.run({ x: f32(1, 1), go: flag(go) });
       const applied = DECISIONS.filter((go) => go).length;
       expectSame((await state.read())["weight"], f32(applied, 10 + applied), "the weight at the end");
       expectEqual(await read(state, "count"), DECISIONS.length, "the count at the end");
     }),
   ),
-  scriptedCase("state/commit/results-leave-out-what-a-slot-takes", stepping.graph, (backend) =>
-    withState(backend, stepping, async (_, executable) => {
+  scriptedCase("state/commit/results-leave-out-what-a-slot-takes", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (_, executable) => {
       const results = await executable.run({ x: f32(1, 1), go: flag(true) });
       expectEqual(Object.keys(results).sort(), ["applied", "seen"], "the names of the results");
       expectEqual(results["applied"]?.data[0], 1, "the flag, which is a result too");
     }),
   ),
-  scriptedCase("state/commit/non-finite-values-are-no-reason", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
-      // The graph decides, and it alone.
+  scriptedCase("state/commit/non-finite-values-are-no-reason", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
+      // Only the flag in the graph decides.
       await executable.run({ x: f32(Number.NaN, Number.POSITIVE_INFINITY), go: flag(true) });
       expectSame(
         (await state.read())["weight"],
@@ -53,8 +53,8 @@ const committing: readonly ConformanceCase[] = [
       );
     }),
   ),
-  scriptedCase("state/commit/a-skipped-non-finite-step-leaves-no-trace", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
+  scriptedCase("state/commit/a-skipped-non-finite-step-leaves-no-trace", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
       await executable.run({ x: f32(Number.NaN, Number.NEGATIVE_INFINITY), go: flag(false) });
       expectSame((await state.read())["weight"], f32(0, 10), "a weight that was not");
       await executable.run({ x: f32(1, 1), go: flag(true) });
@@ -63,7 +63,7 @@ const committing: readonly ConformanceCase[] = [
   ),
 ];
 
-const swapping: Setup = {
+const swapping = (): Setup => ({
   graph: graphOf({
     inputs: { a: typed("f32", 2), b: typed("f32", 2) },
     outputs: (_, inputs) => ({ nextA: at(inputs, "b"), nextB: at(inputs, "a") }),
@@ -73,10 +73,10 @@ const swapping: Setup = {
     { slot: "b", input: "b", output: "nextB" },
   ],
   values: { a: f32(1, 2), b: f32(3, 4) },
-};
+});
 
-/** Both slots take one value, then go their own ways. */
-const forking: Setup = {
+/** Both slots take one value, then diverge. */
+const forking = (): Setup => ({
   graph: graphOf({
     inputs: { a: typed("f32", 2), b: typed("f32", 2), go: typed("bool") },
     outputs: (builder, inputs) => {
@@ -90,10 +90,10 @@ const forking: Setup = {
   ],
   values: { a: f32(1, 2), b: f32(10, 20) },
   applied: "go",
-};
+});
 
 /** One slot feeds two inputs, a constant replaces another, a third is only read. */
-const reading: Setup = {
+const reading = (): Setup => ({
   graph: graphOf({
     inputs: {
       first: typed("f32", 2),
@@ -114,11 +114,11 @@ const reading: Setup = {
     { slot: "reset", input: "reset", output: "constant" },
   ],
   values: { x: f32(1, 2), fixed: f32(100, 200), reset: f32(0, 0), unbound: f32(7) },
-};
+});
 
 const wiring: readonly ConformanceCase[] = [
-  scriptedCase("state/wiring/slots-swap", swapping.graph, (backend) =>
-    withState(backend, swapping, async (state, executable) => {
+  scriptedCase("state/wiring/slots-swap", swapping().graph, (backend) =>
+    withState(backend, swapping(), async (state, executable) => {
       for (let run = 1; run <= 5; run++) {
         await executable.run({});
         const [a, b] = run % 2 === 1 ? [f32(3, 4), f32(1, 2)] : [f32(1, 2), f32(3, 4)];
@@ -128,8 +128,8 @@ const wiring: readonly ConformanceCase[] = [
       }
     }),
   ),
-  scriptedCase("state/wiring/one-value-for-two-slots", forking.graph, (backend) =>
-    withState(backend, forking, async (state, executable) => {
+  scriptedCase("state/wiring/one-value-for-two-slots", forking().graph, (backend) =>
+    withState(backend, forking(), async (state, executable) => {
       const steps = [true, false, false, true];
       let [a, b] = [1, 10];
       for (const go of steps) {
@@ -144,8 +144,8 @@ const wiring: readonly ConformanceCase[] = [
       }
     }),
   ),
-  scriptedCase("state/wiring/reads-constants-and-strangers", reading.graph, (backend) =>
-    withState(backend, reading, async (state, executable) => {
+  scriptedCase("state/wiring/reads-constants-and-strangers", reading().graph, (backend) =>
+    withState(backend, reading(), async (state, executable) => {
       for (let run = 0; run < 3; run++) {
         const { shown } = await executable.run({});
         expectSame(shown, run === 0 ? f32(100, 200) : f32(105, 206), `what run ${run} shows`);
@@ -163,17 +163,17 @@ const wiring: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Two executables over one state, as training and evaluation are. */
+/** Two executables with one state, as in training and evaluation. */
 const sharing: readonly ConformanceCase[] = [
-  scriptedCase("state/sharing/executables-see-each-others-commits", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, train) => {
+  scriptedCase("state/sharing/executables-see-each-others-commits", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, train) => {
       const evaluate = await backend.compile(doublingOf(2), {
         state,
         bindings: [{ slot: "weight", input: "x" }],
       });
-      const other = await backend.compile(stepping.graph, {
+      const other = await backend.compile(stepping().graph, {
         state,
-        bindings: stepping.bindings,
+        bindings: stepping().bindings,
         applied: "applied",
       });
       let weight = 0;
@@ -196,23 +196,23 @@ const sharing: readonly ConformanceCase[] = [
       await other.dispose();
     }),
   ),
-  scriptedCase("state/sharing/states-are-apart", stepping.graph, async (backend) => {
-    await withState(backend, stepping, (first, executable) =>
-      withState(backend, stepping, async (second) => {
+  scriptedCase("state/sharing/states-are-apart", stepping().graph, async (backend) => {
+    await withState(backend, stepping(), (first, executable) =>
+      withState(backend, stepping(), async (second) => {
         await executable.run({ x: f32(1, 1), go: flag(true) });
         expectSame((await first.read())["weight"], f32(1, 11), "the state that ran");
         expectSame((await second.read())["weight"], f32(0, 10), "another of the same slots");
       }),
     );
   }),
-  scriptedCase("state/sharing/runs-wait-their-turn", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
-      const other = await backend.compile(stepping.graph, {
+  scriptedCase("state/sharing/runs-wait-their-turn", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
+      const other = await backend.compile(stepping().graph, {
         state,
-        bindings: stepping.bindings,
+        bindings: stepping().bindings,
         applied: "applied",
       });
-      // Two by two, since two queues that take turns look like one to runs that alternate.
+      // In pairs: to runs that alternate strictly, two queues that take turns look like one.
       const runs = Array.from({ length: 10 }, (_, index) =>
         (index % 4 < 2 ? executable : other).run({ x: f32(1, 1), go: flag(true) }),
       );
@@ -224,8 +224,8 @@ const sharing: readonly ConformanceCase[] = [
       await other.dispose();
     }),
   ),
-  scriptedCase("state/sharing/reads-are-never-torn", stepping.graph, (backend) =>
-    withState(backend, stepping, async (state, executable) => {
+  scriptedCase("state/sharing/reads-are-never-torn", stepping().graph, (backend) =>
+    withState(backend, stepping(), async (state, executable) => {
       const running = executable.run({ x: f32(1, 1), go: flag(true) });
       const now = await state.read();
       await running;

@@ -1,4 +1,4 @@
-/** What goes in comes out: every dtype, every shape, and nobody's array is anybody else's. */
+/** What is fed comes out unchanged, in every dtype and shape, and arrays are never shared. */
 import { DTYPES, type DType, elementCount, type HostTensor, isComputeFloat, isFloat } from "@mp/core";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
@@ -129,8 +129,8 @@ const copies: readonly ConformanceCase[] = [
   }),
 ];
 
-/** What no tensor is, whatever its types say. */
-const malformed: Readonly<Record<string, unknown>> = {
+/** Values that are not valid tensors, whatever their TypeScript type. */
+const malformed = (): Readonly<Record<string, unknown>> => ({
   "a number": 1,
   nothing: undefined,
   "an array": [1, 2, 3],
@@ -143,12 +143,12 @@ const malformed: Readonly<Record<string, unknown>> = {
   "an unknown dtype": { dtype: "f64", shape: [1], data: Float64Array.of(1) },
   "a negative dimension": { dtype: "f32", shape: [-1, -2], data: Float32Array.of(1, 2) },
   "half a dimension": { dtype: "f32", shape: [0.5, 4], data: Float32Array.of(1, 2) },
-};
+});
 
 const CODES = ["MP_INVALID_ARGUMENT", "MP_SHAPE_MISMATCH", "MP_DTYPE_MISMATCH"] as const;
 
 const badInput = transferCase("f32", "what-is-no-tensor-is-refused", async (backend) => {
-  for (const [what, value] of Object.entries(malformed)) {
+  for (const [what, value] of Object.entries(malformed())) {
     const bad = value as HostTensor;
     await expectCode(CODES, `upload of ${what}`, () => backend.upload(bad));
     await expectCode(CODES, `createState with ${what}`, () => backend.createState({ good: f32(1), bad }));

@@ -1,4 +1,4 @@
-/** A state with one executable over it, as the state cases set it up. */
+/** A state with one executable, as the state cases use it. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/core";
 import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
 
@@ -11,7 +11,7 @@ export interface Setup {
   readonly applied?: string;
 }
 
-/** A state with one executable over it; both are disposed at the end. */
+/** A state with one executable; both are disposed at the end. */
 export async function withState<R>(
   backend: Backend,
   { graph, bindings, values, applied }: Setup,
@@ -35,7 +35,7 @@ export const read: (state: State, name: string) => Promise<number> = async (stat
   Number((await state.read([name]))[name]?.data[0]);
 
 /** weight += x when applied; count += 1 always; `seen` is what the run saw of the weight. */
-export const stepping: Setup = {
+export const stepping = (): Setup => ({
   graph: graphOf({
     inputs: { weight: typed("f32", 2), count: typed("f32"), x: typed("f32", 2), go: typed("bool") },
     outputs: (builder, inputs) => ({
@@ -51,4 +51,4 @@ export const stepping: Setup = {
   ],
   values: { weight: f32(0, 10), count: scalar(0) },
   applied: "applied",
-};
+});

@@ -1,30 +1,68 @@
-import type { BackendManifest, DType, Op, Ulp } from "@mp/core";
-import { isComputeFloat } from "@mp/core";
+import {
+  accumulatorOf,
+  type BackendManifest,
+  type ComputeDType,
+  type DType,
+  floatFormats,
+  isComputeFloat,
+  isHalf,
+  type Op,
+  type Ulp,
+} from "@mp/core";
+import { ADDING_OPS } from "@mp/core/backend";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 
 /** How far a result may be from the oracle's. */
 export interface Allowance {
   /** Units in the last place of the result's dtype. */
   readonly ulp: Ulp;
-  /** An ulp is never smaller than that of this magnitude; 0 where results are relative throughout. */
+  /** An ulp is never smaller than that of this magnitude; 0 where tolerances are relative throughout. */
   readonly floor: number;
   /** +0 and -0 differ. */
   readonly signedZero: boolean;
-  /** A subnormal may be zero. */
+  /** A subnormal result may be zero. */
   readonly flushes: boolean;
 }
 
 export const EXACT: Allowance = { ulp: 0, floor: 0, signedZero: true, flushes: false };
 
-/** What the manifest declares for an op's result, within the ceiling. Integers and bools are exact. */
+/** Whether the manifest declares that sums of that op accumulate in the half. */
+function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolean {
+  return (
+    isHalf(dtype) &&
+    (ADDING_OPS as readonly Op[]).includes(op) &&
+    accumulatorOf(manifest, op, dtype) !== "f32"
+  );
+}
+
+/**
+ * The tolerance that the manifest declares for an op's result, at most the ceiling. Integers and bools are exact. A sum
+ * that is declared to accumulate in a half may be off by as many of the half's ulps as the ceiling allows for f32,
+ * which accumulates in f32.
+ */
 export function allowanceOf(manifest: BackendManifest, op: Op, dtype: DType): Allowance {
-  const { floor, signedZero } = ceilingOf(op);
+  const { signedZero } = ceilingOf(op);
   if (!isComputeFloat(dtype)) return { ...EXACT, signedZero };
-  const declared = (manifest.tolerance[op] ?? manifest.tolerance.default)[dtype];
+  const narrow = addsUpNarrowly(manifest, op, dtype);
   return {
-    ulp: Math.min(declared, ceilingOf(op)[dtype]),
-    floor,
+    ulp: narrow ? ceilingOf(op).f32 : declaredUlp(manifest, op, dtype),
+    floor: narrow ? ceilingOf(op).floor : floorOf(manifest, op, dtype),
     signedZero,
     flushes: manifest.subnormals[dtype] === "flush",
   };
+}
+
+function declaredUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ulp {
+  const declared = (manifest.tolerance[op] ?? manifest.tolerance.default)[dtype];
+  return Math.min(declared, ceilingOf(op)[dtype]);
+}
+
+/**
+ * A half is computed in f32 and rounded once: below the floor it may be off by the f32 tolerance, not by an ulp of the
+ * half, which would allow 0 for every small sigmoid.
+ */
+function floorOf(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
+  const { floor } = ceilingOf(op);
+  const finer = 2 ** (floatFormats[dtype].fractionBits - floatFormats.f32.fractionBits);
+  return dtype === "f32" ? floor : floor * declaredUlp(manifest, op, "f32") * finer;
 }

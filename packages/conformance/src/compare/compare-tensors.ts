@@ -10,10 +10,10 @@ import {
 } from "@mp/core";
 import type { Allowance } from "./allowance.js";
 
-/** The first element that is off, or what else is wrong with a tensor. */
+/** The first wrong element, or what else is wrong with a tensor. */
 export type Mismatch = string;
 
-/** undefined when `got` is what it should be. Non-finite values must agree whatever the allowance. */
+/** undefined when `got` is right. Non-finite values must agree whatever the allowance. */
 export function compareTensors(
   got: HostTensor | undefined,
   want: HostTensor,
@@ -56,7 +56,8 @@ function floatCheck(dtype: FloatDType, { ulp, floor, signedZero, flushes }: Allo
     if (got === 0 && want === 0) {
       return signedZero && !Object.is(got, want) ? say("the sign of zero counts here") : undefined;
     }
-    // Tininess may be told before rounding (IEEE 754, 7.5): then what rounds to the smallest normal number is 0 too.
+    // Tininess may be detected before rounding (IEEE 754, 7.5): then a value that rounds to the smallest normal number
+    // becomes 0, too.
     if (flushes && got === 0 && Math.abs(want) <= minNormal) return undefined;
     if (Math.abs(got - want) <= slack) return undefined;
     const distance = ulpDistance(dtype, got, want);

@@ -1,9 +1,9 @@
-/** Batch normalisation and its gradient. */
+/** Batch normalization and its gradient. */
 import { type DType, elementCount, type HostTensor, isHalf, type Shape } from "@mp/core";
 import { generated, hostData, numbersOf, randomData } from "./host-data.js";
 import { type OpRows, positives } from "./op-sample.js";
 
-/** All ranks, a batch of one, a single channel, odd sizes, planes of one element. */
+/** All ranks, a batch of one, a single channel, odd sizes, spatial sizes of one element. */
 const SHAPES: readonly Shape[] = [
   [6, 3],
   [2, 3, 5],
@@ -15,7 +15,10 @@ const SHAPES: readonly Shape[] = [
   [3, 8, 9, 7],
 ];
 
-/** Far from 0 for their spread, so that a mean of squares less a squared mean would be noise; every sum is exact. */
+/**
+ * Far from 0 relative to their spread, so that the mean of squares minus the squared mean would be noise; every sum is
+ * exact.
+ */
 function farFromZero(dtype: DType, shape: Shape): HostTensor {
   const [mean, step] = dtype === "f32" ? [4096, 0.25] : dtype === "f16" ? [1000, 0.5] : [256, 4];
   return generated(dtype, shape, (at) => mean + step * ([-2, -1, 1, 2][at % 4] ?? 0));
@@ -63,7 +66,8 @@ export const batchNormalizationSamples: OpRows<"BatchNormalization" | "BatchNorm
           of(farFromZero(dtype, [4, 2, 4, 4])),
           of(farFromZero(dtype, [16, 2])),
         ],
-        "spoilt-channels": [of(generated(dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
+        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
+        "nan-in-a-channel": [of(generated(dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
       };
     },
   },
@@ -78,6 +82,7 @@ export const batchNormalizationSamples: OpRows<"BatchNormalization" | "BatchNorm
           ...SHAPES.map((shape) => of(randomData(random, dtype, shape))),
           of(randomData(random, dtype, [2, 3, 4, 4]), 0.1),
         ],
+        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
         "a-large-mean-and-a-small-variance": [of(farFromZero(dtype, [4, 2, 4, 4]))],
       };
     },

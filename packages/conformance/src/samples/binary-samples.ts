@@ -1,9 +1,16 @@
 /** Elementwise ops of two operands, and Where. */
-import { type DType, isComputeFloat, type Op, type OpAttributes, type Shape } from "@mp/core";
-import { generated, hostData, randomData, specialValues } from "./host-data.js";
-import { counted, type OpRow, type OpRows } from "./op-sample.js";
+import {
+  type DType,
+  type HostTensor,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  type Shape,
+} from "@mp/core";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
+import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 
-/** Operand shapes that broadcast, both ways round, with scalars and empty axes. */
+/** Operand shapes that broadcast, in either order, with scalars and empty axes. */
 const BROADCASTS: readonly (readonly [Shape, Shape])[] = [
   [[2, 3], [2, 3]],
   [[], []],
@@ -27,18 +34,44 @@ const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 };
 
 /** Every value against every other. */
-function pairs(
-  values: readonly number[],
-  others: readonly number[] = values,
-): readonly (readonly number[])[] {
+function pairs<N extends number | bigint>(
+  values: readonly N[],
+  others: readonly N[] = values,
+): readonly (readonly N[])[] {
   return [values.flatMap((a) => others.map(() => a)), values.flatMap(() => others)];
+}
+
+/** Every extreme against every other in one vector, and enough equal ones to fill registers against a scalar. */
+function extremes<K extends Op>(
+  dtype: DType,
+  attributes: OpAttributes[K],
+  withZero: boolean,
+): Readonly<Record<string, readonly OpSample<K>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const divisors = ends.filter((end) => withZero || end !== 0n);
+  const [a = [], b = []] = pairs(ends, divisors);
+  const lone = divisors.filter((end) => end === 5n || end === -1n || end === ends[0]);
+  const scalar = (value: bigint): HostTensor => hostData(dtype, [value], []);
+  const equal = (value: bigint): HostTensor => generated(dtype, [70], () => value);
+  return {
+    extremes: [
+      { attributes, inputs: [hostData(dtype, a), hostData(dtype, b)] },
+      ...lone.flatMap((one) =>
+        divisors.flatMap((end) => [
+          { attributes, inputs: [equal(end), scalar(one)] },
+          { attributes, inputs: [scalar(one), equal(end)] },
+        ]),
+      ),
+    ],
+  };
 }
 
 interface RowOptions {
   readonly values?: readonly number[];
   readonly others?: readonly number[];
   readonly range?: readonly [number, number];
-  /** Zeros for integers too, where no one divides by them. */
+  /** Include zeros for integers, where the op does not divide by them. */
   readonly withZero?: boolean;
 }
 
@@ -52,7 +85,7 @@ function row<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}
       const [a = [], b = []] = pairs(values, float ? options.others : undefined);
       const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
         if (float) return randomData(random, dtype, shape, ...range);
-        // Between 1 and 5, never 0: integer division by it is an error.
+        // Between 1 and 5, never 0: integer division by 0 is an error.
         return dtype === "bool"
           ? counted(dtype, shape, offset)
           : generated(dtype, shape, (place) => 1 + ((place + offset) % 5));
@@ -63,6 +96,7 @@ function row<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}
           attributes,
           inputs: [operand(left, 0), operand(right, 2)],
         })),
+        ...extremes<K>(dtype, attributes, withZero),
       };
     },
   };
@@ -118,6 +152,7 @@ export const binarySamples: OpRows<BinaryOp> = {
             },
           ]
         : [{ attributes: {}, inputs: [condition([9]), counted(dtype, [9]), counted(dtype, [9], 4)] }];
+      const ends = integerExtremes[dtype] ?? [];
       const shapes: readonly (readonly [Shape, Shape, Shape])[] = [
         [[2, 3], [2, 3], [2, 3]],
         [[], [2, 3], [2, 3]],
@@ -132,6 +167,20 @@ export const binarySamples: OpRows<BinaryOp> = {
           attributes: {},
           inputs: [condition(c), counted(dtype, x), counted(dtype, y, 5)],
         })),
+        ...(ends.length === 0
+          ? {}
+          : {
+              extremes: [
+                {
+                  attributes: {},
+                  inputs: [
+                    condition([ends.length]),
+                    hostData(dtype, ends),
+                    hostData(dtype, [...ends].reverse()),
+                  ],
+                },
+              ],
+            }),
       };
     },
   },

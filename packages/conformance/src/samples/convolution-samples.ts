@@ -3,8 +3,8 @@ import type { RandomSource } from "../random-source.js";
 import { generated } from "./host-data.js";
 import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
-/** A convolution of x by w; what is left out is 1, and pads 0. */
-interface Convolved {
+/** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */
+export interface Convolved {
   readonly x: Shape;
   readonly w: Shape;
   readonly strides?: readonly number[];
@@ -24,6 +24,8 @@ const IMAGES: readonly Convolved[] = [
   { x: [1, 1, 1, 1], w: [1, 1, 1, 1] },
   { x: [2, 5, 3, 4], w: [3, 5, 1, 1] },
   { x: [2, 3, 6, 5], w: [2, 3, 1, 1], strides: [2, 2] },
+  { x: [2, 2, 28, 28], w: [2, 2, 1, 1], strides: [2, 2] },
+  { x: [1, 3, 5, 6], w: [5, 3, 1, 1], strides: [2, 1], pads: [1, 0, 0, 0] },
   { x: [1, 2, 9, 8], w: [3, 2, 3, 2], strides: [2, 3], pads: [1, 0, 2, 1] },
   { x: [2, 2, 8, 7], w: [3, 2, 3, 3], strides: [3, 2], pads: [1, 2, 0, 1] },
   { x: [1, 17, 6, 6], w: [18, 17, 3, 3], pads: [1, 1, 1, 1] },
@@ -51,14 +53,14 @@ const VOLUMES: readonly Convolved[] = [
   { x: [1, 4, 4, 3, 5], w: [4, 2, 2, 2, 2], group: 2, dilations: [2, 1, 3] },
 ];
 
-/** Pads that make the image larger than the kernel, or that no tap of the kernel gets out of. */
+/** Pads without which the image would be smaller than the kernel, or that contain whole windows. */
 const OVERHANGING: readonly Convolved[] = [
   { x: [1, 2, 2, 2], w: [3, 2, 5, 4], pads: [2, 1, 2, 1] },
   { x: [2, 1, 1, 3], w: [2, 1, 3, 3], pads: [1, 2, 1, 2] },
   { x: [1, 1, 2, 3], w: [1, 1, 2, 1], pads: [3, 2, 1, 2] },
 ];
 
-/** As many channels, and images, as engines keep together in layouts of their own; and numbers next to those. */
+/** Numbers of channels, and of images, that engines' blocked layouts keep together; and neighboring numbers. */
 const BLOCKS: readonly Convolved[] = [
   { x: [16, 16, 5, 6], w: [32, 16, 3, 3], pads: [1, 1, 1, 1] },
   { x: [16, 32, 7, 6], w: [16, 32, 3, 2], strides: [2, 2], pads: [1, 0, 1, 1] },
@@ -72,7 +74,13 @@ const BLOCKS: readonly Convolved[] = [
   { x: [2, 32, 5, 4], w: [32, 1, 3, 3], group: 32, pads: [1, 1, 1, 1] },
 ];
 
-const EMPTY: readonly Convolved[] = [{ x: [0, 2, 4, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] }];
+/** No images: filter gradients are sums without terms. */
+const EMPTY: readonly Convolved[] = [
+  { x: [0, 2, 4, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] },
+  { x: [0, 4, 5, 5], w: [4, 1, 3, 3], group: 4 },
+  { x: [0, 4, 6], w: [6, 2, 2], group: 2, pads: [1, 0] },
+  { x: [0, 2, 3, 4, 4], w: [3, 2, 2, 2, 2] },
+];
 
 const GROUPS: Readonly<Record<string, readonly Convolved[]>> = {
   lines: LINES,
@@ -110,7 +118,7 @@ const extents = (sample: Convolved): readonly number[] => {
   return sample.w.slice(2).map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
 };
 
-/** The shape of the result, and what is left over behind the last place of the kernel. */
+/** The shape of the result, and how many elements are left after the last position of the kernel. */
 function resultOf(sample: Convolved): { readonly y: Shape; readonly rest: readonly number[] } {
   const { strides } = windowOf(sample);
   const room = paddedSizes(sample).map((size, axis) => size - (extents(sample)[axis] ?? 1));
@@ -121,21 +129,22 @@ function resultOf(sample: Convolved): { readonly y: Shape; readonly rest: readon
   };
 }
 
-type Draw = (dtype: DType, shape: Shape) => HostTensor;
-type Make<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient"> = (
+export type Draw = (dtype: DType, shape: Shape) => HostTensor;
+export type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
+export type Make<K extends ConvolutionOp> = (
   sample: Convolved,
   draw: Draw,
   dtype: DType,
   biased: boolean,
 ) => OpSample<K>;
 
-const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
+export const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
   attributes: windowOf(sample),
   inputs: [sample.x, sample.w, ...(biased ? [sample.w.slice(0, 1)] : [])].map((shape) => draw(dtype, shape)),
 });
 
-/** The way back from the result of `conv`, to the size that it had. */
-const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
+/** The inverse direction: from the result of `conv` to the size of its input. */
+export const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
   const { y, rest } = resultOf(sample);
   const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];
   return {
@@ -144,12 +153,12 @@ const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
   };
 };
 
-const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) => ({
+export const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) => ({
   attributes: { ...windowOf(sample), kernelShape: sample.w.slice(2) },
   inputs: [sample.x, resultOf(sample).y].map((shape) => draw(dtype, shape)),
 });
 
-function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">(
+function behavioursOf<K extends ConvolutionOp>(
   make: Make<K>,
   dtype: DType,
   random: RandomSource,
@@ -157,11 +166,11 @@ function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">
 ): Behaviours<K> {
   const drawPositive: Draw = (type, shape) => positives(random, type, shape);
   const drawInteger: Draw = (type, shape) => smallIntegers(random, type, shape);
-  const spoiltAt =
+  const infiniteAt =
     (place: number): Draw =>
     (type, shape) =>
       generated(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
-  const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, spoiltAt(-1), dtype, false);
+  const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(-1), dtype, false);
   const infinityByZeros = ones.inputs.map(({ shape }, place) =>
     generated(dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
   );
@@ -179,15 +188,22 @@ function behavioursOf<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">
           "whole-numbers-with-a-bias-are-exact": exact(true),
         }
       : {}),
-    // Without pads, and of an even number of channels, which halves are multiplied by: an engine may add the product of
-    // an infinity and the 0 that stands for what is missing, which is NaN.
-    "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, spoiltAt(5), dtype, false)],
-    // A kernel that leaves out terms with a 0 hides the NaN that the finite check looks for.
+    // Without pads and with an even number of channels, which engines multiply in pairs for halves: an engine may add
+    // the product of an infinity and a padding 0, which is NaN.
+    "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(5), dtype, false)],
+    // A kernel that skips terms with a 0 hides the NaN that the finite check looks for.
     "zeros-times-infinity": [{ ...ones, inputs: infinityByZeros }],
   };
 }
 
-export const convolutionSamples: OpRows<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+/** One node for each of the convolution operators. */
+export const convolutionSample: { readonly [K in ConvolutionOp]: Make<K> } = {
+  Conv: conv,
+  ConvTranspose: convTranspose,
+  ConvWeightGradient: weightGradient,
+};
+
+export const convolutionSamples: OpRows<ConvolutionOp> = {
   Conv: { samples: (dtype, random) => behavioursOf(conv, dtype, random, true) },
   ConvTranspose: { samples: (dtype, random) => behavioursOf(convTranspose, dtype, random, true) },
   ConvWeightGradient: { samples: (dtype, random) => behavioursOf(weightGradient, dtype, random, false) },

@@ -1,4 +1,7 @@
-/** Differentiable functions of every op. Total: a new op does not compile until it says how its gradient is tried. */
+/**
+ * Differentiable functions for every op. The table is total: a new op does not compile until it says how its gradient
+ * is tested.
+ */
 import {
   abs, add, averagePool, batchNormalization, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
   greater, identity, layerNormalization, leakyRelu, log, logSoftmax, matMul, maximum, maxPool, minimum, mod, mul, neg,
@@ -21,7 +24,7 @@ import {
 
 type Unary = (x: Tensor) => Tensor;
 
-/** `fn` of its first operand, whatever the count of operands. */
+/** `fn` of its first operand, ignoring other operands. */
 const of1 =
   (fn: Unary): GradientSample["fn"] =>
   (x) =>
@@ -193,6 +196,11 @@ const movement: GradientRows<
       of1((x) => gather(x, indices([3, 0, -1]), 1)),
       spread([3, 4]),
     ),
+    sample(
+      "one-row",
+      of1((x) => gather(x, reshape(indices([1]), []))),
+      spread([3, 4]),
+    ),
   ],
   GatherElements: [
     sample(
@@ -200,11 +208,26 @@ const movement: GradientRows<
       of1((x) => gatherElements(x, indices([0, 2, 2, 1], [2, 2]), 1)),
       spread([2, 3]),
     ),
+    sample(
+      "repeated-along-the-middle",
+      of1((x) => gatherElements(x, indices([0, 2, -1, 1, 1, 1, 0, 0], [2, 1, 2, 2]), 1)),
+      spread([2, 3, 2, 2]),
+    ),
   ],
   GatherND: [
     sample(
       "repeated",
       of1((x) => gatherND(x, indices([0, 1, 2, 1, 0, 1], [3, 2]))),
+      spread([3, 4]),
+    ),
+    sample(
+      "one-row",
+      of1((x) => gatherND(x, indices([1]))),
+      spread([3, 4]),
+    ),
+    sample(
+      "one-element",
+      of1((x) => gatherND(x, indices([2, -1]))),
       spread([3, 4]),
     ),
   ],
@@ -234,6 +257,18 @@ const movement: GradientRows<
       of2((x, u) => scatterND(x, indices([2, 2], [2, 1]), u, { reduction: "add" })),
       spread([3, 2]),
       spread([2, 2], 1),
+    ),
+    sample(
+      "replacing-one-row",
+      of2((x, u) => scatterND(x, indices([-1]), u)),
+      spread([3, 2]),
+      spread([2], 1),
+    ),
+    sample(
+      "adding-to-one-element",
+      of2((x, u) => scatterND(x, indices([1, 0]), u, { reduction: "add" })),
+      spread([3, 2]),
+      spread([], 1),
     ),
   ],
   Expand: [
@@ -476,6 +511,16 @@ export const gradientSamples: GradientRows<Op> = {
       of1((x) => topK(x, 2, { largest: false }).values),
       spread([2, 5]),
     ),
+    sample(
+      "of-images",
+      of1((x) => topK(x, 2, { axis: 1 }).values),
+      spread([2, 4, 2, 3]),
+    ),
+    sample(
+      "a-single-one",
+      of1((x) => topK(x, 1, { axis: 0 }).values),
+      spread([4, 1]),
+    ),
   ],
   CumSum: [
     sample(
@@ -525,6 +570,13 @@ export const gradientSamples: GradientRows<Op> = {
       of1((x) => softmaxCrossEntropyLoss(x, indices([1, 0, 2, 2], [2, 2]), { reduction: "none" })),
       spread([2, 3, 2]),
     ),
+    sample(
+      "ignored-labels-of-images",
+      of1((x) =>
+        softmaxCrossEntropyLoss(x, indices([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), { ignoreIndex: -1 }),
+      ),
+      spread([2, 3, 2, 2]),
+    ),
   ],
   NegativeLogLikelihoodLoss: [
     sample(
@@ -536,6 +588,18 @@ export const gradientSamples: GradientRows<Op> = {
       "sum",
       of1((x) => negativeLogLikelihoodLoss(x, indices([1, 4, 0]), { reduction: "sum" })),
       spread([3, 5]),
+    ),
+    sample(
+      "of-images",
+      of1((x) => negativeLogLikelihoodLoss(x, indices([1, 0, 2, 2, 0, 0, 1, 1], [2, 2, 2]))),
+      spread([2, 3, 2, 2]),
+    ),
+    sample(
+      "ignored-labels-of-images",
+      of1((x) =>
+        negativeLogLikelihoodLoss(x, indices([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), { ignoreIndex: -1 }),
+      ),
+      spread([2, 3, 2, 2]),
     ),
   ],
   LayerNormalization: [

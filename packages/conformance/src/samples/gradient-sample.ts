@@ -7,13 +7,13 @@ export interface Point {
 }
 
 export interface GradientSample {
-  /** Names the behaviour; unique for its op. */
+  /** Names the behavior; unique for its op. */
   readonly behaviour: string;
   readonly fn: (...inputs: readonly Tensor[]) => Tensor;
   readonly points: readonly Point[];
 }
 
-/** Why an op has no gradient cases: no float comes out of it, it is constant between its steps, or it is made of nothing. */
+/** Why an op has no gradient cases: its result is not a float, it is piecewise constant, or it has no operands. */
 export interface NoGradient {
   readonly none: string;
 }
@@ -26,7 +26,7 @@ export const sample = (
   ...points: readonly Point[]
 ): GradientSample => ({ behaviour, fn, points });
 
-/** Spread over -1.5 … 1.5, no two alike and none near 0. */
+/** Spread over -1.5 … 1.5, all different and none near 0. */
 export function spread(shape: Shape, turn = 0): Point {
   const size = elementCount(shape, "test data");
   const data = Array.from({ length: size }, (_, at) => {

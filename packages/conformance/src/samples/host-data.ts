@@ -15,17 +15,17 @@ import {
 } from "@mp/core";
 import type { RandomSource } from "../random-source.js";
 
-/** A tensor of those numbers in that dtype: floats rounded once, integers as they are, any but 0 true. */
+/** A tensor of those numbers in that dtype: floats are rounded once, integers kept, and any number but 0 is true. */
 export function hostData(
   dtype: DType,
-  numbers: readonly number[],
+  numbers: readonly (number | bigint)[],
   shape: Shape = [numbers.length],
 ): HostTensor {
   if (dtype === "i64") return tensor(BigInt64Array.from(numbers, BigInt), shape, dtype);
   if (dtype === "u64") return tensor(BigUint64Array.from(numbers, BigInt), shape, dtype);
   const data = new hostArrayOf[dtype](numbers.length);
   numbers.forEach((x, at) => {
-    data[at] = dtype === "f32" || !isFloat(dtype) ? x : encode(dtype, x);
+    data[at] = dtype === "f32" || !isFloat(dtype) ? Number(x) : encode(dtype, Number(x));
   });
   return tensor(data as Float32Array, shape, dtype as "f32");
 }
@@ -37,8 +37,22 @@ export function numbersOf({ dtype, data }: HostTensor): readonly number[] {
   return Array.from(data as Float32Array, Number);
 }
 
+/**
+ * Integers that arithmetic often gets wrong: the ends of the range, and for 64 bits those that a comparison of half
+ * words, or a conversion to f64, mistakes for others.
+ */
+export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>> = {
+  i32: [-(2n ** 31n), -(2n ** 31n) + 1n, -7n, -1n, 0n, 1n, 5n, 2n ** 24n + 1n, 2n ** 31n - 1n],
+  i64: [
+    -(2n ** 63n), -(2n ** 63n) + 1n, -(2n ** 53n) - 1n, -(2n ** 32n), -(2n ** 31n) - 1n, -1n, 0n, 1n, 5n, 2n ** 31n,
+    2n ** 32n, 2n ** 53n + 1n, 2n ** 63n - 1n,
+  ],
+  u64: [0n, 1n, 5n, 2n ** 31n, 2n ** 32n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 63n + 5n, 2n ** 64n - 1n],
+  u8: [0n, 1n, 5n, 127n, 128n, 255n],
+}; // biome-ignore format: one list a dtype
+
 /** A tensor of elements `f(place)`. */
-export function generated(dtype: DType, shape: Shape, f: (place: number) => number): HostTensor {
+export function generated(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
   return hostData(
     dtype,
     Array.from({ length: elementCount(shape, "test data") }, (_, at) => f(at)),
@@ -46,7 +60,7 @@ export function generated(dtype: DType, shape: Shape, f: (place: number) => numb
   );
 }
 
-/** What arithmetic trips over, in that format. */
+/** Values of that format that arithmetic often gets wrong. */
 export function specialValues(dtype: FloatDType): readonly number[] {
   const { maxFinite, minNormal, minSubnormal, fractionBits } = floatFormats[dtype];
   const step = 2 ** -fractionBits;
@@ -69,7 +83,7 @@ export function specialValues(dtype: FloatDType): readonly number[] {
   return [...positive, ...positive.map((x) => -x), Number.NaN];
 }
 
-/** For functions that are approximated: tame values and the ends of the line, nothing near an overflow. */
+/** For functions that are approximated: tame values and both infinities, nothing near an overflow. */
 export function tameValues(dtype: ComputeDType): readonly number[] {
   const positive = [0, floatFormats[dtype].minNormal, 2 ** -10, 0.25, 0.5, 1, 1.5, 2, 3, 5, 8];
   return [...positive, ...positive.map((x) => -x), Number.NaN];
@@ -82,7 +96,7 @@ export function randomData(random: RandomSource, dtype: DType, shape: Shape, low
   return generated(dtype, shape, draw);
 }
 
-/** Subnormals as the zeros that a flushing engine reads. */
+/** Subnormals replaced by the zeros that a flushing engine reads. */
 export function flushed(given: HostTensor): HostTensor {
   const { dtype, shape } = given;
   if (!isFloat(dtype)) return given;

@@ -1,10 +1,18 @@
-/** Operands that are views of something else when they reach a node, for engines that do not copy. */
-import { type GraphBuilder, type HostTensor, hostArrayOf, type Shape, stridesOf, type Value } from "@mp/core";
+/** Operands that are views of something else when they reach a node, for engines that avoid copies. */
+import {
+  elementCount,
+  type GraphBuilder,
+  type HostTensor,
+  hostArrayOf,
+  type Shape,
+  stridesOf,
+  type Value,
+} from "@mp/core";
 
 export interface Layout {
   readonly name: string;
   readonly applies: (shape: Shape) => boolean;
-  /** The tensor to feed, and the nodes that make the operand of it. */
+  /** The tensor to feed, and the nodes that produce the operand from it. */
   readonly host: (tensor: HostTensor) => HostTensor;
   readonly graph: (builder: GraphBuilder, fed: Value, shape: Shape) => Value;
 }
@@ -23,7 +31,7 @@ const transposed: Layout = {
   graph: (builder, fed, shape) => builder.emitOne("Transpose", [fed], { perm: reversed(shape) }),
 };
 
-/** Every axis begins one element late and takes every second: what lies between is not to be seen. */
+/** Every axis starts at index 1 and takes every second element; the elements between must not be read. */
 const sliced: Layout = {
   name: "sliced",
   applies: (shape) => shape.length >= 1 && !shape.includes(0),
@@ -47,7 +55,7 @@ const sliced: Layout = {
 
 export const LAYOUTS: readonly Layout[] = [transposed, sliced];
 
-/** A feed for `sampleGraph` that goes through the layout where it applies. */
+/** A feed for `sampleGraph` that applies the layout where possible. */
 export function laidOut(layout: Layout) {
   return (builder: GraphBuilder, name: string, tensor: HostTensor): readonly [Value, HostTensor] => {
     const derived = layout.applies(tensor.shape);
@@ -57,16 +65,16 @@ export function laidOut(layout: Layout) {
   };
 }
 
-/** A tensor whose element at each index is that of the given one at a place, or junk. */
+/** A tensor whose element at each index is one of the given tensor's, or junk. */
 function rearranged(
   tensor: HostTensor,
   shape: Shape,
   from: (index: readonly number[]) => number | undefined,
 ): HostTensor {
   const strides = stridesOf(shape);
-  const size = shape.reduce((product, dimension) => product * dimension, 1);
+  const size = elementCount(shape, "test data");
   const data = new hostArrayOf[tensor.dtype](size) as Float32Array;
-  // All ones are NaN in every float and out of range for every index.
+  // All bits set: NaN in every float, and out of range for every index.
   new Uint8Array(data.buffer).fill(tensor.dtype === "bool" ? 1 : 0xff);
   for (let at = 0; at < size; at++) {
     const index = strides.map((stride, axis) => Math.floor(at / stride) % (shape[axis] as number));

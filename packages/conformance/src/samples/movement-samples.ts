@@ -1,4 +1,4 @@
-/** Ops that move elements: in every dtype, every bit. */
+/** Ops that move elements: every bit is kept, in every dtype. */
 import { type DType, isFloat, type Op, type OpAttributes, type Shape } from "@mp/core";
 import { hostData } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
@@ -42,7 +42,7 @@ const slice = (
   steps: readonly number[] = axes.map(() => 1),
 ): OpAttributes["Slice"] => ({ axes, starts, ends, steps });
 
-/** A pad value that each dtype holds: one that rounds nowhere, and in bool is true. */
+/** A pad value that every dtype holds exactly; true in bool. */
 const padValue = (dtype: DType): number => (dtype === "bool" ? 1 : isFloat(dtype) ? 1.5 : 3);
 
 export const movementSamples: OpRows<
@@ -88,6 +88,10 @@ export const movementSamples: OpRows<
     [slice([2], [1], [3]), [2, 3, 4]],
     [slice([], [], []), [2, 2]],
     [slice([1], [0], [0]), [2, 0]],
+    // Backwards over no elements.
+    [slice([0], [-1], [-1], [-1]), [0]],
+    [slice([0], [1], [-1], [-1]), [2, 0]],
+    [slice([1, 0], [-1, 2], [-1, -1], [-1, -2]), [3, 0]],
   ]),
   Concat: row<"Concat">([
     [{ axis: 0 }, [2, 3], [1, 3]],
@@ -128,6 +132,11 @@ export const movementSamples: OpRows<
     [{ batchDims: 1 }, [2, 3, 2], [2, 1], [2, 0]],
     [{ batchDims: 0 }, [3, 4], [1, 2], [-1, -4]],
     [{ batchDims: 0 }, [4], [1], [2]],
+    [{ batchDims: 0 }, [3, 4], [1], [-1]],
+    [{ batchDims: 0 }, [2, 3, 4], [3], [1, -1, 0]],
+    [{ batchDims: 0 }, [3, 4], [0, 1], []],
+    [{ batchDims: 0 }, [3, 0], [2, 1], [1, 0]],
+    [{ batchDims: 2 }, [2, 2, 3], [2, 2, 1], [2, -3, 1, 0]],
   ]),
   Expand: row<"Expand">([
     [{ shape: [2, 3] }, [3]],

@@ -1,4 +1,4 @@
-/** Softmax, normalisation and the likelihood losses. */
+/** Softmax, normalization and the likelihood losses. */
 import type { DType, HostTensor, OpAttributes, Shape } from "@mp/core";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";
@@ -28,7 +28,7 @@ function alongAxis<K extends "Softmax" | "LogSoftmax">(): OpRow<K> {
           at(1, [0, 3]),
         ],
         "nothing-overflows-on-the-way": [rows([1000, 1001, 999], [-1000, -1001, -1000], [60000, 0, -60000])],
-        "masked-and-spoilt-rows": [
+        "masked-rows-and-nan": [
           rows([-INFINITE, 0, 1], [0, -INFINITE, -INFINITE], [0, Number.NaN, 1], [1, INFINITE, 0]),
           rows([-INFINITE, -INFINITE]),
         ],
@@ -42,7 +42,7 @@ const labels = (random: RandomSource, classes: number, shape: Shape): HostTensor
 
 type LossOp = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
 
-/** The second op takes log-probabilities: any negative numbers do. */
+/** The second op takes log-probabilities: any negative numbers are accepted. */
 function loss<K extends LossOp>(low: number, high: number): OpRow<K> {
   return {
     samples: (dtype, random) => {
@@ -72,12 +72,18 @@ function loss<K extends LossOp>(low: number, high: number): OpRow<K> {
         "ignored-labels": reductions.flatMap((reduction) => [
           one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1] }),
           one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1], weighted: true }),
-          // Outside the classes, as text pads its labels.
+          // An ignored label outside the classes, as text models use for padding.
           one({ reduction, ignoreIndex: -100 }, [5, 4], { given: [0, -100, 3, -100, 1] }),
         ]),
         "all-labels-ignored": reductions.map((reduction) =>
           one({ reduction, ignoreIndex: 1 }, [3, 2], { given: [1, 1, 1] }),
         ),
+        "no-labels": reductions.flatMap((reduction) => [
+          one({ reduction }, [0, 3]),
+          one({ reduction }, [0, 3], { weighted: true }),
+          one({ reduction, ignoreIndex: 1 }, [0, 3, 2]),
+          one({ reduction }, [2, 3, 0]),
+        ]),
         "non-finite-scores": [
           {
             attributes: { reduction: "none" } as OpAttributes[K],
@@ -124,7 +130,14 @@ export const normalizationSamples: OpRows<
             inputs: [generated(dtype, [2, 4], (at) => (at < 4 ? 3 : -100)), positives(random, dtype, [4])],
           },
         ],
-        ...spoiltRow(dtype),
+        // The mean of no elements is NaN; without rows there is no mean.
+        "no-elements": [
+          one([0, 3], 1, [[3], [3]]),
+          one([2, 0], 1, [[0]]),
+          one([2, 0, 3], 1, [[1], [1]]),
+          one([0], 0, [[0]]),
+        ],
+        ...nanRow(dtype),
       };
     },
   },
@@ -149,16 +162,17 @@ export const normalizationSamples: OpRows<
             inputs: [generated(dtype, [2, 4], () => 0), positives(random, dtype, [4])],
           },
         ],
-        ...spoiltRow(dtype),
+        "no-elements": [one([0, 3], 1, [3]), one([2, 0], 1, [0]), one([2, 0, 3], 1, [1]), one([0], 0, [0])],
+        ...nanRow(dtype),
       };
     },
   },
 };
 
 /** NaN stays in its row. */
-function spoiltRow(dtype: DType) {
+function nanRow(dtype: DType) {
   return {
-    "spoilt-rows": [
+    "nan-in-a-row": [
       {
         attributes: { axis: 1, epsilon: 1e-5 },
         inputs: [hostData(dtype, [1, 2, 3, 1, Number.NaN, 3], [2, 3]), hostData(dtype, [1, 1, 1])],

@@ -10,11 +10,22 @@ export interface OpSample<K extends Op> {
   readonly exact?: boolean;
 }
 
-/** Samples of one op in one dtype by what they show: each becomes a case. */
+export const sample = <K extends Op>(
+  attributes: OpAttributes[K],
+  ...inputs: readonly HostTensor[]
+): OpSample<K> => ({ attributes, inputs });
+
+/** Every order of summation gives the same bits. */
+export const exact = <K extends Op>(
+  attributes: OpAttributes[K],
+  ...inputs: readonly HostTensor[]
+): OpSample<K> => ({ attributes, inputs, exact: true });
+
+/** Samples of one op in one dtype by behavior: each behavior becomes a case. */
 export type Behaviours<K extends Op> = Readonly<Record<string, readonly OpSample<K>[]>>;
 
 export interface OpRow<K extends Op> {
-  /** Dtypes of the data, where they are not the op's deciding ones. */
+  /** Dtypes of the data, if they differ from the op's deciding ones. */
   readonly dtypes?: readonly DType[];
   /** Shapes and dtypes must not depend on the random numbers. */
   readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
@@ -25,7 +36,7 @@ export type OpRows<O extends Op> = { readonly [K in O]: OpRow<K> };
 /** Scalars, one element, no elements, odd lengths, ranks up to 5. */
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
 
-/** Data that tells elements apart, for ops that move it. */
+/** Data with distinguishable elements, for ops that move it. */
 export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
   const unsigned = dtype === "u8" || dtype === "u64";
   return generated(dtype, shape, (place) => {
@@ -35,13 +46,15 @@ export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
   });
 }
 
-/** Whole numbers of mixed sign, so small that every sum of products of them is exact in any order and in any float. */
+/**
+ * Whole numbers of mixed sign, small enough that every sum of products of them is exact in any order and in any float.
+ */
 export function smallIntegers(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
   const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
   return generated(dtype, shape, () => random.integer(low, 2));
 }
 
-/** Numbers of one sign and size, whose sums lose nothing to cancellation. */
+/** Numbers of one sign and similar size, so that their sums lose nothing to cancellation. */
 export function positives(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
   return randomData(random, dtype, shape, 0.25, 1.25);
 }

@@ -12,7 +12,7 @@ import { scatterSamples } from "./scatter-samples.js";
 import { sourceSamples } from "./source-samples.js";
 import { unarySamples } from "./unary-samples.js";
 
-/** Total: a new op does not compile until it has samples. */
+/** The table is total: a new op does not compile until it has samples. */
 export const opSamples: OpRows<Op> = {
   ...unarySamples,
   ...binarySamples,

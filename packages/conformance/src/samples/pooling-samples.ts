@@ -1,4 +1,4 @@
-/** Pools over windows, and the gradient of the largest. */
+/** Pools over windows, and the gradient of the maximum. */
 import {
   type ComputeDType,
   type DType,
@@ -20,7 +20,7 @@ interface Pool {
 
 const plain = { ceilMode: false };
 
-/** Touching, overlapping, with gaps, padded on one side, with holes, odd sizes, a batch of one; up to three dimensions. */
+/** Touching, overlapping, with gaps, padded on one side, dilated, odd sizes, a batch of one; up to three dimensions. */
 const POOLS: readonly Pool[] = [
   {
     shape: [2, 3, 4, 6],
@@ -58,7 +58,19 @@ const POOLS: readonly Pool[] = [
   },
 ];
 
-/** The last windows reach beyond the padding; a window that would begin there is none (the second axis of the last). */
+/** Pads as large as the kernel, which is larger when dilated. */
+const WIDELY_PADDED: readonly Pool[] = [
+  {
+    shape: [1, 2, 3, 3],
+    window: { kernelShape: [3, 2], strides: [1, 2], pads: [1, 2, 1, 1], dilations: [1, 2], ...plain },
+  },
+  { shape: [2, 1, 4], window: { kernelShape: [2], strides: [1], pads: [2, 2], dilations: [3], ...plain } },
+];
+
+/**
+ * The last windows reach beyond the padding; a window that would start there is dropped (second axis of the last
+ * entry).
+ */
 const CEILED: readonly Pool[] = [
   {
     shape: [1, 2, 6, 8],
@@ -79,15 +91,15 @@ const TWO: PoolingWindow = {
   ceilMode: false,
 };
 
-/** NaN first and last in its window, beside an infinity, and windows of nothing but -infinity. */
-function spoilt(dtype: DType): HostTensor {
+/** NaN first and last in its window, next to an infinity, and windows of only -infinity. */
+function withNan(dtype: DType): HostTensor {
   const [nan, most] = [Number.NaN, Number.POSITIVE_INFINITY];
   return hostData(dtype, [nan, 1, 2, 3, 4, 5, 6, nan, most, nan, -most, -most, 0, -most, -most, -most], KEPT);
 }
 
 /**
- * The lowest finite number, which kernels begin their search at, alone and beside the infinities and NaN: in the
- * middle, at padded edges, where a window of one element is half padding, with holes, over one to three axes.
+ * The lowest finite number, from which kernels start their search, alone and next to infinities and NaN: in the middle,
+ * at padded edges (where a window of one element is half padding), dilated, over one to three axes.
  */
 function atTheLowest(dtype: DType) {
   const lowest = -floatFormats[dtype as ComputeDType].maxFinite;
@@ -133,11 +145,12 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
       });
       return {
         values: POOLS.map(of),
+        "pads-of-a-kernels-size": WIDELY_PADDED.map(of),
         "ceiling-of-the-size": CEILED.map(of),
         "all-negative": [
           { attributes: POOLS[1]?.window ?? TWO, inputs: [randomData(random, dtype, [1, 2, 7, 5], -3, -1)] },
         ],
-        "spoilt-windows": [{ attributes: TWO, inputs: [spoilt(dtype)] }],
+        "nan-in-windows": [{ attributes: TWO, inputs: [withNan(dtype)] }],
         "lowest-and-infinite": atTheLowest(dtype),
       };
     },
@@ -151,8 +164,9 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
       return {
         values: POOLS.map(of(false)),
         "padding-counts": POOLS.map(of(true)),
+        "pads-of-a-kernels-size": [...WIDELY_PADDED.map(of(false)), ...WIDELY_PADDED.map(of(true))],
         "ceiling-of-the-size": [...CEILED.map(of(false)), ...CEILED.map(of(true))],
-        // A half that summed in itself would overflow, or stall.
+        // A sum that accumulates in a half would overflow, or stall.
         "sums-in-f32": [
           {
             attributes: { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
@@ -180,7 +194,7 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
             pool,
           ),
         ),
-        // A search that begins at -infinity finds nothing here, and then writes nowhere or before the plane.
+        // A search that starts at -infinity finds nothing here, and then writes nowhere or before the plane.
         "nothing-but-negative-infinity": POOLS.map((pool) =>
           of(
             generated(dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
@@ -192,10 +206,10 @@ export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient
   },
 };
 
-/** No two alike in any window. */
+/** All different in any window. */
 const distinct = (dtype: DType, shape: Shape): HostTensor => counted(dtype, shape);
 
-/** y is made of x as the op says, which every engine may rely on. */
+/** y is computed from x as the op defines, which every engine may rely on. */
 function gradientSample(random: RandomSource, x: HostTensor, attributes: PoolingWindow) {
   const builder = new GraphBuilder();
   const value = builder.input("x", x, "batch");

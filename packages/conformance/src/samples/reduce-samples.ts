@@ -1,6 +1,7 @@
-/** Reductions and searches. NaN at every position is a file of its own. */
+/** Reductions and searches. NaN at every position has its own file. */
 import {
   type DType,
+  elementCount,
   type HostTensor,
   isComputeFloat,
   isFloat,
@@ -10,7 +11,7 @@ import {
   type Shape,
 } from "@mp/core";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData, randomData, specialValues } from "./host-data.js";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import {
   type Behaviours,
   counted,
@@ -42,6 +43,13 @@ const EXTENTS: readonly Extent[] = [
   { shape: [67], axes: [0], keepdims: false },
 ];
 
+/** Without axes each element is reduced by itself, not all elements together. */
+const OVER_NONE: readonly Extent[] = [
+  { shape: [2, 3], axes: [], keepdims: false },
+  { shape: [2, 1, 3], axes: [], keepdims: true },
+  { shape: [0, 3], axes: [], keepdims: false },
+];
+
 const EMPTY: readonly Extent[] = [
   { shape: [0], axes: [0], keepdims: false },
   { shape: [2, 0, 3], axes: [1], keepdims: false },
@@ -53,9 +61,9 @@ type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
 
 interface Options {
   readonly draw?: Draw;
-  /** What is reduced exactly in any order; left out where nothing is. */
+  /** Data whose reduction is exact in any order; omitted where there is none. */
   readonly exactDraw?: Draw;
-  /** The reduction of no elements has a value. */
+  /** Whether the reduction of no elements has a value. */
   readonly ofNothing?: boolean;
   readonly more?: (dtype: DType) => Readonly<Record<string, readonly OpSample<ReduceOp>[]>>;
 }
@@ -82,15 +90,53 @@ function row<K extends ReduceOp>({
       const isNumber = isFloat(dtype);
       const behaviours: Behaviours<ReduceOp> = {
         values: over(EXTENTS, (shape) => (isNumber ? draw(random, dtype, shape) : counted(dtype, shape))),
+        "over-no-axes": over(OVER_NONE, (shape) =>
+          isNumber ? draw(random, dtype, shape) : counted(dtype, shape),
+        ),
         ...(exactDraw !== undefined && isNumber
           ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(random, dtype, shape), true) }
           : {}),
+        ...integerRows(dtype),
         ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(dtype, shape, () => 1)) } : {}),
         ...more?.(dtype),
       };
       // One kind of attributes for all reductions.
       return behaviours as unknown as Behaviours<K>;
     },
+  };
+}
+
+/** Extremes along the last axis, the first and both; rows of many equal ones; sums and products that wrap. */
+function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const count = ends.length;
+  // Row k starts with the k-th of them, so that each appears at each position.
+  const table = generated(dtype, [count, count], (at) => ends[(at + Math.floor(at / count)) % count] ?? 0n);
+  const each = [[0], [1], [0, 1]].map((axes) => ({
+    attributes: { axes, keepdims: false },
+    inputs: [table],
+  }));
+  const equal = ends.flatMap((end) =>
+    [0, 1].map((axis) => ({
+      attributes: { axes: [axis], keepdims: true },
+      inputs: [generated(dtype, axis === 0 ? [19, 3] : [3, 19], () => end)],
+    })),
+  );
+  return { extremes: [...each, ...equal], ...sameHighWord(dtype) };
+}
+
+/** 64-bit integers with one high word, whose low words are ordered differently when compared as signed. */
+function sameHighWord(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
+  if (dtype !== "i64" && dtype !== "u64") return {};
+  const low = [5n, 2n ** 31n, 7n, 2n ** 31n + 9n, 2n ** 32n - 1n, 1n, 2n ** 31n - 1n];
+  const word = (at: number): bigint => 3n * 2n ** 32n + (low[at % low.length] ?? 0n);
+  return {
+    "words-of-one-high-half": [3, 8, 16, 64, 70].flatMap((size) => [
+      { attributes: { axes: [0], keepdims: false }, inputs: [generated(dtype, [size], word)] },
+      { attributes: { axes: [1], keepdims: false }, inputs: [generated(dtype, [3, size], word)] },
+      { attributes: { axes: [0], keepdims: false }, inputs: [generated(dtype, [size, 5], word)] },
+    ]),
   };
 }
 
@@ -113,7 +159,7 @@ const extremes = (dtype: DType): Readonly<Record<string, readonly OpSample<Reduc
       } // biome-ignore format: one row a list
     : {};
 
-/** Sums of exponentials of numbers that are far out must not overflow on the way. */
+/** Sums of exponentials of large numbers must not overflow in intermediate values. */
 const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> => ({
   "nothing-overflows-on-the-way": [
     along(dtype, [[1000, 1000.5, 999], [-1000, -1001, -1002], [-INFINITE, 0, 1], [0, 0, INFINITE]]),
@@ -121,7 +167,7 @@ const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceO
   ], // biome-ignore format: one row a list
 });
 
-/** Both searches break ties alike. */
+/** Both searches break ties in the same way. */
 function search<K extends "ArgMax" | "ArgMin">(): OpRow<K> {
   const at = (axis: number, keepdims: boolean, x: HostTensor) => ({
     attributes: { axis, keepdims },
@@ -138,6 +184,7 @@ function search<K extends "ArgMax" | "ArgMin">(): OpRow<K> {
         at(1, false, distinct(random, dtype, [0, 3])),
       ],
       "first-of-equals": [at(1, false, hostData(dtype, [3, 1, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3], [3, 4]))],
+      ...integerSearches(dtype, (table, axis) => at(axis, false, table)),
       ...(isFloat(dtype)
         ? {
             infinities: [
@@ -149,9 +196,25 @@ function search<K extends "ArgMax" | "ArgMin">(): OpRow<K> {
   };
 }
 
+/** A search along either axis among the extremes of integers. */
+function integerSearches<S>(
+  dtype: DType,
+  sample: (table: HostTensor, axis: number) => S,
+): Readonly<Record<string, readonly S[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const count = ends.length;
+  const table = generated(
+    dtype,
+    [count, count],
+    (at) => ends[(at + 3 * Math.floor(at / count)) % count] ?? 0n,
+  );
+  return { extremes: [0, 1].map((axis) => sample(table, axis)) };
+}
+
 /** A shuffle of whole numbers: no ties. */
 function distinct(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  const size = shape.reduce((product, dimension) => product * dimension, 1);
+  const size = elementCount(shape, "test data");
   const order = Array.from({ length: size }, (_, at) => at);
   for (let at = size - 1; at > 0; at--) {
     const other = random.integer(0, at);
@@ -201,6 +264,13 @@ export const reduceSamples: OpRows<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "Cu
         "equals-keep-their-order": [true, false].map((largest) =>
           at(1, 4, largest, hostData(dtype, [2, 1, 2, 1, 2, 3, 3, 3, 3, 3], [2, 5])),
         ),
+        // No rows: an axis other than the searched one is empty.
+        "no-rows": [true, false].flatMap((largest) => [
+          at(1, 2, largest, hostData(dtype, [], [0, 3])),
+          at(0, 2, largest, hostData(dtype, [], [3, 0])),
+          at(1, 1, largest, hostData(dtype, [], [2, 1, 0])),
+        ]),
+        ...integerSearches(dtype, (table, axis) => at(axis, 3, true, table)),
       };
     },
   },
@@ -223,6 +293,7 @@ export const reduceSamples: OpRows<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "Cu
           { attributes: cumulative(0), inputs: [draw(random, dtype, [0, 3])] },
           { attributes: cumulative(1), inputs: [draw(random, dtype, [1, 1])] },
         ],
+        ...integerSearches(dtype, (table, axis) => ({ attributes: cumulative(axis), inputs: [table] })),
         ...(isFloat(dtype)
           ? {
               "whole-numbers-are-exact": flags.map((attributes) => ({

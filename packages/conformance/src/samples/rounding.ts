@@ -1,4 +1,4 @@
-/** What a conversion to a float format must give, from the manifest's words and first principles. */
+/** The expected result of a conversion to a float format, from the manifest's rounding and first principles. */
 import {
   type BackendManifest,
   decode,
@@ -17,11 +17,11 @@ function truncated(dtype: FloatDType, x: number): number {
   const near = decode(dtype, encode(dtype, x));
   if (!(Math.abs(near) > Math.abs(x))) return near;
   if (Math.abs(near) === Number.POSITIVE_INFINITY) return Math.sign(x) * floatFormats[dtype].maxFinite;
-  // One step toward zero: bits of one sign are in the order of their values.
+  // One step toward zero: for one sign, bits are in the order of their values.
   return decode(dtype, encode(dtype, near) - 1);
 }
 
-/** The tensor's numbers in another float format, rounded and overflowing as the manifest says. */
+/** The tensor's numbers in another float format, with the manifest's rounding and overflow. */
 export function converted(manifest: BackendManifest, given: HostTensor, to: FloatDType): HostTensor {
   const rules = isComputeFloat(to)
     ? {
@@ -40,7 +40,7 @@ export function converted(manifest: BackendManifest, given: HostTensor, to: Floa
   return hostData(to, numbers, given.shape);
 }
 
-/** Bit by bit, unless the manifest leaves rounding open: then either neighbour will do. */
+/** Exact, unless the manifest leaves rounding open: then either neighbor is accepted. */
 export function conversionAllowance(manifest: BackendManifest, to: FloatDType): Allowance {
   const open = isComputeFloat(to) && manifest.rounding[to] === "unspecified";
   return open ? { ...EXACT, ulp: 1, flushes: true } : EXACT;
@@ -54,7 +54,7 @@ export function allPatterns(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTe
   return tensor(data as Uint8Array, [data.length], dtype as "f8e4m3");
 }
 
-/** f32: each value of a narrow format, each tie between neighbours, and the f32 numbers on both sides of the tie. */
+/** f32: each value of a narrow format, each tie between neighbors, and the f32 numbers on both sides of the tie. */
 export function tiesOf(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
   const { maxFinite, maxExponent, fractionBits } = floatFormats[dtype];
   const beyond = maxFinite + 2 ** (maxExponent - fractionBits);
@@ -78,6 +78,6 @@ function stepped(x: number, by: number): number {
   return float[0] as number;
 }
 
-/** The f32 neighbours of a positive f32 number. */
+/** The f32 neighbors of a positive f32 number. */
 const below = (x: number): number => stepped(x, -1);
 const above = (x: number): number => stepped(x, 1);

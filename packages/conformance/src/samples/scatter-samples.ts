@@ -1,6 +1,7 @@
 import {
   type DType,
   type HostTensor,
+  isComputeFloat,
   isHalf,
   type OpAttributes,
   type ScatterReduction,
@@ -11,16 +12,28 @@ import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
 const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
 
-/** The f8 pair and bool are moved, never combined. */
+/** The 8-bit floats and bool are moved, never reduced. */
 const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
 
-/** Nothing here rounds in any order: small whole numbers, and products of at most two of them. */
+/** NaN in the data and in the updates, before a number and after one. */
+function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {
+  const nan = Number.NaN;
+  const updates = [1, nan, 5, -5, 4, nan, nan];
+  return [
+    hostData(dtype, [nan, 1, 2, nan, 3]),
+    hostData("i32", NAN_PLACES, indices),
+    hostData(dtype, updates),
+  ];
+}
+const NAN_PLACES = [0, 1, 1, 2, 4, 4, 3];
+
+/** Exact in any order: small whole numbers, and products of at most two of them. */
 const whole = (dtype: DType, shape: Shape, offset: number): HostTensor => {
   const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
   return generated(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
 };
 
-/** Three ones on top of a number from which each alone would be lost in a half: they meet in f32. */
+/** Three ones added to a number where each alone would be lost in a half: they must accumulate in f32. */
 function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTensor] {
   const big = dtype === "bf16" ? 256 : 2048;
   return [hostData(dtype, [big, 1]), hostData(dtype, [1, 1, 1])];
@@ -58,6 +71,14 @@ export const scatterSamples: OpRows<"ScatterElements" | "ScatterND"> = {
                 one({ axis: 0, reduction }, [4], [5], [1, 1, 3, 0, 3]),
                 one({ axis: 1, reduction }, [2, 3], [2, 4], [0, 0, 2, 2, 1, 1, 1, 0]),
               ]),
+            }
+          : {}),
+        ...(isComputeFloat(dtype)
+          ? {
+              "nan-comes-through": REDUCTIONS.map((reduction) => ({
+                attributes: { axis: 0, reduction },
+                inputs: withNan(dtype, [NAN_PLACES.length]),
+              })),
             }
           : {}),
         ...(isHalf(dtype)
@@ -102,13 +123,28 @@ export const scatterSamples: OpRows<"ScatterElements" | "ScatterND"> = {
           one("none", [3, 4], [2, 1], [2, 0]),
           one("none", [3, 4], [1, 2], [-1, -4]),
           one("none", [2, 2, 2], [1, 1, 2], [1, 0]),
+          one("none", [4], [1], [-2]),
+          one("none", [3, 4], [1], [1]),
+          one("none", [3, 4], [2], [2, -1]),
+          one("none", [3, 4], [0, 1], []),
+          one("none", [3, 0], [2, 1], [1, 0]),
         ],
         ...(combines(dtype)
           ? {
               "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
                 one(reduction, [4], [5, 1], [1, 1, 3, 0, 3]),
                 one(reduction, [3, 2], [4, 1], [0, 0, 2, 0]),
+                one(reduction, [3, 2], [1], [-1]),
+                one(reduction, [3, 2], [2], [2, 0]),
               ]),
+            }
+          : {}),
+        ...(isComputeFloat(dtype)
+          ? {
+              "nan-comes-through": REDUCTIONS.map((reduction) => ({
+                attributes: { reduction },
+                inputs: withNan(dtype, [NAN_PLACES.length, 1]),
+              })),
             }
           : {}),
         ...(isHalf(dtype)

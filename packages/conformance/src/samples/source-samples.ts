@@ -19,7 +19,7 @@ export const sourceSamples: OpRows<"Constant" | "Range" | "RandomBits" | "Barrie
           ? [{ attributes: { value: hostData(dtype, specialValues(dtype)) }, inputs: [] }]
           : []),
       ],
-      // Beyond 4 KiB in every dtype: constants of that size may be bound like inputs.
+      // More than 4 KiB in every dtype: constants of that size may be bound like inputs.
       large: [{ attributes: { value: counted(dtype, [5000]) }, inputs: [] }],
     }),
   },

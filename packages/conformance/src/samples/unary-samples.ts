@@ -7,8 +7,8 @@ import {
   type Op,
   type OpAttributes,
 } from "@mp/core";
-import { hostData, randomData, specialValues, tameValues } from "./host-data.js";
-import { counted, type OpRow, type OpRows, SHAPES } from "./op-sample.js";
+import { generated, hostData, integerExtremes, randomData, specialValues, tameValues } from "./host-data.js";
+import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
 
 const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   i32: [0, 1, -1, 2, -7, 12345, -(2 ** 31) + 1, 2 ** 31 - 1],
@@ -20,7 +20,25 @@ const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 
 type Values = (dtype: ComputeDType) => readonly number[];
 
-/** Attributes of `variants` over special values, random ones and shapes. `values` are what the function is tried at. */
+/** Each end of an integer's range as a vector of many equal elements, as an engine's wide registers process them. */
+function extremes<K extends Op>(
+  dtype: DType,
+  variants: readonly OpAttributes[K][],
+): Readonly<Record<string, readonly OpSample<K>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  return {
+    extremes: variants.flatMap((attributes) => [
+      { attributes, inputs: [hostData(dtype, ends)] },
+      ...ends.map((end) => ({ attributes, inputs: [generated(dtype, [19], () => end)] })),
+    ]),
+  };
+}
+
+/**
+ * Attributes of `variants` over special values, random ones and shapes. `values` are the points at which the function
+ * is tested.
+ */
 function row<K extends Op>(
   variants: readonly OpAttributes[K][],
   values: Values = specialValues,
@@ -40,6 +58,7 @@ function row<K extends Op>(
           attributes: variants[0] as OpAttributes[K],
           inputs: [isNumber ? randomData(random, dtype, shape, ...range) : counted(dtype, shape)],
         })),
+        ...extremes<K>(dtype, variants),
       };
     },
   };
@@ -51,7 +70,7 @@ const smooth = <K extends Op>(
 ): OpRow<K> =>
   row<K>(variants, (dtype) => [...tameValues(dtype), Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]);
 
-/** Up to where f16 can follow; beyond it, far enough for 0 and infinity in every format. */
+/** Up to the range of f16; beyond it, far enough for 0 and infinity in every format. */
 const exponents: Values = (dtype) => [
   ...tameValues(dtype),
   -200,
@@ -63,7 +82,7 @@ const exponents: Values = (dtype) => [
 
 const logarithms: Values = (dtype) => {
   const { minNormal, minSubnormal, maxFinite } = floatFormats[dtype];
-  // f32's subnormals are for the engine to read as it can; those of a half are ordinary numbers in f32.
+  // An engine may flush f32's subnormals; those of a half are normal numbers in f32.
   const small = dtype === "f16" ? [minSubnormal, minNormal - minSubnormal] : [];
   return [
     0,
@@ -88,7 +107,7 @@ const roundings: Values = (dtype) => {
   return [...specialValues(dtype), ...halves];
 };
 
-/** -infinity is left out: x · Φ(x) is 0 · infinity there. */
+/** Without -infinity: x · Φ(x) is 0 · infinity there. */
 const gaussian: Values = (dtype) => [...tameValues(dtype), 20, -20, Number.POSITIVE_INFINITY];
 
 type UnaryOp =
@@ -128,9 +147,10 @@ export const unarySamples: OpRows<UnaryOp> = {
           attributes: { min: 1, max: 6 },
           inputs: [float ? randomData(random, dtype, shape, -8, 8) : counted(dtype, shape)],
         })),
+        ...extremes<"Clip">(dtype, limits),
         ...(float
           ? {
-              // The limits are rounded to the dtype, as a number is that meets a tensor.
+              // The limits are rounded to the dtype, as any number combined with a tensor is.
               "limits-are-rounded": [
                 { attributes: { min: -0.1, max: 0.1 }, inputs: [randomData(random, dtype, [64], -1, 1)] },
               ],
@@ -147,7 +167,7 @@ export const unarySamples: OpRows<UnaryOp> = {
       values: SHAPES.map((shape) => ({ attributes: {}, inputs: [counted(dtype, shape)] })),
     }),
   },
-  /** Values are an axis of their own; here only the shapes, to a dtype that every dtype converts to. */
+  /** Values have separate cases; here only shapes, with a target that every dtype converts to. */
   Cast: {
     samples: (dtype) => ({
       shapes: SHAPES.map((shape) => ({

@@ -1,6 +1,6 @@
 /**
- * The most that a backend may declare as its tolerance, per op and dtype: part of the specification, so that none
- * passes by declaring a billion ulp. Making an entry stricter is a major version of this package.
+ * The largest tolerance that a backend may declare, per op and dtype: part of the specification, so that none passes by
+ * declaring a billion ulp. Making an entry stricter requires a major version of this package.
  */
 import type { ComputeDType, Op, Ulp } from "@mp/core";
 
@@ -10,18 +10,20 @@ export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
    * functions that are built from terms of that size and cancel (1 + erf, a sigmoid's tail).
    */
   readonly floor: number;
-  /** The sign of a zero result is specified. */
+  /** Whether the sign of a zero result is specified. */
   readonly signedZero: boolean;
 }
 
-/** Moves values or chooses among them: every bit. */
+/** Moves values or chooses among them: every bit is kept. */
 const exact: Ceiling = { f32: 0, f16: 0, bf16: 0, floor: 0, signedZero: true };
 /** Exact, but IEEE 754 and the engines leave the sign of zero open. */
 const exactUpToZero: Ceiling = { ...exact, signedZero: false };
-/** IEEE 754 has them correctly rounded; one ulp for engines that divide by multiplying. */
+/** Correctly rounded in IEEE 754; one ulp for engines that divide by multiplying. */
 const rounded: Ceiling = { f32: 1, f16: 1, bf16: 1, floor: 0, signedZero: true };
 
-/** A function of one element. Halves are computed in f32 and rounded once, so they are right or next to it. */
+/**
+ * A function of one element. Halves are computed in f32 and rounded once, so they are correctly rounded or one ulp off.
+ */
 const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor, signedZero: false });
 /** A sum of terms of one sign, in any order, in f32; errors grow with its length. */
 const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
@@ -34,7 +36,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Ceil: exact,
   Round: exact,
   Reciprocal: rounded,
-  // The smallest normal: what an approximation makes of a subnormal result is no one's business.
+  // Near the smallest normal number: an approximation may give anything for a subnormal result.
   Exp: smooth(4, 2 ** -120),
   Log: smooth(4, 2 ** -4),
   Sqrt: rounded,
@@ -102,7 +104,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   NegativeLogLikelihoodLoss: smooth(16, 1),
   LayerNormalization: smooth(16, 1),
   RMSNormalization: smooth(16, 2 ** -4),
-  // Two sums over a channel, and the means of either sign cancel.
+  // Two sums over a channel, and means of mixed sign cancel.
   BatchNormalization: smooth(64, 1),
 
   Reshape: exact,
@@ -113,7 +115,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Gather: exact,
   GatherElements: exact,
   GatherND: exact,
-  // `none` moves bits; the sums of the other reductions are checked where every order gives the same.
+  // `none` moves bits; for the other reductions sums are tested where every order gives the same result.
   ScatterElements: sum(2),
   ScatterND: sum(2),
   Expand: exact,

@@ -1,6 +1,6 @@
 import type { Backend, Graph, State } from "@mp/core";
 
-/** A backend that is another in all but what is replaced. */
+/** A backend that forwards to another, except for the replaced members. */
 export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {
   return {
     name: backend.name,
@@ -17,7 +17,7 @@ export function delegate(backend: Backend, replaced: Partial<Backend>): Backend 
   };
 }
 
-/** The backend, with the states that are made on it. */
+/** The backend, with a list of the states that are created on it. */
 export function observingStates(backend: Backend): {
   readonly backend: Backend;
   readonly states: readonly State[];
@@ -31,7 +31,7 @@ export function observingStates(backend: Backend): {
   return { backend: delegate(backend, { createState }), states };
 }
 
-/** The backend; the graphs that are compiled on it go into the list. */
+/** The backend; graphs that are compiled on it are added to the list. */
 export function observingGraphs(backend: Backend, into: Graph[]): Backend {
   const compile: Backend["compile"] = (graph, options) => {
     into.push(graph);

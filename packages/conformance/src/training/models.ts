@@ -1,7 +1,8 @@
-/** Small models of the usual kinds, for whole runs beside the oracle's. Weights and data come from a seed. */
+/** Small models of the usual kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
 import {
   add,
   checkpoint,
+  elementCount,
   fold,
   gather,
   gelu,
@@ -22,12 +23,13 @@ import {
   tensor,
   where,
 } from "@mp/core";
+import { anew, fresh } from "../fresh.js";
 import { randomSource } from "../random-source.js";
 
 const source = randomSource(2026, "models");
 
 export function drawn(shape: Shape, size: number): HostTensor<"f32"> {
-  const count = shape.reduce((product, dimension) => product * dimension, 1);
+  const count = elementCount(shape, "test data");
   return tensor(
     Float32Array.from({ length: count }, () => source.between(-size, size)),
     shape,
@@ -35,17 +37,18 @@ export function drawn(shape: Shape, size: number): HostTensor<"f32"> {
 }
 
 export function integers(shape: Shape, below: number): HostTensor<"i32"> {
-  const count = shape.reduce((product, dimension) => product * dimension, 1);
+  const count = elementCount(shape, "test data");
   return tensor(
     Int32Array.from({ length: count }, () => source.integer(0, below - 1)),
     shape,
   );
 }
 
-/** A model with its parameters, its state and one batch after another. */
+/** A model with its parameters, its state and a sequence of batches. */
 export interface Model<P, B, M> {
-  readonly params: P;
-  readonly modelState: M;
+  /** New at each call, as is everything that a backend is given. */
+  readonly params: () => P;
+  readonly modelState: () => M;
   readonly loss: LossFunction<P, B, M>;
   readonly batch: (step: number) => Readonly<Record<string, HostTensor>>;
 }
@@ -54,7 +57,7 @@ const BATCHES = 4;
 
 export function cycle<B>(make: () => B): (step: number) => B {
   const batches = Array.from({ length: BATCHES }, make);
-  return (step) => batches[step % BATCHES] as B;
+  return (step) => fresh(batches[step % BATCHES] as B);
 }
 
 type Layer = { readonly weight: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
@@ -69,10 +72,10 @@ const dense = ({ weight, bias }: TracedLayer, x: Tensor): Tensor => add(matMul(x
 type Labelled = { readonly x: Tensor; readonly y: Tensor };
 type Nothing = Readonly<Record<never, never>>;
 
-/** Two layers, dropout between them, cross entropy. */
+/** Two layers with dropout between them, cross entropy. */
 export const perceptron: Model<{ readonly first: Layer; readonly second: Layer }, Labelled, Nothing> = {
-  params: { first: layer(6, 16), second: layer(16, 4) },
-  modelState: {},
+  params: anew({ first: layer(6, 16), second: layer(16, 4) }),
+  modelState: anew({}),
   loss: ({ first, second }, { x, y }, { key, training }) => {
     const hidden = relu(dense(first, x));
     const mask = randomBernoulli(fold(key, "dropout"), 0.75, hidden.shape);
@@ -90,11 +93,11 @@ export const recurrent: Model<
   Labelled,
   Carried
 > = {
-  params: { input: layer(5, 4 * HIDDEN), hidden: layer(HIDDEN, 4 * HIDDEN), output: layer(HIDDEN, 3) },
-  modelState: {
+  params: anew({ input: layer(5, 4 * HIDDEN), hidden: layer(HIDDEN, 4 * HIDDEN), output: layer(HIDDEN, 3) }),
+  modelState: anew({
     h: tensor(new Float32Array(3 * HIDDEN), [3, HIDDEN]),
     c: tensor(new Float32Array(3 * HIDDEN), [3, HIDDEN]),
-  },
+  }),
   loss: ({ input, hidden, output }, { x, y }, { modelState }) => {
     let { h, c }: { h: Tensor; c: Tensor } = modelState;
     for (const step of split(x, 4, 0)) {
@@ -111,7 +114,7 @@ export const recurrent: Model<
 type Tokens = { readonly ids: Tensor; readonly labels: Tensor };
 type Normal = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Embedding, layer normalisation, a residual block that is recomputed, and labels that are partly ignored. */
+/** Embedding, layer normalization, a residual block that is recomputed, and labels that are partly ignored. */
 export const textModel: Model<
   {
     readonly embedding: HostTensor<"f32">;
@@ -123,14 +126,14 @@ export const textModel: Model<
   Tokens,
   Nothing
 > = {
-  params: {
+  params: anew({
     embedding: drawn([11, 8], 1),
     norm: { scale: tensor(new Float32Array(8).fill(1)), bias: drawn([8], 0.1) },
     up: layer(8, 16),
     down: layer(16, 8),
     head: layer(8, 11),
-  },
-  modelState: {},
+  }),
+  modelState: anew({}),
   loss: ({ embedding, norm, up, down, head }, { ids, labels }, { key, training }) => {
     const x = gather(embedding, ids);
     const block = checkpoint((input: Tensor) => {

@@ -14,6 +14,7 @@ import {
   type Tensor,
   zeros,
 } from "@mp/core";
+import { anew } from "../fresh.js";
 import { cycle, drawn, integers, type Model } from "./models.js";
 
 type Vector = HostTensor<"f32">;
@@ -39,7 +40,7 @@ const statistics = (channels: number): Statistics<Vector> => ({
   variance: ones([channels]),
 });
 
-/** Running statistics follow those of the batch by a tenth. */
+/** Running statistics with a momentum of 0.9. */
 const follow = (running: Tensor, now: Tensor): Tensor => add(mul(running, 0.9), mul(now, 0.1));
 
 function normalized(
@@ -55,14 +56,14 @@ function normalized(
   return [relu(y), next];
 }
 
-/** Two convolutions with batch normalisation, a pool between them, the mean of what is left, and a linear layer. */
+/** Two convolutions with batch normalization, a pool between them, a global mean, and a linear layer. */
 export const pictureModel: Model<
   Two<Block<Vector>> & { readonly head: Vector },
   Pictures,
   Two<Statistics<Vector>>
 > = {
-  params: { first: block(2, 4), second: block(4, 6), head: drawn([6, 3], 0.4) },
-  modelState: { first: statistics(4), second: statistics(6) },
+  params: anew({ first: block(2, 4), second: block(4, 6), head: drawn([6, 3], 0.4) }),
+  modelState: anew({ first: statistics(4), second: statistics(6) }),
   loss: ({ first, second, head }, { x, y }, { modelState, training }) => {
     const [fine, ofFirst] = normalized(first, x, modelState.first, training);
     const [coarse, ofSecond] = normalized(second, maxPool(fine, 2), modelState.second, training);

@@ -1,5 +1,6 @@
-/** Small problems whose gradients are known: what is added, moved or skipped shows to the bit. */
+/** Small problems with known gradients: every addition, update or skip shows exactly. */
 import {
+  elementCount,
   type HostTensor,
   type LossFunction,
   matMul,
@@ -15,17 +16,17 @@ import {
 export const vector = (...numbers: readonly number[]): HostTensor<"f32"> =>
   tensor(Float32Array.from(numbers));
 export const filled = (shape: Shape, value: number): HostTensor<"f32"> =>
-  tensor(new Float32Array(shape.reduce((size, dimension) => size * dimension, 1)).fill(value), shape);
+  tensor(new Float32Array(elementCount(shape, "test data")).fill(value), shape);
 
 export type WeightsOf = { readonly w: HostTensor<"f32"> };
 export type Fed = { readonly x: Tensor };
 export type NoModel = Readonly<Record<never, never>>;
 
-/** Σ w · x: its gradient is x. All in f32 whatever the policy. */
+/** Σ w · x, whose gradient is x. All in f32 whatever the policy. */
 export const linear: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(mul(w, x));
 
-/** w · x as a product of matrices, [1, n] by [n, 1], which a policy lowers: its gradient is xᵀ in the half. */
+/** w · x as a matrix product, [1, n] by [n, 1], which a policy lowers: its gradient is xᵀ in the half. */
 export const product: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(matMul(w, x));
 
-/** Steps that are powers of two round nothing while weights are small. */
+/** With power-of-two steps no update rounds while weights are small. */
 export const exactSgd = (learningRate: number = 2 ** -3): Optimizer => sgd({ learningRate });

@@ -1,4 +1,4 @@
-/** What a dynamic loss scaler must do, step by step, written without looking at the one under test. */
+/** What a dynamic loss scaler must do, step by step, written independently of the one under test. */
 export interface ScalerOptions {
   readonly initialScale: number;
   readonly growthFactor?: number;
@@ -28,7 +28,7 @@ interface Moment {
   readonly tolerance: number;
 }
 
-/** One overflow or one good step. */
+/** The transition for one overflow or one good step. */
 function afterStep(options: ScalerOptions, moment: Moment, finite: boolean): Moment {
   const {
     growthFactor = 2,
@@ -54,8 +54,8 @@ function afterStep(options: ScalerOptions, moment: Moment, finite: boolean): Mom
 }
 
 /**
- * The trace of a run. `overflows` says whether a batch overflows at a scale, so that retries end when the scale has
- * come down far enough, the scaler comes to rest or the budget is spent.
+ * The trace of a run. `overflows` says whether a batch overflows at a scale, so that retries end when the scale is low
+ * enough, the scaler no longer changes or the budget is spent.
  */
 export function scalerTrace(
   options: ScalerOptions,

@@ -1,6 +1,6 @@
 /**
- * Training cases: a scenario is played on the backend under test and on the oracle, and a check holds the two
- * transcripts together. What the scenario needs is known from the graphs that the oracle was given.
+ * Training cases: a scenario runs on the backend under test and on the oracle, and a check compares the two
+ * transcripts. What the scenario needs is known from the graphs that the oracle compiled.
  */
 import { type Backend, type BackendManifest, type Graph, MpError } from "@mp/core";
 import { reference } from "@mp/core/reference";
@@ -9,7 +9,7 @@ import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";
 import { delegate, observingGraphs } from "./delegate.js";
 
-/** What a scenario may use beside the backend: one more of its kind. */
+/** What a scenario may use besides the backend: a function that creates another one. */
 export type ScenarioTools = Pick<CaseContext, "create">;
 
 export type Scenario<R> = (backend: Backend, tools: ScenarioTools) => Promise<R>;
@@ -21,7 +21,7 @@ type Played<R> =
   | { readonly result: R; readonly graphs: readonly Graph[] }
   | { readonly refusal: string; readonly graphs: readonly Graph[] };
 
-/** The oracle plays under the other's manifest, so that what is decided while tracing is decided alike. */
+/** The oracle runs with the other backend's manifest, so that tracing makes the same decisions. */
 async function playOnOracle<R>(scenario: Scenario<R>, manifest: BackendManifest): Promise<Played<R>> {
   const made: Backend[] = [];
   const graphs: Graph[] = [];
@@ -40,7 +40,7 @@ async function playOnOracle<R>(scenario: Scenario<R>, manifest: BackendManifest)
   }
 }
 
-/** A case from a scenario. The oracle plays it once for each manifest. */
+/** A case from a scenario. The oracle runs it once for each manifest. */
 export function scenarioCase<R>(
   id: string,
   scenario: Scenario<R>,

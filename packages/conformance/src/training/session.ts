@@ -12,15 +12,15 @@ import { expectThat, fail } from "../expectations.js";
 import type { Tensors } from "../graph-case.js";
 import { observingStates } from "./delegate.js";
 
-/** A trainer with a view of its whole state, which no user has. */
+/** A trainer with access to its whole state, which users do not have. */
 export interface Session<P, B, M> {
   readonly training: Trainer<P, B, M>;
   readonly state: State;
-  /** Every slot of the training state, without the window that gathers microbatches. */
+  /** Every slot of the training state, except the window that accumulates microbatches. */
   readonly snapshot: () => Promise<Tensors>;
 }
 
-/** Runs `body` with a trainer on that backend and disposes it. Warnings are no one's business here. */
+/** Runs `body` with a trainer on that backend and disposes it. Warnings are ignored here. */
 export async function withTrainer<P, B, M, R>(
   backend: Backend,
   options: Omit<TrainerOptions<P, B, M>, "backend">,
@@ -43,7 +43,7 @@ export async function withTrainer<P, B, M, R>(
   }
 }
 
-/** Slots that may move only with an applied step. */
+/** Whether a slot may change only with an applied step. */
 export const isTransactional = (slot: string): boolean =>
   /^(master|optimizer|model|applied|frozen)(\/|$)/.test(slot);
 
@@ -61,7 +61,7 @@ export function expectUnmoved(
   }
 }
 
-/** @throws unless two snapshots are the same to the bit */
+/** @throws unless two snapshots hold the same bits */
 export function expectSameState(got: Tensors, want: Tensors, what: string): void {
   expectThat(Object.keys(got).length === Object.keys(want).length, `${what}: the states have other slots`);
   for (const [slot, tensor] of Object.entries(want)) {

@@ -1,6 +1,6 @@
 /**
- * A backend that commits by writing: the oracle runs with read-only bindings, and what replaces a slot is written
- * afterwards, in turn. Right as it stands, and open to committing wrongly.
+ * A backend that commits by writing: the oracle runs with read-only bindings, and replaced slots are written
+ * afterwards, in turn. Correct by itself; its parts can be replaced to commit wrongly.
  */
 import type {
   Backend,
@@ -14,14 +14,15 @@ import type {
 } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
+import { executableOf } from "./wrapped.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
 export interface Commit {
   readonly state: State;
-  /** Next values by slot, of the bindings that commit now. */
+  /** Next values by slot, for the bindings that commit now. */
   readonly values: Values;
-  /** Those that do not, because the step is not applied. */
+  /** Values that are not committed, because the step is not applied. */
   readonly heldBack: Values;
 }
 
@@ -32,7 +33,7 @@ export interface CommitFaults {
   readonly before?: (state: State) => Promise<void>;
   /** Default: a binding commits always, or when the flag is set. */
   readonly commits?: (binding: StateBinding, applied: boolean) => boolean;
-  /** Whose runs wait for each other: those of one state (the default), of one executable, or none. */
+  /** Which runs wait for each other: those of one state (the default), of one executable, or none. */
   readonly turns?: "state" | "executable" | "none";
   /** After a run that failed; default nothing. */
   readonly failed?: (
@@ -51,7 +52,7 @@ export async function committing(faults: CommitFaults): Promise<Backend> {
       const { state, bindings = [], applied } = options;
       if (state === undefined || bindings.every(({ output }) => output === undefined))
         return backend.compile(graph, options);
-      // The oracle itself refuses bindings that do not fit.
+      // Makes the oracle refuse invalid bindings.
       await (await backend.compile(graph, options)).dispose();
       const readOnly = bindings.map(({ slot, input }) => ({ slot, input }));
       const executable = await backend.compile(graph, { state, bindings: readOnly });
@@ -66,17 +67,6 @@ export async function committing(faults: CommitFaults): Promise<Backend> {
       };
     },
   });
-}
-
-/** The members as properties, since a spread does not see methods. */
-function executableOf(executable: Executable): Executable {
-  return {
-    warnings: executable.warnings,
-    run: (inputs) => executable.run(inputs),
-    profile: (inputs) => executable.profile?.(inputs) ?? Promise.resolve([]),
-    memory: () => executable.memory?.() ?? { peakBytes: 0 },
-    dispose: () => executable.dispose(),
-  };
 }
 
 function runner(

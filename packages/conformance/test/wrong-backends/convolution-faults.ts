@@ -1,18 +1,15 @@
-import { GraphBuilder, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/core";
+import { GraphBuilder, type HostTensor, isHalf, type OpAttributes } from "@mp/core";
 import { evaluate } from "@mp/core/reference";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
-import { afterwards, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
-
-const dataOf = (operands: Parameters<HostKernel<Op>>[0]): readonly HostTensor[] =>
-  operands.map(({ data }) => data);
 
 const exchangedPads = (pads: readonly number[]): readonly number[] => {
   const half = pads.length / 2;
   return [...pads.slice(half), ...pads.slice(0, half)];
 };
 
-/** The last element of every kernel first. */
+/** Reverses the elements of every kernel. */
 function turned(weights: HostTensor): HostTensor {
   const taps = weights.shape.slice(2).reduce((product, size) => product * size, 1);
   const numbers = numbersOf(weights);
@@ -23,7 +20,7 @@ function turned(weights: HostTensor): HostTensor {
   );
 }
 
-/** The bias comes to what has been rounded. */
+/** The bias is added after rounding. */
 const biasedLate: HostKernel<"Conv"> = (operands, attributes) => {
   const [x, w, bias] = dataOf(operands) as [HostTensor, HostTensor, HostTensor | undefined];
   const [y] = evaluateNode("Conv", [x, w], attributes) as readonly [HostTensor];
@@ -32,7 +29,7 @@ const biasedLate: HostKernel<"Conv"> = (operands, attributes) => {
   return evaluateNode("Add", [y, column], {});
 };
 
-/** Each image's part is rounded, and then added. */
+/** Each image's contribution is rounded before it is added. */
 const roundedByImage: HostKernel<"ConvWeightGradient"> = (operands, attributes) => {
   const [x, dy] = dataOf(operands) as [HostTensor, HostTensor];
   if (!isHalf(x.dtype) || (x.shape[0] ?? 0) < 2)
@@ -62,13 +59,28 @@ function sumOfImages(
   return dw as HostTensor;
 }
 
-/** Terms with a 0 are left out, also where the other factor is an infinity. */
+/** Terms with a 0 are skipped, even where the other factor is an infinity. */
 const withoutZeroTerms = (result: HostTensor): HostTensor =>
   hostData(
     result.dtype,
     numbersOf(result).map((x) => (Number.isNaN(x) ? 1 : x)),
     result.shape,
   );
+
+/** A dilated kernel is filled with zeros between its taps: an infinity there gives NaN. */
+const filledBetween =
+  <K extends "Conv" | "ConvTranspose">(op: K): HostKernel<K> =>
+  (operands, attributes) => {
+    const data = dataOf(operands);
+    const results = evaluateNode(op, data, attributes);
+    const isTame = data.every((tensor) => numbersOf(tensor).every(Number.isFinite));
+    if (isTame || attributes.dilations.every((dilation) => dilation === 1)) return results;
+    return results.map(({ dtype, shape, data: { length } }) =>
+      hostData(dtype, new Array<number>(length).fill(Number.NaN), shape),
+    );
+  };
+
+const STAYS = "non-finite-values-stay-in-their-sums";
 
 export const convolutionFaults: readonly WrongBackend[] = [
   {
@@ -82,7 +94,33 @@ export const convolutionFaults: readonly WrongBackend[] = [
     axes: ["op"],
     among: /Conv/,
     named: ["Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => `op/${op}-f32/zeros-times-infinity`),
-    consequences: [/\/zeros-times-infinity$/],
+    consequences: [/\/zeros-times-infinity$/, new RegExp(`/${STAYS}$`)],
+  },
+  {
+    fault: "convolutions say that theirs of NaN differ, and hide it",
+    factory: () =>
+      oracleWithKernels(
+        {
+          Conv: afterwards("Conv", withoutZeroTerms),
+          ConvTranspose: afterwards("ConvTranspose", withoutZeroTerms),
+          ConvWeightGradient: afterwards("ConvWeightGradient", withoutZeroTerms),
+        },
+        { nonFiniteConvolution: { unsupported: "blocks of channels are filled up with zeros" } },
+      ),
+    axes: ["op"],
+    among: /Conv/,
+    named: ["Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => `op/${op}-f32/${STAYS}`),
+    consequences: [/\/zeros-times-infinity$/, new RegExp(`/${STAYS}$`)],
+    message: /is not finite|NaN/,
+  },
+  {
+    fault: "dilated convolutions spread NaN and do not say so",
+    factory: () =>
+      oracleWithKernels({ Conv: filledBetween("Conv"), ConvTranspose: filledBetween("ConvTranspose") }),
+    axes: ["op"],
+    among: /Conv/,
+    named: ["Conv", "ConvTranspose"].map((op) => `op/${op}-f32/${STAYS}`),
+    consequences: [new RegExp(`/${STAYS}$`)],
   },
   {
     fault: "convolutions exchange pads at the begin and at the end, and turn no kernels around",
@@ -117,5 +155,6 @@ export const convolutionFaults: readonly WrongBackend[] = [
       "summation/ConvWeightGradient-f16/images-are-added-before-rounding",
       "summation/ConvWeightGradient-bf16/images-are-added-before-rounding",
     ],
+    consequences: [/^summation\/ConvWeightGradient-/],
   },
 ];

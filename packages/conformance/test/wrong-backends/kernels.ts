@@ -1,4 +1,4 @@
-/** The oracle as a table of kernels, each a graph of one node: slow, and open to having one replaced. */
+/** The oracle as a table of kernels, each a graph of one node: slow, but any kernel can be replaced. */
 
 import {
   type Backend,
@@ -14,6 +14,10 @@ import { evaluate, reference } from "@mp/core/reference";
 
 export type HostKernel<K extends Op> = Kernel<OpAttributes[K], HostTensor>;
 
+/** The operands' tensors. */
+export const dataOf = (operands: Parameters<HostKernel<Op>>[0]): readonly HostTensor[] =>
+  operands.map(({ data }) => data);
+
 const graphs = new Map<string, Graph>();
 
 const plain = (_key: string, value: unknown): unknown => {
@@ -21,7 +25,7 @@ const plain = (_key: string, value: unknown): unknown => {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 };
 
-/** The one node applied to those operands, by the oracle. */
+/** Applies one node to those operands with the oracle. */
 export function evaluateNode<K extends Op>(
   op: K,
   inputs: readonly HostTensor[],
@@ -44,13 +48,9 @@ export function evaluateNode<K extends Op>(
 const right =
   <K extends Op>(op: K): HostKernel<K> =>
   (inputs, attributes) =>
-    evaluateNode(
-      op,
-      inputs.map(({ data }) => data),
-      attributes,
-    );
+    evaluateNode(op, dataOf(inputs), attributes);
 
-/** A backend whose kernels are the oracle's but for those given. Claims what the oracle claims. */
+/** A backend with the oracle's kernels, except for those given. Its manifest is the oracle's. */
 export async function oracleWithKernels(
   replaced: KernelTable<HostTensor>,
   claims: Partial<KernelManifest> = {},
@@ -76,13 +76,13 @@ export async function oracleWithKernels(
   });
 }
 
-/** A kernel whose results are the oracle's, changed. */
+/** A kernel whose results are the oracle's, modified. */
 export function afterwards<K extends Op>(
   op: K,
   change: (result: HostTensor, inputs: readonly HostTensor[]) => HostTensor,
 ): HostKernel<K> {
   return (inputs, attributes) => {
-    const data = inputs.map((input) => input.data);
+    const data = dataOf(inputs);
     return evaluateNode(op, data, attributes).map((result) => change(result, data));
   };
 }
@@ -97,12 +97,12 @@ export function changing(
   );
 }
 
-/** A kernel that gets operands other than the graph's. */
+/** A kernel that gets modified operands. */
 export function beforehand<K extends Op>(
   op: K,
   change: (inputs: readonly HostTensor[]) => readonly HostTensor[],
 ): HostKernel<K> {
-  return (inputs, attributes) => evaluateNode(op, change(inputs.map(({ data }) => data)), attributes);
+  return (inputs, attributes) => evaluateNode(op, change(dataOf(inputs)), attributes);
 }
 
 function copyOf({ dtype, shape, data }: HostTensor): HostTensor {

@@ -10,9 +10,10 @@ import type { Kernel } from "@mp/core/backend";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { evaluateNode, oracleWithKernels } from "./kernels.js";
+import { executableOf } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** The oracle with its executables changed. */
+/** The oracle with modified executables. */
 async function withExecutables(
   change: (executable: Executable, backend: Backend) => Partial<Executable>,
 ): Promise<Backend> {
@@ -20,14 +21,7 @@ async function withExecutables(
   return delegate(backend, {
     compile: async (graph, options) => {
       const executable = await backend.compile(graph, options);
-      return {
-        warnings: executable.warnings,
-        run: (inputs) => executable.run(inputs),
-        profile: (inputs) => executable.profile?.(inputs) ?? Promise.resolve([]),
-        memory: () => executable.memory?.() ?? { peakBytes: 0 },
-        dispose: () => executable.dispose(),
-        ...change(executable, backend),
-      };
+      return { ...executableOf(executable), ...change(executable, backend) };
     },
   });
 }
@@ -37,7 +31,7 @@ async function claiming(claims: (manifest: BackendManifest) => Partial<BackendMa
   return delegate(backend, { manifest: { ...backend.manifest, ...claims(backend.manifest) } });
 }
 
-/** What belongs in a copy, written over the operand, which is then the result. */
+/** Writes the result over the operand instead of into a copy, and returns the operand. */
 const inItsOperandsPlace: Kernel<unknown, HostTensor> = ([x]) => {
   if (x === undefined) return [];
   const [result] = evaluateNode("Relu", [x.data], {});
@@ -47,7 +41,7 @@ const inItsOperandsPlace: Kernel<unknown, HostTensor> = ([x]) => {
 
 const junk = (): HostTensor => tensor(new Float32Array(8));
 
-/** Uploads of these keep the caller's array, and downloads give it away again. */
+/** Uploads of these keep the caller's array, and downloads return it. */
 async function sharingUploads(isShared: (given: HostTensor) => boolean): Promise<Backend> {
   const backend = await oracleWithKernels({});
   const shared = new WeakMap<object, HostTensor>();
@@ -93,7 +87,7 @@ export const lifecycleFaults: readonly WrongBackend[] = [
       })),
     axes: ["lifecycle", "leak", "state", "factory", "op"],
     named: ["leak/runs/failed-and-profiled", "lifecycle/run/refuses-inputs-that-do-not-fit"],
-    consequences: [/^(lifecycle|state|factory|leak)\//],
+    consequences: [/^op\/(Div|Mod)-\w+\/by-zero-ends-in-a-code$/, /^(lifecycle|state|factory|leak)\//],
     message: /^leak: |stats after/,
   },
   {
@@ -250,6 +244,15 @@ export const lifecycleFaults: readonly WrongBackend[] = [
       })),
     axes: ["manifest"],
     named: ["manifest/tolerance/stays-under-the-ceilings"],
+  },
+  {
+    fault: "the manifest tells of the sums of what is no operator",
+    factory: () =>
+      claiming(({ accumulate }) => ({
+        accumulate: { ...accumulate, ops: { Matmul: { f16: "f16" } } } as BackendManifest["accumulate"],
+      })),
+    axes: ["manifest"],
+    named: ["manifest/declaration/names-the-operators-that-add-up-otherwise"],
   },
   {
     fault: "the manifest leaves things out",

@@ -8,7 +8,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** What always commits does so when the next run begins. */
+/** A commit takes effect only when the next run begins. */
 function late() {
   const pending = new WeakMap<State, Values>();
   return {
@@ -23,7 +23,10 @@ function late() {
   };
 }
 
-/** A skipped step is read back as it was, and the next one starts from what was held back: the wrong buffer. */
+/**
+ * After a skipped step a read returns the old value, but the next step starts from the uncommitted one: the wrong
+ * buffer.
+ */
 function wrongBuffer() {
   const held = new WeakMap<State, Values>();
   return {
@@ -140,7 +143,7 @@ export const stateFaults: readonly WrongBackend[] = [
               const result = evaluate(one, { ...bound, ...(inputs as Values) })[output ?? ""];
               if (result !== undefined) await state.write({ [slot]: result });
             } catch {
-              // This output is what failed.
+              // This output is the one that failed.
             }
           }
         },

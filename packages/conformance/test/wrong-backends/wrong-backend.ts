@@ -1,18 +1,18 @@
 import type { Backend } from "@mp/core";
 
-/** A backend that is wrong in one way, and what the suite must say of it. */
+/** A backend that is wrong in one way, and what the suite must report about it. */
 export interface WrongBackend {
   /** The fault, in a few words. */
   readonly fault: string;
   readonly factory: () => Promise<Backend>;
-  /** Axes that are run against it: groups of case ids. */
+  /** Groups of case ids that are run against it. */
   readonly axes: readonly string[];
-  /** Of those, the ones whose graphs hold the operator; default all. */
+  /** Runs only those cases whose graphs hold the operator; default all. */
   readonly among?: RegExp;
   /** Cases that name the fault: each must fail. */
   readonly named: readonly string[];
-  /** What else the fault brings down with it; nothing beyond these may fail. */
+  /** What else the fault breaks; no other case may fail. */
   readonly consequences?: readonly RegExp[];
-  /** What every failure's message must match, where the fault has one face. */
+  /** What every failure's message must match, where the fault always shows in the same way. */
   readonly message?: RegExp;
 }

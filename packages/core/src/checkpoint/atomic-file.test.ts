@@ -248,6 +248,17 @@ describe("on this machine", () => {
     expect((await readdir(directory)).sort()).toEqual(["circle", "nowhere"]);
   });
 
+  it("does not take a directory for a file that is held", async () => {
+    for (const path of ["/", directory]) {
+      await expect(writeFileAtomically(path, chunks)).rejects.toMatchObject({
+        code: "MP_IO",
+        message: `writing ${path} failed with EISDIR: the path is a directory, name a file`,
+        details: { committed: false },
+      });
+    }
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   it("names the errno and a remedy for a directory that is not there", async () => {
     const path = join(directory, "missing", "model");
     const error = await failureOf(writeFileAtomically(path, chunks));
@@ -300,6 +311,27 @@ describe("on this machine", () => {
     await expect(writeFileAtomically(path, last(), { signal: controller.signal })).rejects.toBe("later");
     expect(await readFile(path, "utf8")).toBe("old");
     expect(await readdir(directory)).toEqual(["model"]);
+  });
+
+  it.each([
+    ["230 bytes", "m".repeat(230)],
+    ["the 255 bytes that a name may have", "m".repeat(255)],
+    ["255 bytes of longer characters", `${"\u{1f600}é".repeat(42)}abc`],
+  ])("a name of %s is written, and what dead processes left of it removed", async (_, long) => {
+    const path = join(directory, long);
+    await writeFile(path, "old");
+    const dead = temporaryName(long).replace(`-${process.pid}-`, "-999999999-");
+    const another = temporaryName(`${long.slice(0, -1)}x`).replace(`-${process.pid}-`, "-999999999-");
+    for (const file of [dead, another]) await writeFile(join(directory, file), "");
+    await writeFileAtomically(path, chunks);
+    expect(await readFile(path, "utf8")).toBe("new content");
+    expect((await readdir(directory)).sort()).toEqual([another, long].sort());
+  });
+
+  it("a name that the file system does not hold is refused, naming what to do", async () => {
+    const error = await failureOf(writeFileAtomically(join(directory, "m".repeat(256)), chunks));
+    expect(error).toMatchObject({ code: "MP_IO", details: { errno: "ENAMETOOLONG", committed: false } });
+    expect(String(error)).toContain("shorten the file's name");
   });
 
   it("one of many concurrent saves wins, whole", async () => {

@@ -1,5 +1,5 @@
-// Replacing a file so that at every moment, a crash or power cut included, its path shows either the old content
-// or the new: write beside it, fsync, rename over it, fsync the directory.
+// Replaces a file so that its path has either the old or the new content at any time, even after a crash or power
+// failure: write a temporary file beside it, fsync, rename over it, fsync the directory.
 import { basename, dirname, join } from "node:path";
 import { MpError } from "../errors.js";
 import { type FileSystem, nodeFileSystem, type WritableFile } from "./file-system.js";
@@ -11,14 +11,14 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Bounds what is written after an abort, and stays below the 2 GiB that one system call writes at most. */
+/** Limits how much is written after an abort, and is below the 2 GiB limit of one system call. */
 const WRITE_BYTES = 64 * 2 ** 20;
 
 /**
- * Replaces the file at `path` by the chunks' concatenation, or leaves it as it was. A symbolic link is followed, also to
- * where no file is yet; permissions of an existing file are kept, and what processes that died during earlier saves to this path left
- * behind is removed. Chunks are read while the promise is pending and must not change before it settles. Of two
- * concurrent writes to a path one wins, whole.
+ * Replaces the file at `path` with the concatenated chunks, or leaves it unchanged. A symbolic link is followed, even
+ * if its target does not exist yet. Permissions of an existing file are kept. Temporary files of processes that died
+ * while saving to this path are removed. Chunks are read while the promise is pending and must not change before it
+ * settles. Of two concurrent writes to a path, one wins as a whole.
  * @throws MP_IO with `details.errno`; `details.committed` is true when the new file is in place but its directory
  * could not be made durable, and false when the old file is untouched
  */
@@ -30,7 +30,7 @@ export function writeFileAtomically(
   return writeFileAtomicallyOn(nodeFileSystem, path, chunks, options);
 }
 
-/** `writeFileAtomically` on a file system of the caller's. */
+/** `writeFileAtomically` on a file system that the caller passes in. */
 export async function writeFileAtomicallyOn(
   fileSystem: FileSystem,
   path: string,
@@ -57,7 +57,7 @@ export async function writeFileAtomicallyOn(
     signal?.throwIfAborted();
     await fileSystem.rename(temporary, target);
   } catch (error) {
-    // The first failure is the one to report; what cannot be removed now, the next save removes.
+    // Report the first failure; the next save removes what cannot be removed now.
     if (isOpen) await file.close().catch(() => undefined);
     await fileSystem.unlink(temporary).catch(() => undefined);
     fail(error, false);

@@ -6,10 +6,11 @@ import type { HostTensor } from "../host-tensor.js";
 import { headerLength, LENGTH_BYTES, parseHeader, type SafetensorsEntry } from "../safetensors/header.js";
 import type { SafetensorsLimits } from "../safetensors/limits.js";
 import { quote } from "../safetensors/problem.js";
-import { serializeToChunks } from "../safetensors/serialize.js";
+import { dataOf, headerOf, inWritingOrder, piecesOf } from "../safetensors/serialize.js";
 import { tensorFromFile } from "../safetensors/tensor-bytes.js";
 import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
 import { checkPath } from "./check-path.js";
+import { checkNoHash, expectedHash, FileHash, hashEntry, withoutHash } from "./file-hash.js";
 import { ioError } from "./io-error.js";
 import { readFully } from "./read-fully.js";
 
@@ -26,9 +27,11 @@ export interface LoadOptions {
 }
 
 /**
- * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the
- * new one, whenever this process dies. The tensors are not copied and must not change before the promise settles.
- * @throws MP_INVALID_ARGUMENT for what is no path, and for tensors or names that the format cannot hold, before anything is written
+ * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the new
+ * one, even if this process dies. The tensors are not copied and must not change before the promise settles. The
+ * metadata get one additional entry, `mp.sha256`: a hash of everything else, which `loadTensors` checks.
+ * @throws MP_INVALID_ARGUMENT for an invalid path, for metadata that already have this entry, and for tensors or names
+ * that the format cannot store; nothing is written then
  * @throws MP_IO naming the path, the errno and what would help
  */
 export async function saveTensors(
@@ -38,20 +41,28 @@ export async function saveTensors(
   options: WriteOptions = {},
 ): Promise<void> {
   checkPath("saveTensors", path);
-  const chunks = serializeToChunks(Object.entries(tensors), Object.entries(metadata));
-  await writeFileAtomically(path, chunks, options);
+  const pieces = piecesOf(Object.entries(tensors));
+  const data = dataOf(pieces);
+  const entries = Object.entries(metadata);
+  const header = headerOf(pieces, entries);
+  checkNoHash(entries);
+  const hash = new FileHash();
+  for (const chunk of [header, ...data]) await hash.updateInTurns(chunk, options.signal);
+  await writeFileAtomically(path, [headerOf(pieces, [...entries, hashEntry(hash)]), ...data], options);
 }
 
 /**
- * Reads a safetensors file whole. Nothing is returned unless all of it is valid, and no tensor is allocated before
- * the header agrees with the file's size. Files above 2 GiB are fine.
- * @throws MP_IO for a file that is missing, is none, or cannot be read
- * @throws MP_PARSE for a file that is cut short, foreign or malformed, MP_UNSUPPORTED for a dtype that the SDK lacks
+ * Reads a whole safetensors file. Nothing is returned unless all of it is valid, and no tensor is allocated before the
+ * header matches the file's size. Files above 2 GiB are supported. If the metadata have a hash from `saveTensors`, the
+ * content must match it, and the entry is removed from the returned metadata; files without a hash load too.
+ * @throws MP_IO for a file that is missing, is not a file, or cannot be read
+ * @throws MP_PARSE for a file that is truncated, of another format, malformed or damaged, MP_UNSUPPORTED for a dtype
+ * that the SDK lacks
  * @throws MP_OUT_OF_MEMORY for a tensor that does not fit
  */
 export async function loadTensors(path: string, options: LoadOptions = {}): Promise<LoadedTensors> {
   checkPath("loadTensors", path);
-  // Without O_NONBLOCK, opening a named pipe waits for a writer, for ever.
+  // Without O_NONBLOCK, opening a named pipe waits for a writer, possibly forever.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
   try {
     const handle = await open(path, flags);
@@ -65,7 +76,7 @@ export async function loadTensors(path: string, options: LoadOptions = {}): Prom
   }
 }
 
-/** The parser knows no path; a user with ten checkpoints needs it. */
+/** Adds the path, which the parser does not know: a user may have many checkpoints. */
 function located(error: unknown, path: string): unknown {
   if (!MpError.is(error) || "path" in error.details) return error;
   return new MpError(error.code, `${error.message}, in ${path}`, {
@@ -85,14 +96,20 @@ async function loadFrom(handle: FileHandle, path: string, options: LoadOptions):
   const headerBytes = new Uint8Array(LENGTH_BYTES + headerLength(prefix, status.size, limits));
   await readFully(handle, headerBytes.buffer, 0, signal);
   const header = parseHeader(headerBytes, status.size, limits);
+  const expected = expectedHash(header.metadata);
+  const entries = inWritingOrder(header.tensors);
+  const written = withoutHash(header.metadata);
+  const hash = expected === undefined ? undefined : new FileHash();
+  hash?.update(headerOf(entries, written));
   const tensors: Record<string, HostTensor> = Object.create(null);
-  for (const [name, entry] of header.tensors) {
+  for (const [name, entry] of entries) {
     const data = allocate(name, entry);
-    await readFully(handle, data.buffer, entry.begin, signal);
+    await readFully(handle, data.buffer, entry.begin, signal, hash && ((piece) => hash.update(piece)));
     tensors[name] = tensorFromFile(name, entry.dtype, entry.shape, data);
   }
+  if (expected !== undefined) hash?.expect(expected);
   const metadata: Record<string, string> = Object.create(null);
-  for (const [key, value] of header.metadata) metadata[key] = value;
+  for (const [key, value] of written) metadata[key] = value;
   return { tensors, metadata };
 }
 

@@ -13,11 +13,11 @@ export interface WritableFile {
 
 export interface Located {
   readonly path: string;
-  /** Left out: a link leads there, and there is no file yet. */
+  /** Undefined if a link points there and there is no file yet. */
   readonly mode?: number;
 }
 
-/** What an atomic write needs of a file system; a seam for tests that inject failures and power cuts. */
+/** What an atomic write needs of a file system; tests inject failures and power failures here. */
 export interface FileSystem {
   /** Fails when the file exists. */
   create(path: string): Promise<WritableFile>;
@@ -27,7 +27,7 @@ export interface FileSystem {
   /** Makes renames in the directory durable. */
   syncDirectory(directory: string): Promise<void>;
   /**
-   * Follows links, also to where nothing is yet: a link without a mode. Undefined when there is nothing at the path.
+   * Follows links, even to a target that does not exist yet (no `mode` then). Undefined if nothing is at the path.
    * Fails for devices and pipes.
    */
   locate(path: string): Promise<Located | undefined>;
@@ -39,7 +39,7 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
 }
 
-/** Some systems cannot open or fsync a directory at all (Windows, a few network mounts); that is no failure. */
+/** Some systems cannot open or fsync a directory at all (Windows, a few network mounts); this is not an error. */
 const directoriesDoNotSync = new Set(["EISDIR", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 
 export const nodeFileSystem: FileSystem = {
@@ -67,8 +67,12 @@ export const nodeFileSystem: FileSystem = {
     try {
       const target = await realpath(path);
       const status = await stat(target);
-      // A rename would put a file in the place of the device: the end of /dev/null for every process.
-      if (!status.isFile() && !status.isDirectory()) {
+      // Renaming onto a directory fails with a clear error, except for the root, where it is EBUSY.
+      if (status.isDirectory()) {
+        throw Object.assign(new Error(`EISDIR: ${path} is a directory`), { code: "EISDIR" });
+      }
+      // A rename would replace the device with a file, which would break /dev/null for every process.
+      if (!status.isFile()) {
         throw new MpError("MP_IO", `writing ${path} failed: it is not a regular file`, {
           details: { path, committed: false },
         });
@@ -82,7 +86,7 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-/** Where a link leads, one step; undefined for what is no link or does not exist. Links in a circle fail before this. */
+/** The target of a link, one step; undefined if it is not a link or does not exist. Circular links fail earlier. */
 async function linkTarget(path: string): Promise<string | undefined> {
   try {
     const target = await readlink(path);

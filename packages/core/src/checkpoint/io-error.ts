@@ -11,7 +11,7 @@ const remedies: Readonly<Record<string, string>> = {
   ENOSPC: "free space on that disk or choose another",
   EDQUOT: "free space under your quota or choose another disk",
   EFBIG: "the file system does not hold files that large, choose another",
-  ENAMETOOLONG: "shorten the file's name, temporary files add about 45 characters",
+  ENAMETOOLONG: "shorten the file's name or its path",
   EMFILE: "close files or raise the limit of open files (ulimit -n)",
   ENFILE: "close files or raise the system's limit of open files",
   EIO: "the disk reports a fault, save elsewhere and check it",
@@ -19,8 +19,8 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Wraps a failed system call as MP_IO that names the path, the errno and what would help. Errors that come from
- * elsewhere pass through unchanged.
+ * Wraps a failed system call as MP_IO that names the path, the errno and what would help. Other errors pass through
+ * unchanged.
  */
 export function ioError(
   error: unknown,

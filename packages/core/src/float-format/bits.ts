@@ -1,6 +1,6 @@
 // Conversions between numbers and the bits of narrow floats. Encoding works on f32 bits: rebias the exponent,
-// add half of what is dropped, shift; a carry into the exponent is the right answer. Doubles are rounded to the
-// format first (exactly, once), after which the f32 step is exact.
+// add half of what is dropped, shift; a carry into the exponent gives the correct result. Doubles are first rounded to
+// the format (once), so the f32 step is exact.
 import { bytesPerElement, type FloatDType, floatFormats, type HostArrays } from "../dtype.js";
 import { MpError } from "../errors.js";
 import {
@@ -47,7 +47,7 @@ function codeOf(rule: FormatRule, bits: number, value: number): number {
 }
 
 /**
- * The number that those bits stand for; exact in every format.
+ * The number that those bits encode; exact in every format.
  * @throws MP_OUT_OF_RANGE for bits that are not an unsigned integer of the format's width
  */
 export function decode(dtype: FloatDType, bits: number): number {
@@ -88,7 +88,7 @@ function numberOf(dtype: NarrowDType, bits: number): number {
   return sign * (2 ** fractionBits + fraction) * unit * 2 ** (exponent - 1);
 }
 
-/** `encode` over an array into fresh host storage. For f32 it is a copy (one rounding from f64). */
+/** Applies `encode` to an array, into new host storage. For f32 it is a copy (one rounding from f64). */
 export function encodeArray<D extends FloatDType>(
   dtype: D,
   source: Float32Array | Float64Array,
@@ -109,7 +109,7 @@ export function encodeArray(
   return out;
 }
 
-/** `decode` over an array into a fresh `Float32Array`; exact, since every narrow value is an f32 value. */
+/** Applies `decode` to an array, into a new `Float32Array`; exact, since every narrow value is an f32 value. */
 export function decodeArray<D extends FloatDType>(dtype: D, bits: HostArrays[D]): Float32Array;
 export function decodeArray(dtype: FloatDType, bits: Float32Array | Uint16Array | Uint8Array): Float32Array {
   if (dtype === "f32") return new Float32Array(bits);

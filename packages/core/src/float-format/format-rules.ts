@@ -20,9 +20,9 @@ export interface FormatRule {
   readonly minNormalBits: number;
   readonly overflowsFromBits: number;
   readonly overflowBits: number;
-  /** Difference of the f32 and the format's exponent bias, at the f32 exponent's place. */
+  /** The f32 exponent bias minus the format's, shifted to the position of the f32 exponent. */
   readonly rebias: number;
-  /** Added to and taken from a magnitude below the smallest normal, rounds it to the subnormals' spacing. */
+  /** Adding it to a magnitude below the smallest normal and subtracting it again rounds to the subnormals' spacing. */
   readonly subnormalAnchor: number;
   readonly perMinSubnormal: number;
   readonly signShift: number;
@@ -48,8 +48,8 @@ function ruleOf(dtype: NarrowDType): FormatRule {
   const format = floatFormats[dtype];
   const halfStep = 2 ** (format.maxExponent - format.fractionBits - 1);
   const tie = format.maxFinite + halfStep;
-  // With infinity the largest fraction is all ones, so the tie above it goes up, to the even side. Without
-  // (OCP FP8 e4m3) the all-ones fraction is NaN, the largest is even, and the tie still rounds down to it.
+  // In a format with infinity the largest fraction is all ones, so the tie above it rounds up, to even. Without
+  // infinity (OCP FP8 e4m3) the all-ones fraction is NaN, the largest fraction is even, and the tie rounds down to it.
   const next = format.hasInfinity ? 0 : 1;
   const nanCode = format.hasInfinity
     ? ((2 ** (format.bits - 1 - format.fractionBits) - 1) << format.fractionBits) |

@@ -1,6 +1,6 @@
 // Rounding to nearest, ties to even, subnormals kept, by one f64 addition: a number C of exponent k has spacing
-// 2^(k-52), so (x + C) - C is x rounded to that spacing. C is chosen from x's own exponent, hence there is a
-// single rounding straight from f64; going through f32 first would round twice (1 + 2^-11 + 2^-40 to f16).
+// 2^(k-52), so (x + C) - C is x rounded to that spacing. C is chosen from x's exponent, so there is a single rounding
+// from f64; going through f32 would round twice (1 + 2^-11 + 2^-40 to f16).
 import type { FloatDType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { F32_INFINITY_BITS, F32_NAN_BITS, type FormatRule, formatRules } from "./format-rules.js";
@@ -10,8 +10,9 @@ const words = new Uint32Array(double.buffer);
 const HIGH = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 1 : 0;
 
 /**
- * The value of that format nearest to the double `x`, ties to even. Overflow gives infinity, in f8e4m3 (which
- * has none, and is not saturated) NaN: there 464 is the last value that rounds to 448. The sign of zero is kept.
+ * The value of that format nearest to the double `x`, ties to even. Overflow gives infinity; in f8e4m3, which has no
+ * infinity and does not saturate here, it gives NaN: 464 is the last value that rounds to 448. The sign of zero is
+ * kept.
  */
 export function roundTo(dtype: FloatDType, x: number): number {
   return dtype === "f32" ? Math.fround(x) : roundWith(formatRules[dtype], x);
@@ -31,7 +32,7 @@ function roundWith(rule: FormatRule, x: number): number {
 }
 
 /**
- * `roundTo` over an array, into `out`, by default in place. `out` is the source itself or does not overlap it.
+ * Applies `roundTo` to an array, by default in place. `out` must be the source itself or not overlap it.
  * @returns `out`
  * @throws MP_SHAPE_MISMATCH when `out` has another length
  */
@@ -70,7 +71,7 @@ function roundToF32(source: Float32Array | Float64Array, out: Float32Array | Flo
   for (let i = 0; i < source.length; i++) out[i] = Math.fround(source[i] as number);
 }
 
-/** On f32 bits a carry out of the fraction increments the exponent, which is what rounding up means. */
+/** On f32 bits a carry out of the fraction increments the exponent, which is the correct rounding up. */
 function roundF32Bits(rule: FormatRule, source: Float32Array, out: Float32Array): void {
   const from = new Int32Array(source.buffer, source.byteOffset, source.length);
   const to = new Int32Array(out.buffer, out.byteOffset, out.length);

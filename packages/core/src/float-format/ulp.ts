@@ -3,10 +3,9 @@ import { bytesPerElement } from "../dtype.js";
 import { encode } from "./bits.js";
 
 /**
- * Distance of two numbers in steps of the format: how many representable values lie between them, plus one.
- * Numbers that the format cannot hold are rounded to it first. +0 and -0 are at distance 0, so a caller that
- * minds the sign of zero compares it apart; infinity is one step beyond the largest finite value. NaN is at 0
- * from NaN and at Infinity from every number (in f8e4m3 overflow is NaN).
+ * Distance of two numbers in ulps of the format. Numbers that the format cannot represent are rounded to it first. The
+ * distance of +0 and -0 is 0; compare the signs of zeros separately if they matter. Infinity is one step beyond the
+ * largest finite value. The distance of NaN is 0 to NaN and Infinity to every number (in f8e4m3 overflow is NaN).
  */
 export function ulpDistance(dtype: FloatDType, a: number, b: number): number {
   const x = order(dtype, a);

@@ -1,12 +1,12 @@
-// What an attribute's value may be, whatever the op: one row a name, which means the same in every op that has it.
-import { DTYPES } from "../dtype.js";
+// The allowed values of attributes: one row per name, which means the same in every op that has it.
+import { DTYPES, dtypeHint } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { isHostTensor } from "../host-tensor.js";
 import { shown } from "../shown.js";
 import type { Op, OpAttributes } from "./attributes.js";
 
 interface Kind {
-  /** What it takes, behind the attribute's name in a message. */
+  /** The allowed values, as shown after the attribute's name in a message. */
   readonly says: string;
   readonly holds: (value: unknown) => boolean;
 }
@@ -20,7 +20,7 @@ const integers: Kind = {
   says: "are integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
 };
-/** Engines keep what they count places with in 32 bits. */
+/** Engines use 32-bit indices. */
 const steps: Kind = {
   says: `are integers between ±${2 ** 31 - 1}`,
   holds: (value) => integers.holds(value) && (value as number[]).every((step) => Math.abs(step) < 2 ** 31),
@@ -69,7 +69,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   outputPadding: integers,
   pads: integers,
   perm: integers,
-  // Of a loss or of a scatter: which of them the op knows, inference says.
+  // Of a loss or of a scatter; type inference checks which of them the op allows.
   reduction: oneOf("none", "mean", "sum", "add", "mul", "max", "min"),
   repeats: integers,
   reverse: flag,
@@ -89,16 +89,20 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   },
 };
 
-/** @throws MP_INVALID_ARGUMENT for a value that the attribute of that name never has, naming both */
+/** @throws MP_INVALID_ARGUMENT for a value that is invalid for the attribute, naming both */
 export function checkAttribute(what: string, name: AttributeName, value: unknown): void {
   const { says, holds } = kinds[name];
   if (holds(value)) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} ${says}, got ${shown(value)}`, {
-    details: { option: name },
-  });
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ${name} ${says}, got ${shown(value)}${dtypeHint(value)}`,
+    {
+      details: { option: name },
+    },
+  );
 }
 
-/** `checkAttribute` for all that are there. */
+/** `checkAttribute` for all attributes of a node. */
 export function checkAttributes(op: Op, attributes: object): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && Object.hasOwn(kinds, name)) checkAttribute(op, name as AttributeName, value);

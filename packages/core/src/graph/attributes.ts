@@ -4,7 +4,7 @@ import type { Shape } from "../shape.js";
 
 type None = Readonly<Record<never, never>>;
 interface Reduce {
-  /** Normalised, ascending, never empty unless the input is a scalar. */
+  /** Normalized to 0 … rank-1, ascending; empty only if the input is a scalar. */
   readonly axes: readonly number[];
   readonly keepdims: boolean;
 }
@@ -16,8 +16,8 @@ interface Axis {
   readonly axis: number;
 }
 /**
- * How a kernel passes over the 1 to 3 spatial axes of an operand: one number an axis, of `pads` all begins, then all
- * ends. Pads are never negative; what lies in them counts for nothing.
+ * How a kernel moves over the 1 to 3 spatial axes of an operand: one number per axis; `pads` has all begins, then all
+ * ends. Pads are never negative; padding contributes nothing.
  */
 export interface KernelWindow {
   readonly strides: readonly number[];
@@ -25,24 +25,24 @@ export interface KernelWindow {
   readonly dilations: readonly number[];
 }
 interface Convolution extends KernelWindow {
-  /** Channels are cut into that many parts, each convolved with kernels of its own. */
+  /** Channels are split into that many groups, each convolved with its own kernels. */
   readonly group: number;
 }
 /** The window of a pool. */
 export interface PoolingWindow extends KernelWindow {
   readonly kernelShape: readonly number[];
-  /** A last window may reach beyond the end, unless it begins there. */
+  /** The last window may extend beyond the end if it begins before it. */
   readonly ceilMode: boolean;
 }
 export type LossReduction = "mean" | "sum" | "none";
 export type ScatterReduction = "none" | "add" | "mul" | "max" | "min";
 
 /**
- * The vocabulary: every operator of the graph with the attributes its nodes carry. Names and semantics are
- * ONNX opset 23; what ONNX passes as constant inputs (axes, shapes, starts, pads, k, repeats, bounds) are
- * attributes here. Indices are i32 where ONNX has i64. Below the rule, the `mp` domain.
+ * The op set: every operator of the graph with the attributes of its nodes. Names and semantics are ONNX opset 23; what
+ * ONNX passes as constant inputs (axes, shapes, starts, pads, k, repeats, bounds) are attributes here. Indices are i32
+ * where ONNX has i64. The operators after the separator are in the domain `mp`.
  *
- * Every rule table of the project is total over `Op`: a new row here does not compile until each answers.
+ * Every rule table of the project is total over `Op`: a new op here does not compile until each table has a row for it.
  */
 export interface OpAttributes {
   // elementwise, one input
@@ -51,7 +51,7 @@ export interface OpAttributes {
   Sign: None;
   Floor: None;
   Ceil: None;
-  /** Half to even. */
+  /** Rounds half to even. */
   Round: None;
   Reciprocal: None;
   Exp: None;
@@ -105,9 +105,9 @@ export interface OpAttributes {
   /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
   Conv: Convolution;
   /**
-   * What the gradient of Conv for its x computes. Inputs: x [N, C, d…], w [C, M / group, k…], bias [M] (optional).
-   * Output: [N, M, o…], o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads. `outputPadding` is one
-   * number an axis, 0 … stride - 1: rows at the end that no pad cuts off.
+   * What the gradient of Conv with respect to x computes. Inputs: x [N, C, d…], w [C, M / group, k…], bias [M]
+   * (optional). Output: [N, M, o…], o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
+   * `outputPadding` has one number per axis, 0 … stride - 1: rows added at the end.
    */
   ConvTranspose: Convolution & { readonly outputPadding: readonly number[] };
 
@@ -122,46 +122,46 @@ export interface OpAttributes {
   ReduceLogSum: Reduce;
   ReduceLogSumExp: Reduce;
   ReduceSumSquare: Reduce;
-  /** Indices i32, the first of equals. */
+  /** Indices are i32; of equal elements the first. */
   ArgMax: ArgReduce;
   ArgMin: ArgReduce;
-  /** Outputs: values, indices (i32). Always sorted; equals keep the lower index first. */
+  /** Outputs: values, indices (i32). Always sorted; equal elements keep the order of their indices. */
   TopK: { readonly axis: number; readonly k: number; readonly largest: boolean };
   CumSum: { readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean };
 
   // pooling
-  /** x [N, C, d…]. What lies outside x is not there; NaN in a window comes through. */
+  /** x [N, C, d…]. Padding is ignored; NaN in a window propagates. */
   MaxPool: PoolingWindow;
-  /** x [N, C, d…]. `countIncludePad`: zeros of the padding count, though not what `ceilMode` adds to it. */
+  /** x [N, C, d…]. `countIncludePad`: the divisor counts padding, but not what `ceilMode` adds to it. */
   AveragePool: PoolingWindow & { readonly countIncludePad: boolean };
 
-  // normalisation and losses
+  // normalization and losses
   Softmax: Axis;
   LogSoftmax: Axis;
   /**
    * Inputs: scores [N, C, d…], labels i32 [N, d…], weights [C] (optional). Outputs: loss, log-probabilities.
-   * `mean` divides by the sum of the weights of the labels that count, as ONNX says.
+   * `mean` divides by the sum of the weights of labels that are not ignored, as in ONNX.
    */
   SoftmaxCrossEntropyLoss: { readonly reduction: LossReduction; readonly ignoreIndex?: number };
   /** Inputs: log-probabilities [N, C, d…], labels i32 [N, d…], weights [C] (optional). */
   NegativeLogLikelihoodLoss: { readonly reduction: LossReduction; readonly ignoreIndex?: number };
   /**
-   * Inputs: x, scale, bias (optional); normalises over `axis` … last. Outputs: y in x's dtype,
-   * mean and 1/std in f32 with the normalised axes kept as 1.
+   * Inputs: x, scale, bias (optional); normalizes over `axis` … last. Outputs: y in x's dtype, mean and 1/std in f32
+   * with the normalized axes kept as 1.
    */
   LayerNormalization: { readonly axis: number; readonly epsilon: number };
   /** Inputs: x, scale. */
   RMSNormalization: { readonly axis: number; readonly epsilon: number };
   /**
-   * As ONNX has it in training mode with momentum 0. Inputs: x [N, C, d…], scale [C], bias [C], these two in f32 or in
-   * x's dtype. Outputs: y in x's dtype, mean and biased variance of each channel in f32, [C].
+   * As in ONNX in training mode with momentum 0. Inputs: x [N, C, d…], scale [C], bias [C]; scale and bias are in f32
+   * or in x's dtype. Outputs: y in x's dtype, mean and biased variance of each channel in f32, [C].
    */
   BatchNormalization: { readonly epsilon: number };
 
   // movement
   Reshape: { readonly shape: Shape };
   Transpose: { readonly perm: readonly number[] };
-  /** All four of one length; starts and ends normalised and clamped as ONNX says, steps never 0. */
+  /** All four have the same length; starts and ends are normalized and clamped as in ONNX, steps are never 0. */
   Slice: {
     readonly starts: readonly number[];
     readonly ends: readonly number[];
@@ -170,7 +170,7 @@ export interface OpAttributes {
   };
   Concat: Axis;
   Split: { readonly axis: number; readonly split: readonly number[] };
-  /** Indices i32; negative ones count from the end. */
+  /** Indices are i32; negative indices count from the end. */
   Gather: Axis;
   GatherElements: Axis;
   GatherND: { readonly batchDims: number };
@@ -190,7 +190,7 @@ export interface OpAttributes {
   OneHot: { readonly axis: number; readonly depth: number; readonly dtype: ComputeDType | "i32" };
 
   // sources
-  /** `literal` is the number before rounding, kept so that a casting policy rounds it once. */
+  /** `literal` is the number before rounding, so that a casting policy rounds it only once. */
   Constant: { readonly value: HostTensor; readonly literal?: number };
   Range: { readonly start: number; readonly limit: number; readonly delta: number; readonly dtype: DType };
 
@@ -202,7 +202,7 @@ export interface OpAttributes {
   RandomBits: { readonly key: bigint; readonly shape: Shape };
   /**
    * Inputs: dy, x, and y = MaxPool(x) with these attributes. Output: dx, where each window adds its dy at its largest
-   * element, the first of equals in row-major order. Which one that is where a window holds NaN is left open.
+   * element, of equal elements the first in row-major order. For a window with NaN the element is unspecified.
    */
   MaxPoolGradient: PoolingWindow;
   /**
@@ -211,11 +211,11 @@ export interface OpAttributes {
    */
   BatchNormalizationGradient: { readonly epsilon: number };
   /**
-   * The gradient of Conv for its w: inputs x [N, C, d…] and dy [N, M, o…], where Conv with these attributes gives o
-   * of d. Output: [M, C / group, ...kernelShape].
+   * The gradient of Conv with respect to w: inputs x [N, C, d…] and dy [N, M, o…], where Conv with these attributes
+   * gives o of d. Output: [M, C / group, ...kernelShape].
    */
   ConvWeightGradient: Convolution & { readonly kernelShape: readonly number[] };
-  /** Inputs: x, then values that must exist before x may be read. Output: x. Never folded, moved or shared. */
+  /** Inputs: x, then values that must be computed before x is read. Output: x. Never folded, moved or merged. */
   Barrier: None;
 }
 

@@ -1,21 +1,21 @@
 import type { DType } from "../dtype.js";
 import { MpError } from "../errors.js";
-import type { HostTensor } from "../host-tensor.js";
+import { type HostTensor, literalTensor } from "../host-tensor.js";
 import { formatShape } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { AnyNode, Graph, GraphInput, GraphNode, InputRole, Origin, Value, ValueType } from "./graph.js";
 import { inferTypes } from "./infer.js";
-import { isLiteralInRange, literalTensor } from "./literal.js";
+import { isLiteralInRange } from "./literal.js";
 
 const TOP: Origin = { scope: "", phase: "forward" };
 
 /**
- * Grows one graph node by node, inferring every output's type. `parent` links a nested trace to the one
- * around it: a value of an ancestor that is used inside becomes an input with role `capture`.
+ * Builds a graph node by node and infers every output's type. `parent` links a nested trace to the enclosing one: a
+ * value of an ancestor that is used inside becomes an input with role `capture`.
  */
 export class GraphBuilder {
   readonly parent: GraphBuilder | undefined;
-  /** What `emit` stamps on new nodes; set by whoever drives the builder. */
+  /** The origin that `emit` gives to new nodes; the caller sets it. */
   origin: Origin = TOP;
   readonly #inputs: GraphInput[] = [];
   readonly #inputNames = new Set<string>();
@@ -42,7 +42,10 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Appends a node, under `name` where that is given and free. @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT */
+  /**
+   * Appends a node, named `name` if that is given and unused.
+   * @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+   */
   emit<K extends Op>(
     op: K,
     inputs: readonly Value[],
@@ -51,7 +54,7 @@ export class GraphBuilder {
     name?: string,
   ): readonly Value[] {
     for (const input of inputs) {
-      if (!this.#owned.has(input)) throw new Error(`internal: ${op} reads a value of another graph`);
+      if (!this.#owned.has(input)) throw foreignValue(`${op}: an operand`);
     }
     const outputs = inferTypes(op, inputs, attributes).map((type) => this.#value(type));
     this.#nodes.push({
@@ -82,7 +85,7 @@ export class GraphBuilder {
   }
 
   /**
-   * A number as a scalar of that dtype, rounded once from f64; made once per dtype and number.
+   * A number as a scalar constant of that dtype, rounded once from f64; one constant per dtype and number.
    * @throws MP_OUT_OF_RANGE when a finite number has no finite value in that dtype
    */
   literal(number: number, dtype: DType): Value {
@@ -103,7 +106,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** The inside twin of a value that an ancestor owns, or undefined when no ancestor does. */
+  /** The counterpart in this graph of a value that an ancestor owns; undefined if no ancestor does. */
   capture(value: Value): Value | undefined {
     if (this.#owned.has(value)) return value;
     const known = this.#captures.get(value);
@@ -119,7 +122,7 @@ export class GraphBuilder {
     return [...this.#captures.keys()];
   }
 
-  /** The role of an input of this graph, seen through captures to where it was declared; undefined for the rest. */
+  /** The role of an input of this graph, followed through captures to its declaration; undefined for other values. */
   roleOf(value: Value): InputRole | undefined {
     const own = this.#captures.get(value) ?? value;
     const input = this.#inputs.find((candidate) => candidate.value === own);
@@ -133,8 +136,10 @@ export class GraphBuilder {
   }
 
   /**
-   * Appends a copy of another graph's nodes, its inputs replaced by values of this one.
-   * @returns the values that stand for its outputs, in order
+   * Appends a copy of another graph's nodes, with its inputs replaced by values of this graph, in order.
+   * @returns the counterparts of its outputs, in order
+   * @throws MP_INVALID_ARGUMENT for a value that is missing or of another graph, MP_SHAPE_MISMATCH and
+   * MP_DTYPE_MISMATCH for one of another type than the input; nothing is appended then
    */
   inline(
     graph: Graph,
@@ -145,7 +150,7 @@ export class GraphBuilder {
     return graph.outputs.map((output) => mapped(values, output.value));
   }
 
-  /** `inline` that gives what stands for every value, and the new name of every node. */
+  /** `inline` that returns the counterpart of every value and the new name of every node. */
   inlineAll(
     graph: Graph,
     inputs: readonly Value[],
@@ -155,12 +160,8 @@ export class GraphBuilder {
     const names = new Map<string, string>();
     graph.inputs.forEach((input, index) => {
       const value = inputs[index];
-      if (value === undefined) throw new Error(`internal: inline lacks input ${input.name}`);
-      if (value.dtype !== input.value.dtype || formatShape(value.shape) !== formatShape(input.value.shape)) {
-        throw new Error(
-          `internal: inline gives ${formatType(value)} for ${input.name} of ${formatType(input.value)}`,
-        );
-      }
+      expectInlined(input, value);
+      if (!this.#owned.has(value)) throw foreignValue(`inline: the value for input "${input.name}"`);
       values.set(input.value, value);
     });
     for (const node of graph.nodes) {
@@ -179,7 +180,7 @@ export class GraphBuilder {
     return { values, names };
   }
 
-  /** A map keeps its order also for names that look like integers, which a record does not. */
+  /** Use a map to keep the order of names that look like integers; a record does not. */
   finish(outputs: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>): Graph {
     const entries = outputs instanceof Map ? [...outputs] : Object.entries(outputs as Record<string, Value>);
     return Object.freeze({
@@ -204,7 +205,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** The wanted name while it is free; otherwise scope, op and the next free number. */
+  /** The wanted name if it is unused; otherwise scope, op and the next unused number. */
   #name(op: Op, origin: Origin, wanted: string | undefined): string {
     const stem = origin.scope === "" ? op : `${origin.scope}/${op}`;
     let name = wanted ?? stem;
@@ -218,19 +219,46 @@ export class GraphBuilder {
   }
 }
 
-/** Where the parts of an inlined graph went: its values, and its nodes by name. */
+/** The counterparts of an inlined graph: of its values, and of its nodes by name. */
 export interface Inlined {
   readonly values: ReadonlyMap<Value, Value>;
   readonly names: ReadonlyMap<string, string>;
 }
 
+function expectInlined(
+  { name, value: wanted }: GraphInput,
+  value: Value | undefined,
+): asserts value is Value {
+  if (value === undefined) {
+    throw new MpError("MP_INVALID_ARGUMENT", `inline: there is no value for input "${name}"`);
+  }
+  if (formatType(value) === formatType(wanted)) return;
+  throw new MpError(
+    value.dtype === wanted.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
+    `inline: input "${name}" is ${formatType(wanted)}, got ${formatType(value)}; reshape or cast the value first`,
+    { details: { input: name } },
+  );
+}
+
+function foreignValue(what: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what} is a value of another graph; make it with this builder, or inline the other graph`,
+  );
+}
+
 function mapped(map: ReadonlyMap<Value, Value>, value: Value): Value {
   const twin = map.get(value);
-  if (twin === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
+  if (twin === undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `inline: value %${value.id} of the graph is used before it is made; validateGraph tells where`,
+    );
+  }
   return twin;
 }
 
-/** `f32[2, 3]`, the way types are written in messages and in printed graphs. */
+/** `f32[2, 3]`, the notation of messages and printed graphs. */
 export function formatType(type: ValueType): string {
   return `${type.dtype}${formatShape(type.shape)}`;
 }

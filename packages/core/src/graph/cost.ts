@@ -4,9 +4,9 @@ import type { Op, OpAttributes } from "./attributes.js";
 import type { Graph, Phase, ValueType } from "./graph.js";
 
 /**
- * What running a node takes: arithmetic operations (a multiply-add counts as two, a function such as exp or a
- * comparison as one) and bytes read and written, each operand and result once. The model counts what the op means,
- * not what an engine does for it, so that achieved figures are comparable between engines.
+ * The cost of running a node: arithmetic operations (a multiply-add counts as two, a function such as exp or a
+ * comparison as one) and bytes read and written, each operand and result once. It is derived from the op's definition,
+ * not from an engine's kernel, so that achieved rates of engines are comparable.
  */
 export interface Cost {
   readonly flops: number;
@@ -24,13 +24,13 @@ const size = (types: readonly ValueType[], index: number): number => {
   return type === undefined ? 0 : elementCount(type.shape, "cost");
 };
 
-/** A number of operations for each element of the first result. */
+/** That many operations per element of the first result. */
 const perResult =
   (count: number) =>
   (_: readonly ValueType[], outputs: readonly ValueType[]): number =>
     count * size(outputs, 0);
 
-/** A number of operations for each element of the first operand. */
+/** That many operations per element of the first operand. */
 const perOperand =
   (count: number) =>
   (inputs: readonly ValueType[]): number =>
@@ -41,11 +41,11 @@ const windowSize = (kernelShape: readonly number[]): number =>
 
 const none = (): number => 0;
 
-/** Elements of one of a convolution's kernels, over the channels that it spans. */
+/** Elements of one kernel of a convolution, over the input channels of its group. */
 const taps = (weights: ValueType | undefined): number =>
   weights === undefined ? 0 : elementCount(weights.shape.slice(1), "cost");
 
-/** One operation for each update, unless updates only replace. */
+/** One operation per update, unless updates only replace. */
 const perUpdate = (
   inputs: readonly ValueType[],
   _: readonly ValueType[],
@@ -117,10 +117,10 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   ReduceSumSquare: perOperand(2),
   ArgMax: perOperand(1),
   ArgMin: perOperand(1),
-  /** A sort's comparisons would depend on the engine; one look at each element does not. */
+  /** The number of comparisons of a sort depends on the engine; one per element does not. */
   TopK: perOperand(1),
   CumSum: perOperand(1),
-  /** One operation for each element of each window, and AveragePool divides. */
+  /** One operation per element of each window; AveragePool also divides. */
   MaxPool: (_, outputs, { kernelShape }) => size(outputs, 0) * windowSize(kernelShape),
   AveragePool: (_, outputs, { kernelShape }) => size(outputs, 0) * (windowSize(kernelShape) + 1),
   /** Maximum, subtraction, exponential, sum, division. */
@@ -128,10 +128,10 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   LogSoftmax: perOperand(5),
   SoftmaxCrossEntropyLoss: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1),
   NegativeLogLikelihoodLoss: (inputs) => 2 * size(inputs, 1),
-  /** Mean 1, centre 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
+  /** Mean 1, center 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
   LayerNormalization: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
   RMSNormalization: perOperand(4),
-  /** Mean 1, centre 1, variance 2, scale 1, shift 1. */
+  /** Mean 1, center 1, variance 2, scale 1, shift 1. */
   BatchNormalization: perOperand(6),
   Reshape: none,
   Transpose: none,
@@ -151,17 +151,17 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
   OneHot: none,
   Constant: none,
   Range: none,
-  /** Four squarings of 64 bits and what goes with them. */
+  /** Four squarings of 64 bits and the operations between them. */
   RandomBits: perResult(16),
-  /** The search, and one addition for each window. */
+  /** The search, and one addition per window. */
   MaxPoolGradient: (inputs, _, { kernelShape }) => size(inputs, 0) * (windowSize(kernelShape) + 1),
-  /** Centre 1, the two sums 3, dx 5. */
+  /** Center 1, the two sums 3, dx 5. */
   BatchNormalizationGradient: perOperand(9),
   ConvWeightGradient: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),
   Barrier: none,
 };
 
-/** Ops that only give a value another shape or name, or that are there before a run. */
+/** Ops that only change a value's shape or name, or whose result exists before a run. */
 const MOVES_NOTHING: ReadonlySet<Op> = new Set<Op>([
   "Identity",
   "Reshape",
@@ -171,7 +171,7 @@ const MOVES_NOTHING: ReadonlySet<Op> = new Set<Op>([
   "Barrier",
 ]);
 
-/** A gather reads as much of its data as it writes, not all of it. */
+/** Ops that read only as many elements of their data as they write. */
 const READS_PART: ReadonlySet<Op> = new Set<Op>(["Gather", "GatherElements", "GatherND", "Slice"]);
 
 /** Cost of one op on those types. */
@@ -194,7 +194,7 @@ export interface GraphCost extends Cost {
   readonly byOp: Readonly<Partial<Record<Op, Cost & { readonly count: number }>>>;
 }
 
-/** Sums over a graph's nodes; divided by a measured time, `flops` is the achieved rate. */
+/** Sums over a graph's nodes; `flops` divided by a measured time is the achieved rate. */
 export function graphCost(graph: Graph): GraphCost {
   let all: Cost = { flops: 0, bytes: 0 };
   const byPhase: Partial<Record<Phase, Cost>> = {};

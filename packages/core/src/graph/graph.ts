@@ -1,6 +1,6 @@
 /**
- * The one data structure that every transformation reads and writes and every engine runs: SSA values of
- * static shape and dtype, nodes in the order in which an engine must run them. Immutable once built.
+ * The data structure that all transformations read and write and all engines run: SSA values of static shape and dtype,
+ * nodes in execution order. Immutable once built.
  */
 import type { DType } from "../dtype.js";
 import type { Shape } from "../shape.js";
@@ -11,14 +11,14 @@ export interface ValueType {
   readonly shape: Shape;
 }
 
-/** One SSA value; identity is the object, `id` is unique in its graph and only serves printing. */
+/** One SSA value. Its identity is the object; `id` is unique in its graph and only for printing. */
 export interface Value extends ValueType {
   readonly id: number;
 }
 
 export type Phase = "forward" | "loss" | "backward" | "update";
 
-/** Where a node comes from: what policies select by and what errors, profiles and reports speak in. */
+/** Where a node comes from. Policies select by it; errors, profiles and reports show it. */
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;
@@ -29,7 +29,7 @@ export interface Origin {
   readonly segment?: number;
   /** A casting policy has decided this node's dtypes; policies around it leave them alone. */
   readonly castSettled?: true;
-  /** No gradient flows through it: what `stopGradient` made. */
+  /** No gradient flows through it; set by `stopGradient`. */
   readonly stopsGradient?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
@@ -37,7 +37,7 @@ export interface Origin {
 
 export interface GraphNode<K extends Op = Op> {
   readonly op: K;
-  /** Unique in its graph and stable from run to run: scope, op and a counter. */
+  /** Unique in its graph and the same in every run: scope, op and a counter. */
   readonly name: string;
   readonly inputs: readonly Value[];
   readonly outputs: readonly Value[];
@@ -48,7 +48,7 @@ export interface GraphNode<K extends Op = Op> {
 /** A node as a discriminated union over its op, for code that switches on it. */
 export type AnyNode = { readonly [K in Op]: GraphNode<K> }[Op];
 
-/** `parameter` inputs are weak in casting: they take the dtype of what they meet. */
+/** `parameter` inputs are weak in casting: they take the dtype of the other operand. */
 export type InputRole = "parameter" | "state" | "batch" | "capture";
 
 export interface GraphInput {
@@ -73,13 +73,13 @@ export function isNode<K extends Op>(node: GraphNode, op: K): node is GraphNode<
 }
 
 /** The node that makes each value; graph inputs have none. */
-export function producers(graph: Graph): ReadonlyMap<Value, AnyNode> {
+export function producers(graph: Pick<Graph, "nodes">): ReadonlyMap<Value, AnyNode> {
   const map = new Map<Value, AnyNode>();
   for (const node of graph.nodes) for (const output of node.outputs) map.set(output, node);
   return map;
 }
 
-/** The nodes that read each value, once per node. Values that nobody reads are absent. */
+/** The nodes that read each value, once per node. Values that are never read are absent. */
 export function consumers(graph: Graph): ReadonlyMap<Value, readonly AnyNode[]> {
   const map = new Map<Value, AnyNode[]>();
   for (const node of graph.nodes) {

@@ -13,7 +13,7 @@ import { reduceInfer } from "./infer/reduce.js";
 import type { InferTable } from "./infer/rule.js";
 import { sourceInfer } from "./infer/source.js";
 
-/** Output types of every op from its input types; the one place where a graph's shapes come from. */
+/** Output types of every op from its input types; the only source of a graph's shapes. */
 export const inferRules: InferTable<Op> = {
   ...elementwiseInfer,
   ...matrixInfer,
@@ -27,8 +27,8 @@ export const inferRules: InferTable<Op> = {
 };
 
 /**
- * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming op and operands: also for a result of
- * more elements than a tensor has
+ * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming op and operands; also for a result with
+ * too many elements for a tensor
  */
 export function inferTypes<K extends Op>(
   op: K,

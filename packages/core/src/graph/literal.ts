@@ -1,7 +1,5 @@
-import { type DType, hostArrayOf, isFloat } from "../dtype.js";
-import { encode } from "../float-format/bits.js";
+import { type DType, isFloat } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
-import type { HostTensor } from "../host-tensor.js";
 
 const integerRange: Readonly<Record<"i32" | "i64" | "u64" | "u8" | "bool", readonly [number, number]>> = {
   i32: [-(2 ** 31), 2 ** 31 - 1],
@@ -11,18 +9,9 @@ const integerRange: Readonly<Record<"i32" | "i64" | "u64" | "u8" | "bool", reado
   bool: [0, 1],
 };
 
-/** Infinities and NaN are themselves in a float dtype; a finite number must stay finite, an integer exact. */
+/** Infinities and NaN are in range of float dtypes; a finite number must stay finite, an integer must be exact. */
 export function isLiteralInRange(number: number, dtype: DType): boolean {
   if (isFloat(dtype)) return !Number.isFinite(number) || Number.isFinite(roundTo(dtype, number));
   const [low, high] = integerRange[dtype];
   return Number.isInteger(number) && number >= low && number <= high;
-}
-
-/** The scalar tensor of a number, rounded once from f64. */
-export function literalTensor(number: number, dtype: DType): HostTensor {
-  const data = new hostArrayOf[dtype](1);
-  if (data instanceof Float32Array) data[0] = number;
-  else if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(number);
-  else data[0] = isFloat(dtype) ? encode(dtype, number) : number;
-  return Object.freeze({ dtype, shape: Object.freeze([]), data }) as unknown as HostTensor;
 }

@@ -7,8 +7,8 @@ const INDEXED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
 const BOOL: readonly DType[] = ["bool"];
 
 /**
- * The dtypes that each op exists in, said of its deciding operand: what a manifest's `ops` draws from. A test holds
- * it against type inference.
+ * The dtypes of the deciding operand that each op supports; a manifest's `ops` is a subset. A test compares it with
+ * type inference.
  */
 export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Abs: SIGNED,
@@ -106,12 +106,12 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Barrier: DTYPES,
 };
 
-/** Ops whose first operand says nothing about what they compute in. */
+/** Ops whose first operand does not decide what they compute in. */
 const decidingOperand: Readonly<Partial<Record<Op, number>>> = { Where: 1 };
 
 /**
- * The dtype by which a manifest says whether a node is supported: of its first floating operand, else of its first
- * operand (of Where: what is chosen from), else (a source) of its result.
+ * The dtype by which a manifest lists a node as supported: that of its first floating operand, else of its first
+ * operand (for Where, of x), else (for a source) of its result.
  */
 export function decidingDType(node: {
   readonly op: Op;

@@ -1,5 +1,5 @@
-// Where the windows of a pool lie: the one place that knows what `ceilMode` and `countIncludePad` mean, for inference,
-// the oracle, the gradients and backends, which get windows that need neither.
+// The positions of pooling windows. Only this module knows what `ceilMode` and `countIncludePad` mean. Inference, the
+// reference, gradients and backends get windows without them.
 import type { Shape } from "../shape.js";
 import type { PoolingWindow } from "./attributes.js";
 import { windowExtent } from "./window.js";
@@ -31,16 +31,16 @@ function outputsOf({ size, stride, begin, end, reach }: AxisWindow, ceilMode: bo
   const steps = (size + begin + end - reach) / stride;
   if (steps < 0) return 0;
   const outputs = (ceilMode ? Math.ceil(steps) : Math.floor(steps)) + 1;
-  // A window that begins in the padding at the end is none.
+  // A window that begins in the padding at the end does not count.
   return ceilMode && (outputs - 1) * stride >= size + begin ? outputs - 1 : outputs;
 }
 
-/** Sizes behind the channels of what a pool over axes of those sizes gives; 0 where no window fits. */
+/** Spatial sizes of the result of pooling axes of those sizes; 0 where no window fits. */
 export function pooledSizes(spatial: Shape, window: PoolingWindow): Shape {
   return axesOf(spatial, window).map((axis) => outputsOf(axis, window.ceilMode));
 }
 
-/** The same windows without `ceilMode`: what it adds at the ends has become padding. */
+/** The same windows without `ceilMode`: what it adds at the ends becomes padding. */
 export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: W): W {
   if (!window.ceilMode) return window;
   const axes = axesOf(spatial, window);
@@ -52,12 +52,12 @@ export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: 
 }
 
 interface Taps {
-  /** Place of the first tap that is inside. */
+  /** Index of the first tap that is inside. */
   readonly first: number;
   readonly count: number;
 }
 
-/** The taps of a window that are inside, found without walking over those that are not. */
+/** The taps of a window that are inside, computed without a loop over the others. */
 function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: number): Taps {
   const start = at * stride - begin;
   const outside = start < 0 ? Math.ceil(-start / dilation) : 0;
@@ -66,7 +66,7 @@ function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: n
   return { first, count: Math.max(0, count) };
 }
 
-/** Whether any window has nothing in it. Only one that begins in the padding may. */
+/** Whether any window is empty. Only a window that begins in the padding can be. */
 export function hasEmptyWindow(spatial: Shape, window: PoolingWindow): boolean {
   return axesOf(spatial, window).some((axis) => {
     const isEmpty = (at: number): boolean => tapsInside(axis, at).count === 0;
@@ -82,7 +82,7 @@ function windowsOf<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => T
   return Array.from({ length: outputsOf(axis, ceilMode) }, (_, at) => of(at));
 }
 
-/** For each axis and each of its windows, where the taps lie that are inside. */
+/** For each axis and each of its windows, the indices of the taps that are inside. */
 export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonly (readonly number[])[])[] {
   return axesOf(spatial, window).map((axis) =>
     windowsOf(axis, window.ceilMode, (at) => {

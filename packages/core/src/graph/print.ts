@@ -3,8 +3,8 @@ import { formatType } from "./builder.js";
 import type { Graph, Value } from "./graph.js";
 
 /**
- * A graph as text with stable names (%0, %1, … in order of definition), so that tests snapshot it and people
- * read it. One line a node: outputs, op, operands, attributes, then scope and phase where they are not plain.
+ * A graph as text with stable names (%0, %1, … in order of definition), for snapshots and for people. One line per
+ * node: outputs, op, operands, attributes, then scope and phase where they are not the default.
  */
 export function printGraph(graph: Graph): string {
   const names = new Map<Value, string>();

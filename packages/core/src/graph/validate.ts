@@ -5,9 +5,9 @@ import type { AnyNode, Graph, Value } from "./graph.js";
 import { inferRules, inferTypes } from "./infer.js";
 
 /**
- * Checks that a graph is one that an engine may run: every value is made once and before it is read, the types
- * written on values are those that inference gives, and names are unique. Graphs of the builder and of transforms
- * always are; this is for graphs from outside and for the tests of whoever makes them.
+ * Checks that an engine can run a graph: every value is defined once and before it is read, the types of values are
+ * those that inference gives, and names are unique. Graphs from the builder and from transforms always pass; this is
+ * for graphs from other sources and for tests of code that makes graphs.
  * @throws MP_INVALID_ARGUMENT naming the node, input or output that is wrong
  */
 export function validateGraph(graph: Graph): void {

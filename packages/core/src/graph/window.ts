@@ -1,12 +1,12 @@
-// How windows lie along an axis: what convolutions and pools, their gradients and their files have in common.
+// The positions of windows along an axis, shared by convolutions, pools, their gradients and file formats.
 import type { Shape } from "../shape.js";
 
-/** Places that a window takes along an axis, from its first tap to its last. */
+/** Extent of a window along an axis, from its first tap to its last. */
 export function windowExtent(taps: number, dilation: number): number {
   return (taps - 1) * dilation + 1;
 }
 
-/** Pads of those sums, all begins and then all ends; `odd` gets what does not halve. */
+/** Splits total pads into halves, all begins and then all ends; `odd` gets the remainder. */
 export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "end"): readonly number[] {
   const less = totals.map((total) => Math.floor(total / 2));
   const more = totals.map((total, axis) => total - (less[axis] ?? 0));
@@ -14,7 +14,7 @@ export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "en
 }
 
 /**
- * The pads that give ⌈size / stride⌉ windows along each axis: TensorFlow's SAME and ONNX's SAME_UPPER, or SAME_LOWER
+ * The pads that give ⌈size / stride⌉ windows along each axis: TensorFlow's SAME and ONNX's SAME_UPPER, or SAME_LOWER,
  * where the begin gets the odd one.
  */
 export function samePads(

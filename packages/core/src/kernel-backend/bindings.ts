@@ -3,14 +3,14 @@ import { MpError } from "../errors.js";
 import type { Graph, ValueType } from "../graph/graph.js";
 import { expectType } from "./check-tensor.js";
 
-/** Bindings that have been found to fit graph and state. */
+/** Bindings after they were checked against graph and state. */
 export interface Bound {
   /** Graph input → slot. */
   readonly reads: ReadonlyMap<string, string>;
   readonly always: readonly Replacement[];
   readonly whenApplied: readonly Replacement[];
   readonly applied: string | undefined;
-  /** Outputs that replace a slot, and so are not results of a run. */
+  /** Outputs that replace a slot and so are not results of a run. */
   readonly taken: ReadonlySet<string>;
 }
 
@@ -20,8 +20,8 @@ export interface Replacement {
 }
 
 /**
- * @throws MP_INVALID_ARGUMENT for a slot, input or output that does not exist or is bound twice, or a commit that
- * nothing decides; MP_DTYPE_MISMATCH and MP_SHAPE_MISMATCH for types that differ
+ * @throws MP_INVALID_ARGUMENT for a slot, input or output that does not exist or is bound twice, or a `when-applied`
+ * commit without an `applied` output; MP_DTYPE_MISMATCH and MP_SHAPE_MISMATCH for types that differ
  */
 export function resolveBindings(
   graph: Graph,

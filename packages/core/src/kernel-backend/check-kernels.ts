@@ -11,8 +11,8 @@ interface Claims {
 }
 
 /**
- * What an author in JavaScript gives: tables by the names of operators and dtypes, which otherwise would never be read.
- * @throws MP_INVALID_ARGUMENT naming the backend, the table, its row and what would do
+ * Checks the tables of an author who uses JavaScript: rows with unknown operators or dtypes would never be read.
+ * @throws MP_INVALID_ARGUMENT naming the backend, the table, its row and the allowed values
  */
 export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} } }: Claims): void {
   const refuse = (problem: string): never => {

@@ -5,8 +5,9 @@ import type { ValueType } from "../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
 import { elementCount, formatShape, sameShape } from "../shape.js";
 import { shown } from "../shown.js";
+import { classNameOf, storageFor } from "../typed-array.js";
 
-/** @throws MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming what does not fit and both types */
+/** @throws MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the value and both types */
 export function expectType(what: string, given: ValueType, wanted: ValueType): void {
   if (given.dtype !== wanted.dtype) {
     throw new MpError(
@@ -20,8 +21,8 @@ export function expectType(what: string, given: ValueType, wanted: ValueType): v
 }
 
 /**
- * Host data from a user's hands is what its type says: the right array class with as many elements as the shape has.
- * What comes back is what was checked, whatever the given object says when it is asked again.
+ * Checks host data from a user: the right array class with as many elements as the shape has. Returns the values that
+ * were checked, so that getters of the given object cannot change them later.
  * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
  */
 export function expectHostTensor(what: string, value: unknown): HostTensor {
@@ -30,22 +31,23 @@ export function expectHostTensor(what: string, value: unknown): HostTensor {
   }
   const { dtype, data } = value;
   const shape = [...value.shape];
-  if (!isHostTensor({ dtype, shape, data }) || data.constructor !== hostArrayOf[dtype]) {
+  const storage = isHostTensor({ dtype, shape, data }) ? storageFor(dtype, data) : undefined;
+  if (storage === undefined) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `${what} is ${dtype}, which is stored in ${hostArrayOf[dtype].name}, got ${data.constructor.name}`,
+      `${what} is ${dtype}, which is stored in ${hostArrayOf[dtype].name}, got ${classNameOf(data)}`,
     );
   }
-  if (elementCount(shape, what) !== data.length) {
+  if (elementCount(shape, what) !== storage.length) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `${what} of shape ${formatShape(shape)} holds ${data.length} elements`,
+      `${what} of shape ${formatShape(shape)} holds ${storage.length} elements`,
     );
   }
-  return { dtype, shape, data } as HostTensor;
+  return { dtype, shape, data: storage } as HostTensor;
 }
 
-/** Values by name. @throws MP_INVALID_ARGUMENT for what is no object of them */
+/** Values by name. @throws MP_INVALID_ARGUMENT if it is not an object */
 export function expectNamed<V>(what: string, values: Readonly<Record<string, V>>): readonly [string, V][] {
   if (typeof values === "object" && values !== null && !Array.isArray(values)) return Object.entries(values);
   throw new MpError(

@@ -2,7 +2,7 @@ import type { BackendWarning } from "../backend.js";
 import type { Graph } from "../graph/graph.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 
-/** One warning for each dtype of the graph that the backend computes in another; `advice` is what its user can do. */
+/** One warning for each dtype of the graph that the backend computes in another; `advice` says what the user can do. */
 export function emulationWarnings(
   name: string,
   manifest: BackendManifest,

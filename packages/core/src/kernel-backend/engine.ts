@@ -8,27 +8,27 @@ import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { KernelTable, KernelTensor } from "./kernel.js";
 import { StoragePool } from "./storage-pool.js";
 
-/** How the author's storage meets the host. */
+/** Transfers between the author's storage and the host. */
 export interface StorageFunctions<T> {
-  /** A storage with a copy of the data; bools come as 0 and 1. The caller may change its array as soon as this returns or resolves. */
+  /** A storage with a copy of the data, which must be read before the first await; bools are 0 and 1. */
   readonly upload: (tensor: HostTensor) => T | Promise<T>;
   /** A copy in host form; never the storage's own memory. */
   readonly download: (data: T, type: ValueType) => HostTensor | Promise<HostTensor>;
-  /** Called once, after a storage's last use. Left out: the garbage collector does it. */
+  /** Called once, after a storage's last use. If omitted, the garbage collector frees storages. */
   readonly release?: (data: T) => void;
-  /** Bytes that a storage holds; by default elements times those of the manifest's `storage` dtype. */
+  /** Bytes of a storage; by default elements times those of the manifest's `storage` dtype. */
   readonly bytes?: (data: T, type: ValueType) => number;
 }
 
-/** A bool is any byte, and 0 or 1 to a kernel. */
+/** A bool of a user may be any byte; kernels get 0 or 1. */
 function withTruths(tensor: HostTensor): HostTensor {
   if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
   return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
 }
 
 /**
- * What the author's `download` gave, which a user gets to see.
- * @throws Error where it is not of that type: no MpError, which `failure` would take for the user's mistake
+ * Checks the result of the author's `download`, which the user sees.
+ * @throws Error if it is not of that type; not an MpError, which `failure` would treat as the user's mistake
  */
 function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
   try {
@@ -39,11 +39,11 @@ function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
   }
 }
 
-/** JavaScript's own arrays and their buffers, which say so in these words alone. */
+/** Typed arrays and ArrayBuffers report it only by these messages. */
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof RangeError && /allocation failed|invalid (typed )?array length/i.test(error.message);
 
-/** What handles, states and executables of one backend share. */
+/** Shared by the handles, states and executables of one backend. */
 export class Engine<T> {
   readonly name: string;
   readonly manifest: BackendManifest;
@@ -88,13 +88,13 @@ export class Engine<T> {
     }
   }
 
-  /** Counts a storage that the author's code has made, or one more use of one that was handed back. */
+  /** Counts a storage that the author's code made, or another use of one that it returned again. */
   retain(data: T, { dtype, shape }: ValueType): KernelTensor<T> {
     this.pool.retain(data, this.#bytesOf(data, { dtype, shape }));
     return { dtype, shape, data };
   }
 
-  /** The author's error as ours; one of ours goes through. */
+  /** Wraps the author's error as an MpError; an MpError passes through. */
   failure(what: string, error: unknown): MpError {
     if (MpError.is(error)) return error;
     const message = error instanceof Error ? error.message : String(error);

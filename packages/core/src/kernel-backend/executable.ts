@@ -23,13 +23,13 @@ export interface ExecutableParts<T> {
   readonly onDispose: () => void;
 }
 
-/** Walks a plan: calls kernels in graph order, frees each value after its last use, commits at the end. */
+/** Executes a plan: calls kernels in graph order, frees each value after its last use, commits at the end. */
 export class KernelExecutable<T> implements Executable {
   readonly warnings: readonly BackendWarning[];
   readonly #parts: ExecutableParts<T>;
   readonly #queue: WorkQueue;
   readonly #constants: Slots<T>;
-  /** Inputs that the state does not feed. */
+  /** Inputs that are not bound to the state. */
   readonly #open: ReadonlyMap<string, ValueType>;
   #peakBytes = 0;
   #disposal: Promise<void> | undefined;
@@ -94,7 +94,7 @@ export class KernelExecutable<T> implements Executable {
     if (this.#parts.state?.isDisposed === true) throw this.#parts.engine.disposed("the executable's state");
   }
 
-  /** Takes the inputs as they are now, and runs when the runs before it are done. */
+  /** Captures the inputs now, and runs when earlier runs are done. */
   #enqueue(
     inputs: Readonly<Record<string, RunInput>>,
     onStep?: OnStep,
@@ -102,7 +102,7 @@ export class KernelExecutable<T> implements Executable {
     this.#expectAlive();
     const slots: Slots<T> = [];
     const taken = this.#take(inputs, slots);
-    // Whoever awaits the run sees the failure; until then it must not count as unhandled.
+    // If you await the run, you get the failure; until then it must not count as unhandled.
     taken.catch(() => undefined);
     return this.#queue.push(async () => {
       try {
@@ -159,7 +159,7 @@ export class KernelExecutable<T> implements Executable {
     return this.#finish(slots);
   }
 
-  /** Copies results out first, since nothing after the commit may fail. */
+  /** Copies results to the host first, since nothing may fail after the commit. */
   async #finish(slots: Slots<T>): Promise<Readonly<Record<string, HostTensor>>> {
     const { engine, plan, bound, state } = this.#parts;
     const resultOf = (output: string): KernelTensor<T> => at(slots, plan.outputs.get(output) as number);

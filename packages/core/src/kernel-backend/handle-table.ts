@@ -2,26 +2,26 @@ import type { Handle } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 
-/** A tensor behind a handle, kept until its handle is gone and every run that has borrowed it has given it back. */
+/** The tensor of a handle, kept until the handle is disposed and every run that borrowed it has returned it. */
 interface Held<T> {
   readonly tensor: T;
   uses: number;
 }
 
-/** A tensor that outlives its handle until it is given back, once. */
+/** A tensor that outlives its handle until it is returned, once. */
 export interface Borrowed<T> {
   readonly tensor: T;
   readonly giveBack: () => void;
 }
 
-/** The handles that one backend has given out, and the engine's tensors behind them. */
+/** The handles that one backend has issued, and their tensors in the engine. */
 export class HandleTable<T extends ValueType> {
   readonly #backend: string;
   readonly #release: (tensor: T) => void;
   readonly #live = new Map<object, Held<T>>();
   readonly #freed = new WeakSet<object>();
 
-  /** `release` is called once for each tensor, after its last use; `backend` is how messages name it. */
+  /** `release` is called once for each tensor, after its last use; `backend` is the name for messages. */
   constructor(backend: string, release: (tensor: T) => void) {
     this.#backend = backend;
     this.#release = release;
@@ -41,14 +41,14 @@ export class HandleTable<T extends ValueType> {
   }
 
   /**
-   * What is behind a handle; undefined for what is none of this backend's, such as host data.
+   * The tensor of a handle; undefined for other values, such as host data.
    * @throws MP_DISPOSED; MP_INVALID_ARGUMENT for another backend's handle
    */
   find(value: unknown): T | undefined {
     return this.#find(value)?.tensor;
   }
 
-  /** As `find`, for a run that comes later. */
+  /** Like `find`, for a run that starts later. */
   borrow(value: unknown): Borrowed<T> | undefined {
     const held = this.#find(value);
     if (held === undefined) return undefined;

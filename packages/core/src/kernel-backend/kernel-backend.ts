@@ -26,21 +26,21 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
   readonly name: string;
   readonly manifest: KernelManifest;
   /**
-   * What the backend can compute. `Identity` and `Barrier` need no kernel, nor does `Constant`, whose value is
-   * uploaded once per executable; a kernel for one of these is used instead, `Constant`'s at compilation.
+   * The backend's kernels. `Identity`, `Barrier` and `Constant` need none: a constant's value is uploaded once per
+   * executable. A kernel for one of them replaces this; that of `Constant` is called at compilation.
    */
   readonly kernels: KernelTable<T>;
-  /** `Backend.adopt` for the author's own tensors: a view of one in host form, or undefined for anything else. */
+  /** `Backend.adopt` for the author's own tensors: a host view of one, or undefined for anything else. */
   readonly adopt?: (value: object) => HostTensor | undefined;
   /** Called once, after everything the backend held has been released. */
   readonly close?: () => void | Promise<void>;
 }
 
 /**
- * A whole backend from a table of kernels over a storage type of the author's choice: checks at the edge, schedule,
- * release of what is no longer needed, state with commit and roll-back, and the manifest are done here. What a kernel,
- * `upload` or `download` gives that is not what it has to is MP_BACKEND_FAILED, with its name.
- * @throws MP_INVALID_ARGUMENT for rows of operators or dtypes that there are not
+ * Makes a backend from a table of kernels over a storage type that the author chooses. It adds the checks of arguments,
+ * execution order, release of storages, state with commit and rollback, and the manifest. A wrong result of a kernel,
+ * `upload` or `download` throws MP_BACKEND_FAILED with its name.
+ * @throws MP_INVALID_ARGUMENT for rows of unknown operators or dtypes
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
   checkKernels(options);
@@ -55,10 +55,10 @@ class KernelBackend<T> implements Backend {
   readonly #handles: HandleTable<KernelTensor<T>>;
   readonly #states = new Map<State, KernelState<T>>();
   readonly #executables = new Set<Executable>();
-  /** Calls under way that use the author's storages. */
+  /** Pending calls that use the author's storages. */
   readonly #unsettled = new Set<Promise<unknown>>();
   readonly #close: (() => void | Promise<void>) | undefined;
-  /** There only where the author has one. */
+  /** Present only if the author has one. */
   readonly adopt?: (value: object) => HostTensor | undefined;
   #disposal: Promise<void> | undefined;
 
@@ -154,10 +154,12 @@ class KernelBackend<T> implements Backend {
   }
 
   async #disposeAll(): Promise<void> {
-    // What was being made frees itself once it finds the backend disposed, and the author's close comes after that.
+    // From here on all of them reject further calls, before anything is awaited.
+    const owned = [...this.#executables, ...this.#states.values()].map((one) => one.dispose());
+    // Objects under construction free themselves once they find the backend disposed; the author's close comes after
+    // that.
     await Promise.allSettled(this.#unsettled);
-    await Promise.all([...this.#executables].map((executable) => executable.dispose()));
-    await Promise.all([...this.#states.values()].map((state) => state.dispose()));
+    await Promise.all(owned);
     this.#handles.disposeAll();
     await this.#close?.();
   }
@@ -176,7 +178,7 @@ class KernelBackend<T> implements Backend {
     return call;
   }
 
-  /** Frees what was made while the backend was being disposed. */
+  /** Frees an object that was made while the backend was being disposed. */
   async #unlessDisposed<R extends { dispose(): unknown }>(made: R): Promise<R> {
     if (this.#disposal === undefined) return made;
     await made.dispose();

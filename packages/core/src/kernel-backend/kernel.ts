@@ -8,9 +8,9 @@ export interface KernelTensor<T> extends ValueType {
 
 /**
  * Computes one operator: storages of the outputs, in order, from operands, attributes and the outputs' types,
- * all of which have been checked. Operands are read only. An output may be an operand's own storage (a reshape
- * needs no copy): storages are counted by identity and released after their last use. Two outputs that are
- * views of one buffer need two storage objects, and a `release` that knows it. `Kernel<unknown, T>` fits every op.
+ * all of which have been checked. Operands are read-only. An output may be an operand's storage (a reshape needs no
+ * copy): storages are reference-counted by identity and released after their last use. Two outputs that are views of
+ * one buffer need two storage objects and a `release` that handles this. `Kernel<unknown, T>` fits every op.
  */
 export type Kernel<Attributes, T> = (
   inputs: readonly KernelTensor<T>[],
@@ -18,5 +18,5 @@ export type Kernel<Attributes, T> = (
   outputs: readonly ValueType[],
 ) => readonly T[] | Promise<readonly T[]>;
 
-/** Kernels by operator; those left out are unsupported in the backend's manifest. */
+/** Kernels by operator; operators without one are unsupported in the backend's manifest. */
 export type KernelTable<T> = { readonly [K in Op]?: Kernel<OpAttributes[K], T> };

@@ -1,13 +1,13 @@
 import type { BackendManifest } from "../manifest.js";
 
 const HALVES = { f16: 1, bf16: 1 } as const;
-/** Sums in blocks and by several threads, whose error grows with their length. */
+/** Sums in blocks and on several threads; their error grows with the number of terms. */
 const SUMMED = { f32: 64, ...HALVES };
 const NORMALIZED = { f32: 16, ...HALVES };
 
 /**
- * Units in the last place by which an engine's library of kernels may differ from the correctly rounded result, beyond
- * what the default allows: for manifests of engines that sum in f32 and round halves once.
+ * Tolerance in ulps beyond the default, relative to the correctly rounded result: for manifests of engines whose
+ * kernels accumulate in f32 and round halves once.
  */
 export const libraryTolerance: BackendManifest["tolerance"] = {
   default: { f32: 4, ...HALVES },

@@ -9,21 +9,21 @@ import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
 import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
-/** What a backend of kernels says of itself; the rest of its manifest follows from its kernels and dtypes. */
+/** What a kernel backend declares; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
   extends Omit<BackendManifest, "specVersion" | "dtypes" | "ops" | "profile" | "memory" | "adopt"> {
   /** Dtypes that `upload` can store; the others are unsupported. */
   readonly dtypes: Readonly<Partial<Record<DType, DTypeSupport>>>;
-  /** For kernels that do not take every stored dtype their op exists in: those they take. */
+  /** The dtypes that kernels accept, for ops whose kernel does not accept every stored dtype of the op. */
   readonly opDTypes?: Readonly<Partial<Record<Op, readonly DType[]>>>;
 }
 
-/** The claims of a backend that computes as the vocabulary says, to spread into a `KernelManifest`. */
+/** The declarations of a backend that computes as the ops are defined, to spread into a `KernelManifest`. */
 export const exactNumerics: Pick<
   BackendManifest,
   "accumulate" | "rounding" | "subnormals" | "overflow" | "determinism"
 > = {
-  accumulate: { f32: "f32", f16: "f32", bf16: "f32" },
+  accumulate: { default: { f32: "f32", f16: "f32", bf16: "f32" } },
   rounding: { f32: "nearest-even", f16: "nearest-even", bf16: "nearest-even" },
   subnormals: { f32: "preserve", f16: "preserve", bf16: "preserve" },
   overflow: { f32: "infinity", f16: "infinity", bf16: "infinity" },
@@ -32,10 +32,10 @@ export const exactNumerics: Pick<
 
 const OPS = Object.keys(inferRules) as readonly Op[];
 
-/** Why an engine does not do an op in a dtype; undefined where it does. */
+/** Why an engine does not support an op in a dtype; undefined if it does. */
 export type Missing = (op: Op, dtype: DType) => string | undefined;
 
-/** Total over ops, from what was found missing of an engine; a dtype that it cannot hold, `Identity` is missing in. */
+/** A manifest's `ops`, from what an engine lacks. If it cannot store a dtype, `Identity` is missing in that dtype. */
 export function opSupport(missing: Missing): BackendManifest["ops"] {
   const support = (op: Op): Support<readonly DType[]> => {
     const isThere = (dtype: DType): boolean =>
@@ -48,7 +48,10 @@ export function opSupport(missing: Missing): BackendManifest["ops"] {
   return Object.fromEntries(OPS.map((op) => [op, support(op)])) as BackendManifest["ops"];
 }
 
-/** Total over dtypes and ops: what has no storage or no kernel is unsupported, with that as the reason. */
+/**
+ * A manifest that is total over dtypes and ops: without storage or kernel they are unsupported, with that as the
+ * reason.
+ */
 export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => boolean): BackendManifest {
   const { dtypes, opDTypes: narrowed = {}, ...rest } = claims;
   const support = (op: Op): Support<readonly DType[]> => {
@@ -81,7 +84,7 @@ export function expectDTypeSupported(
 }
 
 /**
- * The values that a state starts from, as they were checked.
+ * The checked initial values of a state.
  * @throws MP_UNSUPPORTED, MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the slot
  */
 export function expectStateSupported(
@@ -98,7 +101,7 @@ export function expectStateSupported(
   return Object.fromEntries(checked);
 }
 
-/** Something of a graph that the manifest calls unsupported. */
+/** An op or dtype of a graph that the manifest calls unsupported. */
 interface Problem {
   /** `Relu`, or the dtype. */
   readonly subject: string;
@@ -107,12 +110,12 @@ interface Problem {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Problems in a message; all of them are in its details. */
+/** Number of problems in a message; its details have all of them. */
 const NAMED = 4;
 
 /**
- * @throws MP_UNSUPPORTED for ops and dtypes of the graph that the manifest calls unsupported: the first with its node
- *   and line, the next few by name, all of them in `details.unsupported`
+ * @throws MP_UNSUPPORTED for ops and dtypes of the graph that the manifest does not support: the message has the first
+ *   with its node and line and the next few by name, `details.unsupported` has all
  */
 export function expectGraphSupported(backend: string, manifest: BackendManifest, graph: Graph): void {
   const problems = new Map<string, Problem>();

@@ -1,11 +1,11 @@
 import type { AnyNode, Graph, Value, ValueType } from "../graph/graph.js";
 
-/** One node with the places of its operands and results in the run's array of slots. */
+/** One node with the indices of its operands and results in the run's array of slots. */
 export interface PlanStep {
   readonly node: AnyNode;
   readonly reads: readonly number[];
   readonly writes: readonly number[];
-  /** Slots that nothing reads after this step. */
+  /** Slots that are not read after this step. */
   readonly frees: readonly number[];
 }
 
@@ -13,15 +13,15 @@ export interface PlanStep {
 export interface Plan {
   readonly types: readonly ValueType[];
   readonly steps: readonly PlanStep[];
-  /** Slots that hold the same thing in every run: made at compilation, never freed by a run. */
+  /** Slots with the same value in every run: made at compilation, never freed by a run. */
   readonly constants: readonly PlanStep[];
   readonly inputs: ReadonlyMap<string, number>;
   readonly outputs: ReadonlyMap<string, number>;
-  /** Whether anything reads the slot; an input that nothing reads is checked, but not uploaded. */
+  /** Whether the slot is read; an input that is never read is checked but not uploaded. */
   isRead(slot: number): boolean;
 }
 
-/** Steps in graph order: the order is a schedule that frees early, and is not for a backend to change. */
+/** Steps in graph order. The order is a schedule that frees memory early; a backend must not change it. */
 export function planOf(graph: Graph): Plan {
   const slots = new Map<Value, number>();
   const types: ValueType[] = [];

@@ -1,12 +1,12 @@
-/** The smallest node of each op: what is built once per dtype to ask the engine whether it has kernels for it. */
+/** A minimal node of each op, built once per dtype to find out whether the engine has kernels for it. */
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
-/** Where a probe is built; every value is all ones. */
+/** The graph that probes are added to; every value is all ones. */
 export interface ProbeSite {
-  /** Of the dtype that is being asked about, unless told otherwise. */
+  /** Default dtype: the one being probed. */
   value(shape: Shape, dtype?: DType): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): void;
 }
@@ -25,6 +25,13 @@ const WINDOW: OpAttributes["MaxPool"] = {
   dilations: [1, 1],
   ceilMode: false,
 };
+
+/** Windows that an engine replaces by other nodes if it pads differently or not at all. */
+const WINDOWS: readonly OpAttributes["MaxPool"][] = [
+  WINDOW,
+  { ...WINDOW, strides: [1, 1], pads: [0, 0, 2, 2], dilations: [2, 2] },
+  { ...WINDOW, pads: [0, 0, 0, 0], ceilMode: true },
+];
 
 const elementwise =
   (operands: number): Probe<NoAttributes> =>
@@ -60,7 +67,7 @@ interface Convolved {
   readonly each: (number: number) => readonly number[];
 }
 
-/** With 1 to 3 spatial axes; whole, dilated and in groups, which engines implement apart. */
+/** With 1 to 3 spatial axes; plain, dilated and grouped, which engines implement separately. */
 const convolutions: readonly Convolved[] = [1, 2, 3].flatMap((rank) =>
   [
     { group: 1, dilation: 1 },
@@ -163,8 +170,14 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   ArgMin: search,
   TopK: on({ axis: 1, k: 2, largest: true }),
   CumSum: on({ axis: 1, exclusive: true, reverse: true }),
-  MaxPool: (site, op) => site.emit(op, [site.value(PLANE)], WINDOW),
-  AveragePool: (site, op) => site.emit(op, [site.value(PLANE)], { ...WINDOW, countIncludePad: true }),
+  MaxPool: (site, op) => {
+    for (const window of WINDOWS) site.emit(op, [site.value(PLANE)], window);
+  },
+  AveragePool: (site, op) => {
+    for (const window of WINDOWS)
+      for (const countIncludePad of [true, false])
+        site.emit(op, [site.value(PLANE)], { ...window, countIncludePad });
+  },
   Softmax: normalized,
   LogSoftmax: normalized,
   SoftmaxCrossEntropyLoss: likelihood,

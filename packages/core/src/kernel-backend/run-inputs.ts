@@ -5,10 +5,10 @@ import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 import type { HandleTable } from "./handle-table.js";
 
 /**
- * A run's inputs in the order of `open`, which are those that the state does not feed, each of its type: handles, and
- * host data as it was checked. Nothing is taken before all have been checked.
- * @throws MP_INVALID_ARGUMENT for a name too many or too few and for what is no tensor, MP_DTYPE_MISMATCH,
- *   MP_SHAPE_MISMATCH; MP_DISPOSED for a handle that is gone
+ * A run's inputs (handles and checked host data) in the order of `open`, the inputs that are not bound to the state. No
+ * handle is borrowed before all inputs have been checked.
+ * @throws MP_INVALID_ARGUMENT for an unknown or missing name and for a value that is not a tensor, MP_DTYPE_MISMATCH,
+ * MP_SHAPE_MISMATCH; MP_DISPOSED for a disposed handle
  */
 export function expectRunInputs(
   inputs: Readonly<Record<string, RunInput>>,

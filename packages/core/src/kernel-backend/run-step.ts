@@ -6,10 +6,13 @@ import type { Engine } from "./engine.js";
 import type { KernelTensor } from "./kernel.js";
 import type { Plan, PlanStep } from "./plan.js";
 
-/** What a run holds, by slot; each entry is one use of its storage. */
+/** The tensors of a run, by slot; each entry is one use of its storage. */
 export type Slots<T> = (KernelTensor<T> | undefined)[];
 
-/** Calls one kernel and takes its results. A promise only where the kernel gave one, so that others cost no turn. */
+/**
+ * Calls one kernel and stores its results. Returns a promise only if the kernel did, so that other kernels do not wait
+ * for a microtask.
+ */
 export function runStep<T>(
   engine: Engine<T>,
   plan: Plan,

@@ -6,11 +6,11 @@ import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 
 type Named = readonly (readonly [name: string, value: HostTensor])[];
 
-/** The slots of a state by name and type, and what is checked before one is read or written. */
+/** The slots of a state by name and type, and the checks before a read or write. */
 export class StateTypes {
   readonly byName: Readonly<Record<string, ValueType>>;
 
-  /** Of the values that a state starts from. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
+  /** From the initial values of a state. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
   constructor(values: Readonly<Record<string, HostTensor>>) {
     const types = expectNamed("createState", values).map(([name, value]) => {
       const { dtype, shape } = expectHostTensor(`state "${name}"`, value);
@@ -19,7 +19,7 @@ export class StateTypes {
     this.byName = Object.freeze(Object.fromEntries(types));
   }
 
-  /** The slots to read, each once: all of them, unless some are named. @throws MP_INVALID_ARGUMENT */
+  /** The slots to read, each once; by default all of them. @throws MP_INVALID_ARGUMENT */
   reading(names: readonly string[] = Object.keys(this.byName)): readonly string[] {
     if (!Array.isArray(names)) {
       throw new MpError("MP_INVALID_ARGUMENT", `state: takes a list of names, got ${shown(names)}`);
@@ -29,7 +29,7 @@ export class StateTypes {
   }
 
   /**
-   * What is to be written, each as its slot's type says.
+   * The values to write, each checked against its slot's type.
    * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
    */
   writing(values: Readonly<Record<string, HostTensor>>): Named {

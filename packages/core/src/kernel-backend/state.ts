@@ -7,8 +7,8 @@ import { StateTypes } from "./state-types.js";
 import { WorkQueue } from "./work-queue.js";
 
 /**
- * Named storages that runs replace: committing is taking another storage, never copying. Reads and writes wait their
- * turn among the runs.
+ * Named storages that runs replace: a commit swaps storages and never copies. Reads and writes are queued with the
+ * runs.
  */
 export class KernelState<T> implements State {
   readonly queue: WorkQueue = new WorkQueue();
@@ -46,14 +46,14 @@ export class KernelState<T> implements State {
     return this.#disposal !== undefined;
   }
 
-  /** The committed storage; valid until the next commit unless its user shares it. */
+  /** The committed storage; valid until the next commit unless the caller shares it. */
   current(name: string): KernelTensor<T> {
     const slot = this.#slots.get(name);
     if (slot === undefined) throw new Error(`internal: the state has no slot ${name}`);
     return slot;
   }
 
-  /** Puts storages in place of the committed ones, all at once. Each gets one use by the state. */
+  /** Replaces the committed storages, all at once. The state counts as one use of each. */
   commit(values: ReadonlyMap<string, KernelTensor<T>>): void {
     for (const { data } of values.values()) this.#engine.pool.share(data);
     this.#exchange(values);
@@ -101,7 +101,7 @@ export class KernelState<T> implements State {
   }
 }
 
-/** All of the tensors in the engine, or none of them. */
+/** Uploads all of the tensors, or none. */
 async function uploadAll<T>(
   engine: Engine<T>,
   values: Readonly<Record<string, HostTensor>>,

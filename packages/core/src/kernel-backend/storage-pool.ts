@@ -1,6 +1,6 @@
 /**
- * Counts the uses of storages by identity and releases each after its last. A value, a handle, a slot of a state
- * and a constant are one use each, so handing a storage on never copies it.
+ * Counts the uses of storages by identity and releases each after its last. A value, a handle, a state slot and a
+ * constant are one use each, so passing a storage on never copies it.
  */
 export class StoragePool<T> {
   readonly #entries = new Map<T, { uses: number; readonly bytes: number }>();
@@ -16,7 +16,7 @@ export class StoragePool<T> {
     return this.#bytes;
   }
 
-  /** `bytes` counts the first time only: a view in another dtype is the same memory. */
+  /** `bytes` only counts the first time: a view in another dtype is the same memory. */
   retain(data: T, bytes: number): T {
     const entry = this.#entries.get(data);
     if (entry === undefined) {

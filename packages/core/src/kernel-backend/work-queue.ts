@@ -1,9 +1,11 @@
-/** Runs pieces of work one after another, in the order in which they were pushed; a failure stops only itself. */
+/**
+ * Runs pieces of work one after another, in the order in which they were pushed; a failure does not stop the others.
+ */
 export class WorkQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** Whether nothing runs or waits: a piece pushed now is the next to run. */
+  /** Whether nothing runs or waits; work pushed now runs next. */
   get isIdle(): boolean {
     return this.#waiting === 0;
   }

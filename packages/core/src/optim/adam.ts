@@ -1,4 +1,4 @@
-/** Adam and AdamW. Epsilon and every moment are f32: in f16, 1e-8 would round to 0. */
+/** Adam and AdamW. Epsilon and the moments are f32: in f16, 1e-8 would round to 0. */
 import { described } from "../described.js";
 import { checkOptions, type OptionNames } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
@@ -21,18 +21,23 @@ export interface AdamOptions {
   readonly beta1?: number;
   /** Default 0.999. */
   readonly beta2?: number;
-  /** Added to √v, in the unit of the gradients; f32 whatever the policy, at least 2^-100. Default 1e-8. */
+  /** Added to √v, in the unit of the gradients; f32 under any policy, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
 }
 
 const ADAM: OptionNames<AdamOptions> = { learningRate: true, beta1: true, beta2: true, epsilon: true };
 const EXAMPLE = "{ learningRate: 1e-3 }";
+const ELSEWHERE = { betas: "did you mean beta1 and beta2?" };
 
 export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree };
 
-/** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments of the applied steps. */
+/** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments, counting applied steps. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
-  checkOptions("adam", options, ADAM, EXAMPLE);
+  checkOptions("adam", options, ADAM, EXAMPLE, {
+    ...ELSEWHERE,
+    weightDecay:
+      "use adamW({ learningRate, weightDecay }), or chain(weightDecay(1e-4), adam({ learningRate }))",
+  });
   checkAdam("adam", options);
   const { learningRate } = options;
   return {
@@ -47,13 +52,13 @@ export function adam(options: AdamOptions): Optimizer<AdamState> {
 }
 
 export interface AdamWOptions extends AdamOptions {
-  /** Decoupled decay of the masters; default 0.01. */
+  /** Decoupled weight decay of the master weights; default 0.01. */
   readonly weightDecay?: number;
 }
 
-/** Loshchilov & Hutter, arXiv 1711.05101: Adam with w ← w - η·λ·w beside it. */
+/** Loshchilov & Hutter, arXiv 1711.05101: Adam plus w ← w - η·λ·w. */
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
-  checkOptions("adamW", options, { ...ADAM, weightDecay: true }, EXAMPLE);
+  checkOptions("adamW", options, { ...ADAM, weightDecay: true }, EXAMPLE, ELSEWHERE);
   checkAdam("adamW", options);
   const { learningRate, weightDecay = 0.01 } = options;
   checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
@@ -85,8 +90,8 @@ function checkAdam(what: string, options: AdamOptions): void {
 }
 
 /**
- * 1 - β^t. In f32 that difference keeps five digits at t = 1 and β = 0.999, and the moments are not rounded so;
- * with u = tanh(-t·ln(β)/2) it is 2u / (1 + u), to the last place.
+ * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. With u =
+ * tanh(-t·ln(β)/2) it is 2u / (1 + u), accurate to the last place.
  */
 function biasCorrection(beta: number, t: Tensor): Tensor {
   if (beta === 0) return literal(1);
@@ -109,7 +114,7 @@ function adamDirection(
   const squares = average(state.square, mapTensors(square, gradients), beta2);
   const t = add(cast(context.step, "f32"), 1);
   const [c1, c2] = [biasCorrection(beta1, t), sqrt(biasCorrection(beta2, t))];
-  // m/c1 / (√v/√c2 + ε) with the scalars drawn together: m · (√c2/c1) / (√v + ε·√c2).
+  // m/c1 / (√v/√c2 + ε) with the scalar factors combined: m · (√c2/c1) / (√v + ε·√c2).
   const factor = div(c2, c1);
   const floor = mul(c2, epsilon);
   const direction = mapTensors((m, v) => mul(div(m, add(sqrt(v), floor)), factor), mean, squares);

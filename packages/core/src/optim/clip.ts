@@ -1,31 +1,54 @@
+import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
 import { mapTensors } from "../trace/map-tensors.js";
 import { clip, div, literal, maximum, mul } from "../trace/ops/elementwise.js";
 import type { Tensor } from "../trace/tensor.js";
 import { globalNorm } from "./global-norm.js";
 import { checkHyperparameter } from "./hyperparameter.js";
-import type { Optimizer } from "./optimizer.js";
+import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./stateless.js";
 
-const checkLimit = (what: string, limit: number): void =>
-  checkHyperparameter(`${what}: the limit`, limit, { from: 0, open: true });
+/**
+ * With a limit of at least this, limit / norm and its square are normal f32 numbers for every norm whose square is
+ * finite in f32.
+ */
+const SMALLEST_NORM = 2 ** -40;
 
-/** 1 while `norm` ≤ `limit`, limit / norm beyond: what gradients are multiplied by to have at most that norm. */
+/** @throws MP_INVALID_ARGUMENT for a norm limit that f32 cannot compute with */
+export function checkNormLimit(what: string, limit: number): void {
+  if (typeof limit === "number" && limit >= SMALLEST_NORM && Number.isFinite(Math.fround(limit))) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what} is a number of at least 2^-40, finite in f32, got ${shown(limit)}; leave it out for no clipping`,
+  );
+}
+
+/** The factor that limits gradients to that norm: 1 if `norm` ≤ `limit`, else limit / norm. */
 export function clipFactor(norm: Tensor, limit: number): Tensor {
   return div(literal(limit), maximum(norm, limit));
 }
 
-/** Scales all gradients together so that their norm is at most `limit` (Pascanu et al., arXiv 1211.5063). */
-export function clipByGlobalNorm(limit: number): Optimizer {
-  checkLimit("clipByGlobalNorm", limit);
-  return stateless(`clipByGlobalNorm(${limit})`, (gradients) => {
-    const factor = clipFactor(globalNorm(gradients), limit);
-    return mapTensors((g) => mul(g, factor), gradients);
-  });
+/**
+ * Scales all gradients by one factor so that their global norm is at most `limit`, which is at least 2^-40 (Pascanu et
+ * al., arXiv 1211.5063). A norm above 1.8e19 overflows and the step is skipped; the factor would make every gradient 0.
+ */
+export function clipByGlobalNorm(limit: number): GradientTransformation {
+  checkNormLimit("clipByGlobalNorm: the limit", limit);
+  return {
+    kind: "gradient",
+    name: `clipByGlobalNorm(${limit})`,
+    init: () => ({}),
+    update: (gradients, state) => {
+      const norm = globalNorm(gradients);
+      const factor = clipFactor(norm, limit);
+      return { updates: mapTensors((g) => mul(g, factor), gradients), state, rates: [norm] };
+    },
+  };
 }
 
-/** Limits each element to -limit … limit. */
-export function clipByValue(limit: number): Optimizer {
-  checkLimit("clipByValue", limit);
+/** Clips each element to -limit … limit. */
+export function clipByValue(limit: number): GradientTransformation {
+  checkHyperparameter("clipByValue: the limit", limit, { from: 0, open: true });
   return stateless(`clipByValue(${limit})`, (gradients) =>
     mapTensors((g) => clip(g, { min: -limit, max: limit }), gradients),
   );

@@ -1,15 +1,18 @@
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 
-/** Bounds that a hyperparameter keeps; one without `below` is any finite number from `from` on. */
+/** Bounds of a hyperparameter; without `below`, any finite number of at least `from`. */
 interface Range {
   readonly from: number;
-  /** True: `from` itself is refused. */
+  /** True if `from` itself is rejected. */
   readonly open?: boolean;
   readonly below?: number;
 }
 
-/** Hyperparameters are f32 in the graph: what is infinite or, where 0 is refused, zero there is refused here. */
+/**
+ * Hyperparameters are f32 in the graph. A number that is infinite in f32, or zero there if 0 is rejected, is rejected
+ * here.
+ */
 export function checkHyperparameter(what: string, value: number, { from, open, below }: Range): void {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   const isAbove = open === true ? rounded > from : rounded >= from;

@@ -9,10 +9,12 @@ export const square = (x: Tensor): Tensor => mul(x, x);
 export const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
   mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
 
-/** A smaller epsilon, times a bias correction, could be 0 on an engine without subnormals: 0 / 0 where no gradient is. */
+/**
+ * A smaller epsilon times a bias correction could be 0 on an engine without subnormals: 0 / 0 where the gradient is 0.
+ */
 const SMALLEST_EPSILON = 2 ** -100;
 
-/** @throws MP_INVALID_ARGUMENT for an epsilon that would not keep a quotient of zeros finite */
+/** @throws MP_INVALID_ARGUMENT for an epsilon too small to prevent 0 / 0 */
 export function checkEpsilon(what: string, epsilon: number): void {
   checkHyperparameter(`${what}: epsilon`, epsilon, { from: SMALLEST_EPSILON });
 }

@@ -7,19 +7,16 @@ import { expand } from "../trace/ops/movement.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 
-/** What an update may depend on besides gradients and state. */
+/** What an update may depend on, besides gradients and state. */
 export interface UpdateContext {
   /** i32 scalar: steps applied before this one. Skipped steps do not count. */
   readonly step: Tensor;
 }
 
-/**
- * A gradient transformation as in optax: `update` turns gradients into what is to be *added* to the
- * parameters and gives the next state. All f32, whatever the policy. Write one's own in traced operators.
- */
-export interface Optimizer<S extends TensorTree = TensorTree> {
+/** Common to optimizers and the parts before them in a `chain`. All f32, under any policy. */
+interface Part<S extends TensorTree> {
   readonly name: string;
-  /** The name with all hyperparameters; a checkpoint made under another one is loaded with a warning. Default `name`. */
+  /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
   /** State for these parameters (f32 view). */
   init(parameters: TensorTree): S;
@@ -29,36 +26,45 @@ export interface Optimizer<S extends TensorTree = TensorTree> {
     parameters: TensorTree,
     context: UpdateContext,
   ): {
+    /** With the structure and shapes of `gradients`, f32. */
     readonly updates: TensorTree;
     readonly state: S;
-    /** Learning rates that are computed (floating scalars): a step is skipped where one is not finite. */
+    /**
+     * Computed learning rates, and norms to divide by (floating scalars); if one is not finite, the step is skipped.
+     */
     readonly rates?: readonly Tensor[];
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for an update that is none: types do not hold in JavaScript */
-export function checkUpdate(optimizer: string, update: unknown): void {
-  const isObject = typeof update === "object" && update !== null;
-  if (isObject && "updates" in update && "state" in update) return;
-  const got = isObject ? `an object with ${Object.keys(update).join(", ") || "nothing"}` : String(update);
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `optimizer ${optimizer}: update returns { updates, state }, got ${got}`,
-  );
+/**
+ * Turns gradients into what is *added* to the parameters: `updates` have the sign and size of a descent step. Write
+ * your own in traced operators.
+ */
+export interface Optimizer<S extends TensorTree = TensorTree> extends Part<S> {
+  /** Default `descent`. */
+  readonly kind?: "descent";
 }
 
-/** A learning rate as a function of the count of applied steps (i32 scalar), giving an f32 scalar. */
+/**
+ * Turns gradients into other gradients: clipped, with a penalty added, preconditioned. Its `updates` are gradients
+ * without sign and learning rate, so use it before an optimizer in a `chain`, never alone.
+ */
+export interface GradientTransformation<S extends TensorTree = TensorTree> extends Part<S> {
+  readonly kind: "gradient";
+}
+
+/** A learning rate (f32 scalar) as a function of the number of applied steps (i32 scalar). */
 export type Schedule = (step: Tensor) => Tensor;
 
 /** A constant or a schedule. */
 export type LearningRate = number | Schedule;
 
-/** f32 zeros of every leaf's shape. */
+/** f32 zeros with the shape of every leaf. */
 export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
 }
 
-/** @throws MP_INVALID_ARGUMENT for a constant that is no learning rate; a schedule is the user's word */
+/** @throws MP_INVALID_ARGUMENT for a constant that is not a valid learning rate; a schedule is not checked here */
 export function checkRate(what: string, learningRate: LearningRate): void {
   if (typeof learningRate !== "function")
     checkHyperparameter(`${what}: learningRate`, learningRate, { from: 0 });
@@ -66,7 +72,7 @@ export function checkRate(what: string, learningRate: LearningRate): void {
 
 /**
  * The learning rate for this step, a floating scalar.
- * @throws MP_SHAPE_MISMATCH for a schedule that gives more than one rate, which would be drawn over the parameters
+ * @throws MP_SHAPE_MISMATCH for a schedule that returns more than one rate, which would broadcast over the parameters
  */
 function rateAt(schedule: Schedule, context: UpdateContext): Tensor {
   const rate: unknown = rateOf(schedule, context);
@@ -83,7 +89,7 @@ function rateAt(schedule: Schedule, context: UpdateContext): Tensor {
 
 const STEP_HINT = 'a schedule gets the step as i32, compute with cast(step, "f32")';
 
-/** The step is i32, and integers meet neither fractions nor floats: whoever forgets it is told. */
+/** The step is i32, which does not mix with fractions or floats; if a schedule forgets the cast, the error says so. */
 function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
@@ -94,7 +100,7 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
   }
 }
 
-/** f32 updates of -rate times each direction, and the rate where it is computed. */
+/** f32 updates: -rate times each direction; also the rate, if it is computed. */
 export function descend(
   directions: TensorTree,
   learningRate: LearningRate,

@@ -21,6 +21,11 @@ export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: T
     options,
     { learningRate: true, decay: true, epsilon: true },
     "{ learningRate: 1e-3 }",
+    {
+      alpha: "did you mean decay?",
+      rho: "did you mean decay?",
+      momentum: "there is none; use momentum or adam",
+    },
   );
   const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
   checkRate("rmsProp", learningRate);

@@ -1,4 +1,4 @@
-/** Learning-rate schedules of the count of applied steps: a skipped step does not move them. */
+/** Learning-rate schedules over the number of applied steps; a skipped step does not advance them. */
 import { described } from "../described.js";
 import { MpError } from "../errors.js";
 import { checkOptions } from "../options.js";
@@ -18,13 +18,17 @@ import {
   where,
 } from "../trace/ops/elementwise.js";
 import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
 import type { Schedule } from "./optimizer.js";
 
-/** Gives a schedule the name by which a checkpoint tells it from others. */
+/** Gives a schedule the name by which a checkpoint identifies it. */
 const named = (name: string, schedule: Schedule): Schedule =>
   Object.defineProperty(schedule, "name", { value: name });
 
 const asFloat = (step: Tensor): Tensor => cast(step, "f32");
+
+/** Steps are counted in i32. */
+const STEPS = 2 ** 31;
 
 function positive(what: string, name: string, value: number): void {
   if (!(Math.fround(value) > 0 && Number.isFinite(Math.fround(value)))) {
@@ -32,11 +36,13 @@ function positive(what: string, name: string, value: number): void {
   }
 }
 
-/** Refused where it is written: of a step whose rate is not finite only the skip would tell. */
-function rates(what: string, values: readonly number[]): void {
-  for (const value of values) {
-    if (Number.isFinite(Math.fround(value))) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: a rate is finite in f32, got ${shown(value)}`);
+/**
+ * Rejects rates when the schedule is made: a negative rate ascends, and a non-finite rate would only show as skipped
+ * steps.
+ */
+function rates(what: string, values: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    checkHyperparameter(`${what}: ${name}`, value, { from: 0 });
   }
 }
 
@@ -51,7 +57,7 @@ export function exponentialDecay(
     { decay: true, every: true, staircase: true },
     "{ decay: 0.5, every: 1000 }",
   );
-  rates("exponentialDecay", [initial]);
+  rates("exponentialDecay", { initial });
   positive("exponentialDecay", "decay", options.decay);
   positive("exponentialDecay", "every", options.every);
   const { decay, every, staircase = false } = options;
@@ -61,7 +67,7 @@ export function exponentialDecay(
   });
 }
 
-/** From `initial` along half a cosine to `final` (default 0) over `steps`, then `final`. */
+/** Half a cosine from `initial` to `final` (default 0) over `steps`, then `final`. */
 export function cosineDecay(
   initial: number,
   options: { readonly steps: number; readonly final?: number },
@@ -69,7 +75,7 @@ export function cosineDecay(
   checkOptions("cosineDecay", options, { steps: true, final: true }, "{ steps: 10_000 }");
   positive("cosineDecay", "steps", options.steps);
   const final = options.final ?? 0;
-  rates("cosineDecay", [initial, final]);
+  rates("cosineDecay", { initial, final });
   const { steps } = options;
   return named(described("cosineDecay", { initial, steps, final }), (step) => {
     const progress = clip(div(asFloat(step), steps), { min: 0, max: 1 });
@@ -77,16 +83,19 @@ export function cosineDecay(
   });
 }
 
-/** Straight from `from` to `to` over `steps`, then `to`. */
+/** Linear from `from` to `to` over `steps`, then `to`. */
 export function linearSchedule(from: number, to: number, steps: number): Schedule {
-  rates("linearSchedule", [from, to]);
+  rates("linearSchedule", { from, to });
   positive("linearSchedule", "steps", steps);
   return named(described("linearSchedule", { from, to, steps }), (step) =>
     add(mul(clip(div(asFloat(step), steps), { min: 0, max: 1 }), to - from), from),
   );
 }
 
-/** From 1/steps of the first rate of `then` up to all of it in `steps` steps, then `then` counted from there. */
+/**
+ * Linear warmup over `steps` steps, from 1/steps of the first rate of `then` to all of it; after that `then`, whose
+ * steps count from there.
+ */
 export function warmup(steps: number, then: Schedule): Schedule {
   positive("warmup", "steps", steps);
   if (typeof then !== "function") {
@@ -110,12 +119,15 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
       `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
     );
   }
-  rates("piecewiseConstant", values);
+  values.forEach((value, index) => {
+    rates("piecewiseConstant", { [`value ${index}`]: value });
+  });
   boundaries.forEach((boundary, index) => {
-    if (Number.isSafeInteger(boundary) && boundary > (boundaries[index - 1] ?? -1)) return;
+    const isStep = Number.isInteger(boundary) && boundary < STEPS;
+    if (isStep && boundary > (boundaries[index - 1] ?? -1)) return;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `piecewiseConstant: boundaries are steps in ascending order, got ${boundaries.join(", ")}`,
+      `piecewiseConstant: boundaries are steps below 2^31 in ascending order, got ${boundaries.join(", ")}`,
     );
   });
   const name = described("piecewiseConstant", { boundaries: boundaries.join(" "), values: values.join(" ") });

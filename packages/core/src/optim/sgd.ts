@@ -11,7 +11,11 @@ export interface SgdOptions {
 
 /** w ← w - η·g. */
 export function sgd(options: SgdOptions): Optimizer {
-  checkOptions("sgd", options, { learningRate: true }, "{ learningRate: 0.1 }");
+  checkOptions("sgd", options, { learningRate: true }, "{ learningRate: 0.1 }", {
+    momentum: "use momentum({ learningRate, momentum })",
+    nesterov: "use momentum({ learningRate, nesterov })",
+    weightDecay: "use chain(weightDecay(1e-4), sgd({ learningRate }))",
+  });
   const { learningRate } = options;
   checkRate("sgd", learningRate);
   return {
@@ -32,13 +36,17 @@ export interface MomentumOptions extends SgdOptions {
   readonly nesterov?: boolean;
 }
 
-/** v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, the rate outside the velocity. */
+/**
+ * v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, with the learning rate outside the
+ * velocity.
+ */
 export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
   checkOptions(
     "momentum",
     options,
     { learningRate: true, momentum: true, nesterov: true },
     "{ learningRate: 0.1 }",
+    { weightDecay: "use chain(weightDecay(1e-4), momentum({ learningRate }))" },
   );
   const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
   checkRate("momentum", learningRate);

@@ -1,12 +1,13 @@
 import type { TensorTree } from "../trace/map-tensors.js";
-import type { Optimizer } from "./optimizer.js";
+import type { GradientTransformation } from "./optimizer.js";
 
-/** A transformation of gradients that remembers nothing. */
+/** A transformation of gradients without state. */
 export function stateless(
   name: string,
   update: (gradients: TensorTree, parameters: TensorTree) => TensorTree,
-): Optimizer {
+): GradientTransformation {
   return {
+    kind: "gradient",
     name,
     init: () => ({}),
     update: (gradients, state, parameters) => ({ updates: update(gradients, parameters), state }),

@@ -1,6 +1,6 @@
-// What "exact" means, in one place. A store rounds what is written into it: a Float32Array to f32, a Float64Array
-// not at all. So kernels are written once, keep every intermediate in stores of `floats`, and round their result
-// to its dtype with `round`: an op on halves computes in f32 and rounds once.
+// The definition of "exact". A store rounds what is written to it: a Float32Array to f32, a Float64Array not at all. So
+// each kernel is written once, keeps its intermediates in stores of `floats`, and rounds its result to its dtype with
+// `round`: an op on halves computes in f32 and rounds once.
 import { type DType, isFloat } from "../dtype.js";
 import { roundArray, roundTo } from "../float-format/round.js";
 import { type FloatStore, newStore, type Store } from "./store.js";
@@ -10,13 +10,13 @@ export type ArithmeticMode = "exact" | "f64";
 
 export interface Arithmetic {
   readonly mode: ArithmeticMode;
-  /** Zeroed scratch or result space of the precision that ops compute in. */
+  /** A zeroed store for intermediates or results, of the precision that ops compute in. */
   floats(length: number): FloatStore;
   /** A zeroed store for a tensor of that dtype. */
   allocate(dtype: DType, length: number): Store;
   /** Rounds a float result to its dtype in place, ties to even; leaves integers alone. */
   round<S extends Store>(dtype: DType, store: S): S;
-  /** A float attribute as ops compute with it: ONNX keeps those in f32. */
+  /** A float attribute as ops use it: in f32, as in ONNX. */
   attribute(x: number): number;
   /** A number as a value of that dtype. */
   value(dtype: DType, x: number): number;

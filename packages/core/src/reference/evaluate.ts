@@ -11,13 +11,13 @@ import type { Operand, Store } from "./store.js";
 import { sizeOf } from "./strided.js";
 
 export interface EvaluateOptions {
-  /** `f64` evaluates floats of every dtype in doubles, unrounded: for gradient checks. Default `exact`. */
+  /** `f64` evaluates all float dtypes in f64 without rounding, for gradient checks. Default `exact`. */
   readonly arithmetic?: ArithmeticMode;
 }
 
 /**
- * A tensor as the reference computes with it: floats of any dtype are numbers, in f64 arithmetic not rounded to
- * that dtype.
+ * A tensor as the reference uses it: floats of any dtype are numbers; in f64 arithmetic they are not rounded to that
+ * dtype.
  */
 export interface RawTensor extends ValueType {
   readonly data: Store;
@@ -25,7 +25,7 @@ export interface RawTensor extends ValueType {
 
 /**
  * Runs a graph once, synchronously, in pure TypeScript.
- * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for inputs that the graph does not take,
+ * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for inputs that do not match the graph's,
  * MP_OUT_OF_RANGE from an op
  */
 export function evaluate(
@@ -37,8 +37,8 @@ export function evaluate(
 }
 
 /**
- * `evaluate` without host formats: results are the reference's own numbers, and inputs may be such numbers too, as a
- * finite difference in f64 needs.
+ * `evaluate` without conversion to host formats: results are the reference's own numbers, and inputs may be too, as
+ * finite differences in f64 need.
  */
 export function evaluateRaw(
   graph: Graph,
@@ -104,7 +104,7 @@ function take(name: string, given: HostTensor | RawTensor, type: ValueType, arit
   return isRaw(given) ? rawStore(given, arithmetic) : fromHost(given, arithmetic);
 }
 
-/** Only floats differ: a narrow dtype as a float array, or any as doubles. */
+/** Only floats differ from host data: a narrow dtype in a float array, or any float dtype in doubles. */
 function isRaw(given: HostTensor | RawTensor): given is RawTensor {
   return (
     !isHostTensor(given) ||

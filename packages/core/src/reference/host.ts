@@ -5,7 +5,7 @@ import type { HostTensor } from "../host-tensor.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { copyOf, type FloatStore, type Store } from "./store.js";
 
-/** A store with the values of host data; never its memory. Any byte but 0 is true. */
+/** A new store with the values of host data, not sharing its memory. Any byte but 0 is true. */
 export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
   if (isFloat(tensor.dtype)) {
     const values = decodeArray(tensor.dtype, tensor.data as Float32Array);

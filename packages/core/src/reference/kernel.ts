@@ -3,7 +3,7 @@ import type { ValueType } from "../graph/graph.js";
 import type { Arithmetic } from "./arithmetic.js";
 import type { Operand, Store } from "./store.js";
 
-/** The meaning of one op: stores of its outputs from its operands. Operands are never written to. */
+/** The definition of one op: computes the stores of its outputs from its operands. Operands are never written to. */
 export type ReferenceKernel<K extends Op> = (
   inputs: readonly Operand[],
   attributes: OpAttributes[K],
@@ -13,7 +13,7 @@ export type ReferenceKernel<K extends Op> = (
 
 export type ReferenceTable<O extends Op> = { readonly [K in O]: ReferenceKernel<K> };
 
-/** The type of the output at that place. */
+/** The type of the output at that index. */
 export function outputType(outputs: readonly ValueType[], index = 0): ValueType {
   const type = outputs[index];
   if (type === undefined) throw new Error(`internal: output ${index} is missing`);

@@ -13,7 +13,7 @@ import { reduceKernels } from "./kernels/reduce.js";
 import { sourceKernels } from "./kernels/source.js";
 import type { Operand, Store } from "./store.js";
 
-/** The meaning of every op. An engine that gives other bits in exact arithmetic says so in its manifest. */
+/** The definition of every op. An engine whose results have other bits declares this in its manifest. */
 export const referenceKernels: ReferenceTable<Op> = {
   ...elementwiseKernels,
   ...matrixKernels,
@@ -26,7 +26,7 @@ export const referenceKernels: ReferenceTable<Op> = {
   ...sourceKernels,
 };
 
-/** Computes one node. @throws MP_OUT_OF_RANGE for an index, label or divisor that the op has no value for */
+/** Computes one node. @throws MP_OUT_OF_RANGE for an index, label or divisor for which the op is undefined */
 export function runKernel<K extends Op>(
   op: K,
   inputs: readonly Operand[],

@@ -1,5 +1,5 @@
 // Squares32 (Widynski, arXiv 2004.06278) on 32-bit halves of its 64-bit words: BigInt would take some fifty times
-// as long. `trace/squares.ts` is the same in the paper's own terms.
+// as long. `trace/squares.ts` is the same in the paper's notation.
 
 const WORD = 2 ** 32;
 
@@ -14,7 +14,7 @@ function highProduct(a: number, b: number): number {
   return (a1 * b1 + Math.floor(cross / 0x10000) + Math.floor(carry / 0x10000)) >>> 0;
 }
 
-/** Outputs of consecutive counters from `counter` (modulo 2^64), each in the low half of a u64. */
+/** Outputs for consecutive counters from `counter` (modulo 2^64), each in the low half of a u64. */
 export function randomBits(counter: bigint, key: bigint, length: number): BigUint64Array<ArrayBuffer> {
   const out = new BigUint64Array(length);
   const words = new Uint32Array(out.buffer);
@@ -37,7 +37,7 @@ export function randomBits(counter: bigint, key: bigint, length: number): BigUin
       const squareHigh = (highProduct(xLow, xLow) + 2 * (Math.imul(xLow, xHigh) >>> 0)) >>> 0;
       const added = squareLow + (even ? yLow : zLow);
       const high = (squareHigh + (even ? yHigh : zHigh) + (added >= WORD ? 1 : 0)) >>> 0;
-      // The halves change places after each square; after the last, the high half is the output.
+      // The halves are swapped after each square; after the last, the high half is the output.
       xHigh = added >>> 0;
       xLow = high;
     }

@@ -13,8 +13,8 @@ import { referenceKernels } from "./kernels.js";
 import type { Store } from "./store.js";
 
 /**
- * The oracle as a backend: every op in every dtype, to the bit, in pure TypeScript, on the calling thread. In f64
- * arithmetic floats are doubles inside and are rounded to their dtype only when they are copied out.
+ * The reference backend: every op in every dtype, bit-exact, in pure TypeScript, on the calling thread. In f64
+ * arithmetic floats are computed in f64 and rounded to their dtype only when they are copied to the host.
  */
 export async function reference(options: EvaluateOptions = {}): Promise<Backend> {
   const arithmetic = arithmetics[options.arithmetic ?? "exact"];

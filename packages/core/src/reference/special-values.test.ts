@@ -60,7 +60,7 @@ describe("NaN comes through", () => {
     expect(run(op, [f32(nan)], attributes)).toEqual([nan]);
   });
 
-  it("spoils its own row of a softmax and no other", () => {
+  it("makes its own row of a softmax NaN and no other", () => {
     const x = floats("f32", [1, nan, 0, 0], [2, 2]);
     expect(run("Softmax", [x], { axis: 1 })).toEqual([nan, nan, 0.5, 0.5]);
     expect(run("LogSoftmax", [x], { axis: 1 }).map(Number.isNaN)).toEqual([true, true, false, false]);

@@ -6,14 +6,14 @@ export type NumberStore = FloatStore | Int32Array | Uint8Array;
 export type BigStore = BigInt64Array | BigUint64Array;
 
 /**
- * How the reference keeps a tensor. Floats of every dtype are numbers in a `Float32Array` (exact arithmetic: each
- * is a value of its dtype) or a `Float64Array` (f64 arithmetic: unrounded). Bools are 0 or 1.
+ * The reference's storage of a tensor. Floats of every dtype are numbers in a `Float32Array` (exact arithmetic: each is
+ * a value of its dtype) or a `Float64Array` (f64 arithmetic: unrounded). Bools are 0 or 1.
  */
 export type Store = NumberStore | BigStore;
 
 export type Operand = KernelTensor<Store>;
 
-/** The operand at that place; type inference has made sure that there is one. */
+/** The operand at that index; type inference has checked that it exists. */
 export function operand(inputs: readonly Operand[], index: number): Operand {
   const input = inputs[index];
   if (input === undefined) throw new Error(`internal: operand ${index} is missing`);
@@ -35,14 +35,14 @@ export function indicesOf(input: Operand): Int32Array {
 }
 
 /**
- * The same store under a type that lets elements be moved without looking at them. Only for code that copies
- * between two stores of one dtype.
+ * The same store under a type that allows moving elements of any dtype. Only for code that copies between two stores of
+ * one dtype.
  */
 export function elementsOf(store: Store): Float64Array {
   return store as Float64Array;
 }
 
-/** A fresh copy of `length` elements from `start`. */
+/** A new store with the elements from `start` to `end`. */
 export function copyOf(store: Store, start = 0, end: number = store.length): Store {
   return store.slice(start, end);
 }
@@ -55,7 +55,7 @@ const integerStores: Readonly<Partial<Record<DType, new (length: number) => Stor
   bool: Uint8Array,
 };
 
-/** A zeroed store for that dtype; `Float` is what floats are kept in. */
+/** A zeroed store for that dtype; `Float` is the array class for floats. */
 export function newStore(dtype: DType, length: number, Float: new (length: number) => FloatStore): Store {
   return new (integerStores[dtype] ?? Float)(length);
 }

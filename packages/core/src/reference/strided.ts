@@ -1,6 +1,6 @@
 import { type Shape, stridesOf } from "../shape.js";
 
-/** Size of a shape that is known to be valid. */
+/** Element count of a shape that is known to be valid. */
 export function sizeOf(shape: Shape): number {
   let size = 1;
   for (const dimension of shape) size *= dimension;
@@ -17,14 +17,14 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
 }
 
 /**
- * Called once a run of the innermost axis: where each operand starts, how far it steps, how long the run is and
- * where it starts in row-major order. The arrays are reused from call to call.
+ * Called for each run along the innermost axis, with each operand's start and step, the run's length and its start in
+ * row-major order. The arrays are reused between calls.
  */
 export type Run = (starts: readonly number[], steps: readonly number[], length: number, at: number) => void;
 
 /**
- * Walks a shape in row-major order along several strided operands at once. Axes that all operands cross evenly
- * are merged first, so dense tensors and scalars come as one run.
+ * Walks a shape in row-major order along several strided operands at once. Axes that all operands traverse contiguously
+ * are merged first, so dense tensors and scalars are one run.
  */
 export function forEachRun(shape: Shape, operands: readonly (readonly number[])[], run: Run): void {
   const merged = mergeAxes(shape, operands);
@@ -78,7 +78,7 @@ function mergeAxes(shape: Shape, operands: readonly (readonly number[])[]): Merg
   return { shape: sizes, strides };
 }
 
-/** A shape seen from one of its axes: `outer` blocks of `size` rows of `inner` elements. */
+/** A shape viewed along one axis: `outer` blocks of `size` rows of `inner` elements. */
 export interface AxisView {
   readonly outer: number;
   readonly size: number;

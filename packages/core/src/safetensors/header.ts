@@ -44,7 +44,12 @@ export function headerLength(prefix: Uint8Array, fileLength: number, limits: Saf
   const declared = view.getBigUint64(0, true);
   const cap = limits.maxHeaderBytes ?? defaultLimits.maxHeaderBytes;
   if (declared > BigInt(cap)) {
-    refuse("header-too-large", `a header of ${declared} bytes is above the limit of ${cap}`, {
+    // Text, an archive or a program begins with bytes that are no length at all.
+    const isOther = declared > BigInt(fileLength);
+    const problem = isOther
+      ? `the file is no safetensors file: its first 8 bytes are no header's length`
+      : `a header of ${declared} bytes is above the limit of ${cap}`;
+    refuse("header-too-large", problem, {
       headerBytes: String(declared),
       maxHeaderBytes: cap,
     });

@@ -137,7 +137,7 @@ describe("parse refuses", () => {
   );
 
   it("every kind of problem, by a case each", () => {
-    const elsewhere = ["unsupported-dtype", "invalid-bool"];
+    const elsewhere = ["unsupported-dtype", "invalid-bool", "hash-mismatch"];
     expect(new Set([...refused.map(([problem]) => problem), ...elsewhere])).toEqual(
       new Set(SAFETENSORS_PROBLEMS),
     );

@@ -24,6 +24,7 @@ export const SAFETENSORS_PROBLEMS = [
   "too-many-entries",
   "too-many-dimensions",
   "too-much-data",
+  "hash-mismatch",
 ] as const;
 
 export type SafetensorsProblem = (typeof SAFETENSORS_PROBLEMS)[number];

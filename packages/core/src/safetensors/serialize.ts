@@ -1,7 +1,8 @@
-import { type DType, hostArrayOf } from "../dtype.js";
+import type { DType } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { byteLength, type HostTensor, isHostTensor } from "../host-tensor.js";
 import { formatShape, type Shape } from "../shape.js";
+import { storageFor } from "../typed-array.js";
 import { formatNames, writingOrder } from "./format-dtypes.js";
 import { checkedByteLength, LENGTH_BYTES, METADATA_KEY } from "./header.js";
 import { defaultLimits } from "./limits.js";
@@ -10,25 +11,55 @@ import { bytesOfTensor, findNonBool } from "./tensor-bytes.js";
 
 type Entries<V> = Iterable<readonly [string, V]>;
 
-interface Piece {
+/** A tensor as it goes into a file. */
+export interface Piece {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly bytes: Uint8Array;
 }
 
 /**
- * A safetensors file in pieces: the padded header with its length first, then each tensor's own memory, not
- * copied. Bytes are those of the reference writer: tensors by dtype from the widest, then by name in code-point
- * order, header padded with spaces to 8 bytes; metadata keys are sorted, which that writer leaves to chance.
+ * Tensors in the order in which they are written: that of the reference writer, by dtype from the widest, then by name
+ * in code-point order.
+ */
+export function inWritingOrder<T extends { readonly dtype: DType }>(
+  tensors: Iterable<readonly [string, T]>,
+): readonly (readonly [string, T])[] {
+  return [...tensors].sort(
+    ([a, x], [b, y]) =>
+      writingOrder.indexOf(x.dtype) - writingOrder.indexOf(y.dtype) || compareCodePoints(a, b),
+  );
+}
+
+/**
+ * The header of a file with these tensors, which are in writing order and lie one after the other, with its length
+ * first: padded with spaces to 8 bytes as by the reference writer; metadata keys are sorted, which that writer leaves
+ * to chance.
+ * @throws MP_INVALID_ARGUMENT for metadata that a strict reader would refuse
+ */
+export function headerOf(
+  tensors: Iterable<readonly [string, { readonly dtype: DType; readonly shape: Shape }]>,
+  metadata: Entries<string>,
+): Uint8Array {
+  const parts: string[] = [];
+  let offset = 0;
+  for (const [name, { dtype, shape }] of tensors) {
+    const end = offset + byteLength({ dtype, shape });
+    const fields = `"dtype":"${formatNames[dtype]}","shape":[${shape.join(",")}],"data_offsets":[${offset},${end}]`;
+    parts.push(`${JSON.stringify(name)}:{${fields}}`);
+    offset = end;
+  }
+  const count = parts.length;
+  const metadataText = metadataJson(metadata);
+  if (metadataText !== undefined) parts.unshift(metadataText);
+  return encodeHeader(`{${parts.join(",")}}`, count);
+}
+
+/**
+ * Tensors in writing order, each with its own memory as bytes, not copied.
  * @throws MP_INVALID_ARGUMENT for names or tensors that a strict reader would refuse
  */
-export function serializeToChunks(
-  tensors: Entries<HostTensor>,
-  metadata: Entries<string> = [],
-): readonly Uint8Array[] {
-  const parts: string[] = [];
-  const metadataText = metadataJson(metadata);
-  if (metadataText !== undefined) parts.push(metadataText);
+export function piecesOf(tensors: Entries<HostTensor>): readonly (readonly [string, Piece])[] {
   const pieces = new Map<string, Piece>();
   for (const [name, value] of tensors) {
     checkText(name, "tensor name");
@@ -38,20 +69,21 @@ export function serializeToChunks(
     }
     pieces.set(name, checkedPiece(name, value));
   }
-  const sorted = [...pieces].sort(
-    ([a, x], [b, y]) =>
-      writingOrder.indexOf(x.dtype) - writingOrder.indexOf(y.dtype) || compareCodePoints(a, b),
-  );
-  const data: Uint8Array[] = [];
-  let offset = 0;
-  for (const [name, { dtype, shape, bytes }] of sorted) {
-    const end = offset + bytes.length;
-    const fields = `"dtype":"${formatNames[dtype]}","shape":[${shape.join(",")}],"data_offsets":[${offset},${end}]`;
-    parts.push(`${JSON.stringify(name)}:{${fields}}`);
-    offset = end;
-    if (bytes.length > 0) data.push(bytes);
-  }
-  return [encodeHeader(`{${parts.join(",")}}`, sorted.length), ...data];
+  return inWritingOrder(pieces);
+}
+
+/** The bytes that follow the header. */
+export function dataOf(pieces: readonly (readonly [string, Piece])[]): readonly Uint8Array[] {
+  return pieces.map(([, { bytes }]) => bytes).filter(({ length }) => length > 0);
+}
+
+/** A safetensors file in pieces: the header first, then each tensor's own memory, not copied. @throws as both */
+export function serializeToChunks(
+  tensors: Entries<HostTensor>,
+  metadata: Entries<string> = [],
+): readonly Uint8Array[] {
+  const pieces = piecesOf(tensors);
+  return [headerOf(pieces, metadata), ...dataOf(pieces)];
 }
 
 /** `serializeToChunks` in one array: a second copy of all tensors, so for files of moderate size. */
@@ -104,7 +136,7 @@ function checkCount(count: number, what: string): void {
 
 function checkedPiece(name: string, value: HostTensor): Piece {
   const what = `safetensors: tensor ${quote(name)}`;
-  if (!isHostTensor(value) || value.data.constructor !== hostArrayOf[value.dtype]) {
+  if (!isHostTensor(value) || storageFor(value.dtype, value.data) === undefined) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `${what} is not a host tensor, make one with tensor(data, shape, dtype)`,

@@ -1,13 +1,13 @@
 import type { GraphBuilder } from "../graph/builder.js";
 import { currentBuilder, withSegment } from "./trace.js";
 
-/** Segments opened so far in each outermost trace: numbers are the same from run to run. */
+/** Number of segments so far in each outermost trace; segment numbers are the same in every run. */
 const opened = new WeakMap<GraphBuilder, number>();
 
 /**
- * Gradient checkpointing: the function, whose intermediate values are not kept for the backward pass but
- * recomputed when it gets there, from the function's inputs. Costs about one more forward pass of `fn`; random
- * draws are the same again. Inside another checkpoint it changes nothing: the outermost one decides.
+ * Gradient checkpointing: intermediate values of the function are not kept for the backward pass but recomputed there
+ * from the function's inputs. Costs about one more forward pass of `fn`; random numbers are the same again. Inside
+ * another checkpoint it has no effect: the outermost one decides.
  */
 export function checkpoint<A extends readonly unknown[], R>(fn: (...inputs: A) => R): (...inputs: A) => R {
   return (...inputs) => {

@@ -7,10 +7,10 @@ import { shown } from "../shown.js";
 import { isTensor, Tensor } from "./tensor.js";
 import { currentBuilder, originHere } from "./trace.js";
 
-/** What operators take: a tensor, or a number that takes the dtype of the tensor it meets. */
+/** An operand: a tensor, or a number that takes the dtype of the other operand. */
 export type Operand = Tensor | number;
 
-/** Appends one node for a user's call. A refusal names the user's line. */
+/** Appends one node for a user's call. Errors name the user's line. */
 export function emitAll<K extends Op>(
   op: K,
   inputs: readonly Tensor[],
@@ -52,7 +52,7 @@ function emitHere<K extends Op>(
   const origin = originHere(builder);
   try {
     const values = valuesIn(builder, origin);
-    return builder.emit(op, values, attributes, origin).map((value) => Tensor.of(value, builder));
+    return builder.emit(op, values, attributes, origin).map((value) => Tensor.of(value));
   } catch (error) {
     if (!MpError.is(error) || origin.line === undefined || error.details["line"] !== undefined) throw error;
     throw new MpError(error.code, `${error.message} (at ${origin.line})`, {
@@ -62,8 +62,8 @@ function emitHere<K extends Op>(
 }
 
 /**
- * The dtype that operands meet in: floats widen (f16 with bf16 gives f32, as in PyTorch), everything else
- * must agree. @throws MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT when there is no tensor at all
+ * The common dtype of operands: floats widen (f16 with bf16 gives f32, as in PyTorch), everything else must agree.
+ * @throws MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT when there is no tensor at all
  */
 export function commonDType(op: string, tensors: readonly { readonly dtype: DType }[]): DType {
   const [head, ...rest] = tensors;
@@ -87,7 +87,7 @@ export function commonDType(op: string, tensors: readonly { readonly dtype: DTyp
   return dtype;
 }
 
-/** @throws MP_INVALID_ARGUMENT for anything that is no traced tensor */
+/** @throws MP_INVALID_ARGUMENT for anything that is not a traced tensor */
 export function asTensor(value: unknown, what: string): Tensor {
   if (isTensor(value)) return value;
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`, {

@@ -1,21 +1,21 @@
-import { isComputeFloat } from "../dtype.js";
+import { isFloat } from "../dtype.js";
 import { type TensorTree, tensorsOf } from "./map-tensors.js";
 import { add, cast, equal, literal, mul } from "./ops/elementwise.js";
 import { reduceSum } from "./ops/reduce.js";
 import type { Tensor } from "./tensor.js";
 
 /**
- * 0 when every element is finite, NaN otherwise: the sum of x · 0, exact and one pass. Comparing against a
- * maximum would not do: some engines' ReduceMax loses NaN.
+ * 0 when every element is finite, NaN otherwise: the sum of x · 0, exact and in one pass. A comparison with the maximum
+ * does not work: ReduceMax of some engines drops NaN.
  */
 export function poison(x: Tensor): Tensor {
   return reduceSum(mul(cast(x, "f32"), 0));
 }
 
-/** The sum of the poisons of all floating tensors of a tree; f32 scalar. */
+/** The sum of `poison` over all floating tensors of a tree; f32 scalar. */
 export function poisonOf(tree: TensorTree): Tensor {
   const parts = tensorsOf(tree)
-    .filter((tensor) => isComputeFloat(tensor.dtype))
+    .filter((tensor) => isFloat(tensor.dtype))
     .map(poison);
   return (
     parts.reduce<Tensor | undefined>((sum, part) => (sum === undefined ? part : add(sum, part)), undefined) ??

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../casting-policy.js";
+import { autocast } from "../cast/autocast.js";
+import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../cast/policy.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
-import { autocast } from "./autocast.js";
 import { checkpoint } from "./checkpoint.js";
 import { grad, valueAndGrad } from "./grad.js";
 import { add, cast, mul, round, sin, stopGradient, sub } from "./ops/elementwise.js";

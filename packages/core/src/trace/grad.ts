@@ -16,16 +16,16 @@ export interface GradOptions {
    * only; default 1.
    */
   readonly seed?: Tensor;
-  /** Told of the leaves that get zeros because no gradient leads to them, each time the function is traced. */
+  /** Called with the leaves that get zeros because no gradient reaches them, each time the function is traced. */
   readonly onUnreached?: (unreached: UnreachedLeaves) => void;
 }
 
-/** Leaves that the loss does not depend on, or only by ways that no gradient can take. */
+/** Leaves that the loss does not depend on, or only through ops without a gradient. */
 export interface UnreachedLeaves {
   readonly paths: readonly string[];
   /** No leaf is reached at all. */
   readonly isAll: boolean;
-  /** The operators that cut their ways to the loss; none where the loss does not depend on them. */
+  /** The operators that cut their paths to the loss; empty if the loss does not depend on the leaves. */
   readonly cuts: readonly GradientCut[];
   /** The user's line that made the loss. */
   readonly line: string | undefined;
@@ -49,11 +49,11 @@ export interface ValueGradientsAux<P, X> extends ValueAndGradients<P> {
 type Returned = Tensor | readonly [loss: Tensor, aux: unknown];
 
 /**
- * The function that gives `fn`'s value and its gradients with respect to its first argument, a tree of
- * floating tensors. Works inside any trace and nests. Tensors that `fn` closes over and its other arguments
- * are constants to it. A leaf that the loss does not depend on gets zeros.
- * @throws MP_SHAPE_MISMATCH for a loss that is no scalar, MP_DTYPE_MISMATCH for one that is no float or for a
- *   leaf that is none, MP_NOT_DIFFERENTIABLE for an op without a gradient between leaf and loss
+ * Returns a function that computes `fn`'s value and its gradients with respect to its first argument, a tree of
+ * floating tensors. Works inside any trace and can be nested. Tensors that `fn` closes over and its other arguments are
+ * constants. A leaf that the loss does not depend on gets zeros.
+ * @throws MP_SHAPE_MISMATCH for a loss that is not a scalar, MP_DTYPE_MISMATCH for a loss or leaf that is not floating,
+ *   MP_NOT_DIFFERENTIABLE for an op without a gradient between leaf and loss
  */
 export function valueAndGrad<P, A extends readonly unknown[], X>(
   fn: (parameters: P, ...rest: A) => readonly [loss: Tensor, aux: X],
@@ -113,7 +113,7 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
         line: producers(traced.graph).get(loss)?.origin.line,
       });
     }
-    const tensorOf = (value: Value): Tensor => Tensor.of(value, builder);
+    const tensorOf = (value: Value): Tensor => Tensor.of(value);
     const result = rebuildTree(
       traced.result,
       isTensor,
@@ -131,7 +131,7 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
   };
 }
 
-/** `valueAndGrad` for who needs the gradients only. */
+/** `valueAndGrad` that returns only the gradients. */
 export function grad<P, A extends readonly unknown[]>(
   fn: (parameters: P, ...rest: A) => Tensor,
   options: GradOptions = {},

@@ -2,7 +2,7 @@ import { randomBits } from "../reference/random-bits.js";
 import type { Key } from "./random.js";
 import { squaresKey } from "./squares.js";
 
-/** Uniform numbers in [0, 1) on the host, for initial values: the stream of that key at counter 0, f32. */
+/** Uniform f32 numbers in [0, 1) on the host, for initial values: the stream of that key at counter 0. */
 export function hostUniform(key: Key, count: number): Float32Array {
   const bits = randomBits(0n, squaresKey(key.path), count);
   const words = new Uint32Array(bits.buffer);

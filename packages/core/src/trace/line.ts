@@ -1,12 +1,12 @@
 const internalPrefixes: string[] = [];
 
-/** Frames that are looked through: layers of layers stand between an operator and the user's line. */
+/** Stack frames to search: nested layers come between an operator and the user's line. */
 export const STACK_DEPTH = 30;
 
 /**
  * Declares the folder of a module to be part of the SDK, so that errors and node origins name the first
- * line outside it. Libraries of layers call it once with `import.meta.url`. A bundle in `dist` maps back to a tree
- * under `src`, and either may be what a stack shows: both are hidden.
+ * line outside it. Libraries of layers call it once with `import.meta.url`. A stack may show the bundle in `dist` or,
+ * through source maps, files under `src`: both are hidden.
  */
 export function hideFromOrigins(moduleUrl: string): void {
   const folder = moduleUrl.slice(0, moduleUrl.lastIndexOf("/") + 1);
@@ -26,7 +26,7 @@ export function userLine(): string | undefined {
   return stack === undefined ? undefined : userLineOf(stack);
 }
 
-/** `userLine` of a stack that was captured elsewhere. */
+/** `userLine` for a stack captured elsewhere. */
 export function userLineOf(stack: string): string | undefined {
   for (const frame of stack.split("\n")) {
     const place = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(frame)?.[1];

@@ -1,4 +1,5 @@
 import { MpError } from "../errors.js";
+import { type HostTensor, isHostTensor } from "../host-tensor.js";
 import { leavesOf, rebuildTree, type Tree } from "../tree.js";
 import { isTensor, type Tensor } from "./tensor.js";
 
@@ -10,17 +11,27 @@ export function tensorsOf(tree: TensorTree): readonly Tensor[] {
   return leavesOf(tree, isTensor, "tree").map(([, leaf]) => leaf);
 }
 
+const isAnyTensor = (value: unknown): value is Tensor | HostTensor => isTensor(value) || isHostTensor(value);
+
+function tracedLeaves(tree: unknown): readonly (readonly [path: string, leaf: Tensor])[] {
+  return leavesOf(tree, isAnyTensor, "mapTensors: tree").map(([path, leaf]) => {
+    if (isTensor(leaf)) return [path, leaf];
+    const place = path === "" ? "the tree" : path;
+    throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: ${place} is a host tensor; takes traced tensors`);
+  });
+}
+
 /**
  * Applies `map` leaf by leaf to trees of one structure: `mapTensors(add, params, updates)`.
- * @throws MP_INVALID_ARGUMENT when the trees differ in structure
+ * @throws MP_INVALID_ARGUMENT when the trees differ in structure, or hold host tensors
  */
 export function mapTensors<T extends TensorTree>(
   map: (leaf: Tensor, ...others: readonly Tensor[]) => Tensor,
   tree: T,
   ...others: readonly TensorTree[]
 ): T {
-  const leaves = leavesOf(tree, isTensor, "tree");
-  const rest = others.map((other) => leavesOf(other, isTensor, "tree"));
+  const leaves = tracedLeaves(tree);
+  const rest = others.map(tracedLeaves);
   for (const other of rest) {
     const odd = leaves.findIndex(([path], index) => other[index]?.[0] !== path);
     if (odd >= 0 || other.length !== leaves.length) {

@@ -18,7 +18,7 @@ export interface Key {
   readonly path: string;
 }
 
-/** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is no safe integer */
+/** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is not a safe integer */
 export function key(seed: number): Key {
   if (!Number.isSafeInteger(seed))
     throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${shown(seed)}`);
@@ -26,8 +26,9 @@ export function key(seed: number): Key {
 }
 
 /**
- * The stream of that name below this one; different names are independent, also a number and its digits as text.
- * @throws MP_INVALID_ARGUMENT for a parent that is no key: `model.init(42)` instead of `model.init(key(42))`
+ * Derives a stream by name; streams with different names are independent, also those of a number and its digits as
+ * text.
+ * @throws MP_INVALID_ARGUMENT for a parent that is not a key: `model.init(42)` instead of `model.init(key(42))`
  */
 export function fold(parent: Key, name: string | number): Key {
   const path = pathOf("fold", parent);
@@ -41,10 +42,16 @@ function pathOf(what: string, given: Key): string {
   const { path } = (given ?? {}) as Partial<Key>;
   if (typeof path === "string") return path;
   const example = typeof given === "number" ? `key(${given})` : "key(42)";
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a key such as ${example}, got ${shown(given)}`);
+  const init = what === "fold" ? `; a model's init takes one: model.init(${example})` : "";
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes a key such as ${example}, got ${shown(given)}${init}`,
+  );
 }
 
-/** Text that no other text, number or path gives; names that read as neither stay as they are. */
+/**
+ * Escapes a name so that no other text, number or path gives the same; a name that looks like neither stays unchanged.
+ */
 function escaped(name: string): string {
   const plain = name.replace(/[%/@]/g, encodeURIComponent);
   return String(Number(name)) === name ? `%${plain}` : plain;
@@ -73,8 +80,8 @@ function randomState(builder: GraphBuilder): RandomState {
 }
 
 /**
- * Random 32-bit integers (u64 values below 2^32). The stream is named by key, scope path and the how-manieth
- * call it is on that key and scope.
+ * Random 32-bit integers (u64 values below 2^32). The stream is named by key, scope path and the number of earlier
+ * calls with that key and scope.
  */
 export function randomBits(source: Key, shape: Shape): Tensor {
   const builder = currentBuilder("randomBits");
@@ -84,7 +91,7 @@ export function randomBits(source: Key, shape: Shape): Tensor {
   const place = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
   const call = state.calls.get(place) ?? 0;
   state.calls.set(place, call + 1);
-  const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"), builder);
+  const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"));
   return emit("RandomBits", [counter], { key: squaresKey(`${place}#${call}`), shape: [...shape] });
 }
 
@@ -94,7 +101,7 @@ export function randomUniform(source: Key, shape: Shape): Tensor {
   return mul(cast(bits, "f32"), 2 ** -24);
 }
 
-/** True with that probability, to a resolution of 2^-24. */
+/** Bools that are true with that probability, at a resolution of 2^-24. */
 export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
     throw new MpError(

@@ -2,7 +2,7 @@
 
 const MASK = (1n << 64n) - 1n;
 
-/** splitmix64's finaliser over FNV-1a of the name, made odd: a well-mixed 64-bit key, as the paper asks for. */
+/** splitmix64's finalizer over FNV-1a of the name, made odd: a well-mixed 64-bit key, as the paper requires. */
 export function squaresKey(name: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < name.length; index++) {

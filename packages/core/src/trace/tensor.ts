@@ -6,14 +6,13 @@ import type { Shape } from "../shape.js";
 
 /**
  * A value of the graph being traced: immutable, typed, without data. Operators are free functions
- * (`add(x, 1)`). It lives as long as the trace that made it; coercing it to a primitive throws, since there
- * is no number to give.
+ * (`add(x, 1)`). It is valid while its trace runs. Coercing it to a primitive throws, since it has no number.
  */
 export class Tensor {
-  /** Bundlers rename classes that speak of themselves, and messages name what they were given. */
+  /** Bundlers rename classes that refer to themselves, but messages show this name. */
   static readonly name: string = "Tensor";
   static {
-    // What console.log of Node asks for; otherwise it shows the fields of a class that a bundler has renamed.
+    // Used by Node's console.log; otherwise it shows the fields of a class that a bundler has renamed.
     Object.defineProperty(Tensor.prototype, Symbol.for("nodejs.util.inspect.custom"), {
       value(this: Tensor): string {
         return this.toString();
@@ -23,23 +22,21 @@ export class Tensor {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly #value: Value;
-  readonly #builder: GraphBuilder;
 
-  private constructor(value: Value, builder: GraphBuilder) {
+  private constructor(value: Value) {
     this.dtype = value.dtype;
     this.shape = value.shape;
     this.#value = value;
-    this.#builder = builder;
     Object.freeze(this);
   }
 
   /** @internal */
-  static of(value: Value, builder: GraphBuilder): Tensor {
-    return new Tensor(value, builder);
+  static of(value: Value): Tensor {
+    return new Tensor(value);
   }
 
   /**
-   * The value this tensor stands for in that builder, captured from an enclosing trace where need be.
+   * The value of this tensor in that builder, captured from an enclosing trace if necessary.
    * @internal
    * @throws MP_INVALID_ARGUMENT when the tensor belongs to a trace that has ended or to another one
    */
@@ -52,11 +49,6 @@ export class Tensor {
       );
     }
     return value;
-  }
-
-  /** @internal */
-  static builderOf(tensor: Tensor): GraphBuilder {
-    return tensor.#builder;
   }
 
   [Symbol.toPrimitive](hint: string): string {

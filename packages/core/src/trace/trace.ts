@@ -1,14 +1,14 @@
+import { pinsCasts } from "../cast/pins.js";
 import { MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
-import { pinsCasts } from "./cast-pins.js";
 import { STACK_DEPTH, userLine, userLineOf } from "./line.js";
 import { isTensor, Tensor } from "./tensor.js";
 
 /** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */
 let current: GraphBuilder | undefined;
-/** How deep we are inside the SDK's own traced code, whose lines are of no use to the reader of an error. */
+/** Nesting depth of the SDK's own traced code, whose lines do not help the reader of an error. */
 let quiet = 0;
 
 /** @throws MP_INVALID_ARGUMENT outside a trace */
@@ -22,7 +22,7 @@ export function currentBuilder(what: string): GraphBuilder {
   return current;
 }
 
-/** Runs `body` with operators appending to `builder`; restores what was before, also after a throw. */
+/** Runs `body` with operators appending to `builder`; restores the previous builder, also after a throw. */
 export function withBuilder<T>(builder: GraphBuilder, body: () => T): T {
   const outer = current;
   current = builder;
@@ -54,8 +54,8 @@ function withOrigin<T>(change: (origin: Origin) => Origin, body: () => T): T {
 }
 
 /**
- * Names what `body` emits: nested scopes join with `/`. Casting overrides, errors, profiles and reports
- * select and speak by this path.
+ * Names the scope of what `body` emits; nested scopes join with `/`. Casting overrides select by this path; errors,
+ * profiles and reports show it.
  */
 export function scope<T>(name: string, body: () => T): T {
   return withOrigin(
@@ -72,12 +72,12 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
-/** What `body` emits lets no gradient through. */
+/** No gradient flows through what `body` emits. */
 export function withoutGradient<T>(body: () => T): T {
   return withOrigin((origin) => ({ ...origin, stopsGradient: true }), body);
 }
 
-/** Runs code of the SDK whose nodes should not carry a line of the user's. */
+/** Runs SDK code whose nodes should not have a user line. */
 export function withoutLines<T>(body: () => T): T {
   quiet++;
   try {
@@ -87,14 +87,14 @@ export function withoutLines<T>(body: () => T): T {
   }
 }
 
-/** Whether a cast to a tensor's own dtype says something here: in the user's code under a casting policy. */
+/** Whether a cast to a tensor's own dtype has a meaning here: in user code under a casting policy. */
 export function keepsCasts(): boolean {
   return quiet === 0 && current !== undefined && pinsCasts(current);
 }
 
 /**
- * Runs a function of the user's; a refusal of the SDK from inside it that names no line yet (a layer's, an axis out
- * of range) names the innermost one outside the SDK.
+ * Runs a user function. An MpError from inside it without a line (from a layer, or an axis out of range) gets the
+ * innermost line outside the SDK.
  */
 export function atUserLines<T>(body: () => T): T {
   const limit = Error.stackTraceLimit;
@@ -134,9 +134,9 @@ export interface Traced<R> {
 }
 
 /**
- * Traces `body` into a graph of its own. Every type becomes an input; tensors of the enclosing trace that
- * the body closes over become `capture` inputs.
- * @throws whatever the body throws; MP_INVALID_ARGUMENT for a result that is no tree of tensors
+ * Traces `body` into a separate graph. Every type becomes an input; tensors of the enclosing trace that the body closes
+ * over become `capture` inputs.
+ * @throws whatever the body throws; MP_INVALID_ARGUMENT for a result that is not a tree of tensors
  */
 export function traceInto<R>(
   inputs: readonly (TracedInput & { readonly type: ValueType })[],
@@ -145,7 +145,7 @@ export function traceInto<R>(
   const builder = new GraphBuilder(current);
   if (current !== undefined) builder.origin = current.origin;
   const result = withBuilder(builder, () =>
-    body(inputs.map(({ name, role, type }) => Tensor.of(builder.input(name, type, role), builder))),
+    body(inputs.map(({ name, role, type }) => Tensor.of(builder.input(name, type, role)))),
   );
   const outputs = new Map<string, Value>();
   for (const [path, leaf] of leavesOf(result, isTensor, "result")) {
@@ -154,7 +154,7 @@ export function traceInto<R>(
   return { graph: builder.finish(outputs), captured: builder.captured, result };
 }
 
-/** Appends a traced graph to the current trace and gives its result there. */
+/** Appends a traced graph to the current trace and returns its result there. */
 export function inlineTraced<R>(
   traced: Traced<R>,
   inputs: readonly Tensor[],
@@ -171,6 +171,6 @@ export function inlineTraced<R>(
   return rebuildTree(
     traced.result,
     isTensor,
-    outputs.map((value) => Tensor.of(value, builder)),
+    outputs.map((value) => Tensor.of(value)),
   );
 }

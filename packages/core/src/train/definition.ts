@@ -1,12 +1,12 @@
 import type { BackendManifest } from "../manifest.js";
 import type { Optimizer } from "../optim/optimizer.js";
+import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
-import type { LossContext, LossParts } from "./loss.js";
-import type { Precision } from "./precision.js";
+import type { LossContext, LossParts } from "./step/loss.js";
 
-/** A loss whose trees have lost their static types: what the programs are built from. */
+/** A loss without static types of its trees, from which the programs are built. */
 export type AnyLoss = (
   parameters: TensorTree,
   batch: TensorTree,

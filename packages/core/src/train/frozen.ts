@@ -1,10 +1,11 @@
 import { MpError } from "../errors.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { isTensor } from "../trace/tensor.js";
 import { leavesOf } from "../tree.js";
 
-/** Which parameters stay as they are: `true` for a leaf or for all of a subtree; what is left out is trained. */
+/** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
 export type FrozenMask<P> = P extends HostTensor
   ? boolean
   : P extends object
@@ -13,7 +14,7 @@ export type FrozenMask<P> = P extends HostTensor
 
 /**
  * Paths of the frozen leaves.
- * @throws MP_INVALID_ARGUMENT for a mask that does not lie over the tree, or that leaves nothing to train
+ * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree, or that leaves nothing to train
  */
 export function frozenPaths(parameters: unknown, mask: unknown): ReadonlySet<string> {
   const frozen = new Set<string>();
@@ -32,6 +33,12 @@ function collect(tree: unknown, mask: unknown, path: string, into: Set<string>):
     for (const [leaf] of leavesOf(tree, isHostTensor, "params")) into.add(leaf === "" ? path : below(leaf));
     return;
   }
+  if (Array.isArray(mask) && mask.some((part) => typeof part === "string")) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${place}: takes a tree such as { 0: { kernel: true } }, got ${shown(mask)}`,
+    );
+  }
   if (typeof mask !== "object" || mask === null) {
     throw new MpError("MP_INVALID_ARGUMENT", `${place}: a mask holds true and false, got ${String(mask)}`);
   }
@@ -43,7 +50,9 @@ function collect(tree: unknown, mask: unknown, path: string, into: Set<string>):
   }
 }
 
-/** The parameters that are trained and those that are not: both in the tree's own structure, with `{}` where a leaf is the other's. */
+/**
+ * Splits parameters into trained and frozen: both with the tree's structure, with `{}` in place of the other's leaves.
+ */
 export function splitFrozen(
   tree: TensorTree,
   frozen: ReadonlySet<string>,

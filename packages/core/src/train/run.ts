@@ -1,42 +1,42 @@
 import type { Backend, ProfileRow, State } from "../backend.js";
+import type { CastReport } from "../cast/explain.js";
 import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
-import { checkHyperparameter } from "../optim/hyperparameter.js";
 import { checkOptions } from "../options.js";
-import { type Inspected, type Overflow, replay } from "../precision-report/replay.js";
-import { type PrecisionReport, precisionReport } from "../precision-report/report.js";
-import { shown } from "../shown.js";
-import type { CastReport } from "../transform/explain-casts.js";
+import type { Precision } from "../precision/presets.js";
+import { type PrecisionReport, precisionReport } from "../precision/report/report.js";
 import { leavesOf } from "../tree.js";
-import { type FedBatch, feedBatch } from "./batch.js";
-import { checkFunction } from "./check-parts.js";
-import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoint.js";
-import type { TrainingData } from "./data-source.js";
+import { CallQueue } from "./call-queue.js";
+import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoint/checkpoint.js";
+import { initialState } from "./checkpoint/initial-state.js";
+import { scalerRules } from "./checkpoint/scaler-rules.js";
+import { settingsOf } from "./checkpoint/settings.js";
+import { checkFunction } from "./checks/check-parts.js";
+import { type FedBatch, feedBatch } from "./data/batch.js";
+import { breather } from "./data/event-loop.js";
+import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./data/fit.js";
+import type { Json } from "./data/json.js";
+import { type LazyStep, lazySteps } from "./data/lazy-step.js";
+import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
-import type { Attribution } from "./diagnose.js";
-import { breather } from "./event-loop.js";
-import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./fit.js";
-import { initialState } from "./initial-state.js";
-import type { Json } from "./json.js";
-import { type LazyStep, lazySteps } from "./lazy-step.js";
-import type { Precision } from "./precision.js";
-import { fedName, outputTree, type Program, type TypeTree } from "./program.js";
-import { ProgramCache } from "./program-cache.js";
-import { settingsOf } from "./settings.js";
+import { type Attribution, scaleAttribution } from "./diagnosis/diagnose.js";
+import { checkReplay, type Inspected, type Overflow, replay } from "./diagnosis/replay.js";
+import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
+import { ProgramCache } from "./program/program-cache.js";
 import { isValueType } from "./state.js";
+import { metricsIn, numberIn } from "./step/outputs.js";
 import {
   evaluateProgram,
   type PredictFunction,
   parametersProgram,
   predictProgram,
   scaleProgram,
-} from "./step.js";
-import { metricsIn, numberIn } from "./step-outputs.js";
-import type { Counters, StepResult } from "./step-result.js";
-import { isWindowed, Stepper } from "./stepper.js";
+} from "./step/programs.js";
+import type { Counters, StepResult } from "./step/result.js";
+import { isWindowed, Stepper } from "./step/stepper.js";
+import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
-import type { AllReduce } from "./window.js";
 
 export interface RunOptions {
   readonly backend: Backend;
@@ -49,7 +49,7 @@ export interface RunOptions {
   readonly onWarning: (warning: TrainingWarning) => void;
 }
 
-/** A training under way: the resident state, the programs compiled for it, and one queue of calls. */
+/** A training run: the resident state, the programs compiled for it, and one queue of calls. */
 export class TrainingRun {
   readonly precision: Precision;
   readonly warnings: TrainingWarning[] = [];
@@ -60,10 +60,9 @@ export class TrainingRun {
   readonly #stepper: Stepper;
   readonly #predictors = new WeakMap<object, number>();
   #predictorCount = 0;
-  /** Calls run one after another: each reads the state that the one before committed. */
-  #queue: Promise<unknown> = Promise.resolve();
-  #disposal: Promise<void> | undefined;
-  /** The place in the data that the state stands at, where `fit` or `steps` took it there. */
+  readonly #calls = new CallQueue();
+  readonly #signal: AbortSignal | undefined;
+  /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
   #isFeeding = false;
 
@@ -73,13 +72,14 @@ export class TrainingRun {
     this.precision = definition.precision;
     this.#definition = definition;
     this.#onWarning = options.onWarning;
+    this.#signal = signal;
     this.#stateTypes = stateTypes;
     this.#programs = new ProgramCache(backend, state, warn);
     const breathe = breather(backend.manifest);
     this.#stepper = new Stepper(this.#programs, {
       definition,
       stateTypes,
-      allReduce,
+      allReduce: allReduce && this.#calls.hook("allReduce", allReduce),
       maxConsecutiveSkips,
       signal,
       warn,
@@ -102,21 +102,24 @@ export class TrainingRun {
       for (const message of lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
       return run;
     } catch (error) {
-      // Nobody will hold the run that could dispose of it.
+      // The caller never gets the run, so it could not dispose it.
       await run.dispose();
       throw error;
     }
   }
 
   async step(...batches: readonly unknown[]): Promise<StepResult> {
+    this.#expectNoFeeding("step");
     const { accumulate } = this.#definition;
     if (batches.length !== accumulate) {
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
+        accumulate === 1
+          ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
+          : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
       );
     }
-    // Whoever steps by hand knows the place in the data, and we do not.
+    // If you call `step` yourself, only you know the position in the data.
     return this.#step(
       batches.map((batch) => this.#take(batch)),
       null,
@@ -124,7 +127,7 @@ export class TrainingRun {
   }
 
   #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult> {
-    return this.#enqueue(() =>
+    return this.#calls.add(() =>
       this.#stepper.step(feeds, () => {
         this.#cursor = cursor;
       }),
@@ -150,14 +153,18 @@ export class TrainingRun {
   }
 
   #startFeeding(what: string): void {
-    this.#expectAlive();
-    if (this.#isFeeding) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
-      );
-    }
+    this.#calls.expectOpen();
+    this.#expectNoFeeding(what);
     this.#isFeeding = true;
+  }
+
+  /** A step during `fit` would change its count and its position in the data. */
+  #expectNoFeeding(what: string): void {
+    if (!this.#isFeeding) return;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
+    );
   }
 
   #take(batch: unknown, name?: string): FedBatch {
@@ -168,8 +175,9 @@ export class TrainingRun {
     return {
       take: (batch) => this.#take(batch),
       accumulate: this.#definition.accumulate,
-      iteration: () => this.#enqueue(() => this.#iteration()),
-      cursor: () => this.#enqueue(async () => this.#cursor),
+      signal: this.#signal,
+      iteration: () => this.#calls.add(() => this.#iteration()),
+      cursor: () => this.#calls.add(async () => this.#cursor),
       moveTo: (cursor) => {
         this.#cursor = cursor;
       },
@@ -180,8 +188,9 @@ export class TrainingRun {
   }
 
   async profile(batch: unknown): Promise<readonly ProfileRow[]> {
+    this.#expectNoFeeding("profile");
     const feed = this.#take(batch);
-    return this.#enqueue(() =>
+    return this.#calls.add(() =>
       this.#stepper.profile(feed, () => {
         this.#cursor = null;
       }),
@@ -189,34 +198,29 @@ export class TrainingRun {
   }
 
   peakBytes(): Promise<number | undefined> {
-    return this.#enqueue(async () => this.#programs.peakBytes());
+    return this.#calls.add(async () => this.#programs.peakBytes());
   }
 
   async diagnose(batch: unknown): Promise<Attribution | undefined> {
     const feed = this.#take(batch);
-    return this.#enqueue(() => this.#stepper.diagnose(feed));
+    return this.#calls.add(
+      async () =>
+        scaleAttribution(this.precision.lossScaler, await this.#scale()) ?? this.#stepper.diagnose(feed),
+    );
   }
 
   async replay(
     batches: readonly unknown[],
     options: { readonly scale: number },
   ): Promise<Overflow | undefined> {
-    checkOptions("replay", options, { scale: true }, "{ scale }");
-    checkHyperparameter("replay: scale", options.scale, { from: 0, open: true });
-    if (!Array.isArray(batches) || batches.length === 0) {
-      const got = shown(batches);
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `replay: takes the step's batches as a list: [batch], got ${got}`,
-      );
-    }
+    checkReplay(batches, options);
     const feeds = batches.map((batch) => this.#take(batch));
-    return this.#enqueue(() => replay(this.#inspected, feeds, options.scale));
+    return this.#calls.add(() => replay(this.#inspected, feeds, options.scale));
   }
 
   async precisionReport(batch: unknown): Promise<PrecisionReport> {
     const feed = this.#take(batch);
-    return this.#enqueue(async () =>
+    return this.#calls.add(async () =>
       precisionReport({ ...this.#inspected, ...this.#explained(feed), scale: await this.#scale() }, feed),
     );
   }
@@ -229,7 +233,7 @@ export class TrainingRun {
     checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
-    return this.#enqueue(async () => {
+    return this.#calls.add(async () => {
       const build = (): Program =>
         evaluateProgram(this.#definition, this.#stateTypes, {
           batch: feed.types(),
@@ -249,7 +253,7 @@ export class TrainingRun {
   async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
     checkFunction("predict", predict);
     const feed = this.#take(data, "data");
-    return this.#enqueue(async () => {
+    return this.#calls.add(async () => {
       const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
       const kind = `predict ${this.#predictorId(predict)}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
@@ -257,7 +261,7 @@ export class TrainingRun {
     });
   }
 
-  /** Programs are kept by function, so a closure written into a loop is compiled at every turn. */
+  /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
   #predictorId(predict: PredictFunction): number {
     const known = this.#predictors.get(predict);
     if (known !== undefined) return known;
@@ -273,7 +277,7 @@ export class TrainingRun {
   }
 
   parameters(): Promise<unknown> {
-    return this.#enqueue(async () => {
+    return this.#calls.add(async () => {
       const build = (): Program => parametersProgram(this.#definition, this.#stateTypes);
       const { executable, outputs } = await this.#programs.compiled("parameters", "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
@@ -281,7 +285,7 @@ export class TrainingRun {
   }
 
   modelState(): Promise<unknown> {
-    return this.#enqueue(async () => {
+    return this.#calls.add(async () => {
       const types = (this.#stateTypes as { readonly model: TypeTree }).model;
       const slots = leavesOf(types, isValueType, "model").map(([path]) => fedName("model", path));
       return outputTree(types, "model", await this.#programs.state.read(slots));
@@ -289,7 +293,7 @@ export class TrainingRun {
   }
 
   counters(): Promise<Counters> {
-    return this.#enqueue(async () => {
+    return this.#calls.add(async () => {
       const values = await this.#programs.state.read(["applied", "iteration", "skipped"]);
       return {
         applied: numberIn(values, "applied"),
@@ -300,7 +304,7 @@ export class TrainingRun {
     });
   }
 
-  /** Of the next step. */
+  /** The loss scale of the next step. */
   async #scale(): Promise<number> {
     const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
     const { executable } = await this.#programs.compiled("scale", "", build);
@@ -314,7 +318,7 @@ export class TrainingRun {
   async save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
     checkPath("save", path);
     checkOptions("save", options, { cursor: true }, "{ cursor }");
-    return this.#enqueue(() => {
+    return this.#calls.add(() => {
       const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
       return saveCheckpoint(path, this.#programs.state, this.#info, cursor);
     });
@@ -322,12 +326,12 @@ export class TrainingRun {
 
   async load(path: string): Promise<Json> {
     checkPath("load", path);
-    // Now and not in its turn: a fit that is called after it waits for it.
-    if (this.#isFeeding) {
-      throw new MpError("MP_INVALID_ARGUMENT", "load: a fit or steps is under way; load before it starts");
-    }
-    return this.#enqueue(async () => {
-      const { cursor, differences } = await loadCheckpoint(path, this.#programs.state, this.#info);
+    // Set now and not when it runs: a `fit` called afterwards must wait for it.
+    this.#expectNoFeeding("load");
+    return this.#calls.add(async () => {
+      const { backend, state } = this.#programs;
+      const rules = scalerRules(backend, this.#definition, this.#stateTypes);
+      const { cursor, differences } = await loadCheckpoint(path, state, this.#info, rules);
       this.#cursor = cursor;
       if (differences.length > 0) {
         const message = `${path}: goes on under other settings, ${differences.join("; ")}`;
@@ -338,16 +342,16 @@ export class TrainingRun {
   }
 
   graph(batch: unknown): Graph {
-    this.#expectAlive();
+    this.#calls.expectOpen();
     return this.#stepper.program(this.#take(batch)).graph;
   }
 
   explain(batch: unknown): CastReport {
-    this.#expectAlive();
+    this.#calls.expectOpen();
     return this.#explained(this.#take(batch)).casts;
   }
 
-  /** The step for such a batch, and what its loss computes in. */
+  /** The step for such a batch, and its cast report. */
   #explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
     let casts: CastReport | undefined;
     const { graph } = this.#stepper.program(feed, {
@@ -359,19 +363,13 @@ export class TrainingRun {
     return { step: graph, casts };
   }
 
-  /** Waits for the calls under way, then frees everything; idempotent. */
+  /** Waits for pending calls, then frees everything; idempotent. */
   dispose(): Promise<void> {
-    this.#disposal ??= this.#queue.then(() => this.#programs.dispose());
-    return this.#disposal;
+    return this.#calls.close(() => this.#programs.dispose());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose();
-  }
-
-  #expectAlive(): void {
-    if (this.#disposal !== undefined)
-      throw new MpError("MP_DISPOSED", "the trainer was disposed; build a new one with trainer(...)");
   }
 
   get #info(): CheckpointInfo {
@@ -380,13 +378,6 @@ export class TrainingRun {
       precision: this.precision.name,
       settings: settingsOf(this.#definition),
     };
-  }
-
-  async #enqueue<T>(call: () => Promise<T>): Promise<T> {
-    this.#expectAlive();
-    const result = this.#queue.then(call);
-    this.#queue = result.catch(() => undefined);
-    return result;
   }
 
   #warn(warning: TrainingWarning): void {

@@ -4,8 +4,8 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /**
- * Everything a training run carries from step to step, one tree. `slotGroups` says by top-level key what commits when
- * the step is applied and what always does.
+ * All state that a training run keeps between steps, in one tree. `slotGroups` says by top-level key what commits only
+ * if the step is applied and what always commits.
  */
 export type TrainingState = {
   readonly master: TensorTree;
@@ -20,7 +20,10 @@ export type TrainingState = {
   readonly scaler: TensorTree;
   /** i64: iterations, applied or skipped. A retry is the same iteration. */
   readonly iteration: Tensor;
-  /** i64: microbatches of those iterations, the clock of all randomness: no two draw the same, whatever `accumulate` is. */
+  /**
+   * i64: microbatches of those iterations, the counter of all randomness: no two microbatches draw the same numbers,
+   * for any `accumulate`.
+   */
   readonly drawn: Tensor;
   /** i32: skipped iterations. */
   readonly skipped: Tensor;
@@ -30,40 +33,61 @@ export type TrainingState = {
   readonly retries: Tensor;
 };
 
-/** What the first part of a slot's path decides. */
+/** Properties decided by the first part of a slot's path. */
 interface SlotGroup {
   readonly commit: NonNullable<StateBinding["commit"]>;
-  /** What it is to casting. */
+  /** Its role in casting. */
   readonly role: InputRole;
-  /** Whether a checkpoint holds it. */
+  /** Whether a checkpoint contains it. */
   readonly isSaved: boolean;
+  /**
+   * Whether it has neither infinities nor NaN after a step; infinities of an initial state disappear in the first step.
+   */
+  readonly mustBeFinite: boolean;
 }
 
-const weights: SlotGroup = { commit: "when-applied", role: "parameter", isSaved: true };
-const transactional: SlotGroup = { commit: "when-applied", role: "state", isSaved: true };
-const steady: SlotGroup = { commit: "always", role: "state", isSaved: true };
+const weights: SlotGroup = {
+  commit: "when-applied",
+  role: "parameter",
+  isSaved: true,
+  mustBeFinite: true,
+};
+const transactional: SlotGroup = {
+  commit: "when-applied",
+  role: "state",
+  isSaved: true,
+  mustBeFinite: true,
+};
+const steady: SlotGroup = { commit: "always", role: "state", isSaved: true, mustBeFinite: false };
 
-const slotGroups: Readonly<Record<keyof TrainingState | "window", SlotGroup>> = {
+export type SlotGroupName = keyof TrainingState | "window";
+
+const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   master: weights,
   optimizer: transactional,
   model: transactional,
   applied: transactional,
-  frozen: weights,
+  // Masks may contain infinities.
+  frozen: { ...weights, mustBeFinite: false },
   scaler: steady,
   iteration: steady,
   drawn: steady,
   skipped: steady,
   consecutiveSkips: steady,
   retries: steady,
-  // Between calls there is none, so one in a file would be one that was cut off.
+  // There is no window between calls, so one in a file would be incomplete.
   window: { ...steady, isSaved: false },
 };
 
-/** The slot's group, by the first part of its path. */
-export function slotGroupOf(slot: string): SlotGroup {
+/** The first part of the slot's path. */
+export function slotGroupName(slot: string): SlotGroupName {
   const [head = ""] = slot.split("/");
   if (!Object.hasOwn(slotGroups, head)) throw new Error(`internal: a training state has no ${slot}`);
-  return slotGroups[head as keyof typeof slotGroups];
+  return head as SlotGroupName;
+}
+
+export function slotGroupOf(slot: string): SlotGroup {
+  return slotGroups[slotGroupName(slot)];
 }
 
 export function isValueType(value: unknown): value is ValueType {

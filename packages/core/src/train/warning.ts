@@ -1,13 +1,13 @@
 import type { BackendWarning } from "../backend.js";
 
 /**
- * What the user should know and training can live with: the engine's own warnings, `numerics` for what a policy
- * or a scale rounds away, `gradient` for parameters that no gradient leads to, `data` for batches that are left out
- * or a fit that has nothing to do, `state` for model state that never changes, `checkpoint` for a file made under other settings.
+ * A warning that does not stop training: the engine's own warnings, `numerics` for numbers that a policy or a scale
+ * rounds, `gradient` for parameters without a gradient, `data` for batches that are left out or a `fit` with nothing to
+ * do, `state` for model state that never changes, `checkpoint` for a file saved with other settings.
  */
 export interface TrainingWarning {
   readonly type: BackendWarning["type"] | "numerics" | "gradient" | "data" | "state" | "checkpoint";
   readonly message: string;
-  /** JSON-able facts for programs: the parameters meant. */
+  /** JSON-serializable details for programs: the affected parameters. */
   readonly details?: Readonly<Record<string, unknown>>;
 }

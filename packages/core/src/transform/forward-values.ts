@@ -5,15 +5,15 @@ import { type AnyNode, type Graph, type Origin, producers, type Value } from "..
 interface Segment {
   /** The gradient that arrived first: nothing is recomputed before it exists. */
   readonly gate: Value;
-  /** Recomputed copies, and the gated twins of what the segment reads from outside. */
+  /** Recomputed copies, and the gated counterparts of outside values that the segment reads. */
   readonly copies: Map<Value, Value>;
 }
 
 /**
- * What backward rules read of a forward pass: its own values, or, for a rule of a node inside a checkpoint
- * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's
- * outer inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find
- * them equal to the forward nodes.
+ * The values of a forward pass that backward rules read: its own values, or, for a rule of a node inside a checkpoint
+ * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's outer
+ * inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find them equal to the
+ * forward nodes.
  */
 export class ForwardValues {
   readonly #builder: GraphBuilder;
@@ -59,7 +59,7 @@ export class ForwardValues {
     return known(begun.copies, value);
   }
 
-  /** A segment that encloses the whole differentiated function is recomputed by whoever differentiates that. */
+  /** A segment that encloses the whole differentiated function is recomputed when that segment is differentiated. */
   #segmentOf(node: AnyNode): number | undefined {
     const { segment } = node.origin;
     return segment === this.#enclosing ? undefined : segment;
@@ -87,7 +87,7 @@ export class ForwardValues {
     for (const node of [...pending].sort((a, b) => place(a) - place(b))) {
       const inputs = node.inputs.map((input) => known(copies, input));
       const [first] = inputs;
-      // What is made of constants alone would otherwise be free to be shared or made early.
+      // Values computed only from constants could otherwise be merged or computed early.
       if (first !== undefined && node.inputs.every((input) => this.#isConstant(input))) {
         inputs[0] = this.#barrier(first, node, gate);
       }
@@ -118,6 +118,6 @@ export class ForwardValues {
 
 function known(map: ReadonlyMap<Value, Value>, value: Value): Value {
   const twin = map.get(value);
-  if (twin === undefined) throw new Error(`internal: value %${value.id} has no twin`);
+  if (twin === undefined) throw new Error(`internal: value %${value.id} has no counterpart`);
   return twin;
 }

@@ -16,7 +16,7 @@ import { activeValues, gradientRow } from "./gradient-cuts.js";
 import { type GradientSite, gradientDType, zerosOf } from "./gradient-rules/rule.js";
 
 export interface GradientRequest {
-  /** The forward graph; a copy of it stands in the builder already. */
+  /** The forward graph; the builder already has a copy of it. */
   readonly graph: Graph;
   /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
   readonly values: ReadonlyMap<Value, Value>;
@@ -38,7 +38,7 @@ export interface EmittedGradient {
 
 /**
  * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
- * @throws MP_NOT_DIFFERENTIABLE when the path to the loss leads through an op without a gradient, naming it
+ * @throws MP_NOT_DIFFERENTIABLE if the path to the loss contains an op without a gradient, naming it
  */
 export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly EmittedGradient[] {
   return withBuilder(builder, () => withoutLines(() => new BackwardPass(builder, request).run()));
@@ -52,7 +52,7 @@ class BackwardPass {
   readonly #active: ReadonlySet<Value>;
   readonly #gradients = new Map<Value, Tensor>();
   readonly #wrt: ReadonlySet<Value>;
-  /** What stood before; its segment encloses the whole differentiated function. */
+  /** The builder's previous origin; its segment encloses the whole differentiated function. */
   readonly #outer: Origin;
 
   constructor(builder: GraphBuilder, request: GradientRequest) {
@@ -66,7 +66,7 @@ class BackwardPass {
 
   run(): readonly EmittedGradient[] {
     const { graph, loss, wrt, seed } = this.#request;
-    if (this.#active.has(loss)) this.#gradients.set(loss, Tensor.of(seed, this.#builder));
+    if (this.#active.has(loss)) this.#gradients.set(loss, Tensor.of(seed));
     try {
       for (const node of graph.nodes.toReversed()) this.#visit(node);
       this.#builder.origin = { ...this.#outer, phase: "backward" };
@@ -116,7 +116,7 @@ class BackwardPass {
     };
     const read = (value: Value): Tensor => {
       const gateValue = Tensor.valueIn(gate, this.#builder, "gradient");
-      return Tensor.of(this.#forward.read(value, node, gateValue), this.#builder);
+      return Tensor.of(this.#forward.read(value, node, gateValue));
     };
     const zeros = new Map<number, Tensor>();
     return {

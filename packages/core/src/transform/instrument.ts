@@ -1,4 +1,4 @@
-import { isComputeFloat } from "../dtype.js";
+import { isFloat } from "../dtype.js";
 import { GraphBuilder } from "../graph/builder.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
 import { poison } from "../trace/finite.js";
@@ -13,9 +13,9 @@ export interface Probe {
   readonly value: Value;
 }
 
-/** Probes by what they are made of. */
+/** Probes with their dependencies. */
 export interface Probes {
-  /** In the order in which their values come to be. */
+  /** In the order in which their values are computed. */
   readonly all: readonly Probe[];
   /** For each probe, the places of those that its value is computed from. */
   readonly sources: readonly (readonly number[])[];
@@ -36,19 +36,19 @@ export function instrumentFinite(
   const all: Probe[] = [];
   for (const { name, role, value } of graph.inputs) {
     twins.set(value, builder.input(name, value, role));
-    if (isComputeFloat(value.dtype)) all.push({ input: name, value });
+    if (isFloat(value.dtype)) all.push({ input: name, value });
   }
   for (const node of graph.nodes) {
     const inputs = node.inputs.map((value) => twins.get(value) as Value);
     const outputs = builder.emit(node.op, inputs, node.attributes, node.origin);
     node.outputs.forEach((value, index) => {
       twins.set(value, outputs[index] as Value);
-      if (isComputeFloat(value.dtype) && node.op !== "Constant") all.push({ node, value });
+      if (isFloat(value.dtype) && node.op !== "Constant") all.push({ node, value });
     });
   }
   const flags = withBuilder(builder, () =>
     withoutLines(() =>
-      concat(all.map(({ value }) => reshape(poison(Tensor.of(twins.get(value) as Value, builder)), [1]))),
+      concat(all.map(({ value }) => reshape(poison(Tensor.of(twins.get(value) as Value)), [1]))),
     ),
   );
   const asked = graph.outputs.filter(({ name }) => results.includes(name)).map(({ value }) => value);
@@ -66,27 +66,28 @@ function pathsOf(
   const places = new Map(probes.map(({ value }, place) => [value, place]));
   const makers = producers(graph);
   /** The nearest probes from which a value is computed, itself where it is one. */
-  const nearest = (values: readonly Value[], through: (value: Value) => boolean): readonly number[] => {
+  const nearest = (values: readonly Value[]): readonly number[] => {
     const found = new Set<number>();
     const seen = new Set(values);
     for (const value of seen) {
       const place = places.get(value);
       if (place !== undefined) found.add(place);
-      else if (through(value)) for (const input of makers.get(value)?.inputs ?? []) seen.add(input);
+      else for (const input of makers.get(value)?.inputs ?? []) seen.add(input);
     }
     return [...found];
   };
-  // What is not finite ends in a comparison; only a value that is stored in few bits passes it on unseen.
-  const isStored = ({ dtype }: Value): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
+  // A comparison stops a non-finite value: an operand that is not a float propagates nothing.
+  const direct = (values: readonly Value[]): readonly number[] =>
+    values.map((value) => places.get(value)).filter((place) => place !== undefined);
   return {
-    sources: probes.map(({ node }) => nearest(node?.inputs ?? [], isStored)),
-    results: nearest(results, () => true),
+    sources: probes.map(({ node }) => direct(node?.inputs ?? [])),
+    results: nearest(results),
   };
 }
 
 /**
  * The first of the values that are not finite (in the order of `all`) from which others that are not lead to a
- * result. One that leads nowhere was meant: a mask of -∞ ends in the softmax that reads it.
+ * result. A non-finite value that does not propagate is intended: a mask of -∞ ends in the softmax that reads it.
  */
 export function firstCulprit(
   { all, sources, results }: Probes,

@@ -6,7 +6,9 @@ import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { scheduleGraph } from "./schedule.js";
 
-/** The fusions leave twins of what they concatenate, so the common ones are found before and after. */
+/**
+ * The fusions leave duplicates of what they concatenate, so common subexpressions are eliminated before and after them.
+ */
 const passes: readonly ((graph: Graph) => Graph)[] = [
   eliminateDeadCode,
   foldConstants,

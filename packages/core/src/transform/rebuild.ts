@@ -18,7 +18,7 @@ export class Rebuilding {
     }
   }
 
-  /** What stands in the new graph for a value of the old one. */
+  /** The counterpart in the new graph of a value of the old one. */
   twin(value: Value): Value {
     const twin = this.#twins.get(value);
     if (twin === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
@@ -40,7 +40,7 @@ export class Rebuilding {
     return node !== undefined && isNode(node, "Constant") ? node.attributes.value : undefined;
   }
 
-  /** Lets `outputs` of the new graph stand for the node's. */
+  /** Makes `outputs` of the new graph the counterparts of the node's outputs. */
   replace(node: AnyNode, outputs: readonly Value[]): void {
     node.outputs.forEach((output, index) => {
       this.#twins.set(output, outputs[index] as Value);

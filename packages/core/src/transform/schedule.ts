@@ -1,6 +1,6 @@
 /**
- * The order in which a graph is run, which engines must honour since it decides how much memory a step takes.
- * The forward pass and, but for the last point, the matrix products stay where they are; four things move:
+ * The order in which a graph runs. Engines must follow it, since it decides how much memory a step takes. The forward
+ * pass stays in order, and so do the matrix products, except for the last point. Four rules move nodes:
  * - a cheap node whose result is no smaller than what its running would free (`1 - y·y`, a Transpose, β·m) waits
  *   until a node that reads it is about to run;
  * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
@@ -14,7 +14,7 @@ import { type AnyNode, consumers, type Graph, producers, type Value } from "../g
 import { byteLength } from "../host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
-/** Their operands are in the caches where they stand, and they are what a profile is read by. */
+/** At their place their operands are in the caches, and profiles are read by them. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([
   "MatMul",
   "Gemm",
@@ -23,7 +23,7 @@ const ANCHORED: ReadonlySet<Op> = new Set<Op>([
   "ConvWeightGradient",
 ]);
 
-/** Bytes that do not decide anything: scalars, counters, rates. */
+/** Bytes that are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;
 
 /** The same nodes in an order of low peak memory; the graph itself when its order is no worse. */

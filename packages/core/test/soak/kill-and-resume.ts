@@ -1,4 +1,4 @@
-// Kills a process that trains and saves at every step, starts it again, and holds all that it ever told against a run
+// Kills a process that trains and saves at every step, starts it again, and compares all that it reported with a run
 // that was never killed.
 import { readFile } from "node:fs/promises";
 import { trainInProcess } from "./training-process.js";
@@ -13,7 +13,7 @@ export interface ResumeStatistics {
 
 /**
  * @param options.folder an empty one
- * @throws Error for a step that is not bit for bit what it was in the run that was not killed
+ * @throws Error for a step whose bits differ from those of the run that was not killed
  */
 export async function killAndResume(options: {
   readonly backend: string;

@@ -8,8 +8,9 @@ const built = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 export interface TrainingProcess {
   readonly backend: string;
   readonly path: string;
+  /** Steps; with `reopen` how often the engine is opened, trained on for three steps, and disposed of. */
   readonly steps: number;
-  readonly task: "save" | "watch";
+  readonly task: "save" | "watch" | "reopen";
   /** SIGKILL that long after its first line; left out, it runs to its end. */
   readonly killAfterMs?: number;
 }
@@ -19,7 +20,7 @@ export function trainInProcess(options: TrainingProcess): Promise<ReadonlyMap<nu
   const { backend, path, steps, task, killAfterMs } = options;
   if (!existsSync(built)) throw new Error(`${built} is missing, build the package first`);
   return new Promise((resolve, reject) => {
-    const running = spawn(process.execPath, [child, backend, path, String(steps), task], {
+    const running = spawn(process.execPath, ["--expose-gc", child, backend, path, String(steps), task], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";

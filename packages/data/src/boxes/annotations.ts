@@ -108,7 +108,7 @@ export function checkCorners(path: string, what: string, box: unknown): Box {
   throw parseError(path, 0, `${what}: a box is four finite numbers, got ${got}; correct it`);
 }
 
-/** How one that was left out is told: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
+/** The text for one that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
 export function droppedBox(
   what: string,
   box: readonly number[],

@@ -35,7 +35,7 @@ const parser = new XMLParser({
 
 const checkClasses = optional(listOf("names", (value) => typeof value === "string"));
 
-/** What an XML file says of itself in its first line. */
+/** The XML declaration in a file's first line. */
 const encodingOf = (head: string): string | undefined =>
   /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
 
@@ -130,7 +130,7 @@ function parse(path: string, text: string): Fields {
     throw parseError(
       path,
       0,
-      `no XML that can be read, ${cause instanceof Error ? cause.message : cause}; save it anew`,
+      `no XML that can be read, ${cause instanceof Error ? cause.message : cause}; save it again`,
       cause,
     );
   }

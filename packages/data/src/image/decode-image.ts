@@ -6,7 +6,7 @@ import { asMpError, sizeOfFile } from "../regular-file.js";
 export interface ImageSize {
   readonly height: number;
   readonly width: number;
-  /** 3 for RGB (default), 1 for grey. */
+  /** 3 for RGB (default), 1 for gray. */
   readonly channels?: 1 | 3;
   /** Where the proportions differ: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need it. */
   readonly fit?: "cover" | "fill";
@@ -51,8 +51,8 @@ type Sharp = (path: string, options: Readonly<Record<string, unknown>>) => Decod
  * One JPEG, PNG or WebP file, turned upright unless asked otherwise, scaled to the size and laid out by channel: u8
  * [channels, height, width]. It is unpacked by sharp, on threads of its own.
  * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is no
- * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size beyond 1 … 4096 and other options
- * that are none
+ * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size beyond 1 … 4096 and other invalid
+ * options
  */
 export async function readImage(path: string, size: ImageSize): Promise<HostTensor<"u8">> {
   checkPath("readImage: path", path);
@@ -74,12 +74,12 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     return tensor(byChannel(data, info.channels, channels), [channels, height, width]);
   } catch (cause) {
     if (MpError.is(cause)) throw cause;
-    const text = `${path}: cannot be decoded, ${cause instanceof Error ? cause.message : String(cause)}; save it anew or leave it out`;
+    const text = `${path}: cannot be decoded, ${cause instanceof Error ? cause.message : String(cause)}; save it again or leave it out`;
     throw new MpError("MP_PARSE", text, { details: { path, offset: 0 }, cause });
   }
 }
 
-/** Pixel by pixel to channel by channel. A grey source has one channel whatever the colour space. */
+/** Pixel by pixel to channel by channel. A gray source has one channel whatever the color space. */
 function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<ArrayBuffer> {
   const pixels = data.length / found;
   const out = new Uint8Array(wanted * pixels);

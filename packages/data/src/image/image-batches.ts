@@ -10,7 +10,7 @@ import { type AugmentOptions, imagePainter } from "./image-painter.js";
 import { checkImages, type LabelledImages } from "./labelled-images.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
-  /** Changes that keep the class, drawn anew for each image in each epoch. */
+  /** Augmentations that keep the class, drawn again for each image in each epoch. */
   readonly augment?: AugmentOptions;
   /** Bytes b become (b / 255 - mean) / deviation, channel by channel; without it b / 255. `channelStatistics` tells them. */
   readonly normalize?: ChannelStatistics;
@@ -50,9 +50,9 @@ const checkOptions = optionsOf<ImageBatchOptions>(
 );
 
 /**
- * Batches of images, shuffled, augmented and normalised, every one a function of the data, the options and its place:
- * so a run goes on from a cursor as if it had never stopped, with prefetching or without.
- * @throws MP_INVALID_ARGUMENT for an option that there is not, or one that does not fit the images
+ * Batches of images, shuffled, augmented and normalized, every one a function of the data, the options and its place:
+ * so a run continues from a cursor as if it had never stopped, with prefetching or without.
+ * @throws MP_INVALID_ARGUMENT for an unknown option, or one that does not fit the images
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */
 export function imageBatches(images: LabelledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
@@ -112,7 +112,7 @@ export function channelStatistics(images: LabelledImages): ChannelStatistics {
   return byteStatistics(images.x.data, shape);
 }
 
-/** What each byte becomes, for each channel: a look-up costs less than the arithmetic. */
+/** What each byte becomes, for each channel: a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

@@ -36,7 +36,7 @@ export const checkFolderOptions: Check = optionsOf<ImageFolderOptions>(
  * Links to folders are followed. All pictures are held in memory at the one size, photographs turned upright unless
  * `orientation` says otherwise.
  * @throws MP_IO for a folder without pictures, of a class too, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
- * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for options that are none
+ * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for invalid options
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
   checkPath("imageFolder: directory", directory);

@@ -5,7 +5,7 @@ import type { ImageSplits } from "./labelled-images.js";
 import { isMnist, mnist } from "./mnist.js";
 
 /**
- * Whatever labelled images a folder holds: CIFAR-10's binary files, MNIST's, or else a folder for each class. The
+ * Whatever labeled images a folder holds: CIFAR-10's binary files, MNIST's, or else a folder for each class. The
  * size is that of pictures in folders; the first two have their own.
  * @throws as `cifar10`, `mnist` and `imageFolder`
  */

@@ -61,7 +61,7 @@ export function prefetched<B>(
   prefetch: number | PrefetchOptions,
 ): Dataset<B> {
   const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
-  // Shared, so that each pass does not copy the data anew; made when the first one starts.
+  // Shared, so that not every pass copies the data; made when the first pass starts.
   let shared: LabelledImages | undefined;
   const iterate = (cursor?: Json): BatchIterator<B> => {
     const start = plain.iterate(cursor).cursor;

@@ -14,7 +14,7 @@ export interface Canvas {
 export interface Figure {
   readonly distance: Distance;
   readonly style: Style;
-  /** Centre and radius in pixels, and the turn in radians. */
+  /** Center and radius in pixels, and the turn in radians. */
   readonly x: number;
   readonly y: number;
   readonly radius: number;
@@ -152,14 +152,14 @@ export function toBytes(
   }
 }
 
-/** The colour of the ground: dark, and never grey alone. */
+/** The color of the ground: dark, and never gray alone. */
 export function groundColour(stream: RandomStream): Colour {
   const tone = between(stream, 0.15, 0.4);
   return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Colour;
 }
 
 /**
- * A colour that stands out against the ground by the contrast in each channel at least, brighter than it, or darker
+ * A color that stands out against the ground by the contrast in each channel at least, brighter than it, or darker
  * for the share `inverted` of all.
  */
 export function figureColour(

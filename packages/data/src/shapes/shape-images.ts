@@ -47,10 +47,10 @@ const PARTS = { train: 0, test: 1 };
 
 /**
  * Pictures of one figure each (disc, triangle, square, star, cross, oval, pentagon, half disc, crescent, arrow), filled,
- * outlined or striped, turned, in any colour and place, on wavy ground, with scraps over it and noise: bytes [examples,
+ * outlined or striped, turned, in any color and place, on wavy ground, with scraps over it and noise: bytes [examples,
  * 3, side, side] and the figure's label. An image depends on seed, part and its own number alone, so a smaller set is
  * the beginning of a larger one.
- * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
+ * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of its range
  */
 export function shapeImages(options: ShapeImagesOptions): ImageSplits {
   checkOptions("shapeImages", options);

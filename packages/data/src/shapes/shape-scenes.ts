@@ -60,7 +60,7 @@ const ATTEMPTS = 20;
 /**
  * Pictures of a few figures on wavy ground, with a tight box around each, made as `shapeImages` makes its own. Boxes
  * of two figures overlap by less than a fifth of the smaller.
- * @throws MP_INVALID_ARGUMENT for an option that there is not, or out of its range
+ * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of its range
  */
 export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scenes; readonly test: Scenes } {
   checkOptions("shapeScenes", options);
@@ -119,7 +119,7 @@ function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficu
   return boxes;
 }
 
-/** A centre for which the figure lies inside and leaves the others alone; undefined when none was found. */
+/** A center for which the figure lies inside and leaves the others alone; undefined when none was found. */
 function findPlace(
   stream: RandomStream,
   side: number,

@@ -7,16 +7,49 @@ const PLAIN = new Set(["returns", "return", "remarks", "summary", "throws", "dep
  * references left out.
  */
 export function docComments(source: string): string[] {
-  return [...source.matchAll(/\/\*\*([\s\S]*?)\*\//g)].map(([, body]) => commentToMarkdown(body ?? ""));
+  return between(source, "/**", "*/").map(({ inside }) => commentToMarkdown(inside));
 }
 
+/** What stands between each opening and the next closing, found in one pass: a pattern would look for a closing from every opening. */
+function between(
+  text: string,
+  open: string,
+  close: string,
+): readonly { readonly start: number; readonly end: number; readonly inside: string }[] {
+  const found = [];
+  for (let start = text.indexOf(open); start >= 0; ) {
+    const from = start + open.length;
+    const to = text.indexOf(close, from);
+    if (to < 0) break;
+    const end = to + close.length;
+    found.push({ start, end, inside: text.slice(from, to) });
+    start = text.indexOf(open, end);
+  }
+  return found;
+}
+
+/** Links as their labels, or as what they lead to in code. */
+function withoutLinks(text: string): string {
+  let plain = "";
+  let at = 0;
+  for (const { start, end, inside } of between(text, "{@link", "}")) {
+    const [, target, label = ""] = /^(?:code|plain)?\s+([^|\s]+)([\s\S]*)$/.exec(inside) ?? [];
+    const words = label.trim().replace(/^\|/, "").trim();
+    const said = target === undefined ? text.slice(start, end) : words === "" ? `\`${target}\`` : words;
+    plain += text.slice(at, start) + said;
+    at = end;
+  }
+  return plain + text.slice(at);
+}
+
+/** Only a line's own white space: a pattern that runs over ends of lines does so again from each of them. */
+const LINE_START = String.raw`^[^\S\n\r\u2028\u2029]*`;
+
 function commentToMarkdown(body: string): string {
-  const [description = "", ...tagged] = body
-    .replace(/^[^\S\n]*\*[^\S\n]?/gm, "")
-    .replace(/\{@link(?:code|plain)?\s+([^}|\s]+)\s*\|?([^}]*)\}/g, (_, target: string, label: string) =>
-      label.trim() === "" ? `\`${target}\`` : label.trim(),
-    )
-    .split(/^[^\S\n]*@(?=[a-zA-Z])/m);
+  const text = body.replace(new RegExp(String.raw`${LINE_START}\*[^\S\n]?`, "gm"), "");
+  const [description = "", ...tagged] = withoutLinks(text).split(
+    new RegExp(`${LINE_START}@(?=[a-zA-Z])`, "m"),
+  );
   const texts = tagged.map((block) => {
     const [, tag = "", rest = ""] = /^(\w+)([\s\S]*)$/.exec(block) ?? [];
     if (NAMED.has(tag)) return rest.replace(/^\s+(?:\{[^}]*\}\s*)?\S+\s*(?:-\s+)?/, "");

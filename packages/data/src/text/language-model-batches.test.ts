@@ -81,6 +81,10 @@ describe("languageModelBatches", () => {
     );
     expect(() => languageModelBatches(count(701), { batch: 20, sequence: 35 })).not.toThrow();
     expect(() => languageModelBatches(new Int32Array(), { batch: 1, sequence: 1 })).toThrow(/has 0/);
+    const claimed = Object.defineProperty(new Float32Array(9), Symbol.toStringTag, { value: "Int32Array" });
+    expect(() => languageModelBatches(claimed as unknown as Int32Array, { batch: 1, sequence: 1 })).toThrow(
+      /an Int32Array, a part of what encodeCorpus gives/,
+    );
     expect(() => languageModelBatches(count(9), { batch: 0, sequence: 1 })).toThrow(
       /batch is an integer of 1 or more, got 0/,
     );

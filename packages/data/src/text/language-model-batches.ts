@@ -1,4 +1,4 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { arrayClassOf, type HostTensor, MpError, tensor } from "@mp/core";
 import { claim, integer, oneOf, optional, optionsOf, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
@@ -9,7 +9,7 @@ export interface LanguageModelBatch {
   readonly inputs: HostTensor<"i32">;
   /** [batch, sequence], the word after each input. */
   readonly targets: HostTensor<"i32">;
-  /** [batch, 1], true where the carried state starts anew: everywhere at an epoch's first batch, nowhere else. */
+  /** [batch, 1], true where the carried state is reset: everywhere in an epoch's first batch, nowhere else. */
   readonly reset: HostTensor<"bool">;
 }
 
@@ -35,14 +35,15 @@ const checkOptions = optionsOf<LanguageModelOptions>(
 );
 const checkTokens = claim(
   "an Int32Array, a part of what encodeCorpus gives",
-  (value) => value instanceof Int32Array,
+  // By what it is: an Int32Array of another realm is none of ours by instanceof.
+  (value) => arrayClassOf(value) === "Int32Array",
 );
 
 /**
  * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time, so that row r of a
- * batch goes on where row r of the batch before ended and a recurrent state can be carried across.
- * @throws MP_INVALID_ARGUMENT for an option that there is not or that is none, and when the text is too short for one
- * batch, with the figures
+ * batch continues where row r of the previous batch ended and a recurrent state can be carried across.
+ * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and when the text is too short for one batch, with the
+ * figures
  */
 export function languageModelBatches(
   tokens: Int32Array,

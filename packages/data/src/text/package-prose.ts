@@ -62,7 +62,7 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
 
 /**
  * The prose of all Markdown, MDX and declaration files below a directory, a paragraph each, in the order of
- * the files' names. Change logs and licences are passed over.
+ * the files' names. Change logs and licenses are passed over.
  * @throws MP_IO when there are no such files, MP_PARSE for one that is not UTF-8
  */
 export async function markdownProse(directory: string): Promise<string[]> {
@@ -78,7 +78,7 @@ export async function markdownProse(directory: string): Promise<string[]> {
     const path = join(directory, file);
     const source = await readWhole(path, LONGEST_MARKDOWN);
     const documents = file.endsWith(".d.ts") ? docComments(source) : [source];
-    for (const document of documents) paragraphs.push(...markdownToProse(document, path));
+    for (const document of documents) paragraphs.push(...markdownToProse(document));
   }
   return paragraphs;
 }

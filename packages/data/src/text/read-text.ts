@@ -6,7 +6,7 @@ import { asMpError, sizeOfFile } from "../regular-file.js";
 /** A stretch longer than this is cut at white space, so that a file of one giant line needs no giant string. */
 const LONGEST_STRETCH = 1 << 16;
 
-/** Whether a stretch ends at its separator or was cut for length and goes on in the next one. */
+/** Whether a stretch ends at its separator or was cut for length and continues in the next one. */
 export interface Stretch {
   readonly text: string;
   readonly complete: boolean;

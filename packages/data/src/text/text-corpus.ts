@@ -19,7 +19,7 @@ export interface CorpusSource {
   readonly words: number;
 }
 
-/** Tokenised text: every token is an index into `words`, which lists the distinct words in order of appearance. */
+/** Tokenized text: every token is an index into `words`, which lists the distinct words in order of appearance. */
 export interface TextCorpus extends CorpusParts {
   readonly words: readonly string[];
   readonly sources: readonly CorpusSource[];

@@ -11,7 +11,7 @@ import { Tokenizer, tokenize } from "./tokenize.js";
 
 /**
  * A corpus from a folder: Penn Treebank files where it has them, otherwise every `.txt` and `.md` file below
- * it, tokenised and split 90/5/5. Of Markdown only the prose is read.
+ * it, tokenized and split 90/5/5. Of Markdown only the prose is read.
  * @throws MP_IO for a missing folder or one without such files
  * @throws MP_PARSE for a file that is not UTF-8, MP_INVALID_ARGUMENT when there is no word in any
  */
@@ -34,7 +34,7 @@ async function textFolder(directory: string): Promise<TextCorpus> {
   for (const file of files) {
     const path = join(directory, file);
     if (file.toLowerCase().endsWith(".md")) {
-      for (const paragraph of markdownToProse(await readWhole(path, LONGEST_MARKDOWN), path)) {
+      for (const paragraph of markdownToProse(await readWhole(path, LONGEST_MARKDOWN))) {
         text.add(tokenize(paragraph));
       }
     } else {

@@ -1,7 +1,7 @@
 /**
- * The word tokeniser for running English text, in the manner of the Penn Treebank language-model files:
+ * The word tokenizer for running English text, in the manner of the Penn Treebank language-model files:
  * lower case, numbers as `N`, clitics apart (`do n't`, `model 's`), punctuation as words of its own, and
- * `<eos>` where a sentence ends. It is a convention for language models, not a linguist's tokeniser.
+ * `<eos>` where a sentence ends. It is a convention for language models, not a linguist's tokenizer.
  */
 import { text as checkText } from "../check-arguments.js";
 
@@ -17,7 +17,8 @@ const TOKEN = new RegExp(
   [
     "<[a-z]+>", // markers, ours or already in the file
     String.raw`(?:\p{L}\.){2,}`, // e.g., U.S.
-    String.raw`\d+(?:[.,:]\d+)*(?![.,:]?[\p{L}\p{N}_])`,
+    // Of so many parts at most, or a list of numbers before a letter would be read again from each of them.
+    String.raw`\d+(?:[.,:]\d+){0,20}(?![.,:]?[\p{L}\p{N}_])`,
     String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*(?:[-'.@][\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*)*`,
     String.raw`\.{2,}`,
     String.raw`\S`,

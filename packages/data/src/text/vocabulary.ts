@@ -51,7 +51,7 @@ export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
 
 /**
  * A vocabulary from its words, for one that was saved with a model.
- * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word stands once
+ * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word occurs once
  */
 export function vocabularyOf(words: readonly string[]): Vocabulary {
   checkWords("vocabularyOf: words", words);
@@ -84,10 +84,13 @@ export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): Corpus
 export function decodeWords(indices: Iterable<number>, vocabulary: Vocabulary): string {
   checkIndices("decodeWords: indices", indices);
   checkVocabulary("decodeWords: vocabulary", vocabulary);
-  let text = "";
+  const pieces: string[] = [];
+  let startsLine = true;
   for (const index of indices) {
-    if (index === vocabulary.endOfSentence) text += "\n";
-    else text += `${text === "" || text.endsWith("\n") ? "" : " "}${vocabulary.words[index] ?? UNKNOWN_WORD}`;
+    const ends = index === vocabulary.endOfSentence;
+    if (ends) pieces.push("\n");
+    else pieces.push(startsLine ? "" : " ", vocabulary.words[index] ?? UNKNOWN_WORD);
+    startsLine = ends;
   }
-  return text;
+  return pieces.join("");
 }

@@ -1,8 +1,8 @@
 import { type DType, isFloat } from "@mp/core";
 import { elementTypeOfCode, isDType } from "../element-type.js";
-import { numbersOf, shortest } from "../numbers.js";
 import { quote } from "../problem.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
+import { scalarOperand } from "./scalar-operand.js";
 
 type Unattributed =
   | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
@@ -39,13 +39,13 @@ export function foldOperands(
   return value;
 }
 
-/** A bound, in a model a scalar of the operand's dtype. */
-function bound(reader: NodeReader, index: number): number | undefined {
-  const tensor = reader.constant(index);
-  if (tensor === undefined) return undefined;
-  const [value, ...rest] = numbersOf(tensor);
-  if (value === undefined || rest.length > 0) return reader.unsupported(`bound of shape [${tensor.shape}]`);
-  return shortest(value, tensor.dtype);
+/** The largest integers, which exporters write where there is no bound, and which no number is. */
+const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
+
+function upperBound(reader: NodeReader): number | undefined {
+  const { dtype, data } = reader.constant(2) ?? {};
+  const isNone = dtype !== undefined && data?.length === 1 && data[0] === noBound[dtype];
+  return isNone ? undefined : scalarOperand(reader, 2, "the upper bound");
 }
 
 /** The dtype that an attribute names by ONNX's number. */
@@ -127,8 +127,8 @@ export const elementwiseReaders: ReaderTable<
     return [reader.emitOne("Gelu", [reader.operand(0)], { approximate })];
   },
   Clip: (reader) => {
-    const min = bound(reader, 1);
-    const max = bound(reader, 2);
+    const min = scalarOperand(reader, 1, "the lower bound");
+    const max = upperBound(reader);
     return [
       reader.emitOne("Clip", [reader.operand(0)], {
         ...(min === undefined ? {} : { min }),

@@ -33,7 +33,7 @@ const normalization =
     ),
   ];
 
-/** Behind the channels, which stay as they are. */
+/** The spatial axes; the channels stay unchanged. */
 function spatial(
   reader: NodeReader,
   numbers: readonly number[],

@@ -5,6 +5,7 @@ import {
   type GraphOutput,
   type HostTensor,
   type InputRole,
+  isFloat,
   MpError,
   type Origin,
   sameShape,
@@ -16,7 +17,9 @@ import { numbersOf } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
+import { type InitializerRole, InitializerRoles } from "./initializer-roles.js";
 import type { NodeResult, ReadNode } from "./node-reader.js";
+import type { ReadOptions } from "./read-options.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";
 import { ValueTable } from "./value-table.js";
@@ -31,28 +34,62 @@ export class GraphReader {
   readonly #values: ValueTable = new ValueTable(this.#builder);
   /** New name of each node of ours, by the name it was written with. */
   readonly #names = new Map<string, string>();
+  readonly #roles: InitializerRole[] = [];
+  readonly #byStructure: InitializerRoles;
+  readonly #isParameter: ReadOptions["isParameter"];
   #foldBudget = FOLD_BUDGET;
 
-  constructor(model: OnnxModel, sizes: Readonly<Record<string, number>>) {
+  constructor(model: OnnxModel, { sizes = {}, isParameter }: ReadOptions) {
     this.#model = model;
     this.#sizes = sizes;
+    this.#isParameter = isParameter;
+    this.#byStructure = new InitializerRoles(model.graph);
   }
 
   get parameters(): ReadonlyMap<string, HostTensor> {
     return this.#values.parameters;
   }
 
-  read(isParameter: (name: string, tensor: HostTensor) => boolean): Graph {
+  /** The initializers of floats in the order of the file, then the Constant nodes of floats with dimensions. */
+  get roles(): readonly InitializerRole[] {
+    return this.#roles;
+  }
+
+  read(): Graph {
     const { graph } = this.#model;
-    for (const { name, tensor } of graph.initializers) {
-      this.#values.defineConstant(name, tensor, isParameter(name, tensor));
-    }
-    // Before IR version 4 initialisers had to be inputs as well.
+    for (const { name, tensor } of graph.initializers)
+      this.#values.defineConstant(name, tensor, this.#isTrained(name, tensor));
+    // Before IR version 4 initializers had to be inputs as well.
     for (const input of graph.inputs) if (!this.#values.has(input.name)) this.#input(input);
     for (const node of graph.nodes) this.#node(node);
     const outputs = graph.outputs.map((output) => this.#output(output));
     // Not through `finish`, whose record would sort outputs named by numbers.
     return Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
+  }
+
+  /** Decides about an initializer, or a Constant node that is as good as one. */
+  #isTrained(
+    name: string,
+    tensor: HostTensor,
+    byDefault: InitializerRole = { name, ...this.#byStructure.of(name, tensor) },
+  ): boolean {
+    const isParameter = this.#isParameter?.(name, tensor, byDefault) ?? byDefault.isParameter;
+    const reason =
+      this.#isParameter === undefined
+        ? byDefault.reason
+        : `isParameter says so; by default: ${byDefault.reason}`;
+    if (isFloat(tensor.dtype)) this.#roles.push({ name, isParameter, reason });
+    return isParameter;
+  }
+
+  /** A Constant node holds what an initializer may; what this package wrote as a constant, it reads as one. */
+  #isTrainedConstant(name: string, tensor: HostTensor, node: OnnxNode, isVerbatim: boolean): boolean {
+    const isHelper = node.metadata[HELPER_KEY] !== undefined;
+    if (node.opType !== "Constant" || node.domain !== "" || isHelper) return false;
+    // Exporters write the numbers of every formula as scalars.
+    if (!isFloat(tensor.dtype) || tensor.shape.length === 0) return false;
+    const written = { name, isParameter: false, reason: "a constant of the graph that was written" };
+    return this.#isTrained(name, tensor, isVerbatim ? written : undefined);
   }
 
   #input({ name, type, metadata }: OnnxValueInfo): void {
@@ -133,11 +170,16 @@ export class GraphReader {
 
   #define(name: string, result: NodeResult, node: OnnxNode, isVerbatim: boolean): void {
     if ("narrow" in result) this.#values.defineNarrow(name, result.narrow);
-    else if (!("constant" in result)) this.#values.defineValue(name, result);
-    else if (!isVerbatim) this.#values.defineConstant(name, result.constant, false);
+    else if ("constant" in result) this.#defineConstant(name, result.constant, node, isVerbatim);
+    else this.#values.defineValue(name, result);
+  }
+
+  #defineConstant(name: string, constant: HostTensor, node: OnnxNode, isVerbatim: boolean): void {
+    const isTrained = this.#isTrainedConstant(name, constant, node, isVerbatim);
+    if (isTrained || !isVerbatim) this.#values.defineConstant(name, constant, isTrained);
     else {
-      const literal = literalOf(node, result.constant);
-      const attributes = { value: result.constant, ...(literal === undefined ? {} : { literal }) };
+      const literal = literalOf(node, constant);
+      const attributes = { value: constant, ...(literal === undefined ? {} : { literal }) };
       this.#values.defineValue(name, this.#builder.emitOne("Constant", [], attributes));
     }
   }

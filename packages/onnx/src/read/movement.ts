@@ -1,8 +1,9 @@
 import { broadcastShapes, elementCount, type ScatterReduction, type Shape } from "@mp/core";
-import { numbersOf, shortest } from "../numbers.js";
+import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
+import { scalarOperand } from "./scalar-operand.js";
 
 const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
 
@@ -170,8 +171,7 @@ export const movementReaders: ReaderTable<
     const mode = reader.string("mode", "constant");
     if (mode !== "constant" && mode !== "reflect" && mode !== "edge")
       return reader.unsupported(`pads by ${quote(mode)}`);
-    const fill = reader.constant(2);
-    const value = fill === undefined ? 0 : shortest(numbersOf(fill)[0] ?? 0, fill.dtype);
+    const value = scalarOperand(reader, 2, "the value of pads") ?? 0;
     return [reader.emitOne("Pad", [x], { pads, mode, value })];
   },
   Tile: (reader) => [

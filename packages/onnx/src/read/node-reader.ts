@@ -34,7 +34,10 @@ export interface NodeReader {
   int(name: string, otherwise?: number): number;
   bigint(name: string): bigint;
   ints(name: string): readonly number[] | undefined;
+  /** `ints` to the last bit. */
+  bigints(name: string): readonly bigint[] | undefined;
   float(name: string, otherwise?: number): number;
+  floats(name: string): readonly number[] | undefined;
   string(name: string, otherwise: string): string;
   tensor(name: string): HostTensor | undefined;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];

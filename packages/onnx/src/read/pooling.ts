@@ -1,5 +1,5 @@
 import type { PoolingWindow } from "@mp/core";
-import { samePads } from "@mp/core/backend";
+import { samePads, windowExtent } from "@mp/core/backend";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -15,7 +15,18 @@ function windowOf(reader: NodeReader, index: number): PoolingWindow {
   const auto = reader.string("auto_pad", "NOTSET");
   const window = { kernelShape, strides, pads: given, dilations, ceilMode };
   if (auto === "NOTSET") return window;
-  if (auto === "VALID") return { ...window, pads: given.map(() => 0) };
+  if (auto === "VALID") {
+    const isUneven = spatial.some((size, axis) => {
+      const extent = windowExtent(kernelShape[axis] ?? 1, dilations[axis] ?? 1);
+      return (size - extent) % (strides[axis] ?? 1) !== 0;
+    });
+    if (ceilMode && isUneven) {
+      return reader.unsupported(
+        "pads by VALID and rounds sizes up: ONNX's text and its engines differ there, give pads of 0 instead",
+      );
+    }
+    return { ...window, pads: given.map(() => 0) };
+  }
   if (auto !== "SAME_UPPER" && auto !== "SAME_LOWER") return reader.unsupported(`pads by ${quote(auto)}`);
   const odd = auto === "SAME_UPPER" ? "end" : "begin";
   return { ...window, ceilMode: false, pads: samePads(spatial, kernelShape, window, odd) };

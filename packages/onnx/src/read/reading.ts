@@ -9,7 +9,7 @@ import {
 } from "@mp/core";
 import type { OnnxAttribute, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
-import { quote, refuse } from "../problem.js";
+import { quote, refuse, withoutPrefix } from "../problem.js";
 import type { NodeReader, NodeResult, ReadNode } from "./node-reader.js";
 import type { ValueTable } from "./value-table.js";
 
@@ -118,9 +118,17 @@ export class NodeReading implements NodeReader {
     return this.#attribute(name, "ints")?.map(Number);
   }
 
+  bigints(name: string): readonly bigint[] | undefined {
+    return this.#attribute(name, "ints");
+  }
+
   float(name: string, otherwise?: number): number {
     const value = this.#attribute(name, "float");
     return value === undefined ? this.#default(name, otherwise) : shortest(value, "f32");
+  }
+
+  floats(name: string): readonly number[] | undefined {
+    return this.#attribute(name, "floats");
   }
 
   string(name: string, otherwise: string): string {
@@ -173,9 +181,9 @@ export class NodeReading implements NodeReader {
     try {
       return body();
     } catch (error) {
-      if (!MpError.is(error) || MpError.is(error, "MP_UNSUPPORTED") || MpError.is(error, "MP_PARSE"))
-        throw error;
-      throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()}: ${error.message}`, {
+      const namesNode = MpError.is(error) && "node" in error.details;
+      if (!MpError.is(error) || namesNode || MpError.is(error, "MP_PARSE")) throw error;
+      throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()}: ${withoutPrefix(error)}`, {
         details: this.#details(),
         cause: error,
       });

@@ -11,13 +11,12 @@ function reduce(op: ReduceOp): ReadNode {
     const x = reader.operand(0);
     const given = reader.ints("axes") ?? reader.integers(1) ?? [];
     const keepdims = reader.int("keepdims", 1) !== 0;
-    if (reader.int("noop_with_empty_axes", 0) !== 0 && given.length === 0) {
-      return [reader.emitOne("Identity", [x], {})];
-    }
-    const axes =
-      given.length === 0
-        ? x.shape.map((_, axis) => axis)
-        : given.map((axis) => axisOf(reader, axis, x.shape.length));
+    // Over no axes the rest of the op remains, as the squares of ReduceSumSquare.
+    const isOverNone = reader.int("noop_with_empty_axes", 0) !== 0;
+    const isOverAll = given.length === 0 && !isOverNone;
+    const axes = isOverAll
+      ? x.shape.map((_, axis) => axis)
+      : given.map((axis) => axisOf(reader, axis, x.shape.length));
     const attributes: OpAttributes[ReduceOp] = { axes: [...new Set(axes)].sort((a, b) => a - b), keepdims };
     return [reader.emitOne(op, [x], attributes)];
   };

@@ -1,28 +1,36 @@
-import type { HostTensor } from "@mp/core";
-import { literals } from "../literals.js";
-import { numbersOf, shortest } from "../numbers.js";
+import { type HostTensor, tensor } from "@mp/core";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
+import { scalarOperand } from "./scalar-operand.js";
+
+/** How to read what a Constant holds, for each attribute that may hold it. A node with any other is refused. */
+const constants: readonly (readonly [
+  attribute: string,
+  read: (reader: NodeReader) => HostTensor | undefined,
+])[] = [
+  ["value", (reader) => reader.tensor("value")],
+  ["value_float", (reader) => tensor(Float32Array.of(reader.float("value_float")), [])],
+  ["value_floats", (reader) => tensor(Float32Array.from(reader.floats("value_floats") ?? []))],
+  ["value_int", (reader) => tensor(BigInt64Array.of(reader.bigint("value_int")), [])],
+  ["value_ints", (reader) => tensor(BigInt64Array.from(reader.bigints("value_ints") ?? []))],
+];
 
 function constantOf(reader: NodeReader): HostTensor {
-  const tensor = reader.tensor("value");
-  if (tensor !== undefined) return tensor;
-  if (reader.hasAttribute("value_int")) {
-    return { dtype: "i64", shape: [], data: BigInt64Array.of(reader.bigint("value_int")) };
+  for (const [attribute, read] of constants) {
+    const value = reader.hasAttribute(attribute) ? read(reader) : undefined;
+    if (value !== undefined) return value;
   }
-  if (reader.hasAttribute("value_float")) return literals([reader.float("value_float")], "f32", []);
-  const integers = reader.ints("value_ints");
-  if (integers !== undefined) return literals(integers, "i64");
-  return reader.unsupported("holds no tensor");
+  if (reader.hasAttribute("value_string") || reader.hasAttribute("value_strings"))
+    return reader.unsupported("holds strings, leave the part of the model that reads them out of the export");
+  return reader.unsupported(`has none of ${constants.map(([attribute]) => attribute).join(", ")}`);
 }
 
 export const sourceReaders: ReaderTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
   Constant: (reader) => [{ constant: constantOf(reader) }],
   Range: (reader) => {
-    const tensors = [0, 1, 2].map((index) => reader.constant(index));
-    const [start, limit, delta] = tensors.map((tensor) =>
-      tensor === undefined ? undefined : shortest(numbersOf(tensor)[0] ?? Number.NaN, tensor.dtype),
+    const [start, limit, delta] = ["start", "limit", "delta"].map((what, index) =>
+      scalarOperand(reader, index, what),
     );
-    const dtype = tensors[0]?.dtype;
+    const dtype = reader.constant(0)?.dtype;
     if (start === undefined || limit === undefined || delta === undefined || dtype === undefined) {
       return reader.unsupported("lacks a bound");
     }

@@ -1,4 +1,4 @@
-// What the names of a model stand for while it is read. An initialiser or a constant is only brought into the graph
+// What the names of a model stand for while it is read. An initializer or a constant is only brought into the graph
 // when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
 import { type GraphBuilder, type HostTensor, MpError, type Value, type ValueType } from "@mp/core";
 import { literals } from "../literals.js";

@@ -1,5 +1,5 @@
-// ONNX has batch normalisation in training, but no gradient of it, and engines for inference have neither. What takes
-// their place is made of means and of ONNX's normalisation by given statistics, which is one pass for a scale and an
+// ONNX has batch normalization in training, but no gradient of it, and engines for inference have neither. What takes
+// their place is made of means and of ONNX's normalization by given statistics, which is one pass for a scale and an
 // offset for each channel. Everything is computed in f32.
 import { type DType, type GraphNode, type Shape, zeros } from "@mp/core";
 import { float, int } from "../model.js";
@@ -8,7 +8,7 @@ import { OWN_DOMAIN } from "./own-domain.js";
 
 const product = (sizes: Shape): number => sizes.reduce((result, size) => result * size, 1);
 
-/** Arithmetic on the f32 twins of a node's operands. */
+/** Arithmetic on the f32 counterparts of a node's operands. */
 class Channels {
   readonly #node: GraphNode<"BatchNormalization" | "BatchNormalizationGradient">;
   readonly #operands: readonly string[];
@@ -62,7 +62,7 @@ class Channels {
     return this.#writer.one("Reshape", [statistic, this.#writer.ints([channels, ...rest.map(() => 1)])]);
   }
 
-  /** A node, since a reader takes a list of numbers among the initialisers for parameters. */
+  /** A node, since a reader takes a list of numbers among the initializers for parameters. */
   zeros(): string {
     const value = zeros([this.#shape[1] ?? 1]);
     return this.#writer.one("Constant", [], { value: { kind: "tensor", value } });

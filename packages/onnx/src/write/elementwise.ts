@@ -1,4 +1,4 @@
-import { bytesPerElement, type DType, isFloat, type Op } from "@mp/core";
+import { bytesPerElement, type DType, isFloat, type Op, type OpAttributes } from "@mp/core";
 import { codeOfElementType } from "../element-type.js";
 import { float, int, type OnnxAttributes, string } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
@@ -60,13 +60,11 @@ export const elementwiseLowerings: LoweringTable<
   Elu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
   Gelu: plain(({ attributes: { approximate } }) => ({ approximate: string(approximate) })),
   Clip: (node, operands, writer) => {
-    const { min, max } = node.attributes;
     const { dtype } = typeAt(node, 0);
+    const { min, max } = clipBounds(dtype, node.attributes);
     const inputs = [
       operandAt(operands, 0),
-      ...[boundIn(dtype, min, Math.ceil), boundIn(dtype, max, Math.floor)].map((bound) =>
-        bound === undefined ? "" : writer.scalar(bound, dtype),
-      ),
+      ...[min, max].map((bound) => (bound === undefined ? "" : writer.scalar(bound, dtype))),
     ];
     while (inputs.at(-1) === "") inputs.pop();
     return writer.emit("Clip", inputs);
@@ -80,6 +78,14 @@ export const elementwiseLowerings: LoweringTable<
     beta: float(beta),
   })),
 };
+
+/** The bounds of a Clip as values of its dtype: none where it bounds nothing. */
+export function clipBounds(
+  dtype: DType,
+  { min, max }: OpAttributes["Clip"],
+): { readonly min: number | undefined; readonly max: number | undefined } {
+  return { min: boundIn(dtype, min, Math.ceil), max: boundIn(dtype, max, Math.floor) };
+}
 
 /** A bound as the dtype holds it: of integers the next one inside, none where it lies outside all of them. */
 function boundIn(dtype: DType, bound: number | undefined, inside: (x: number) => number): number | undefined {

@@ -35,7 +35,7 @@ export class GraphWriter implements NodeWriter {
   #metadata: StringMap = {};
   #hasOwnName = false;
 
-  /** @param values names of values that are taken; initialisers and outputs get theirs from it */
+  /** @param values names of values that are taken; initializers and outputs get theirs from it */
   constructor(values: Names, nodes: readonly AnyNode[], keepsOwnOps: boolean) {
     this.#values = values;
     this.keepsOwnOps = keepsOwnOps;

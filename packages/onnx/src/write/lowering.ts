@@ -1,13 +1,13 @@
 /**
  * How one node of a graph becomes ONNX nodes. A lowering is a function of the node, the ONNX names of its operands
  * and a writer to append to; it gives the names that hold the node's outputs. A backend that needs other nodes for
- * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for
- * a twin: the same node with other types and other operands.
+ * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for a
+ * counterpart: the same node with other types and other operands.
  */
 import type { AnyNode, DType, GraphNode, HostTensor, Op } from "@mp/core";
 import type { OnnxAttributes } from "../model.js";
 
-/** Where a lowering appends. Names are unique in the model; initialisers of equal content are one. */
+/** Where a lowering appends. Names are unique in the model; initializers of equal content are one. */
 export interface NodeWriter {
   /**
    * Appends a node and gives the names of its outputs, one unless told otherwise. The first node of the graph
@@ -24,9 +24,9 @@ export interface NodeWriter {
   /** A Cast, saturating never. */
   cast(name: string, to: DType): string;
   initializer(tensor: HostTensor): string;
-  /** A one-dimensional i64 initialiser, as axes, shapes and pads are given. */
+  /** A one-dimensional i64 initializer, as axes, shapes and pads are given. */
   ints(values: readonly number[]): string;
-  /** A scalar initialiser, rounded once from f64; in a float dtype what is out of range is an infinity. */
+  /** A scalar initializer, rounded once from f64; in a float dtype what is out of range is an infinity. */
   scalar(value: number, dtype: DType): string;
   /** As `scalar`, of one dimension. */
   list(values: readonly number[], dtype: DType): string;

@@ -1,22 +1,48 @@
 import { int } from "../model.js";
-import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
+import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 
 type ReduceOp =
   | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
   | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
-/** Without axes ONNX reduces all of them, which for a scalar is none. */
+type OfOne = (x: string, writer: NodeWriter) => string;
+
+const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
+const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
+
+/** What each reduction makes of one element. */
+const ofOne: Readonly<Record<ReduceOp, OfOne>> = {
+  ReduceSum: identity,
+  ReduceMean: identity,
+  ReduceMax: identity,
+  ReduceMin: identity,
+  ReduceProd: identity,
+  ReduceL1: absolute,
+  ReduceL2: absolute,
+  ReduceLogSum: (x, writer) => writer.one("Log", [x]),
+  ReduceLogSumExp: identity,
+  ReduceSumSquare: (x, writer) => writer.one("Mul", [x, x]),
+};
+
+/**
+ * Axes that are left out ONNX reads as all axes, which for a scalar are none. Over none of several, each element is
+ * reduced by itself: ONNX says so with `noop_with_empty_axes`, but engines that know it leave out the squares and
+ * logarithms, so that it is written only where the op is to be read back.
+ */
 const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
-  const { axes, keepdims } = node.attributes;
+  const { axes } = node.attributes;
   const x = operandAt(operands, 0);
-  return writer.emit(node.op, axes.length === 0 ? [x] : [x, writer.ints(axes)], {
-    keepdims: int(keepdims ? 1 : 0),
-  });
+  const keepdims = int(node.attributes.keepdims ? 1 : 0);
+  if (axes.length > 0) return writer.emit(node.op, [x, writer.ints(axes)], { keepdims });
+  if (typeAt(node, 0).shape.length === 0) return writer.emit(node.op, [x], { keepdims });
+  if (!writer.keepsOwnOps) return [ofOne[node.op](x, writer)];
+  return writer.emit(node.op, [x], { keepdims, noop_with_empty_axes: int(1) });
 };
 
 /** ONNX has no u8 sums and products: in i32, which wraps at a multiple of 256, and modulo 256. */
 const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer) => {
   if (typeAt(node, 0).dtype !== "u8") return reduce(node, operands, writer);
+  if (node.attributes.axes.length === 0) return [identity(operandAt(operands, 0), writer)];
   const wide = reduce(node, [writer.cast(operandAt(operands, 0), "i32")], writer);
   const rest = writer.one("Mod", [operandAt(wide, 0), writer.scalar(256, "i32")], { fmod: int(0) });
   return [writer.cast(rest, "u8")];

@@ -153,7 +153,7 @@ const words: Readonly<Record<Stretch["what"], string>> = {
   infinite: "∞",
 };
 
-/** The ranges of both halves as two labelled strips above the bars. */
+/** The ranges of both halves as two labeled strips above the bars. */
 function strips(axis: MagnitudeAxis, highest: number, { width }: Room): readonly Markish[] {
   const perExponent = (width - 54) / (axis.domain[1] - axis.domain[0]);
   return HALVES.flatMap((half, row) => {

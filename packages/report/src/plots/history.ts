@@ -19,7 +19,7 @@ interface Point {
   readonly value: number;
 }
 
-/** Means of neighbours, so many that no more than MOST_POINTS are left. */
+/** Means of neighbors, so many that no more than MOST_POINTS are left. */
 function thinned(points: readonly Point[]): readonly Point[] {
   const every = Math.ceil(points.length / MOST_POINTS);
   if (every <= 1) return points;

@@ -4,7 +4,7 @@ import { layerName } from "../layers.js";
 import { count } from "../numbers.js";
 import { type Column, table } from "./table.js";
 
-/** Operators that stand at one place for one reason. */
+/** Operators at one place with the same reason. */
 interface CastRow extends CastExplanation {
   readonly times: number;
 }

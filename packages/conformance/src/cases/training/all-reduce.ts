@@ -1,4 +1,4 @@
-/** The all-reduce hook: windows of several processes are one step. */
+/** The all-reduce hook: windows of several processes form one step. */
 import { type AllReduce, dynamicLossScale, float32, type HostTensor, MpError, tensor } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual } from "../../expectations.js";
@@ -80,7 +80,7 @@ const hooks: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Two processes on half the batches each, against one on all of them. */
+/** Two processes on half of the batches each, compared with one on all of them. */
 const ranks: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
   "all-reduce/two-processes/equal-one",
   async (backend) => {
@@ -109,7 +109,7 @@ const ranks: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
   },
 );
 
-/** Waits for everyone's window and gives all the mean. */
+/** Waits for every process's window and gives all of them the mean. */
 class Meeting {
   readonly #size: number;
   #waiting: { readonly window: Tensors; readonly resolve: (mean: Tensors) => void }[] = [];

@@ -1,4 +1,4 @@
-/** What users get wrong: a coded error that names it, and a run that goes on as if nothing had happened. */
+/** User errors: each gives a coded error that names it, and the run continues as if nothing had happened. */
 import {
   add,
   type ErrorCode,
@@ -29,7 +29,7 @@ import { expectSameState, withTrainer } from "../../training/session.js";
 
 type Bad = readonly [what: string, code: ErrorCode, batch: unknown, names: string];
 
-const badBatches: readonly Bad[] = [
+const badBatches = (): readonly Bad[] => [
   ["a batch of another shape", "MP_SHAPE_MISMATCH", { x: filled([2, 2], 1) }, "2, 2"],
   ["a batch of another dtype", "MP_DTYPE_MISMATCH", { x: generated("i32", [3], () => 1) }, "i32"],
   ["an empty batch", "MP_INVALID_ARGUMENT", { x: filled([0], 1) }, "batch/x"],
@@ -45,7 +45,7 @@ const batches: ConformanceCase = scenarioCase<readonly number[]>(
       backend,
       {
         params: { w: filled([3], 0) },
-        // Broadcasting would take a batch of any shape that fits; a product takes one.
+        // With broadcasting alone, a batch of any compatible shape would be accepted; a product accepts only one.
         loss: ({ w }, { x }) => reduceSum(mul(w, add(x, matMul(x, w)))),
         optimizer: exactSgd(),
         precision: float32(),
@@ -53,7 +53,7 @@ const batches: ConformanceCase = scenarioCase<readonly number[]>(
       async ({ training, snapshot }) => {
         await training.step({ x: vector(1, 2, 3) });
         const before = await snapshot();
-        for (const [what, code, batch, name] of badBatches) {
+        for (const [what, code, batch, name] of badBatches()) {
           const error = await expectCode(code, `a step on ${what}`, () =>
             training.step(batch as { x: HostTensor }),
           );
@@ -79,7 +79,7 @@ type Loss = (weights: { readonly w: Tensor }, batch: Fed) => unknown;
 
 let leaked: Tensor | undefined;
 
-/** Losses that are none, met at the first step. */
+/** Invalid losses, found at the first step. */
 const badLosses: Readonly<Record<string, readonly [ErrorCode, Loss]>> = {
   "a loss that is no scalar": ["MP_SHAPE_MISMATCH", ({ w }, { x }) => mul(w, x)],
   "a loss that is no tensor": ["MP_INVALID_ARGUMENT", () => 1],
@@ -123,7 +123,7 @@ const losses: ConformanceCase = scenarioCase<null>(
   () => undefined,
 );
 
-/** -1e9 is no number of f16: softmax masks of other frameworks become -infinity there without a word. */
+/** -1e9 is not a number of f16: in other frameworks softmax masks silently become -infinity there. */
 const constants: ConformanceCase = scenarioCase<null>(
   "bad-input/constant/out-of-a-halfs-range-is-an-error",
   (backend) =>

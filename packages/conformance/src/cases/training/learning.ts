@@ -1,6 +1,7 @@
 /**
- * Least squares that a technique decides: with it the task is learnt, without it the weights do not move at all. What
- * gradients below float16's range and updates below its digits cost is then seen whatever a real network's happen to be.
+ * Least squares problems that depend on one technique: with it the task is learned, without it the weights do not move
+ * at all. This shows the effect of gradients below float16's range and of updates below its precision, whatever those
+ * of a real network are.
  */
 import {
   cast,
@@ -22,6 +23,7 @@ import {
 } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
+import { fresh } from "../../fresh.js";
 import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
@@ -29,13 +31,13 @@ import { withTrainer } from "../../training/session.js";
 interface Task {
   readonly start: HostTensor<"f32">;
   readonly target: HostTensor<"f32">;
-  /** What the squares are multiplied by. */
+  /** The factor of the squares. */
   readonly weight: number;
   readonly learningRate: number;
   readonly steps: number;
 }
 
-/** Every error is halved by a step; its gradient is at most 2^-25 and rounds to 0 in f16. */
+/** A step halves every error; its gradient is at most 2^-25 and rounds to 0 in f16. */
 const SMALL_GRADIENTS: Task = {
   start: filled([1, 4], 0),
   target: vector(1, -2, 3, -4),
@@ -44,7 +46,7 @@ const SMALL_GRADIENTS: Task = {
   steps: 12,
 };
 
-/** An update is at most 2^-8, half of f16's unit at 8: added to it, it is lost. */
+/** An update is at most 2^-8, half an ulp of f16 at 8: adding it there has no effect. */
 const SMALL_UPDATES: Task = {
   start: filled([1, 4], 8),
   target: vector(8.0625, 8.015625, 8.03125, 8.046875),
@@ -58,6 +60,12 @@ interface Learnt {
   readonly weights: readonly number[];
 }
 
+const identity = (): HostTensor<"f32"> => {
+  const matrix = filled([4, 4], 0);
+  for (let place = 0; place < 4; place++) matrix.data[5 * place] = 1;
+  return matrix;
+};
+
 /** The weights are multiplied by the identity, in the half. */
 function learningCase(
   id: string,
@@ -67,25 +75,23 @@ function learningCase(
 ): ConformanceCase {
   const { start, target, weight, learningRate, steps } = task;
   const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => {
-    const error: Tensor = sub(cast(matMul(w, x), "f32"), constant(target));
+    const error: Tensor = sub(cast(matMul(w, x), "f32"), constant(fresh(target)));
     return reduceSum(mul(mul(error, error), weight));
   };
-  const identity = filled([4, 4], 0);
-  for (let place = 0; place < 4; place++) identity.data[5 * place] = 1;
   return scenarioCase<Learnt>(
     id,
     (backend) =>
       withTrainer<WeightsOf, Fed, NoModel, Learnt>(
         backend,
         {
-          params: { w: start },
+          params: { w: fresh(start) },
           loss,
           optimizer: exactSgd(learningRate),
           precision: { ...mixedFloat16(), ...changes },
         },
         async ({ training }) => {
           const losses: number[] = [];
-          for (let step = 0; step < steps; step++) losses.push((await training.step({ x: identity })).loss);
+          for (let step = 0; step < steps; step++) losses.push((await training.step({ x: identity() })).loss);
           return { losses, weights: Array.from((await training.parameters()).w.data) };
         },
       ),
@@ -103,7 +109,7 @@ const staysAt =
   ({ weights }: Learnt): void =>
     expectEqual(weights, Array.from(start.data), "weights that no update reaches");
 
-const scaled = (lossScaler: unknown): Partial<Precision> => ({ lossScaler: lossScaler as LossScaler });
+const scaled = (lossScaler: LossScaler): Partial<Precision> => ({ lossScaler });
 
 export const learningCases: readonly ConformanceCase[] = [
   learningCase(

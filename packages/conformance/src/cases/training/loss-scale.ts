@@ -1,13 +1,5 @@
-/** Every scaler, step by step through real training steps, beside a model of it in plain TypeScript. */
-import {
-  dynamicLossScale,
-  float32,
-  type LossScaler,
-  mapTensors,
-  mul,
-  type Optimizer,
-  type StepResult,
-} from "@mp/core";
+/** Every scaler, step by step through real training steps, compared with a model of it in plain TypeScript. */
+import { dynamicLossScale, float32, mapTensors, mul, type Optimizer, type StepResult } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
@@ -15,9 +7,9 @@ import { type RetryRules, type ScalerOptions, scalerTrace } from "../../training
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
 
-/** A batch: the size of its gradient. It overflows where size · scale leaves f32. */
+/** A batch is the size of its gradient. It overflows where size · scale exceeds the range of f32. */
 const GOOD = 1;
-/** Overflows from a scale of 2 on; at 1 it is an ordinary batch, whose loss is finite too. */
+/** Overflows from a scale of 2 on; at 1 it is an ordinary batch with a finite loss. */
 const BAD = 2 ** 127;
 /** Overflows from a scale of 2^9 on. */
 const LARGE = 2 ** 119;
@@ -36,7 +28,7 @@ interface Transcript {
 
 const SKIPPING: RetryRules = { onOverflow: "skip", maxRetries: 100 };
 
-/** Moves nothing, so that the loss of a large batch stays finite. */
+/** Changes nothing, so that the loss of a large batch stays finite. */
 const STILL: Optimizer = {
   name: "still",
   init: () => ({}),
@@ -50,7 +42,7 @@ function traceCase(
   sizes: readonly number[],
   rules: RetryRules = SKIPPING,
 ): ConformanceCase {
-  const lossScaler = dynamicLossScale(options) as LossScaler;
+  const lossScaler = dynamicLossScale(options);
   return scenarioCase<Transcript>(
     `loss-scale/${behaviour}`,
     (backend) =>
@@ -96,7 +88,7 @@ export const scalerTraceCases: readonly ConformanceCase[] = [
   traceCase("growth/an-overflow-restarts-the-count", base, [...times(3, GOOD), BAD, ...times(9, GOOD)]),
   traceCase("growth/an-interval-of-one", { ...base, growthInterval: 1 }, times(5, GOOD)),
   traceCase("growth/stops-at-the-cap", { ...base, growthInterval: 1, maxScale: 2 ** 12 }, times(6, GOOD)),
-  // 3 · 2^k passes the cap without meeting it.
+  // 3 · 2^k skips over the cap without equaling it.
   traceCase("growth/lands-on-the-cap", { initialScale: 3, growthInterval: 1, maxScale: 10 }, times(4, GOOD)),
   traceCase("growth/by-other-factors", { ...base, growthFactor: 4, backoffFactor: 0.25 }, [
     ...times(5, GOOD),
@@ -106,14 +98,14 @@ export const scalerTraceCases: readonly ConformanceCase[] = [
   // MXNet's new scale takes effect one step late.
   traceCase("backoff/takes-effect-at-once", base, [GOOD, BAD, GOOD, BAD, BAD, GOOD]),
   traceCase("backoff/finds-the-scale-that-holds", base, [...times(3, LARGE), ...times(10, LARGE)]),
-  // jmp forgets a floor of one's own and goes on to 1.
+  // jmp ignores a custom floor and goes down to 1.
   traceCase("backoff/keeps-a-floor-of-ones-own", { ...base, minScale: 2 ** 7 }, [
     ...times(6, BAD),
     GOOD,
     BAD,
   ]),
   traceCase("backoff/stops-at-one", { ...base, initialScale: 4 }, [...times(5, BAD), GOOD]),
-  // Keras stays at infinity for ever, torch reaches 0.
+  // Keras stays at infinity forever, torch reaches 0.
   traceCase("backoff/never-reaches-zero-or-infinity", { initialScale: 2 ** 24, growthInterval: 1 }, [
     ...times(3, GOOD),
     ...times(30, BAD),
@@ -133,7 +125,7 @@ export const scalerTraceCases: readonly ConformanceCase[] = [
     BAD,
     GOOD,
   ]),
-  // Apex and TransformerEngine refill on every good step,
+  // Apex and TransformerEngine refill on every good step.
   traceCase("hysteresis/refills-on-a-good-step", { ...base, hysteresis: 2, refill: "on-good-step" }, [
     BAD,
     GOOD,
@@ -145,7 +137,7 @@ export const scalerTraceCases: readonly ConformanceCase[] = [
     GOOD,
     BAD,
   ]),
-  // Megatron when the scale grows.
+  // Megatron refills when the scale grows.
   traceCase(
     "hysteresis/refills-on-growth",
     { ...base, growthInterval: 2, hysteresis: 2, refill: "on-growth" },
@@ -166,7 +158,7 @@ export const scalerTraceCases: readonly ConformanceCase[] = [
     onOverflow: "retry",
     maxRetries: 3,
   }),
-  // NNabla recurses until the stack ends.
+  // NNabla recurses until the stack overflows.
   traceCase("retry/a-persistent-nan-is-skipped", { ...base, initialScale: 8 }, [NEVER, GOOD, NEVER], {
     onOverflow: "retry",
     maxRetries: 100,

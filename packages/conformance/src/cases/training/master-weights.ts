@@ -1,4 +1,4 @@
-/** How weights are kept: what is lost without masters, and what each way of keeping them saves. */
+/** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
 import {
   adam,
   add,
@@ -13,14 +13,12 @@ import {
   kahan,
   key,
   type LossFunction,
-  type LossScaler,
   literal,
   type MasterWeights,
   mixedBfloat16,
   mixedFloat16,
   mul,
   noMasterWeights,
-  type Optimizer,
   type Precision,
   reduceSum,
   setRandomCounter,
@@ -49,10 +47,10 @@ import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
 
 const STEPS = 20;
-/** Half a unit in the last place of 1: added to 1 it is a tie, and goes back to 1. */
+/** Half an ulp of 1: 1 plus this is a tie, and rounds back to 1. */
 const LOST: Readonly<Record<HalfDType, number>> = { f16: 2 ** -11, bf16: 2 ** -8 };
 
-/** The weight, from 1, after equal updates. */
+/** The weight, starting from 1, after equal updates. */
 function updatesCase(
   behaviour: string,
   precision: Precision,
@@ -75,14 +73,14 @@ function updatesCase(
   );
 }
 
-const kept = (masterWeights: MasterWeights | ReturnType<typeof kahan>): Precision => ({
+const kept = (masterWeights: MasterWeights): Precision => ({
   ...float32(),
-  masterWeights: masterWeights as MasterWeights,
+  masterWeights,
 });
 
 const unscaled = (precision: Precision): Precision => ({
   ...precision,
-  lossScaler: staticLossScale(1) as LossScaler,
+  lossScaler: staticLossScale(1),
 });
 
 const lostUpdates: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((dtype) => [
@@ -110,7 +108,7 @@ const masters: readonly ConformanceCase[] = [
   updatesCase("pure-bf16/loses-half-a-unit", bfloat16(), LOST.bf16, 1, product),
 ];
 
-/** The copy that is computed with is made from the master, never the other way round. */
+/** The copy used in computation is made from the master weight, never the other way round. */
 const oneWay: ConformanceCase = scenarioCase<readonly number[]>(
   "master-weights/f32/is-never-rounded-by-its-own-copy",
   (backend) =>
@@ -136,7 +134,7 @@ interface Seen {
   readonly evaluated: readonly number[];
 }
 
-/** The half copy of a weight is made anew after each commit, for training and for evaluation. */
+/** The half copy of a weight is made again after each commit, for training and for evaluation. */
 const fresh: readonly ConformanceCase[] = (
   [
     ["f16", mixedFloat16],
@@ -173,7 +171,7 @@ const fresh: readonly ConformanceCase[] = (
 const COUNT = 4096;
 const QUARTER = 2 ** -9;
 
-/** One update of a quarter of bf16's unit at 1: a quarter of the weights move, by a whole unit. */
+/** One update of a quarter of bf16's ulp at 1: a quarter of the weights move, by a whole ulp. */
 const stochastic: readonly ConformanceCase[] = [
   scenarioCase<{ readonly weights: Float32Array; readonly later: Float32Array }>(
     "master-weights/stochastic/is-unbiased-and-in-bf16",
@@ -208,7 +206,7 @@ const stochastic: readonly ConformanceCase[] = [
         COUNT,
         "the count of weights at 1 or one unit on",
       );
-      // Six standard deviations of a fair draw; the seed is fixed.
+      // Six standard deviations of an unbiased draw; the seed is fixed.
       const slack = 6 * Math.sqrt(COUNT * 0.25 * 0.75);
       expectThat(Math.abs(moved - COUNT / 4) < slack, `${moved} of ${COUNT} weights moved, want a quarter`);
       const mean = later.reduce((sum, weight) => sum + weight, 0) / COUNT;
@@ -244,7 +242,7 @@ const stochastic: readonly ConformanceCase[] = [
   }),
 ];
 
-/** optax: with parameters in f16, an epsilon of 1e-8 rounds to 0 and the first step without a gradient divides by it. */
+/** optax: with f16 parameters, an epsilon of 1e-8 rounds to 0, and the first step without a gradient divides by it. */
 const epsilon: readonly ConformanceCase[] = (
   [
     ["f16", float16],
@@ -259,7 +257,7 @@ const epsilon: readonly ConformanceCase[] = (
         {
           params: { w: vector(1, 1, 1) },
           loss: ({ w }, { x }) => reduceSum(cast(mul(w, x), "f32")),
-          optimizer: adam({ learningRate: 2 ** -3 }) as Optimizer,
+          optimizer: adam({ learningRate: 2 ** -3 }),
           precision: make(),
         },
         async ({ training }) => {
@@ -278,7 +276,7 @@ const epsilon: readonly ConformanceCase[] = (
   ),
 );
 
-/** Decay is a product with the master, in f32. */
+/** Weight decay multiplies the master weight, in f32. */
 const decay: ConformanceCase = scenarioCase<number>(
   "master-weights/f32/decay-is-computed-on-the-master",
   (backend) =>

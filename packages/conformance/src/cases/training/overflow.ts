@@ -4,7 +4,6 @@ import {
   float32,
   fold,
   type LossFunction,
-  type LossScaler,
   MpError,
   mul,
   type Precision,
@@ -30,10 +29,10 @@ import { withTrainer } from "../../training/session.js";
 
 const startingAt = (initialScale: number): Precision => ({
   ...float32(),
-  lossScaler: dynamicLossScale({ initialScale, growthInterval: 1000 }) as LossScaler,
+  lossScaler: dynamicLossScale({ initialScale, growthInterval: 1000 }),
 });
 
-/** The gradient is the mask times x, and w takes it, so that w shows which masks were drawn. */
+/** The gradient is the mask times x, and the update adds it to w, so w shows which masks were drawn. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(mul(w, 2 ** -100), where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
 
@@ -44,7 +43,7 @@ interface Masked {
 
 const HUGE = 2 ** 110;
 
-/** One run that begins too high, one that begins at 1. */
+/** One run with too high an initial scale, one that starts at 1. */
 const play: Scenario<readonly [Masked, Masked]> = async (backend) => {
   const run = (scale: number): Promise<Masked> =>
     withTrainer<WeightsOf, Fed, NoModel, Masked>(
@@ -67,7 +66,7 @@ const play: Scenario<readonly [Masked, Masked]> = async (backend) => {
 };
 
 const retries: readonly ConformanceCase[] = [
-  // From 2^18 on 2^110 · scale overflows. A run that begins low never retries, and must end the same.
+  // From 2^18 on 2^110 · scale overflows. A run with a low initial scale never retries, and must end in the same state.
   scenarioCase<readonly [Masked, Masked]>(
     "retry/same-batch/draws-the-same-masks",
     play,
@@ -108,7 +107,7 @@ interface Budget {
   readonly counters: Readonly<Record<string, number>>;
 }
 
-/** Steps on batches that can never fit, then on a good one. */
+/** Steps on batches that overflow at any scale, then on a good one. */
 function budgetCase(
   behaviour: string,
   loss: LossFunction<WeightsOf, Fed, NoModel>,
@@ -135,9 +134,9 @@ function budgetCase(
             try {
               codes.push((await training.step({ x: vector(bad, 1) })).applied ? "applied" : "skipped");
             } catch (error) {
-              // What a backend cannot run is a refusal of the whole case, not an outcome of a step.
+              // If a backend cannot run something, it refuses the whole case; that is not an outcome of a step.
               if (!MpError.is(error) || error.code === "MP_UNSUPPORTED") throw error;
-              // Nor is the search for the culprit, without which the step says the rest.
+              // Neither is the search for the cause, without which the step reports the rest.
               if (MpError.is(error.cause, "MP_UNSUPPORTED")) throw error.cause;
               last ??= error;
               codes.push(error.code);
@@ -183,7 +182,7 @@ function expectAttribution({ details, message }: Budget, want: Attributed): void
 }
 
 const budgets: readonly ConformanceCase[] = [
-  // optax's apply_if_finite lets the update through once its limit is reached.
+  // optax's apply_if_finite applies the update once its limit is reached.
   budgetCase("exhausted/never-lets-the-update-through", linear, Number.POSITIVE_INFINITY, (got) => {
     expectEqual(got.w, [0.875, 0.875], "the weights, which only the good batch moved");
     expectEqual(got.counters, { applied: 1, iteration: 6, skipped: 5 }, "the counters");
@@ -201,7 +200,7 @@ const budgets: readonly ConformanceCase[] = [
       expectAttribution(got, { op: "Mul", phase: "forward" });
     },
   ),
-  // The scale is too high, and the forward pass is innocent.
+  // The scale is too high; the forward pass is finite.
   budgetCase(
     "backward-overflow/names-the-backward-pass",
     linear,
@@ -209,7 +208,7 @@ const budgets: readonly ConformanceCase[] = [
     (got) => {
       expectAttribution(got, { op: "Mul", phase: "backward" });
     },
-    { ...float32(), lossScaler: staticLossScale(2 ** 60) as LossScaler },
+    { ...float32(), lossScaler: staticLossScale(2 ** 60) },
   ),
 ];
 

@@ -1,4 +1,4 @@
-/** What a run tells of its numbers: every value counted where it is, every skip with its cause. */
+/** What a run reports about its numbers: every value is counted in the right bin, every skip with its cause. */
 import {
   type ExponentHistogram,
   float32,
@@ -29,21 +29,31 @@ import { withTrainer } from "../../training/session.js";
 const EXPONENTS = Array.from({ length: 254 }, (_, index) => index - 126);
 const LARGEST = (2 - 2 ** -23) * 2 ** 127;
 
-/** Of each exponent of f32's normal numbers the smallest, its negative and the largest; and what has no exponent. */
-const weights = vector(
+/**
+ * For each exponent of f32's normal numbers the smallest value, its negative and the largest; and values without an
+ * exponent.
+ */
+const weights = [
   ...EXPONENTS.flatMap((e) => [2 ** e, -(2 ** e), (2 - 2 ** -23) * 2 ** e]),
   ...[0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN],
-);
+];
 
-/** Logarithms and comparisons meet the places at which a value changes its exponent. */
+/** Tests the values at which the exponent changes, where a logarithm or a comparison would first be wrong. */
 const exponents: ConformanceCase = scenarioCase<ExponentHistogram | undefined>(
   "report/exponents/counted-exactly",
   (backend) =>
     withTrainer<WeightsOf, Fed, NoModel, ExponentHistogram | undefined>(
       backend,
-      { params: { w: weights }, loss: linear, optimizer: exactSgd(), precision: float32() },
-      async ({ training }) => {
-        const { groups } = await training.precisionReport({ x: filled(weights.shape, 1) });
+      {
+        params: { w: filled([weights.length], 0) },
+        loss: linear,
+        optimizer: exactSgd(),
+        precision: float32(),
+      },
+      async ({ training, state }) => {
+        // Written to the state, since a trainer refuses such initial weights.
+        await state.write({ "master/w": vector(...weights) });
+        const { groups } = await training.precisionReport({ x: filled([weights.length], 1) });
         return groups.find(({ kind }) => kind === "weights")?.histogram;
       },
     ),
@@ -74,7 +84,7 @@ const troubles: readonly Trouble[] = [
   { cause: "data", loss: product, w: 1, x: Number.NaN, scale: 8 },
 ];
 
-/** Four steps that are skipped for four reasons. */
+/** Four steps that are skipped for four different reasons. */
 const causes: ConformanceCase = scenarioCase<readonly (OverflowCause | "applied" | undefined)[]>(
   "report/replay/tells-the-cause",
   async (backend) => {

@@ -1,4 +1,4 @@
-/** Gradient checkpointing: what is recomputed in the backward pass is what was computed in the forward pass. */
+/** Gradient checkpointing: the backward pass recomputes exactly what the forward pass computed. */
 import {
   add,
   checkpoint,
@@ -24,7 +24,7 @@ import { withTrainer } from "../../training/session.js";
 
 const COUNT = 20;
 
-/** Σ mask · w, w powers of two: the loss is the forward mask in binary, the gradient the backward one. */
+/** Σ mask · w, with w powers of two: the loss is the forward mask in binary, the gradient is the backward mask. */
 const maskedSum: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
   const layer = checkpoint((weights: Tensor) => {
     const mask = randomBernoulli(fold(key, "mask"), 0.5, [COUNT]);
@@ -44,7 +44,7 @@ const masks: ConformanceCase = scenarioCase<readonly Masks[]>(
     const powers = Array.from({ length: COUNT }, (_, at) => 2 ** at);
     return withTrainer<WeightsOf, Fed, NoModel, Masks[]>(
       backend,
-      // A gradient of 1 moves a weight by 1, and the weights are put back before the next step.
+      // A gradient of 1 moves a weight by 1, and the weights are reset before the next step.
       { params: { w: vector(...powers) }, loss: maskedSum, optimizer: exactSgd(1), precision: float32() },
       async ({ training, state }) => {
         const seen: Masks[] = [];
@@ -79,14 +79,14 @@ const masks: ConformanceCase = scenarioCase<readonly Masks[]>(
 
 type Deep = { readonly layers: readonly HostTensor<"f32">[] };
 
-const deep: Deep = {
+const deep = (): Deep => ({
   layers: [0, 1, 2, 3].map((layer) =>
     tensor(
       Float32Array.from({ length: 36 }, (_, at) => Math.sin(at * 1.3 + layer) / 2),
       [6, 6],
     ),
   ),
-};
+});
 
 const deepLoss =
   (
@@ -106,7 +106,7 @@ const gradients: ConformanceCase = scenarioCase<readonly (readonly HostTensor[])
     const run = (loss: LossFunction<Deep, Fed, NoModel>): Promise<readonly HostTensor[]> =>
       withTrainer<Deep, Fed, NoModel, readonly HostTensor[]>(
         backend,
-        { params: deep, loss, optimizer: exactSgd(), precision: float32() },
+        { params: deep(), loss, optimizer: exactSgd(), precision: float32() },
         async ({ training }) => {
           for (let step = 0; step < 2; step++) {
             await training.step({

@@ -1,4 +1,7 @@
-/** N steps equal k steps, saving, loading on a fresh backend and N - k steps: to the bit, counters and randomness too. */
+/**
+ * N steps give the same bits as k steps, saving, loading on a fresh backend and N - k steps, counters and randomness
+ * included.
+ */
 import { mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,15 +60,15 @@ interface Settings {
 function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings: Settings): ConformanceCase {
   const { params, modelState, loss, batch } = model;
   const { optimizer, precision, accumulate = 1 } = settings;
-  const options: Omit<TrainerOptions<P, B, M>, "backend"> = {
-    params,
-    modelState,
+  const options = (): Omit<TrainerOptions<P, B, M>, "backend"> => ({
+    params: params(),
+    modelState: modelState(),
     loss,
     optimizer,
     precision,
     accumulate,
     seed: 8,
-  };
+  });
   return scenarioCase<Resumed>(
     `resume/${behaviour}`,
     (backend, { create }) => {
@@ -80,7 +83,7 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
       };
       return withFolder(async (folder) => {
         const path = join(folder, "run.safetensors");
-        const [wholeSteps, whole] = await withTrainer(backend, options, async ({ training, snapshot }) => {
+        const [wholeSteps, whole] = await withTrainer(backend, options(), async ({ training, snapshot }) => {
           const before = await steps(training, 0, SAVED_AFTER);
           await training.save(path, { cursor: { epoch: 1, at: [SAVED_AFTER, null] } });
           return [[...before, ...(await steps(training, SAVED_AFTER, TOTAL))], await snapshot()] as const;
@@ -88,9 +91,9 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
         const fresh: Backend = await create();
         const [cursor, partSteps, parts] = await withTrainer(
           fresh,
-          options,
+          options(),
           async ({ training, snapshot }) => {
-            // What the run did before loading must not show.
+            // Nothing that the run did before loading may remain.
             await steps(training, 5, 6);
             const place = await training.load(path);
             return [place, await steps(training, SAVED_AFTER, TOTAL), await snapshot()] as const;
@@ -108,24 +111,24 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
 }
 
 const overflowing = (refill: "on-good-step" | "on-growth" = "on-good-step"): LossScaler =>
-  dynamicLossScale({ initialScale: 2 ** 20, growthInterval: 3, hysteresis: 2, refill }) as LossScaler;
+  dynamicLossScale({ initialScale: 2 ** 20, growthInterval: 3, hysteresis: 2, refill });
 
-const keptBy = (masterWeights: unknown): Precision => ({
+const keptBy = (masterWeights: MasterWeights): Precision => ({
   ...mixedBfloat16(),
-  masterWeights: masterWeights as MasterWeights,
+  masterWeights,
 });
 
 const resumed: readonly ConformanceCase[] = [
   resumeCase("float32/momentum-and-dropout", perceptron, {
-    optimizer: momentum({ learningRate: 0.1 }) as Optimizer,
+    optimizer: momentum({ learningRate: 0.1 }),
     precision: float32(),
   }),
   resumeCase("mixed-float16/in-the-middle-of-hysteresis", perceptron, {
-    optimizer: adam({ learningRate: 0.01 }) as Optimizer,
+    optimizer: adam({ learningRate: 0.01 }),
     precision: { ...mixedFloat16(), lossScaler: overflowing("on-growth") },
   }),
   resumeCase("mixed-bfloat16/adam-w", perceptron, {
-    optimizer: adamW({ learningRate: 0.01 }) as Optimizer,
+    optimizer: adamW({ learningRate: 0.01 }),
     precision: mixedBfloat16(),
   }),
   resumeCase("kahan-bf16/compensations", perceptron, {
@@ -141,28 +144,33 @@ const resumed: readonly ConformanceCase[] = [
     precision: float32(),
   }),
   resumeCase("mixed-float16/windows-of-two", recurrent, {
-    optimizer: momentum({ learningRate: 0.1 }) as Optimizer,
+    optimizer: momentum({ learningRate: 0.1 }),
     precision: { ...mixedFloat16(), lossScaler: overflowing() },
     accumulate: 2,
   }),
 ];
 
-/** A file that does not fit, or is not whole, is refused, and what was there stays. */
+/** A file that does not fit or is not complete is refused, and the state stays as it was. */
 const refused: ConformanceCase = scenarioCase<{ readonly before: Tensors; readonly after: Tensors }>(
   "resume/refusal/leaves-the-state-alone",
   (backend) =>
     withFolder(async (folder) => {
       const { params, modelState, loss, batch } = perceptron;
       const path = join(folder, "run.safetensors");
-      const options = { params, modelState, loss, precision: float32() };
-      const other = { ...options, optimizer: adam({ learningRate: 0.1 }) as Optimizer };
+      const options = () => ({
+        params: params(),
+        modelState: modelState(),
+        loss,
+        precision: float32(),
+      });
+      const other = { ...options(), optimizer: adam({ learningRate: 0.1 }) };
       await withTrainer(backend, other, async ({ training }) => {
         await training.step(batch(0) as never);
         await training.save(path);
       });
       return withTrainer(
         backend,
-        { ...options, optimizer: sgd({ learningRate: 0.1 }) },
+        { ...options(), optimizer: sgd({ learningRate: 0.1 }) },
         async ({ training, snapshot }) => {
           await training.step(batch(1) as never);
           const before = await snapshot();

@@ -1,4 +1,4 @@
-/** Whole training runs beside the oracle's: every optimizer, every precision, models of the usual kinds. */
+/** Whole training runs compared with the oracle's: every optimizer, every precision, models of the usual kinds. */
 import {
   adagrad,
   adam,
@@ -13,7 +13,6 @@ import {
   float32,
   type HostTensor,
   kahan,
-  type LossScaler,
   type MasterWeights,
   mixedBfloat16,
   mixedFloat16,
@@ -42,7 +41,7 @@ const STEPS = 10;
 
 interface Kept {
   readonly precision: Precision;
-  /** Relative difference from the oracle's run that is no error; 0 is asked of a backend that declares none. */
+  /** Allowed relative difference from the oracle's run; 0 for a backend that declares no error. */
   readonly drift: number;
 }
 
@@ -54,18 +53,21 @@ interface Run {
 
 interface Settings {
   readonly optimizer?: Optimizer;
-  /** With its drift. Default float32. */
+  /** How the weights are stored, with its drift. Default float32. */
   readonly kept?: Kept;
   readonly clipNorm?: number;
   readonly accumulate?: number;
 }
 
-/** A backend that declares no error makes none. */
+/** Whether the backend declares no error, and so must make none. */
 function isExact({ tolerance }: BackendManifest): boolean {
   return Object.values(tolerance).every(({ f32, f16, bf16 }) => f32 === 0 && f16 === 0 && bf16 === 0);
 }
 
-/** How far two runs may drift apart, by the coarsest dtype in them: a rounding that falls the other way moves a value by a whole unit. */
+/**
+ * How far two runs may drift apart, by their coarsest dtype: where one rounds the other way, a value moves by a whole
+ * ulp.
+ */
 const DRIFT = { f32: 1e-3, f16: 2e-2, bf16: 8e-2 } as const;
 
 function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings): ConformanceCase {
@@ -80,8 +82,8 @@ function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings)
     `run/${id}`,
     (backend) => {
       const options: Omit<TrainerOptions<P, B, M>, "backend"> = {
-        params,
-        modelState,
+        params: params(),
+        modelState: modelState(),
         loss,
         optimizer,
         precision,
@@ -128,8 +130,8 @@ function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings)
 const COMPENSATION = "master/compensation/";
 
 /**
- * With Kahan's summation a weight and its compensation are one number in two parts. The second is what the first could
- * not hold: all of it changes when the first is rounded the other way, while the sum does not.
+ * With Kahan summation a weight and its compensation are one number in two parts. The compensation is what the weight
+ * could not hold: when the weight is rounded the other way, all of it changes, but the sum does not.
  */
 function inWhole({ state }: Run): Tensors {
   const whole: Record<string, HostTensor> = { ...state };
@@ -152,30 +154,26 @@ function near(got: number, want: number, relative: number, what: string): void {
 
 const tame = { learningRate: 0.05, epsilon: 1e-3 };
 
-/** An epsilon that keeps the noise of vanishing gradients from being blown up to whole steps. */
+/** An epsilon that keeps noise in vanishing gradients from becoming whole steps. */
 const optimizers: Readonly<Record<string, Optimizer>> = {
   sgd: sgd({ learningRate: 0.25 }),
-  momentum: momentum({ learningRate: 0.1 }) as Optimizer,
-  nesterov: momentum({ learningRate: 0.1, nesterov: true }) as Optimizer,
-  adagrad: adagrad(tame) as Optimizer,
-  "rms-prop": rmsProp(tame) as Optimizer,
-  adam: adam(tame) as Optimizer,
-  "adam-w": adamW({ ...tame, weightDecay: 0.1 }) as Optimizer,
-  chain: chain(
-    clipByValue(0.5),
-    weightDecay(0.01),
-    momentum({ learningRate: 0.1 }) as Optimizer,
-  ) as Optimizer,
+  momentum: momentum({ learningRate: 0.1 }),
+  nesterov: momentum({ learningRate: 0.1, nesterov: true }),
+  adagrad: adagrad(tame),
+  "rms-prop": rmsProp(tame),
+  adam: adam(tame),
+  "adam-w": adamW({ ...tame, weightDecay: 0.1 }),
+  chain: chain(clipByValue(0.5), weightDecay(0.01), momentum({ learningRate: 0.1 })),
   scheduled: sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 })) }),
 };
 
 const scaled = (precision: Precision): Precision => ({
   ...precision,
-  lossScaler: dynamicLossScale({ initialScale: 2 ** 16, growthInterval: 4 }) as LossScaler,
+  lossScaler: dynamicLossScale({ initialScale: 2 ** 16, growthInterval: 4 }),
 });
-const keptBy = (masterWeights: unknown): Precision => ({
+const keptBy = (masterWeights: MasterWeights): Precision => ({
   ...mixedBfloat16(),
-  masterWeights: masterWeights as MasterWeights,
+  masterWeights,
 });
 
 const precisions = {
@@ -194,16 +192,16 @@ export const runCases: readonly ConformanceCase[] = [
   ),
   ...Object.entries(precisions).map(([name, kept]) => runCase(`perceptron/${name}`, perceptron, { kept })),
   runCase("recurrent/float32", recurrent, {
-    optimizer: momentum({ learningRate: 0.2 }) as Optimizer,
+    optimizer: momentum({ learningRate: 0.2 }),
     clipNorm: 0.5,
   }),
   runCase("recurrent/mixed-float16", recurrent, { kept: precisions["mixed-float16"], clipNorm: 0.5 }),
   runCase("recurrent/mixed-bfloat16", recurrent, { kept: precisions["mixed-bfloat16"], clipNorm: 0.5 }),
-  runCase("text-model/float32", textModel, { optimizer: adamW(tame) as Optimizer }),
+  runCase("text-model/float32", textModel, { optimizer: adamW(tame) }),
   runCase("text-model/mixed-float16", textModel, { kept: precisions["mixed-float16"], accumulate: 2 }),
   runCase("text-model/mixed-bfloat16", textModel, { kept: precisions["mixed-bfloat16"], accumulate: 2 }),
   runCase("picture-model/float32", pictureModel, {
-    optimizer: momentum({ learningRate: 0.05 }) as Optimizer,
+    optimizer: momentum({ learningRate: 0.05 }),
   }),
   runCase("picture-model/mixed-float16", pictureModel, { kept: precisions["mixed-float16"] }),
   runCase("picture-model/mixed-bfloat16", pictureModel, { kept: precisions["mixed-bfloat16"] }),

@@ -1,4 +1,4 @@
-/** A step is applied whole or not at all: what a skip may move and what it may not. */
+/** A step is applied completely or not at all: what a skip may change and what it may not. */
 import {
   adagrad,
   adam,
@@ -10,7 +10,6 @@ import {
   float32,
   type HostTensor,
   type LossFunction,
-  type LossScaler,
   momentum,
   mul,
   type Optimizer,
@@ -37,7 +36,7 @@ import {
 
 const scaled = (): Precision => ({
   ...float32(),
-  lossScaler: dynamicLossScale({ initialScale: 2 ** 10, growthInterval: 3 }) as LossScaler,
+  lossScaler: dynamicLossScale({ initialScale: 2 ** 10, growthInterval: 3 }),
 });
 
 type Parameters = { readonly a: HostTensor<"f32">; readonly b: readonly HostTensor<"f32">[] };
@@ -63,12 +62,14 @@ const good = (turn: number): { x: HostTensor; y: HostTensor } => ({
   y: vector(turn, 1, 0.5),
 });
 
-/** What makes a step not finite, and where it shows first. */
-const poisons: Readonly<Record<string, { x: HostTensor; y: HostTensor }>> = {
-  "a-nan-in-the-data": { x: vector(1, Number.NaN, 1), y: vector(1, 1, 1) },
-  "an-infinite-loss": { x: vector(3e38, 3e38, 3e38), y: vector(1, 1, 1) },
-  "one-gradient-among-many": { x: vector(1, 1, 1), y: vector(1, 2 ** 120, 1) },
-};
+type Poison = () => { readonly x: HostTensor; readonly y: HostTensor };
+
+/** What makes a step not finite, and where that first appears. */
+const poisons = {
+  "a-nan-in-the-data": () => ({ x: vector(1, Number.NaN, 1), y: vector(1, 1, 1) }),
+  "an-infinite-loss": () => ({ x: vector(3e38, 3e38, 3e38), y: vector(1, 1, 1) }),
+  "one-gradient-among-many": () => ({ x: vector(1, 1, 1), y: vector(1, 2 ** 120, 1) }),
+} as const satisfies Readonly<Record<string, Poison>>;
 
 interface Skip {
   readonly before: Tensors;
@@ -76,11 +77,7 @@ interface Skip {
   readonly step: StepResult;
 }
 
-function skipCase(
-  behaviour: string,
-  optimizer: Optimizer,
-  poison: { x: HostTensor; y: HostTensor },
-): ConformanceCase {
+function skipCase(behaviour: string, optimizer: Optimizer, poison: Poison): ConformanceCase {
   return scenarioCase<Skip>(
     `skip/${behaviour}`,
     (backend) =>
@@ -90,7 +87,7 @@ function skipCase(
         async ({ training, snapshot }) => {
           for (const turn of [1, 2]) await training.step(good(turn));
           const before = await snapshot();
-          const step = await training.step(poison);
+          const step = await training.step(poison());
           return { before, after: await snapshot(), step };
         },
       ),
@@ -112,25 +109,25 @@ function skipCase(
 
 const OPTIMIZERS: Readonly<Record<string, () => Optimizer>> = {
   sgd: () => sgd({ learningRate: 0.1 }),
-  momentum: () => momentum({ learningRate: 0.1 }) as Optimizer,
-  nesterov: () => momentum({ learningRate: 0.1, nesterov: true }) as Optimizer,
-  adagrad: () => adagrad({ learningRate: 0.1 }) as Optimizer,
-  "rms-prop": () => rmsProp({ learningRate: 0.1 }) as Optimizer,
-  adam: () => adam({ learningRate: 0.1 }) as Optimizer,
-  "adam-w": () => adamW({ learningRate: 0.1 }) as Optimizer,
-  chain: () => chain(clipByGlobalNorm(1), momentum({ learningRate: 0.1 }) as Optimizer) as Optimizer,
+  momentum: () => momentum({ learningRate: 0.1 }),
+  nesterov: () => momentum({ learningRate: 0.1, nesterov: true }),
+  adagrad: () => adagrad({ learningRate: 0.1 }),
+  "rms-prop": () => rmsProp({ learningRate: 0.1 }),
+  adam: () => adam({ learningRate: 0.1 }),
+  "adam-w": () => adamW({ learningRate: 0.1 }),
+  chain: () => chain(clipByGlobalNorm(1), momentum({ learningRate: 0.1 })),
 };
 
 const nothingMoves: readonly ConformanceCase[] = [
   ...Object.entries(OPTIMIZERS).map(([name, make]) =>
-    skipCase(`${name}/nothing-moves-that-must-not`, make(), poisons["a-nan-in-the-data"] as never),
+    skipCase(`${name}/nothing-moves-that-must-not`, make(), poisons["a-nan-in-the-data"]),
   ),
   ...Object.entries(poisons).map(([what, poison]) =>
     skipCase(`cause/${what}`, sgd({ learningRate: 0.1 }), poison),
   ),
 ];
 
-/** One run with a batch that is skipped and one without it end the same: nothing remembers. */
+/** A run with a batch that is skipped and one without it end in the same state: nothing remembers the batch. */
 function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
   const turns = [1, 2, 3, 4];
   return scenarioCase<readonly [Tensors, Tensors]>(
@@ -142,7 +139,7 @@ function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
           { ...options(make()), precision: float32() },
           async ({ training, snapshot }) => {
             for (const turn of turns) {
-              if (poisoned && turn % 2 === 0) await training.step(poisons["a-nan-in-the-data"] as never);
+              if (poisoned && turn % 2 === 0) await training.step(poisons["a-nan-in-the-data"]());
               await training.step(good(turn));
             }
             return snapshot();
@@ -159,7 +156,7 @@ function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
   );
 }
 
-/** Frozen parameters and what only evaluation touches stay where they are. */
+/** Frozen parameters and parameters that only evaluation reads do not change. */
 const stays: readonly ConformanceCase[] = [
   scenarioCase<readonly [Tensors, Tensors]>(
     "skip/evaluate/moves-nothing",
@@ -171,7 +168,7 @@ const stays: readonly ConformanceCase[] = [
           await training.step(good(1));
           const before = await snapshot();
           await training.evaluate(good(2));
-          await training.evaluate(poisons["a-nan-in-the-data"] as never);
+          await training.evaluate(poisons["a-nan-in-the-data"]());
           await training.predict(({ a }) => mul(a, 2), {});
           await training.parameters();
           return [before, await snapshot()];
@@ -188,7 +185,7 @@ const stays: readonly ConformanceCase[] = [
         async ({ training, snapshot }) => {
           await training.step(good(1));
           const before = await snapshot();
-          await training.diagnose(poisons["one-gradient-among-many"] as never);
+          await training.diagnose(poisons["one-gradient-among-many"]());
           return [before, await snapshot()];
         },
       ),
@@ -196,7 +193,7 @@ const stays: readonly ConformanceCase[] = [
   ),
 ];
 
-/** What is frozen takes no gradient, no decay and no optimizer state. */
+/** A frozen parameter has no gradient, no decay and no optimizer state. */
 const frozen: ConformanceCase = scenarioCase<{
   readonly slots: readonly string[];
   readonly params: Parameters;
@@ -205,7 +202,7 @@ const frozen: ConformanceCase = scenarioCase<{
   (backend) =>
     withTrainer<Parameters, Batch, Model, { slots: readonly string[]; params: Parameters }>(
       backend,
-      { ...options(adamW({ learningRate: 0.5, weightDecay: 0.5 }) as Optimizer), frozen: { a: true } },
+      { ...options(adamW({ learningRate: 0.5, weightDecay: 0.5 })), frozen: { a: true } },
       async ({ training, snapshot }) => {
         for (const turn of [1, 2, 3]) await training.step(good(turn));
         return { slots: Object.keys(await snapshot()), params: await training.parameters() };

@@ -26,7 +26,7 @@ const counting: LossFunction<WeightsOf, Fed, Counting> = ({ w }, { x }, { modelS
   modelState: { seen: add(modelState.seen, 1) },
 });
 
-/** What came of the steps. */
+/** The results of the steps. */
 export interface Windowed {
   readonly steps: readonly StepResult[];
   readonly w: readonly number[];
@@ -35,9 +35,9 @@ export interface Windowed {
 }
 
 /** f32 with that scaler. */
-export const scalerOf = (lossScaler: unknown): Precision => ({
+export const scalerOf = (lossScaler: LossScaler): Precision => ({
   ...float32(),
-  lossScaler: lossScaler as LossScaler,
+  lossScaler,
 });
 
 export interface WindowOptions {
@@ -91,5 +91,5 @@ export const FOUR = [
   [-2, 8],
 ] as const;
 const MEAN = [0.625, 3.25];
-/** The weights after that many windows of the four. */
+/** The weights after that many windows of the four batches. */
 export const after = (steps: number): readonly number[] => MEAN.map((x) => -(2 ** -3) * x * steps);

@@ -4,7 +4,6 @@ import {
   float32,
   fold,
   type LossFunction,
-  type LossScaler,
   mixedFloat16,
   mul,
   randomBernoulli,
@@ -43,7 +42,7 @@ const sums: readonly ConformanceCase[] = [
         "which windows are applied",
       );
       expectEqual(steps[0]?.metrics, { first: (3 + 2 + 4.5 + 6) / 4 }, "metrics, the mean over the window");
-      // At weights of 0 the first loss is 0; the second is the mean of the microbatches'.
+      // At weights of 0 the first loss is 0; the second is the mean of the microbatches' losses.
       expectEqual(steps[1]?.loss, -(2 ** -3) * 0.625 * 0.625 - 2 ** -3 * 3.25 * 3.25, "the loss");
     },
   ),
@@ -90,8 +89,8 @@ const sums: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Wherever in the window it is, one bad microbatch spoils the whole and nothing of it stays. */
-const spoilt: readonly ConformanceCase[] = [0, 1, 3].map((position) => {
+/** A bad microbatch at any position makes the whole window bad, and none of the window is applied. */
+const badMicrobatches: readonly ConformanceCase[] = [0, 1, 3].map((position) => {
   const bad = FOUR.map((x, at) => (at === position ? ([Number.NaN, 1] as const) : x));
   const precision = scalerOf(dynamicLossScale({ initialScale: 16, growthInterval: 100 }));
   return windowCase(
@@ -115,7 +114,7 @@ const spoilt: readonly ConformanceCase[] = [0, 1, 3].map((position) => {
   );
 });
 
-/** Gradients in f16 of 2048 and three times 1: a sum in f16 would stay at 2048. */
+/** f16 gradients of 2048 and three times 1: accumulated in f16 they would stay at 2048. */
 const inF32: ConformanceCase = scenarioCase<number>(
   "accumulate/f16/sums-in-f32",
   (backend) =>
@@ -125,7 +124,7 @@ const inF32: ConformanceCase = scenarioCase<number>(
         params: { w: filled([1, 1], 0) },
         loss: product,
         optimizer: exactSgd(1),
-        precision: { ...mixedFloat16(), lossScaler: staticLossScale(1) as LossScaler },
+        precision: { ...mixedFloat16(), lossScaler: staticLossScale(1) },
         accumulate: 4,
       },
       async ({ training }) => {
@@ -137,7 +136,7 @@ const inF32: ConformanceCase = scenarioCase<number>(
   (w) => expectEqual(w, -2051 / 4, "a weight after gradients of 2048, 1, 1 and 1"),
 );
 
-/** Each microbatch draws its own mask; the same window draws the same ones on every engine. */
+/** Each microbatch draws its own mask; the same window draws the same masks on every engine. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
 
@@ -195,4 +194,4 @@ const misuse: readonly ConformanceCase[] = [
   ),
 ];
 
-export const windowCases: readonly ConformanceCase[] = [...sums, ...spoilt, inF32, masks, ...misuse];
+export const windowCases: readonly ConformanceCase[] = [...sums, ...badMicrobatches, inF32, masks, ...misuse];

@@ -12,7 +12,7 @@ import {
   shapeError,
 } from "./rule.js";
 
-/** The type of what each channel of x has one of. */
+/** The type of per-channel statistics, f32 [C]. */
 function channelsOf(op: Op, x: ValueType): ValueType {
   const channels = x.shape[1];
   if (channels === undefined) throw shapeError(op, `x is [N, C, …], got ${formatShape(x.shape)}`);

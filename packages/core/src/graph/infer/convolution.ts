@@ -18,8 +18,8 @@ import {
 type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
 
 /**
- * Sizes of what a kernel gives on those spatial axes.
- * @throws MP_INVALID_ARGUMENT for a window that is none, MP_SHAPE_MISMATCH where the kernel does not fit in once
+ * Sizes of the result of a kernel on those spatial axes.
+ * @throws MP_INVALID_ARGUMENT for an invalid window, MP_SHAPE_MISMATCH if the kernel does not fit in once
  */
 function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
   expectWindow(op, sizes.length, window);
@@ -42,7 +42,7 @@ function expectWindow(op: Op, rank: number, { strides, pads, dilations }: Kernel
   expectIntegers(op, "pads", pads, 2 * rank, 0);
 }
 
-/** Only a batch may be empty. */
+/** Only the batch axis may be empty. */
 function expectChannelled(op: ConvolutionOp, what: string, { shape }: ValueType): void {
   if (shape.length < 3 || shape.length > 5) {
     throw shapeError(
@@ -63,7 +63,7 @@ function expectGroups(op: ConvolutionOp, group: number, counts: Readonly<Record<
   }
 }
 
-/** x and w with what both convolutions ask of them. */
+/** x and w, after the checks that both convolutions share. */
 function operandsOf(
   op: "Conv" | "ConvTranspose",
   inputs: readonly ValueType[],
@@ -84,6 +84,10 @@ function expectBias(op: ConvolutionOp, bias: ValueType | undefined, channels: nu
   if (bias !== undefined) expectShape(op, bias.shape, [channels], "the bias");
 }
 
+/** A hint for images with channels last, as in TensorFlow and image files. */
+const layoutHint = (shape: readonly number[], channels: number): string =>
+  shape.length === 4 && shape[3] === channels ? "; images are [batch, channels, height, width]" : "";
+
 const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): readonly ValueType[] => {
   const [x, w] = operandsOf("Conv", inputs);
   const { group } = attributes;
@@ -93,7 +97,7 @@ const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): r
   if (spanned * group !== channels) {
     throw shapeError(
       "Conv",
-      `weights of ${formatShape(w.shape)} in ${group} groups span ${spanned * group} channels, x of ${formatShape(x.shape)} has ${channels}`,
+      `weights of ${formatShape(w.shape)} in ${group} groups span ${spanned * group} channels, x of ${formatShape(x.shape)} has ${channels}${layoutHint(x.shape, spanned * group)}`,
     );
   }
   expectBias("Conv", inputs[2], results);
@@ -114,7 +118,7 @@ export const convolutionInfer: InferTable<ConvolutionOp> = {
     if (kernels !== channels) {
       throw shapeError(
         op,
-        `weights of ${formatShape(w.shape)} are for ${kernels} channels, x of ${formatShape(x.shape)} has ${channels}`,
+        `weights of ${formatShape(w.shape)} are for ${kernels} channels, x of ${formatShape(x.shape)} has ${channels}${layoutHint(x.shape, kernels)}`,
       );
     }
     if (outputPadding.some((padding, axis) => padding >= (strides[axis] ?? 1))) {

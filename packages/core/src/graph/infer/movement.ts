@@ -29,7 +29,7 @@ function expectScatterable(op: Op, data: ValueType, reduction: ScatterReduction)
   expectDType(op, data, reduction === "none" ? DTYPES : NUMBERS, "data");
 }
 
-/** Number of elements that a slice of one axis takes. */
+/** Number of elements in a slice of one axis. */
 function sliceLength(start: number, end: number, step: number): number {
   return Math.max(0, Math.ceil((end - start) / step));
 }

@@ -17,7 +17,7 @@ import {
 
 type PoolingOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
 
-/** The shape that the windows give of x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
+/** The shape of the result of pooling x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
 function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape {
   const [batch, channels, ...spatial] = shape;
   if (batch === undefined || channels === undefined || spatial.length === 0) {

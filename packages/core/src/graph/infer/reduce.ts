@@ -12,7 +12,7 @@ import {
   shapeError,
 } from "./rule.js";
 
-/** The shape that is left when those axes are reduced. */
+/** The shape after reducing those axes. */
 export function reducedShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
   return keepdims
     ? shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension))
@@ -24,7 +24,7 @@ type ReduceOp =
   | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
   | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
-/** Mean, max and min of nothing have no value; the sums and products of nothing have one. */
+/** Mean, max and min of no elements are undefined; sums and products of no elements are not. */
 const NEEDS_ELEMENTS: ReadonlySet<Op> = new Set<Op>(["ReduceMean", "ReduceMax", "ReduceMin"]);
 
 function reduce(op: ReduceOp, allowed = FLOATS) {

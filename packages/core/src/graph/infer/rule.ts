@@ -14,7 +14,7 @@ export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
 export const NUMBERS: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "u8"];
 export const SIGNED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
 
-/** The operand at that place. @throws MP_INVALID_ARGUMENT when it is missing */
+/** The operand at that index. @throws MP_INVALID_ARGUMENT when it is missing */
 export function operand(op: Op, inputs: readonly ValueType[], index: number): ValueType {
   const input = inputs[index];
   if (input === undefined) {
@@ -23,7 +23,7 @@ export function operand(op: Op, inputs: readonly ValueType[], index: number): Va
   return input;
 }
 
-/** @throws MP_INVALID_ARGUMENT for a count of operands outside min … max */
+/** @throws MP_INVALID_ARGUMENT for a number of operands outside min … max */
 export function expectCount(op: Op, inputs: readonly ValueType[], min: number, max: number = min): void {
   if (inputs.length < min || inputs.length > max) {
     const wanted = min === max ? `${min}` : `${min} to ${max}`;
@@ -64,7 +64,7 @@ export function expectShape(op: Op, got: Shape, want: Shape, what: string): void
   }
 }
 
-/** @throws MP_INVALID_ARGUMENT for a list of another length, or with a number below `least` */
+/** @throws MP_INVALID_ARGUMENT for a list of the wrong length or with a number below `least` */
 export function expectIntegers(
   op: Op,
   name: string,

@@ -1,4 +1,4 @@
-// Searches along one axis. NaN counts as larger than every number, the first of equals wins.
+// Searches along one axis. NaN counts as larger than every number; of equal elements the first wins.
 import type { Op } from "../../graph/attributes.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { elementsOf, operand } from "../store.js";
@@ -10,7 +10,7 @@ function isNan(x: Comparable): boolean {
   return typeof x === "number" && Number.isNaN(x);
 }
 
-/** Whether `x` takes the place of `best`; NaN beats all but NaN, whether the largest or the smallest is sought. */
+/** Whether `x` replaces `best`; NaN wins over all but NaN, for the largest and for the smallest. */
 type Better = (x: Comparable, best: Comparable) => boolean;
 
 function argKernel<K extends "ArgMax" | "ArgMin">(better: Better): ReferenceKernel<K> {
@@ -34,7 +34,7 @@ function argKernel<K extends "ArgMax" | "ArgMin">(better: Better): ReferenceKern
   };
 }
 
-/** NaN first when the largest are sought, last when the smallest are. */
+/** NaN comes first for the largest, last for the smallest. */
 const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { outer, size, inner } = viewOfAxis(x.shape, axis);
@@ -47,7 +47,7 @@ const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, ar
     for (let column = 0; column < inner; column++) {
       const at = (index: number): number => (block * size + index) * inner + column;
       const valueAt = (index: number): Comparable => x.data[at(index)] as Comparable;
-      // Array sort is stable: equals keep the lower index first in both directions.
+      // Array sort is stable: equal elements keep the order of their indices in both directions.
       const order = Array.from({ length: size }, (_, index) => index).sort((a, b) =>
         largest ? ascending(valueAt(b), valueAt(a)) : ascending(valueAt(a), valueAt(b)),
       );

@@ -1,5 +1,5 @@
-// Add, Sub, Mul and Div written out: a call per element through a shared function costs several times the
-// arithmetic, since the engine cannot inline one loop's many functions.
+// Separate loops for Add, Sub, Mul and Div: a call per element through a shared loop costs several times the
+// arithmetic, since JavaScript engines cannot inline the many functions of one loop.
 import type { NumberStore } from "../store.js";
 
 /** out[at + k] = x[i + k·di] ∘ y[j + k·dj] for k below length. */

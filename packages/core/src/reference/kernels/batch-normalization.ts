@@ -1,5 +1,5 @@
-// Statistics and sums in f32 whatever the dtype, a plane at a time and the planes of a channel one after another; the
-// variance from squared differences, so that a large mean costs nothing.
+// Statistics and sums are in f32 for every dtype, plane by plane within each channel; the variance is computed from
+// squared differences, so that a large mean costs no precision.
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";

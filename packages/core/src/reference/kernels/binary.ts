@@ -1,5 +1,5 @@
-// Two operands that broadcast. Each rule gives the op on numbers, on i32 and u8 where they differ from floats, and
-// on 64-bit integers; results wrap to the dtype when they are stored.
+// Two operands that broadcast. Each rule has the op on numbers, on i32 and u8 if they differ from floats, and on 64-bit
+// integers; results wrap to the dtype when they are stored.
 import { isFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { greatestBig, leastBig } from "../big-integers.js";
@@ -10,10 +10,10 @@ import { type ArithmeticLoop, addLoop, divLoop, mulLoop, subLoop } from "./arith
 
 interface BinaryRule {
   readonly number: (a: number, b: number) => number;
-  /** For i32 and u8; `number` when left out. */
+  /** For i32 and u8; default `number`. */
   readonly integer?: (a: number, b: number) => number;
   readonly big?: (a: bigint, b: bigint) => bigint;
-  /** `number` written out as a loop, for the ops that training spends its time in. */
+  /** `number` as a specialized loop, for the ops that take most of the training time. */
   readonly floatLoop?: ArithmeticLoop;
 }
 
@@ -139,7 +139,7 @@ export const binaryKernels: ReferenceTable<BinaryOp> = {
   Pow: binary({ number: pow }),
   Mod: (inputs, attributes, outputs, arithmetic) =>
     (attributes.fmod ? modByDividend : modByDivisor)(inputs, attributes, outputs, arithmetic),
-  /** NaN on either side comes through. */
+  /** NaN on either side propagates. */
   Min: binary({ number: Math.min, big: leastBig }),
   Max: binary({ number: Math.max, big: greatestBig }),
   Equal: compare((a, b) => a === b),

@@ -6,9 +6,9 @@ import { type BigStore, type FloatStore, isBig, type NumberStore, operand, type 
 /**
  * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has none). Integer to
  * float rounds once from the integer. Integer to integer keeps the low bits. Float to integer truncates toward
- * zero. Anything to bool asks whether it is not zero, and NaN is not. A float outside the integer's range, and NaN,
- * have no specified value: here the smallest i32 or i64, as x64 hardware gives, and for u8 and u64 the low bits of
- * those; no test depends on it.
+ * zero. A cast to bool is true for every value but zero, so for NaN too. A float outside the integer's range, and NaN,
+ * are unspecified: here the result is the smallest i32 or i64, as on x64, and for u8 and u64 the low bits of that; no
+ * test depends on it.
  */
 export const castKernel: ReferenceKernel<"Cast"> = (inputs, { to }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
@@ -70,8 +70,8 @@ function fromBig(from: BigStore, to: DType, out: Store, { value }: Arithmetic): 
 }
 
 /**
- * A double that rounds to any narrower format as the integer itself would: beyond 2^53 the dropped bits are kept
- * as one sticky bit, so that the second rounding cannot mistake the first's result for a tie.
+ * A double that rounds to any narrower format as the integer itself would: beyond 2^53 the dropped bits become one
+ * sticky bit, so that the second rounding does not see a false tie.
  */
 function numberOf(x: bigint): number {
   const near = Number(x);

@@ -1,5 +1,5 @@
-// Convolutions as products of matrices: a column holds what one place of the kernel covers (`unfold`), and is added
-// back to where it came from (`fold`). Axes that are missing are of size 1, so that there are always three.
+// Convolutions as matrix products: a column has the elements under one position of the kernel (`unfold`), and is added
+// back to those elements (`fold`). Missing axes get size 1, so that there are always three.
 import type { KernelWindow } from "../../graph/attributes.js";
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../arithmetic.js";
@@ -10,7 +10,7 @@ import { type MatrixView, multiply } from "./multiply.js";
 
 type Three = readonly [number, number, number];
 
-/** How the places of a kernel lie in an image of several channels. */
+/** The positions of a kernel in an image of several channels. */
 interface Geometry {
   readonly channels: number;
   readonly image: Three;
@@ -42,7 +42,7 @@ function geometryOf(
   };
 }
 
-/** The places, first and behind the last, at which that tap of the kernel lies inside the image. */
+/** The range of positions, [first, end), at which that tap of the kernel is inside the image. */
 function inside(
   axis: 0 | 1 | 2,
   tap: number,
@@ -55,7 +55,7 @@ function inside(
 
 type VisitRow = (image: number, column: number, count: number) => void;
 
-/** Calls back for each row of places that lies inside: where it begins in the image and in the columns. */
+/** Calls back for each row of positions inside the image, with its start in the image and in the columns. */
 function forEachRow(geometry: Geometry, visit: VisitRow): void {
   const { channels, image, kernel, places, strides, dilations, before } = geometry;
   const pixels = image[0] * image[1] * image[2];
@@ -83,7 +83,7 @@ function forEachRow(geometry: Geometry, visit: VisitRow): void {
   }
 }
 
-/** [channels · taps, places]; what lies outside the image is left as it is. */
+/** [channels · taps, positions]; elements outside the image are left unchanged. */
 function unfold(image: FloatStore, start: number, columns: FloatStore, geometry: Geometry): void {
   const step = geometry.strides[2];
   forEachRow(geometry, (from, to, count) => {
@@ -91,7 +91,7 @@ function unfold(image: FloatStore, start: number, columns: FloatStore, geometry:
   });
 }
 
-/** The reverse of `unfold`: what several places cover is added up, rounded by being stored. */
+/** The reverse of `unfold`: sums overlapping positions, rounded by being stored. */
 function fold(columns: FloatStore, image: FloatStore, start: number, geometry: Geometry): void {
   const step = geometry.strides[2];
   forEachRow(geometry, (to, from, count) => {
@@ -109,7 +109,7 @@ const view = (data: FloatStore, start: number, row: number, column = 1): MatrixV
   column,
 });
 
-/** Adds one number to each channel, if there are any, and rounds. */
+/** Adds the bias of each channel, if any, and rounds. */
 function finished(
   out: FloatStore,
   bias: Operand | undefined,
@@ -129,7 +129,7 @@ function finished(
 
 type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
 
-/** Products and sums in f32 whatever the dtype, the bias among them, and one rounding to the dtype at the end. */
+/** Products and sums (including the bias) are in f32 for every dtype, with one rounding to the dtype at the end. */
 export const convolutionKernels: ReferenceTable<ConvolutionOp> = {
   Conv: (inputs, attributes, outputs, arithmetic) => {
     const [x, w] = [operand(inputs, 0), operand(inputs, 1)];

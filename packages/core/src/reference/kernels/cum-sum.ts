@@ -2,7 +2,7 @@ import { outputType, type ReferenceKernel } from "../kernel.js";
 import { type BigStore, isBig, type NumberStore, operand, type Store } from "../store.js";
 import { viewOfAxis } from "../strided.js";
 
-/** Running sums along the axis; those of halves run in f32, and each is rounded on its own. */
+/** Running sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
 export const cumSumKernel: ReferenceKernel<"CumSum"> = (inputs, attributes, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { dtype, shape } = outputType(outputs);

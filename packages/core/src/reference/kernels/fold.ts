@@ -4,7 +4,7 @@ import { stridesOf } from "../../shape.js";
 import type { BigStore, NumberStore } from "../store.js";
 import { forEachRun } from "../strided.js";
 
-/** Strides by which the place in a reduced result moves along the axes of what is reduced. */
+/** Strides of the reduced result along the axes of the operand. */
 function resultStrides(shape: Shape, axes: readonly number[]): number[] {
   const kept = stridesOf(reducedShape(shape, axes, true));
   return shape.map((_, axis) => (axes.includes(axis) ? 0 : (kept[axis] as number)));
@@ -24,7 +24,7 @@ export function fold(
   foldAt(x, shape, axes, sums, (sum, value) => step(sum, value));
 }
 
-/** `fold` whose step is told the place in the result too. */
+/** `fold` whose step also gets the index in the result. */
 export function foldAt(
   x: NumberStore,
   shape: Shape,
@@ -39,7 +39,7 @@ export function foldAt(
   });
 }
 
-/** `fold` with addition, written out: sums are most of what is folded. */
+/** `fold` with addition, specialized since most reductions are sums. */
 export function foldSum(x: NumberStore, shape: Shape, axes: readonly number[], sums: NumberStore): void {
   forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
     const end = at + length;

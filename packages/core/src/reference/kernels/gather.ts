@@ -61,7 +61,7 @@ export const gatherKernels: ReferenceTable<"Gather" | "GatherElements" | "Gather
   },
 };
 
-/** For each place of `indices`, in row-major order, the element of `shape` that it names along the axis. */
+/** For each element of `indices`, in row-major order, the element of `shape` that it selects along the axis. */
 export function elementPlaces(
   op: "GatherElements" | "ScatterElements",
   shape: readonly number[],
@@ -85,7 +85,7 @@ export function elementPlaces(
   });
 }
 
-/** Where the blocks start that rows of `indices` name, and how long each is. */
+/** The starts of the blocks that rows of `indices` select, and their length. */
 export function blockPlaces(
   op: "GatherND" | "ScatterND",
   shape: readonly number[],

@@ -48,7 +48,7 @@ function lossOf(
   return loss;
 }
 
-/** The loss is taken from the log-probabilities before those are rounded to the scores' dtype. */
+/** The loss is computed from the log-probabilities before they are rounded to the scores' dtype. */
 export const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
   inputs,
   attributes,

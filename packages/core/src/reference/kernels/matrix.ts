@@ -3,7 +3,7 @@ import { floatsOf, operand } from "../store.js";
 import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
-/** Products and sums in f32 whatever the dtype, terms in order, one rounding to the dtype at the end. */
+/** Products and sums in f32 for every dtype, terms in order, with one rounding to the dtype at the end. */
 export const matrixKernels: ReferenceTable<"MatMul" | "Gemm"> = {
   MatMul: (inputs, _, outputs, arithmetic) => {
     const a = operand(inputs, 0);

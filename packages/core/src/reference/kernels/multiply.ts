@@ -8,12 +8,12 @@ export interface MatrixView {
   readonly column: number;
 }
 
-/** Rows of B that are kept close while all rows of A pass over them. */
+/** Block of rows of B that stays in the cache while all rows of A use it. */
 const BLOCK = 64;
 
 /**
- * c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. A product is not rounded, each sum is, to what `c` holds:
- * in f32 that is one fused multiply-add a term, and products of halves are exact anyway.
+ * c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. Products are not rounded; each sum is rounded to the
+ * precision of `c`. In f32 that is one fused multiply-add per term; products of halves are exact anyway.
  */
 export function multiply(
   c: FloatStore,
@@ -42,7 +42,7 @@ export function multiply(
   }
 }
 
-/** One term of a row of the result: rounded, where `c` rounds, by being stored. */
+/** Adds one term to a row of the result, rounded by being stored in `c`. */
 function addScaledRow(
   c: FloatStore,
   start: number,
@@ -54,7 +54,10 @@ function addScaledRow(
   for (let j = 0; j < n; j++) c[start + j] = (c[start + j] as number) + x * (row[from + j] as number);
 }
 
-/** Four times `addScaledRow` with c in a register, in half the time; the same bits, since fround is what storing does. */
+/**
+ * Four times `addScaledRow` with c in a register, in half the time. The bits are the same, since storing applies
+ * fround.
+ */
 function addFourRows(
   c: Float32Array,
   start: number,
@@ -81,7 +84,7 @@ function addFourRows(
   }
 }
 
-/** A copy with rows in one piece. */
+/** A copy with contiguous rows. */
 function packed(b: MatrixView, k: number, n: number): MatrixView {
   const data = b.data instanceof Float64Array ? new Float64Array(k * n) : new Float32Array(k * n);
   for (let p = 0; p < k; p++) {

@@ -1,6 +1,6 @@
-// These compute in f32 inside, whatever the dtype, every intermediate rounded to f32, and round their results once.
-// ONNX's function bodies round the normalised values to x's dtype before scale and bias; here, as in the engines'
-// own kernels, they are not.
+// These compute in f32 for every dtype, round every intermediate to f32, and round their results once. ONNX's function
+// bodies round the normalized values to x's dtype before scale and bias; here, as in the engines' kernels, they are not
+// rounded.
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import { type FloatStore, floatsOf, type Operand, operand } from "../store.js";
@@ -8,7 +8,7 @@ import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
 import { crossEntropyKernel, likelihoodKernel } from "./likelihood.js";
 import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
 
-/** y = y · part, or y + part, for a part that broadcasts over the normalised axes of each row. */
+/** y = y · part, or y + part, for a part that broadcasts over the normalized axes of each row. */
 function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: number, add: boolean): void {
   if (part === undefined) return;
   const data = floatsOf(part);

@@ -1,4 +1,4 @@
-// Windows are walked in row-major order, sums made in f32 one tap after another.
+// Windows are visited in row-major order; sums accumulate in f32, tap by tap.
 import type { PoolingWindow } from "../../graph/attributes.js";
 import { tapCounts, tapsOf } from "../../graph/pooling-window.js";
 import type { Shape } from "../../shape.js";
@@ -6,7 +6,7 @@ import { outputType, type ReferenceTable } from "../kernel.js";
 import { type FloatStore, floatsOf, operand } from "../store.js";
 import { sizeOf } from "../strided.js";
 
-/** For each window of a plane, the places of its taps in the plane. */
+/** For each window of a plane, the indices of its taps in the plane. */
 function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly number[])[] {
   return tapsOf(spatial, window).reduce<readonly (readonly number[])[]>(
     (outer, axis, index) => {
@@ -19,7 +19,7 @@ function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly nu
   );
 }
 
-/** Called for every window of every plane, with its place among the results and those of its taps. */
+/** Called for every window of every plane, with the index of its result and those of its taps. */
 function forEachWindow(
   shape: Shape,
   window: PoolingWindow,
@@ -36,7 +36,7 @@ function forEachWindow(
   }
 }
 
-/** The first of the largest, NaN left out. */
+/** The index of the largest element, the first if several are equal; ignores NaN. */
 function largest(x: FloatStore, plane: number, taps: readonly number[]): number {
   let place = taps[0] ?? 0;
   let most = Number.NEGATIVE_INFINITY;
@@ -53,8 +53,8 @@ export const poolingKernels: ReferenceTable<"MaxPool" | "AveragePool" | "MaxPool
     const x = data as FloatStore;
     const y = arithmetic.floats(sizeOf(outputType(outputs).shape));
     forEachWindow(shape, window, (at, plane, taps) => {
-      const spoilt = taps.some((tap) => Number.isNaN(x[plane + tap]));
-      y[at] = spoilt ? Number.NaN : (x[largest(x, plane, taps)] as number);
+      const hasNaN = taps.some((tap) => Number.isNaN(x[plane + tap]));
+      y[at] = hasNaN ? Number.NaN : (x[largest(x, plane, taps)] as number);
     });
     return [y];
   },

@@ -1,4 +1,4 @@
-// Ops that only say where each element of the result comes from: strided reads of the operand.
+// Ops that only rearrange elements: strided reads of the operand.
 import { stridesOf } from "../../shape.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
@@ -95,7 +95,7 @@ export const rearrangeKernels: ReferenceTable<
     const out = arithmetic.allocate(dtype, sizeOf(shape));
     fill(out, arithmetic.value(dtype, value));
     const strides = stridesOf(x.shape);
-    // For each axis, how far into the operand a coordinate of the result reads; -1 for none.
+    // For each axis, the offset in the operand for each coordinate of the result; -1 for padding.
     const maps = shape.map((size, axis) => {
       const before = pads[axis] as number;
       const length = x.shape[axis] as number;

@@ -1,5 +1,5 @@
-// Reductions run over elements in row-major order. Floats of any dtype accumulate in f32, each partial result
-// rounded, and the last is rounded to the dtype; integers wrap. NaN comes through every one of them.
+// Reductions visit elements in row-major order. Floats of any dtype accumulate in f32 with every partial result
+// rounded, and the final result is rounded to the dtype; integers wrap. NaN propagates.
 import type { DType } from "../../dtype.js";
 import type { Op } from "../../graph/attributes.js";
 import { greatestBig, leastBig } from "../big-integers.js";
@@ -12,7 +12,7 @@ import { fold, foldAt, foldBig, foldSum } from "./fold.js";
 
 type Extreme = "least" | "greatest";
 
-/** Where a maximum of integers starts, and a minimum. */
+/** The initial values of a maximum and a minimum of integers. */
 const numberLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, number>>>>> = {
   i32: { least: -(2 ** 31), greatest: 2 ** 31 - 1 },
   u8: { least: 0, greatest: 255 },
@@ -23,7 +23,7 @@ const bigLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, bigint>
 };
 
 interface FoldRule {
-  /** What the result of no elements is; an extreme stands for the dtype's own. */
+  /** The result for no elements; an `Extreme` means that of the dtype. */
   readonly start: number | Extreme;
   readonly step: (sum: number, x: number) => number;
   readonly integer?: (sum: number, x: number) => number;
@@ -72,7 +72,7 @@ function reduce(rule: FoldRule): ReduceKernel {
   };
 }
 
-/** log Σ exp(x), taken relative to the maximum where that is finite, so that nothing overflows on the way. */
+/** log Σ exp(x), computed relative to the maximum if that is finite, so that no intermediate overflows. */
 const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { dtype, shape } = outputType(outputs);

@@ -1,5 +1,5 @@
-// Updates are applied in row-major order, so that a later one wins where reduction is "none" and an index repeats
-// (ONNX leaves that open). Floats meet in f32 and are rounded to the dtype once all updates are in.
+// Updates are applied in row-major order, so the last one wins if reduction is "none" and an index repeats (undefined
+// in ONNX). Floats accumulate in f32 and are rounded to the dtype after all updates.
 import type { DType } from "../../dtype.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
 import { greatestBig, leastBig } from "../big-integers.js";

@@ -4,7 +4,7 @@ import { outputType } from "../kernel.js";
 import { type FloatStore, floatsOf, operand } from "../store.js";
 import { type AxisView, viewOfAxis } from "../strided.js";
 
-/** What happens in one column of the axis: its elements are at `start` + k · `step`. */
+/** Processes one column along the axis: its elements are at `start` + k · `step`. */
 type Column = (start: number, step: number, size: number) => void;
 
 function forEachColumn({ outer, size, inner }: AxisView, visit: Column): void {
@@ -13,14 +13,14 @@ function forEachColumn({ outer, size, inner }: AxisView, visit: Column): void {
   }
 }
 
-/** x - max(x) of one column, so that no exponential overflows. NaN comes through. */
+/** x - max(x) of one column, so that no exponential overflows. NaN propagates. */
 function shift(x: FloatStore, out: FloatStore, start: number, step: number, size: number): void {
   let most = Number.NEGATIVE_INFINITY;
   for (let k = 0; k < size; k++) most = Math.max(most, x[start + k * step] as number);
   for (let at = start; at < start + size * step; at += step) out[at] = (x[at] as number) - most;
 }
 
-/** log softmax in the precision that ops compute in, not yet rounded to a dtype. */
+/** Log-softmax in the precision that ops compute in, not yet rounded to a dtype. */
 export function logSoftmax(x: FloatStore, view: AxisView, arithmetic: Arithmetic): FloatStore {
   const out = arithmetic.floats(x.length);
   const scratch = arithmetic.floats(2);

@@ -1,5 +1,5 @@
-// One operand, one result of the same shape. The functions work in f64 on exact operands; writing the result to
-// its store rounds it to f32, `Arithmetic.round` from there to a half.
+// One operand, one result of the same shape. The functions work in f64 on exact operands; writing the result to its
+// store rounds it to f32, and `Arithmetic.round` from there to a half.
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { erf, erfc } from "../erf.js";
@@ -18,7 +18,7 @@ function applyBig(f: BigFn, from: BigStore, to: BigStore): void {
   for (let i = 0; i < to.length; i++) to[i] = f(from[i] as bigint);
 }
 
-/** A kernel from the function that the attributes make; `big` for ops that also take 64-bit integers. */
+/** A kernel from a function that depends on the attributes; `big` is for ops that also take 64-bit integers. */
 function mapWith<K extends Op>(
   make: (attributes: OpAttributes[K], arithmetic: Arithmetic, dtypeValue: Fn) => Fn,
   big?: (attributes: OpAttributes[K]) => BigFn,
@@ -47,7 +47,7 @@ export type UnaryOp =
   | "IsInf" | "Identity"; // biome-ignore format: one list
 
 export const unaryKernels: ReferenceTable<UnaryOp> = {
-  /** The smallest integer is its own absolute value and negative: two's complement has no other. */
+  /** In two's complement the absolute value of the smallest integer is that integer itself. */
   Abs: map(Math.abs, (x) => (x < 0n ? -x : x)),
   Neg: map(
     (x) => -x,
@@ -83,7 +83,7 @@ export const unaryKernels: ReferenceTable<UnaryOp> = {
     return (x) => (x < 0 ? scale * Math.expm1(x) : x);
   }),
   Gelu: mapWith(({ approximate }) => (approximate === "tanh" ? geluTanh : gelu)),
-  /** NaN comes through. The limits are values of x's dtype. */
+  /** NaN propagates. The limits are values of x's dtype. */
   Clip: mapWith(
     ({ min, max }, _, value) => {
       const low = min === undefined ? Number.NEGATIVE_INFINITY : value(min);
@@ -102,7 +102,7 @@ export const unaryKernels: ReferenceTable<UnaryOp> = {
   Identity: (inputs) => [operand(inputs, 0).data],
 };
 
-/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels; NaN at -infinity, as the product says. */
+/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels; NaN at -infinity, as for the product. */
 function gelu(x: number): number {
   return 0.5 * x * erfc(-x * Math.SQRT1_2);
 }

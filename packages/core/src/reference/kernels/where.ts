@@ -2,7 +2,7 @@ import { outputType, type ReferenceKernel } from "../kernel.js";
 import { elementsOf, operand } from "../store.js";
 import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
 
-/** A choice, not arithmetic: NaN and infinity on the side not taken leave no trace. */
+/** A selection, not arithmetic: NaN and infinity in the operand not selected have no effect. */
 export const whereKernel: ReferenceKernel<"Where"> = (inputs, _, outputs, arithmetic) => {
   const { dtype, shape } = outputType(outputs);
   const condition = operand(inputs, 0).data;

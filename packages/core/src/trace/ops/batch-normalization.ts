@@ -1,4 +1,4 @@
-/** Normalisation of channels by statistics of the batch, or by given ones. */
+/** Normalization of channels by statistics of the batch, or by given ones. */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -25,7 +25,7 @@ function epsilonOf(options: BatchNormalizationOptions): number {
 /** Mean and variance of each channel, f32 [C]. */
 export interface ChannelStatistics {
   readonly mean: Tensor;
-  /** Biased: the sum of squared differences over their number. */
+  /** Biased: the mean of squared differences. */
   readonly variance: Tensor;
 }
 
@@ -34,8 +34,8 @@ export interface BatchNormalized extends ChannelStatistics {
 }
 
 /**
- * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C], by the statistics of this
- * batch over all axes but the second, which come with it. They are computed in f32 whatever the dtype of x.
+ * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C], using the statistics of this
+ * batch over all axes but the second, which are returned too. They are computed in f32 for any dtype of x.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
  */
 export function batchNormalization(
@@ -50,8 +50,8 @@ export function batchNormalization(
 }
 
 /**
- * `batchNormalization` by given statistics, as in evaluation: ordinary arithmetic in f32, one product and one sum an
- * element beyond the difference, so that no engine needs an operator for it. The result has x's dtype.
+ * `batchNormalization` with given statistics, as in evaluation: ordinary f32 arithmetic, a difference, a product and a
+ * sum per element, so no engine needs an operator for it. The result has x's dtype.
  * @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
  */
 export function normalizeByStatistics(
@@ -76,6 +76,6 @@ export function normalizeByStatistics(
     reshape(cast(part, "f32"), [part.shape[0] ?? 1, ...shape.slice(2).map(() => 1)]);
   const factor = mul(each(scale), reciprocal(sqrt(add(each(variance), epsilon))));
   const y = add(mul(sub(cast(x, "f32"), each(mean)), factor), each(bias));
-  // A cast that changes nothing would read as a wish for f32, which whatever takes the result in a half overrules.
+  // Under a policy, a cast that changes nothing would be read as a request for f32.
   return y.dtype === dtype ? y : cast(y, dtype);
 }

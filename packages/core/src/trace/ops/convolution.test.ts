@@ -81,6 +81,7 @@ describe("what does not fit together is refused with its sizes", () => {
   it.each([
     [[3, 3, 2, 2], {}, "MP_SHAPE_MISMATCH", "span 3 channels, x of [2, 4, 5, 5] has 4"],
     [[3, 2, 2, 2], { group: 2 }, "MP_SHAPE_MISMATCH", "3 kernels do not divide into 2 groups"],
+    [[3, 5, 2, 2], {}, "MP_SHAPE_MISMATCH", "has 4; images are [batch, channels, height, width]"],
     [[3, 1, 2, 2], { group: 3 }, "MP_SHAPE_MISMATCH", "4 channels do not divide into 3 groups"],
     [
       [3, 4, 6, 2],

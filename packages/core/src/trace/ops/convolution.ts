@@ -10,14 +10,17 @@ import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
 
 /** Strides are 1 unless given. */
 export interface ConvOptions extends WindowOptions {
-  /** One number a result channel, [M]. */
+  /** One number per result channel, [M]. */
   readonly bias?: Tensor;
-  /** Channels are cut into that many parts, each convolved with kernels of its own; default 1. */
+  /** Channels are split into that many groups, each convolved with its own kernels; default 1. */
   readonly group?: number;
 }
 
 export interface ConvTransposeOptions extends ConvOptions {
-  /** Rows added to the end of each axis, below its stride, since several sizes have one result of `conv`; default 0. */
+  /**
+   * Rows added to the end of each axis, fewer than its stride, since several sizes give the same size under `conv`;
+   * default 0.
+   */
   readonly outputPadding?: number | readonly number[];
 }
 
@@ -32,7 +35,7 @@ const CONV: OptionNames<ConvOptions> = {
 
 type ConvOp = "Conv" | "ConvTranspose";
 
-/** Of x [N, C, d…] or of w [M, C, k…], behind the first two axes. */
+/** The spatial axes of x [N, C, d…] or of w [M, C, k…]. */
 const spatial = (op: ConvOp, part: Tensor): Shape => asTensor(part, op).shape.slice(2);
 
 function attributesOf(op: ConvOp, x: Tensor, w: Tensor, options: ConvOptions): OpAttributes["Conv"] {
@@ -44,8 +47,8 @@ const operandsOf = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tenso
   bias === undefined ? [x, w] : [x, w, bias];
 
 /**
- * Convolves x [N, C, d…] with w [M, C / group, k…] to [N, M, o…], o = ⌊(d + pads - (k - 1) · dilation - 1) / stride⌋ + 1
- * along each axis. The kernel is not flipped.
+ * Convolves x [N, C, d…] with w [M, C / group, k…] to [N, M, o…], along each axis
+ * o = ⌊(d + pads - (k - 1) · dilation - 1) / stride⌋ + 1. The kernel is not flipped.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
@@ -74,7 +77,7 @@ export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOption
       'ConvTranspose: takes outputPadding or autoPad "same", got both',
     );
   }
-  // A kernel shorter than its stride leaves rows that nothing reaches.
+  // A kernel shorter than its stride leaves rows that no tap reaches.
   const surplus = spatial("ConvTranspose", w).map(
     (taps, axis) => windowExtent(taps, dilations[axis] ?? 1) - (strides[axis] ?? 1),
   );

@@ -27,7 +27,7 @@ export const neg: Unary = unary("Neg");
 export const sign: Unary = unary("Sign");
 export const floor: Unary = unary("Floor");
 export const ceil: Unary = unary("Ceil");
-/** Half to even. */
+/** Rounds half to even. */
 export const round: Unary = unary("Round");
 export const reciprocal: Unary = unary("Reciprocal");
 export const exp: Unary = unary("Exp");
@@ -46,9 +46,9 @@ export const isInf: Unary = unary("IsInf");
 export const identity: Unary = unary("Identity");
 
 /**
- * x itself, of its shape and dtype (any), that gradients take for a constant: a target computed by the model, a
- * baseline, a straight-through estimate, as in `add(x, stopGradient(sub(round(x), x)))`.
- * @throws MP_INVALID_ARGUMENT for what is no traced tensor
+ * Returns x (any shape and dtype) as a constant to gradients: for a target computed by the model, a baseline, or a
+ * straight-through estimator such as `add(x, stopGradient(sub(round(x), x)))`.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor
  */
 export function stopGradient(x: Tensor): Tensor {
   return withoutGradient(() => emit("Identity", [x], {}));
@@ -57,6 +57,11 @@ export function stopGradient(x: Tensor): Tensor {
 export const add: Binary = binary("Add");
 export const sub: Binary = binary("Sub");
 export const mul: Binary = binary("Mul");
+/**
+ * Integer division truncates toward zero; the smallest integer divided by -1 wraps to itself. An integer divided by 0
+ * is an error: the run fails with MP_OUT_OF_RANGE or MP_BACKEND_FAILED, or the result is undefined on a device that
+ * does not check.
+ */
 export const div: Binary = binary("Div");
 export const pow: Binary = binary("Pow");
 export const minimum: Binary = binary("Min");
@@ -87,13 +92,16 @@ export function gelu(x: Tensor, options: { readonly approximate?: "none" | "tanh
   return emit("Gelu", [x], { approximate });
 }
 
-/** Limits to min … max; NaN stays NaN, and has gradient 0 outside the limits. */
+/** Clips to min … max; NaN stays NaN. The gradient is 0 outside the limits. */
 export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: number }): Tensor {
   checkOptions("Clip", limits, { min: true, max: true }, "{ min: 0 }");
   return emit("Clip", [x], limits);
 }
 
-/** Remainder; `fmod: true` takes the dividend's sign (floats), otherwise the divisor's (integers). */
+/**
+ * Remainder; `fmod: true` takes the dividend's sign (floats), otherwise the divisor's (integers; division by 0 as in
+ * `div`).
+ */
 export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean } = {}): Tensor {
   checkOptions("Mod", options, { fmod: true });
   const { fmod = false } = options;
@@ -104,7 +112,7 @@ export function square(x: Tensor): Tensor {
   return mul(x, x);
 }
 
-/** x where the condition (bool) holds, y elsewhere. Both sides are computed. */
+/** x where the condition (bool) is true, y elsewhere. Both are computed. */
 export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
   const dtype = commonDType("Where", [x, y].filter(isTensor));
   const side = (operand: Operand): Tensor => {
@@ -115,11 +123,17 @@ export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
 }
 
 /**
- * A user's cast: no casting policy alters it. The same dtype gives the same tensor, except under `autocast`,
- * where it is kept: it says that the tensor has that dtype whatever the policy would make of it.
+ * A user's cast, which no casting policy changes. A cast to the same dtype returns the same tensor, except under
+ * `autocast`, where it is kept: it pins the tensor to that dtype under any policy.
  */
 export function cast(x: Tensor, to: DType): Tensor {
   checkAttribute("Cast", "to", to);
+  if (typeof x === "number") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `Cast: takes traced tensors, got ${shown(x)}; literal(${shown(x)}, "${to}") makes one`,
+    );
+  }
   return asTensor(x, "Cast").dtype === to && !keepsCasts() ? x : emit("Cast", [x], { to });
 }
 
@@ -130,5 +144,5 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
     throw new MpError("MP_INVALID_ARGUMENT", `literal: takes a number, got ${shown(number)}`);
   }
   checkAttribute("literal", "dtype", dtype);
-  return Tensor.of(builder.literal(number, dtype), builder);
+  return Tensor.of(builder.literal(number, dtype));
 }

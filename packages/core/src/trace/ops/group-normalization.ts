@@ -1,6 +1,7 @@
 /**
- * Normalisation of each example by itself, over groups of channels or over each channel. Both are batch normalisations
- * of a batch of one, whose channels are the groups of all examples: the same statistics in f32 and the same kernels.
+ * Normalization of each example by itself, over groups of channels or over each channel. Both are computed as batch
+ * normalization of a batch of one, whose channels are the groups of all examples, with the same f32 statistics and
+ * kernels.
  */
 import { MpError } from "../../errors.js";
 import { full } from "../../host-tensor.js";
@@ -13,7 +14,7 @@ import { add, cast, mul } from "./elementwise.js";
 import { constant, expand, reshape } from "./movement.js";
 
 export interface GroupNormalizationOptions extends BatchNormalizationOptions {
-  /** Divides the channels. */
+  /** Must divide the number of channels. */
   readonly numGroups: number;
 }
 
@@ -36,8 +37,8 @@ function expectChannels(what: string, x: Tensor, parts: Readonly<Record<string, 
 }
 
 /**
- * Wu and He, arXiv 1803.08494, as ONNX has it since opset 21: each group of channels of an example is normalised by its
- * own statistics, then scaled and shifted by channel. scale and bias are [C].
+ * Wu and He, arXiv 1803.08494, as ONNX has it since opset 21: each group of channels of an example is normalized by its
+ * own statistics, then scaled and shifted per channel. scale and bias are [C].
  * @throws MP_INVALID_ARGUMENT for groups that do not divide the channels or an epsilon below 0, MP_SHAPE_MISMATCH
  */
 export function groupNormalization(
@@ -64,7 +65,10 @@ export function groupNormalization(
   return cast(add(mul(normalized, each(scale)), each(bias)), x.dtype);
 }
 
-/** Each channel of each example by its own statistics. scale and bias are [C]. @throws as `groupNormalization` */
+/**
+ * Normalizes each channel of each example by its own statistics. scale and bias are [C]. @throws as
+ * `groupNormalization`
+ */
 export function instanceNormalization(
   x: Tensor,
   scale: Tensor,

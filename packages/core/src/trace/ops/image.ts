@@ -1,4 +1,4 @@
-/** Operators of ONNX for pictures that are made of others, so that every engine has them, and their gradients too. */
+/** ONNX image operators composed of other operators, so that every engine supports them and their gradients. */
 import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape, type Shape } from "../../shape.js";
@@ -9,7 +9,7 @@ import { add, div, mul, pow } from "./elementwise.js";
 import { reshape, transpose } from "./movement.js";
 import { averagePool } from "./pooling.js";
 
-/** How the parts of a block lie among the channels: `DCR` outermost, `CRD` innermost. */
+/** Order of block positions and channels in the channel axis: outermost with `DCR`, innermost with `CRD`. */
 export type DepthMode = "DCR" | "CRD";
 
 export interface DepthOptions {
@@ -45,8 +45,8 @@ function planesOf(what: string, x: Tensor, blockSize: number): readonly [number,
 }
 
 /**
- * Channels laid out as blocks: x [N, C · b², H, W] to [N, C, H · b, W · b].
- * @throws MP_SHAPE_MISMATCH for channels that b² does not divide
+ * Rearranges channels into spatial blocks: x [N, C · b², H, W] to [N, C, H · b, W · b].
+ * @throws MP_SHAPE_MISMATCH if b² does not divide the channels
  */
 export function depthToSpace(x: Tensor, blockSize: number, options: DepthOptions = {}): Tensor {
   const mode = modeOf("DepthToSpace", options);
@@ -66,7 +66,7 @@ export function depthToSpace(x: Tensor, blockSize: number, options: DepthOptions
 
 /**
  * The inverse of `depthToSpace`: x [N, C, H, W] to [N, C · b², H / b, W / b].
- * @throws MP_SHAPE_MISMATCH for sizes that b does not divide
+ * @throws MP_SHAPE_MISMATCH if b does not divide H and W
  */
 export function spaceToDepth(x: Tensor, blockSize: number, options: DepthOptions = {}): Tensor {
   const mode = modeOf("SpaceToDepth", options);
@@ -82,7 +82,7 @@ export function spaceToDepth(x: Tensor, blockSize: number, options: DepthOptions
 }
 
 export interface LrnOptions {
-  /** Number of channels whose squares are summed, the channel itself in their middle. */
+  /** Number of channels whose squares are summed, centered on the channel itself. */
   readonly size: number;
   /** Default 0.0001. */
   readonly alpha?: number;
@@ -95,7 +95,7 @@ export interface LrnOptions {
 const LRN: OptionNames<LrnOptions> = { size: true, alpha: true, beta: true, bias: true };
 
 /**
- * Local response normalisation across the channels of x [N, C, …] (Krizhevsky et al. 2012):
+ * Local response normalization across the channels of x [N, C, …] (Krizhevsky et al. 2012):
  * x / (bias + alpha / size · Σ x²)^beta. @throws MP_INVALID_ARGUMENT for a size below 1, MP_SHAPE_MISMATCH
  */
 export function lrn(x: Tensor, options: LrnOptions): Tensor {

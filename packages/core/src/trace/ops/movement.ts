@@ -11,7 +11,7 @@ import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { axisOf } from "./axis.js";
 
-/** @throws MP_INVALID_ARGUMENT for what is no list, or holds what is none of `members` */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a list, or an element that is not one of `members` */
 function checkList(
   what: string,
   members: string,
@@ -22,7 +22,7 @@ function checkList(
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a list of ${members}, got ${shown(list)}`);
 }
 
-/** One dimension may be -1: whatever is left. */
+/** One dimension may be -1; it is inferred. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   checkAttribute("Reshape", "shape", shape);
   const open = shape.indexOf(-1);
@@ -43,7 +43,7 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   });
 }
 
-/** Orders axes by `perm`; reverses them when it is left out. */
+/** Permutes axes by `perm`; reverses them by default. */
 export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
   const { length } = asTensor(x, "Transpose").shape;
   const order = perm === undefined ? Array.from({ length }, (_, axis) => length - 1 - axis) : perm;
@@ -60,7 +60,7 @@ export interface SliceRange {
   readonly step?: number;
 }
 
-/** Cuts the ranges out, one per axis at most. */
+/** Slices the given ranges, at most one per axis. */
 export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
   checkList("Slice", "ranges such as { axis: 0, end: 2 }", ranges);
   const parts = ranges.map((range) => {
@@ -103,8 +103,8 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
 }
 
 /**
- * Joins tensors of one dtype, whose shapes differ along the axis alone.
- * @throws MP_INVALID_ARGUMENT for none, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
+ * Concatenates tensors of one dtype whose shapes differ only along the axis.
+ * @throws MP_INVALID_ARGUMENT for an empty list, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
  */
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   checkList("Concat", "tensors", tensors);
@@ -113,7 +113,7 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   return emit("Concat", tensors, { axis: axisOf(head, axis, "Concat") });
 }
 
-/** Joins tensors of one shape along a new axis. */
+/** Stacks tensors of one shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   checkList("stack", "tensors", tensors);
   return concat(
@@ -122,7 +122,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
-/** Cuts an axis into that many equal parts, or into parts of the given sizes. */
+/** Splits an axis into that many equal parts, or into parts of the given sizes. */
 export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
   const index = axisOf(x, axis, "Split");
   const size = x.shape[index] as number;
@@ -137,14 +137,14 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
   return emitAll("Split", [x], { axis: index, split: [...sizes] });
 }
 
-/** Slices of `data` along the axis at indices (i32); an embedding look-up with axis 0. */
+/** Slices of `data` along the axis at indices (i32); an embedding lookup with axis 0. */
 export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
   return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
 }
 
 /**
- * From data along the axis the element that each index (i32, counted from the end below 0) names, in its own place on the
- * other axes: of the shape of the indices.
+ * Takes the element of data that each index (i32, negative from the end) selects along the axis, at the index's own
+ * position on the other axes, like PyTorch's `gather`. The result has the shape of the indices.
  * @throws MP_SHAPE_MISMATCH for indices of another rank, MP_DTYPE_MISMATCH
  */
 export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
@@ -152,8 +152,9 @@ export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor 
 }
 
 /**
- * Slices of data at places: indices (i32) [batch…, n…, k] name the first k axes behind `batchDims` that both have.
- * @throws MP_SHAPE_MISMATCH for indices that do not index data of that shape, MP_DTYPE_MISMATCH
+ * Slices of data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that both
+ * share.
+ * @throws MP_SHAPE_MISMATCH for indices that do not fit the shape of data, MP_DTYPE_MISMATCH
  */
 export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
   return emit("GatherND", [data, indices], { batchDims });
@@ -161,12 +162,13 @@ export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
 
 export interface ScatterOptions {
   readonly axis?: number;
-  /** How updates meet what is there; repeated indices accumulate in f32. */
+  /** How updates combine with existing elements; repeated indices accumulate in f32. */
   readonly reduction?: ScatterReduction;
 }
 
 /**
- * A copy of data with updates, of its dtype and the shape of the indices, where `gatherElements` would take them from.
+ * A copy of data with updates at the positions that `gatherElements` would read. Updates have data's dtype and the
+ * shape of the indices.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function scatterElements(
@@ -181,7 +183,7 @@ export function scatterElements(
   return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
 }
 
-/** A copy of data with updates at the places that `gatherND` would take. @throws as `scatterElements` */
+/** A copy of data with updates at the positions that `gatherND` would read. @throws as `scatterElements` */
 export function scatterND(
   data: Tensor,
   indices: Tensor,
@@ -193,13 +195,13 @@ export function scatterND(
   return emit("ScatterND", [data, indices, updates], { reduction });
 }
 
-/** Broadcasts to that shape; the same shape gives the same tensor. */
+/** Broadcasts to that shape; with the same shape it returns the same tensor. */
 export function expand(x: Tensor, shape: Shape): Tensor {
   checkAttribute("Expand", "shape", shape);
   return emit("Expand", [x], { shape: [...shape] });
 }
 
-/** Drops those axes of 1; all of them when left out. */
+/** Removes those axes of size 1; by default all of them. */
 export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   const all = asTensor(x, "Squeeze").shape.flatMap((dimension, axis) => (dimension === 1 ? [axis] : []));
   const given = axes === undefined ? all : axes;
@@ -208,7 +210,7 @@ export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
 }
 
-/** Inserts axes of 1 at those places of the result. */
+/** Inserts axes of size 1 at those positions of the result. */
 export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
   checkAttribute("Unsqueeze", "axes", axes);
   const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
@@ -237,7 +239,7 @@ export function pad(
   });
 }
 
-/** Repeats x along each axis so many times. @throws MP_INVALID_ARGUMENT for other than a number for each axis */
+/** Repeats x that many times along each axis. @throws MP_INVALID_ARGUMENT unless there is one number per axis */
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
   checkAttribute("Tile", "repeats", repeats);
   return emit("Tile", [x], { repeats: [...repeats] });
@@ -255,7 +257,7 @@ export function oneHot(
   return emit("OneHot", [indices], { axis, depth, dtype });
 }
 
-/** Host data as a tensor of the graph. Large data is bound to the engine once, not copied per run. */
+/** Host data as a tensor of the graph. It is uploaded to the engine once, not in every run. */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {
     throw new MpError(

@@ -1,4 +1,4 @@
-/** Softmax, normalisation layers and the likelihood losses. */
+/** Softmax, normalization layers and likelihood losses. */
 import type { LossReduction, Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { emit, emitAll } from "../emit.js";
@@ -6,7 +6,7 @@ import type { Tensor } from "../tensor.js";
 import { axisOf } from "./axis.js";
 
 /**
- * Exponentials over their sum along the axis, of x's float dtype and shape; in f32 inside.
+ * Softmax along the axis, with x's float dtype and shape; computed in f32.
  * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
  */
 export function softmax(x: Tensor, axis = -1): Tensor {
@@ -19,9 +19,9 @@ export function logSoftmax(x: Tensor, axis = -1): Tensor {
 }
 
 export interface LikelihoodOptions {
-  /** `mean` divides by the weight of the labels that count. */
+  /** `mean` divides by the total weight of the labels that are not ignored. */
   readonly reduction?: LossReduction;
-  /** Labels of this value count for nothing. */
+  /** Labels of this value are ignored. */
   readonly ignoreIndex?: number;
   /** One weight per class, [C]. */
   readonly weights?: Tensor;
@@ -64,14 +64,14 @@ export function negativeLogLikelihoodLoss(
 }
 
 export interface NormalizationOptions {
-  /** First normalised axis, default last. */
+  /** First normalized axis, default last. */
   readonly axis?: number;
   readonly epsilon?: number;
 }
 
 const NORMALIZATION: OptionNames<NormalizationOptions> = { axis: true, epsilon: true };
 
-/** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics in f32. */
+/** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics are in f32. */
 export function layerNormalization(
   x: Tensor,
   scale: Tensor,
@@ -86,7 +86,7 @@ export function layerNormalization(
   })[0] as Tensor;
 }
 
-/** x / sqrt(mean(x²) + epsilon) · scale over `axis` … last; the mean in f32. */
+/** x / sqrt(mean(x²) + epsilon) · scale over `axis` … last; the mean is in f32. */
 export function rmsNormalization(x: Tensor, scale: Tensor, options: NormalizationOptions = {}): Tensor {
   checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;

@@ -1,4 +1,4 @@
-/** Pools over the axes behind the channels of x [N, C, d…], in one to three dimensions and more. */
+/** Pooling over the spatial axes of x [N, C, d…], of any number. */
 import { MpError } from "../../errors.js";
 import type { Op, PoolingWindow } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -8,14 +8,14 @@ import type { Tensor } from "../tensor.js";
 import { reduceMax, reduceMean } from "./reduce.js";
 import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
 
-/** Strides are the kernel's sizes unless given, so that windows do not overlap. */
+/** Strides default to the kernel's sizes, so that windows do not overlap. */
 export interface PoolOptions extends WindowOptions {
-  /** Lets a last window reach beyond the end, unless it begins there; default false. */
+  /** Lets the last window extend beyond the end if it begins before it; default false. */
   readonly ceilMode?: boolean;
 }
 
 export interface AveragePoolOptions extends PoolOptions {
-  /** Whether zeros of the padding count as elements of a window; default false. */
+  /** Whether padding counts in the divisor; default false. */
   readonly countIncludePad?: boolean;
 }
 
@@ -28,7 +28,7 @@ const POOL: OptionNames<PoolOptions> = {
 };
 const AVERAGE: OptionNames<AveragePoolOptions> = { ...POOL, countIncludePad: true };
 
-/** The shape of a window, for each axis behind the channels, or one size for all of them. */
+/** The shape of a window: a size per spatial axis, or one size for all of them. */
 export type PoolKernel = number | readonly number[];
 
 function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
@@ -42,8 +42,9 @@ function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): Po
 }
 
 /**
- * The largest element of each window. NaN comes through; of equals the first, in row-major order, takes the gradient.
- * @throws MP_SHAPE_MISMATCH for a window that does not fit, MP_INVALID_ARGUMENT for numbers that make none
+ * The largest element of each window. NaN propagates; of equal elements the first, in row-major order, gets the
+ * gradient.
+ * @throws MP_SHAPE_MISMATCH for a window that does not fit, MP_INVALID_ARGUMENT for invalid window options
  */
 export function maxPool(x: Tensor, kernel: PoolKernel, options: PoolOptions = {}): Tensor {
   checkOptions("MaxPool", options, POOL, "{ strides: 2 }");
@@ -65,15 +66,15 @@ function spatialAxes(what: string, x: Tensor): readonly number[] {
 }
 
 export interface GlobalPoolOptions {
-  /** Keep the axes behind the channels as 1, as ONNX has it; default false, as of reductions and of Keras. */
+  /** Keep the spatial axes as 1, as ONNX does; default false, as for reductions and in Keras. */
   readonly keepdims?: boolean;
 }
 
 const GLOBAL: OptionNames<GlobalPoolOptions> = { keepdims: true };
 
 /**
- * The mean of each channel of each example, x [N, C, d…] to [N, C], in f32 whatever the policy: it is ReduceMean.
- * @throws MP_SHAPE_MISMATCH for a tensor without axes behind the channels
+ * The mean of each channel of each example, x [N, C, d…] to [N, C], in f32 under any policy; it is ReduceMean.
+ * @throws MP_SHAPE_MISMATCH for a tensor without spatial axes
  */
 export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
   checkOptions("globalAveragePool", options, GLOBAL, "{ keepdims: true }");
@@ -81,8 +82,8 @@ export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): T
 }
 
 /**
- * The largest element of each channel of each example, x [N, C, d…] to [N, C]: it is ReduceMax, whose gradient equals
- * share. @throws as `globalAveragePool`
+ * The largest element of each channel of each example, x [N, C, d…] to [N, C]: it is ReduceMax, so equal elements share
+ * the gradient. @throws as `globalAveragePool`
  */
 export function globalMaxPool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
   checkOptions("globalMaxPool", options, GLOBAL, "{ keepdims: true }");

@@ -1,4 +1,4 @@
-/** Reductions. Floats accumulate in f32 whatever the tensor's dtype; NaN always comes through. */
+/** Reductions. Floats of any dtype accumulate in f32; NaN always propagates. */
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor.js";
 import { axisOf } from "./axis.js";
 
 export interface ReduceOptions {
-  /** Axes to reduce, negative from the end; all of them when left out. */
+  /** Axes to reduce, negative from the end; default all. */
   readonly axes?: readonly number[];
   /** Keep reduced axes as 1. */
   readonly keepdims?: boolean;
@@ -40,7 +40,7 @@ export const reduceL1: Reduction = reduction("ReduceL1");
 export const reduceL2: Reduction = reduction("ReduceL2");
 /** log Σ x */
 export const reduceLogSum: Reduction = reduction("ReduceLogSum");
-/** log Σ eˣ, where no eˣ overflows on the way. */
+/** log Σ eˣ, without overflow of eˣ. */
 export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
 /** Σ x² */
 export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
@@ -62,9 +62,9 @@ const search =
     return emit(op, [x], { axis: axisOf(x, axis, op), keepdims });
   };
 
-/** Index (i32) of the largest along the axis (default last), the first of equals. */
+/** Index (i32) of the largest element along the axis (default last); of equal elements the first. */
 export const argMax: Search = search("ArgMax");
-/** Index (i32) of the smallest along the axis (default last), the first of equals. */
+/** Index (i32) of the smallest element along the axis (default last); of equal elements the first. */
 export const argMin: Search = search("ArgMin");
 
 /** The k largest (or smallest) along the axis, sorted, with their indices (i32). */
@@ -80,8 +80,8 @@ export function topK(
 }
 
 /**
- * Sums along the axis up to each element, of x's dtype and shape; `exclusive` leaves the element itself out, `reverse`
- * sums from the end. Halves are summed in f32 and rounded once.
+ * Cumulative sums along the axis, with x's dtype and shape; `exclusive` excludes the element itself, `reverse` sums
+ * from the end. Halves accumulate in f32 and are rounded once.
  * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
  */
 export function cumSum(

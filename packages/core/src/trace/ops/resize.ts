@@ -1,6 +1,6 @@
 /**
- * ONNX's Resize over the axes behind the channels, made of repetition, of look-ups and of means of two neighbours.
- * Sizes are static, so all places and weights are constants.
+ * ONNX's Resize over the spatial axes, composed of repetition, gathers and weighted means of two neighbors. Sizes are
+ * static, so all indices and weights are constants.
  */
 import { MpError } from "../../errors.js";
 import { tensor } from "../../host-tensor.js";
@@ -14,20 +14,24 @@ import { constant, expand, gather, reshape } from "./movement.js";
 import { alongAxes } from "./window-options.js";
 
 export type ResizeMode = "nearest" | "linear";
-/** Where an element of the result lies in x; names as ONNX has them. */
+/** Maps an element of the result to a coordinate in x; the names are ONNX's. */
 export type CoordinateMode = "half_pixel" | "asymmetric" | "align_corners";
 export type NearestMode = "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil";
 
 export interface ResizeOptions {
-  /** Of the axes behind the channels, or one for all. Either these or `scales`. */
+  /** Sizes of the spatial axes, or one for all. Either these or `scales`. */
   readonly sizes?: number | readonly number[];
-  /** By how much each of them grows; results are ⌊size · scale⌋ long. */
+  /**
+   * Scale of each spatial axis; results have ⌊size · scale⌋ elements. If size · scale is not an integer,
+   * `align_corners` does not reach the last corner: like ONNX it computes with size · scale elements. PyTorch uses the
+   * rounded number; pass `sizes` for that.
+   */
   readonly scales?: number | readonly number[];
-  /** Default `nearest`. `linear` is over all of the axes: bilinear, trilinear. */
+  /** Default `nearest`. `linear` interpolates over all spatial axes: bilinear, trilinear. */
   readonly mode?: ResizeMode;
   /** Default `half_pixel`. */
   readonly coordinates?: CoordinateMode;
-  /** Which neighbour `nearest` takes; default `round_prefer_floor`. */
+  /** Which neighbor `nearest` takes; default `round_prefer_floor`. */
   readonly nearest?: NearestMode;
 }
 
@@ -39,20 +43,22 @@ const RESIZE: OptionNames<ResizeOptions> = {
   nearest: true,
 };
 
-/** Of one axis: up to here its places are exact in f32, which is what engines compute them in. */
+/** Maximum size of one axis: up to here indices are exact in f32, in which engines compute them. */
 const MAX_SIZE = 2 ** 24;
 
-/** One axis, before and after. */
+/** One axis, before and after resizing. */
 interface Axis {
   readonly size: number;
   readonly resized: number;
   readonly scale: number;
+  /** `resized` before it is rounded down. */
+  readonly length: number;
 }
 
 const places: Readonly<Record<CoordinateMode, (at: number, axis: Axis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   asymmetric: (at, { scale }) => at / scale,
-  align_corners: (at, { size, resized }) => (resized === 1 ? 0 : (at * (size - 1)) / (resized - 1)),
+  align_corners: (at, { size, resized, length }) => (resized === 1 ? 0 : (at * (size - 1)) / (length - 1)),
 };
 
 const roundings: Readonly<Record<NearestMode, (x: number) => number>> = {
@@ -62,7 +68,7 @@ const roundings: Readonly<Record<NearestMode, (x: number) => number>> = {
   ceil: Math.ceil,
 };
 
-/** @throws MP_UNSUPPORTED for a name that is not in the table, such as one that only ONNX has */
+/** @throws MP_UNSUPPORTED for a name that is not in the table, such as a mode that only ONNX has */
 function chosen<T>(what: string, table: Readonly<Record<string, T>>, name: string): T {
   const found = Object.hasOwn(table, name) ? table[name] : undefined;
   if (found !== undefined) return found;
@@ -84,8 +90,8 @@ function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
   const axes = spatial.map((size, axis) => {
     const value = each[axis] ?? Number.NaN;
     return sizes === undefined
-      ? { size, resized: Math.floor(size * value), scale: value }
-      : { size, resized: value, scale: value / size };
+      ? { size, resized: Math.floor(size * value), scale: value, length: size * value }
+      : { size, resized: value, scale: value / size, length: value };
   });
   const isRight = axes.every(
     ({ resized }) => Number.isSafeInteger(resized) && resized >= 1 && resized <= MAX_SIZE,
@@ -106,7 +112,7 @@ function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   return gather(x, constant(tensor(Int32Array.from(indices))), axis);
 }
 
-/** Elements at those places; where each stands for as many in a row, they are repeated. */
+/** Elements at those indices; where each index occurs equally often in a row, elements are repeated. */
 function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   const { shape } = x;
   const size = shape[axis] ?? 0;
@@ -119,7 +125,7 @@ function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   return reshape(repeated, [...shape.slice(0, axis), indices.length, ...after]);
 }
 
-/** The mean of the two neighbours of each place, weighted by nearness; the edge goes on beyond itself. */
+/** The mean of the two neighbors of each coordinate, weighted by distance; coordinates are clamped at the edges. */
 function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
   const size = x.shape[axis] ?? 0;
   if (at.length === size && at.every((place, index) => place === index)) return x;
@@ -140,7 +146,7 @@ function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
 }
 
 /**
- * x [N, C, d…] with its axes behind the channels resized. `linear` computes in f32.
+ * x [N, C, d…] with its spatial axes resized. `linear` computes in f32.
  * @throws MP_UNSUPPORTED for a mode other than those named, MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH
  */
 export function resize(x: Tensor, options: ResizeOptions): Tensor {

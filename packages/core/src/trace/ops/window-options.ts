@@ -1,4 +1,4 @@
-/** The options that convolutions and pools share, as a user gives them and as the graph has them. */
+/** The options that convolutions and pools share, in the form of the API and of the graph. */
 import { MpError } from "../../errors.js";
 import type { KernelWindow, Op } from "../../graph/attributes.js";
 import { samePads } from "../../graph/window.js";
@@ -6,24 +6,24 @@ import type { Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 
 export interface WindowOptions {
-  /** One number an axis behind the channels, or one for all of them. */
+  /** One number per spatial axis, or one for all of them. */
   readonly strides?: number | readonly number[];
   /**
-   * Padding: one number for every side, one an axis for both of its sides, or all begins and then all ends. Default 0.
+   * Padding: one number for all sides, one per axis for both of its sides, or all begins and then all ends. Default 0.
    */
   readonly pads?: number | readonly number[];
   /** Distance between the taps; default 1. */
   readonly dilations?: number | readonly number[];
   /**
-   * In place of `pads`. `same`: results are ⌈size / stride⌉ long (of a transposed convolution size · stride), and of
-   * an odd number of pads the end gets one more. `valid`: no pads.
+   * Instead of `pads`. `same`: results have size ⌈size / stride⌉ (for a transposed convolution size · stride), and the
+   * end gets the extra one of an odd number of pads. `valid`: no pads.
    */
   readonly autoPad?: "same" | "valid";
 }
 
 /**
- * An option of one number an axis, where one number stands for all; what the numbers are inference says.
- * @throws MP_INVALID_ARGUMENT for what is neither
+ * Expands an option of one number per axis, or one number for all; type inference checks the numbers.
+ * @throws MP_INVALID_ARGUMENT for anything else
  */
 export function alongAxes(what: string, name: string, given: unknown, rank: number): readonly number[] {
   if (typeof given === "number") return new Array<number>(rank).fill(given);
@@ -45,7 +45,7 @@ function padsOf(op: Op, given: unknown, rank: number): readonly number[] {
 }
 
 /**
- * The window of those taps over axes of those sizes. Of `autoPad: "same"` the pads are those of a convolution.
+ * The window of a kernel over spatial axes. With `autoPad: "same"` the pads are those of a convolution.
  * @throws MP_INVALID_ARGUMENT for values of another kind, and for both pads and autoPad
  */
 export function windowOf(
@@ -68,7 +68,7 @@ export function windowOf(
     pads: padsOf(op, pads, sizes.length),
     dilations: alongAxes(op, "dilations", dilations, sizes.length),
   };
-  // Numbers that make no window are inference's to refuse.
+  // Type inference rejects numbers that do not make a window.
   const isWindow = [...window.strides, ...window.dilations].every(
     (given) => Number.isSafeInteger(given) && given > 0,
   );

@@ -50,7 +50,7 @@ function graphOf(fn: (tensors: Tensors) => unknown): Graph {
   }).graph;
 }
 
-/** Each function with options that it takes, each of which is then spoilt. */
+/** Each function with options that it takes, each of which is then overwritten. */
 const calls: Readonly<Record<string, readonly [call: Call, options: Readonly<Record<string, unknown>>]>> = {
   conv: [(o, { x, w }) => conv(x, w, o), { strides: 2, pads: [1, 1], dilations: 1, group: 1 }],
   "conv same": [(o, { x, w }) => conv(x, w, o), { strides: 2, dilations: 1, autoPad: "same" }],
@@ -108,7 +108,7 @@ const wrong: readonly unknown[] = [null, "two", {}, [null], ["2"], Number.NaN, (
 /** How the message names an option, where it is not by its own name. */
 const NAMED: Readonly<Record<string, string>> = { axes: "ax[ei]s" };
 
-const spoilt = Object.entries(calls).flatMap(([name, [call, options]]) =>
+const overwritten = Object.entries(calls).flatMap(([name, [call, options]]) =>
   Object.keys(options).map((option) => ({ name, call, options, option })),
 );
 
@@ -117,7 +117,7 @@ const isOfItsKind = (right: unknown, value: unknown): boolean =>
   typeof right === "number" && !Number.isInteger(right) && typeof value === "number";
 
 describe("an option that is none is refused with a code, its name and its value", () => {
-  it.each(spoilt)("$name, $option", ({ call, options, option }) => {
+  it.each(overwritten)("$name, $option", ({ call, options, option }) => {
     const run = (value: unknown): unknown =>
       graphOf((tensors) => call({ ...options, [option]: value } as never, tensors));
     expect(() => run(options[option])).not.toThrow();

@@ -34,7 +34,7 @@ export interface GradientSite<K extends Op> {
 /** Gives, in the order of the inputs, each one's gradient in its shape and dtype; undefined stands for zero. */
 export type GradientRule<K extends Op> = (site: GradientSite<K>) => readonly (Tensor | undefined)[];
 
-/** Nothing flows back, and that is right: the operator is constant almost everywhere, or its output is no float. */
+/** The gradient is zero: the operator is constant almost everywhere, or its output is not a float. */
 export interface ZeroGradient {
   readonly zero: string;
 }
@@ -52,13 +52,13 @@ export function gradientDType(dtype: DType): DType {
   return dtype === "f8e4m3" || dtype === "f8e5m2" ? "f32" : dtype;
 }
 
-/** Zeros without host data: a literal, expanded. */
+/** Zeros without host data: an expanded literal. */
 export function zerosOf(type: ValueType): Tensor {
   const zero = literal(0, gradientDType(type.dtype));
   return type.shape.length === 0 ? zero : expand(zero, type.shape);
 }
 
-/** For formulas of many steps: computed in f32 and rounded once by `narrow`, whatever the dtype. */
+/** For formulas of many steps: computed in f32 for every dtype, and rounded once by `narrow`. */
 export function wide(x: Tensor): Tensor {
   return cast(x, "f32");
 }

@@ -1,0 +1,15 @@
+import type { HostTensor } from "@mp/core";
+import type { LabelledBox } from "@mp/data";
+
+/** Square images and the boxes in each, in pixels. */
+export interface SceneImages {
+  /** [examples, 3, side, side] */
+  readonly x: HostTensor<"u8">;
+  readonly boxes: readonly (readonly LabelledBox[])[];
+}
+
+export interface SceneSplits {
+  readonly train: SceneImages;
+  readonly test: SceneImages;
+  readonly classes: readonly string[];
+}

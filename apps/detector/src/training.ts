@@ -1,0 +1,76 @@
+import {
+  adam,
+  type Backend,
+  chain,
+  cosineDecay,
+  div,
+  fold,
+  key,
+  momentum,
+  type Optimizer,
+  type Precision,
+  type Tensor,
+  trainer,
+  warmup,
+  weightDecay,
+} from "@mp/core";
+import type { Options } from "./flags.js";
+import type { DetectorModel } from "./model.js";
+import { multiboxLoss } from "./multibox-loss.js";
+
+type SceneTensors = { readonly x: Tensor; readonly labels: Tensor; readonly offsets: Tensor };
+export type Training = Awaited<ReturnType<typeof detectorTraining>>;
+
+const EPSILON = 1e-8;
+const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam: 0.002 };
+
+/** The norm of all gradients together. */
+const LARGEST_NORM = 10;
+
+/**
+ * With L2 weight decay, and independent of the loss divisor; the learning rate rises for a tenth of all steps, then
+ * falls along a cosine.
+ */
+function optimizerOf(options: Options): Optimizer {
+  const { optimizer, steps, lossDivisor, learningRate: highest = rates[optimizer] } = options;
+  const rising = Math.max(1, Math.round(steps / 10));
+  const rate = (top: number) => warmup(rising, cosineDecay(top, { steps: Math.max(1, steps - rising) }));
+  const last =
+    optimizer === "sgd"
+      ? momentum({ learningRate: rate(highest * lossDivisor), momentum: options.momentum })
+      : adam({ learningRate: rate(highest), epsilon: EPSILON / lossDivisor });
+  return chain(weightDecay(options.weightDecay / lossDivisor), last);
+}
+
+interface TrainingParts {
+  readonly backend: Backend;
+  readonly precision: Precision;
+  readonly options: Options;
+  /** Stops the step between microbatches. */
+  readonly signal: AbortSignal;
+}
+
+/** A trainer for the network. */
+export function detectorTraining(
+  model: DetectorModel,
+  { backend, precision, options, signal }: TrainingParts,
+) {
+  const { seed, accumulate, onOverflow } = options;
+  return trainer({
+    backend,
+    params: model.init(fold(key(seed), "model")),
+    modelState: model.initState(),
+    loss: (parameters, batch: SceneTensors, context) => {
+      const [predicted, modelState] = model.apply(parameters, batch.x, context);
+      return { loss: div(multiboxLoss(predicted, batch), options.lossDivisor), modelState };
+    },
+    optimizer: optimizerOf(options),
+    precision,
+    seed,
+    accumulate,
+    onOverflow,
+    signal,
+    // Early batches with many boxes have large gradients.
+    clipNorm: LARGEST_NORM / options.lossDivisor,
+  });
+}

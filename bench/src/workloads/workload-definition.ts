@@ -1,0 +1,17 @@
+import type { Optimizer, Tensor, Traced } from "@mp/core";
+
+/** One training step on fixed data: what it computes, apart from engine and precision. */
+export interface WorkloadDefinition<P, D> {
+  readonly title: string;
+  readonly params: P;
+  readonly batch: D;
+  readonly loss: (params: Traced<P>, batch: Traced<D>) => Tensor;
+  readonly optimizer: Optimizer;
+  readonly clipNorm?: number;
+  /** The reported loss is the step's loss divided by this; default 1. */
+  readonly lossDivisor?: number;
+  /**
+   * Of the matrix products only: three forward passes, minus the first layer's input gradient where it is not needed.
+   */
+  readonly matrixFlops: number;
+}

@@ -1,0 +1,33 @@
+/**
+ * Division of signed integers. The lowest integer divided by -1 has no quotient in its dtype: the processor raises
+ * SIGFPE and the process ends. The engine itself checks for divisors of 0 and fails the run, but not for this.
+ */
+import type { DType, HostTensor, Value } from "@mp/core";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+const SIGNED: readonly DType[] = ["i32", "i64"];
+
+/** The constant that makes a value, if one does. */
+export type ConstantOf = (value: Value) => HostTensor | undefined;
+
+const holdsMinusOne = ({ data }: HostTensor): boolean =>
+  data.some((element: number | bigint) => element === -1 || element === -1n);
+
+/**
+ * Where the divisor is -1, both operands change sign, which wraps: x / y becomes (x · s) / (y · s), and a remainder by
+ * ±1 is 0 either way. Nothing is done where the divisor is known not to be -1.
+ */
+export const guardedDivision =
+  (constantOf: ConstantOf): OwnLowering<"Div" | "Mod"> =>
+  (node, operands, writer, standard) => {
+    const { dtype } = operandType(node);
+    const divisor = node.inputs[1];
+    if (!SIGNED.includes(dtype) || divisor === undefined) return undefined;
+    const known = constantOf(divisor);
+    if (known !== undefined && !holdsMinusOne(known)) return undefined;
+    const [x, y] = [at(operands, 0), at(operands, 1)];
+    const minusOne = writer.scalar(-1, dtype);
+    const isMinusOne = writer.one("Equal", [y, minusOne]);
+    const sign = writer.one("Where", [isMinusOne, minusOne, writer.scalar(1, dtype)]);
+    return standard([writer.one("Mul", [x, sign]), writer.one("Mul", [y, sign])]);
+  };

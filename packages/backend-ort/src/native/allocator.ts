@@ -1,0 +1,3 @@
+/** OrtAllocatorType and OrtMemType of ordinary memory from an arena. */
+export const ARENA_ALLOCATOR = 1;
+export const DEFAULT_MEMORY = 0;

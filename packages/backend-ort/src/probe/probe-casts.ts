@@ -1,0 +1,20 @@
+import { GraphBuilder, tensor } from "@mp/core";
+import type { NativeRuntime } from "../native/index.js";
+import type { Target } from "../target.js";
+import { runGraph } from "./run-once.js";
+
+/** Just above the midpoint of two numbers of f32; rounded to f64 it is exactly the midpoint. */
+const ABOVE_TIE = 2n ** 54n + 2n ** 30n + 1n;
+
+/**
+ * Whether 64-bit integers are cast to f32 through f64, which rounds them twice. Vector code may do so where scalar code
+ * does not.
+ */
+export async function castsThroughDoubles(runtime: NativeRuntime, target: Target): Promise<boolean> {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: "i64", shape: [9] }, "batch");
+  const graph = builder.finish({ y: builder.emitOne("Cast", [x], { to: "f32" }) });
+  const inputs = { x: tensor(new BigInt64Array(9).fill(ABOVE_TIE)) };
+  const { y } = await runGraph(runtime, graph, target, inputs);
+  return Array.from(y?.data as Float32Array).some((number) => number === 2 ** 54);
+}

@@ -1,0 +1,23 @@
+/**
+ * TensorFlow has two sets of CPU kernels, its own and oneDNN's, and uses the second by default only where the processor
+ * has AVX-512. What it fuses differs as well: both must give the oracle's results on every machine.
+ */
+import { allCases } from "@mp/conformance";
+import { describeConformance } from "@mp/conformance/vitest";
+import { tfjs } from "../src/index.js";
+import { knownFailures } from "../src/known-failures.js";
+import { withTensorFlow } from "./installed-tensorflow.js";
+
+// Read when this file's process loads the library.
+process.env["TF_ENABLE_ONEDNN_OPTS"] = "1";
+
+const products =
+  /^(fusion|large|summation)\/|^(op|gradient)\/(MatMul|Gemm|Conv|ConvTranspose|ConvWeightGradient)-/;
+
+await withTensorFlow((tf) =>
+  describeConformance({
+    factory: () => tfjs({ tf }),
+    knownFailures,
+    cases: allCases.filter(({ id }) => products.test(id)),
+  }),
+);

@@ -1,0 +1,72 @@
+/**
+ * A state with many slots that grow together, and helpers for calls that are not awaited: the basis of the ordering
+ * cases.
+ */
+import type { Backend, Executable, HostTensor, State } from "@mp/core";
+import { expectThat, fail } from "../expectations.js";
+import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { type Setup, type Values, withState } from "./with-state.js";
+
+const SLOTS = ["a", "b", "c", "d", "e"];
+
+/** All slots of `growing` at one value. */
+export const allAt = (value: number): Values =>
+  Object.fromEntries(SLOTS.map((slot) => [slot, f32(value, value, value)]));
+
+/** Every slot += `by`; `seen` is the value that the run saw in the last one. */
+export const growing = (): Setup => ({
+  graph: graphOf({
+    inputs: { ...Object.fromEntries(SLOTS.map((slot) => [slot, typed("f32", 3)])), by: typed("f32") },
+    outputs: (builder, inputs) => ({
+      ...Object.fromEntries(
+        SLOTS.map((slot) => [`next ${slot}`, sum(builder, at(inputs, slot), at(inputs, "by"))]),
+      ),
+      seen: at(inputs, "e"),
+    }),
+  }),
+  bindings: SLOTS.map((slot) => ({ slot, input: slot, output: `next ${slot}` })),
+  values: allAt(0),
+});
+
+/** One more executable of `growing` for that state. */
+export const another = (backend: Backend, state: State): Promise<Executable> => {
+  const { graph, bindings } = growing();
+  return backend.compile(graph, { state, bindings });
+};
+
+export const withGrowing = (
+  backend: Backend,
+  body: (state: State, executable: Executable) => Promise<void>,
+): Promise<void> => withState(backend, growing(), body);
+
+export const by = (amount: number): { readonly by: HostTensor } => ({ by: scalar(amount) });
+
+/** The one value that all elements of a tensor have. @throws where they differ */
+export function levelOf(tensor: HostTensor | undefined, what: string): number {
+  const [first, ...others] = (tensor?.data ?? []) as Iterable<number>;
+  if (first === undefined) return fail(`${what} is missing`);
+  expectThat(
+    others.every((x) => x === first),
+    () => `${what} is half one thing and half another: ${[first, ...others].join(", ")}`,
+  );
+  return first;
+}
+
+/** The one value of all slots. @throws where they differ: a half-finished commit was read */
+export function levelOfAll(values: Values, what: string): number {
+  const levels = SLOTS.map((slot) => levelOf(values[slot], `${what}, slot ${slot},`));
+  expectThat(
+    levels.every((level) => level === levels[0]),
+    () => `${what} is half done: its slots, which always move together, are ${levels.join(", ")}`,
+  );
+  return levels[0] as number;
+}
+
+/** One turn of the event loop, after which everything that waited only for promises is done. */
+export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+
+/** A call that is awaited later: a rejection before then must not count as unhandled. */
+export function later<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  return call;
+}

@@ -1,0 +1,43 @@
+/** An integer division by 0: no result is right, and the process must survive it. */
+import { type Backend, type DType, GraphBuilder, MpError, type Op } from "@mp/core";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectThat } from "../expectations.js";
+import { hostData } from "../samples/host-data.js";
+import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+
+type Division = Extract<Op, "Div" | "Mod">;
+
+/** An engine that does not check may return anything; one that fails must give a code, and still be able to compute. */
+function byZero(op: Division, dtype: DType): ConformanceCase {
+  const builder = new GraphBuilder();
+  const [x, y] = [
+    builder.input("x", { dtype, shape: [3] }, "batch"),
+    builder.input("y", { dtype, shape: [3] }, "batch"),
+  ];
+  const graph = builder.finish({
+    z: op === "Div" ? builder.emitOne("Div", [x, y], {}) : builder.emitOne("Mod", [x, y], { fmod: false }),
+  });
+  const data = (...numbers: readonly number[]) => hostData(dtype, numbers);
+  return scriptedCase(`op/${op}-${dtype}/by-zero-ends-in-a-code`, graph, (backend: Backend) =>
+    withExecutable(backend, graph, async (executable) => {
+      for (const divisors of [data(1, 0, 2), data(0, 0, 0)]) {
+        try {
+          await executable.run({ x: data(7, 8, 0), y: divisors });
+        } catch (error) {
+          const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
+          expectThat(
+            coded,
+            `a division by 0 fails with ${String(error)}, want MP_OUT_OF_RANGE or MP_BACKEND_FAILED`,
+          );
+        }
+      }
+      const { z } = await executable.run({ x: data(7, 8, 9), y: data(2, 3, 5) });
+      expectSame(z, op === "Div" ? data(3, 2, 1) : data(1, 2, 4), "a good run afterwards");
+    }),
+  );
+}
+
+export const integerDivisionCases: readonly ConformanceCase[] = [
+  ...(["i32", "i64", "u64", "u8"] as const).map((dtype) => byZero("Div", dtype)),
+  ...(["i32", "i64", "u8"] as const).map((dtype) => byZero("Mod", dtype)),
+];

@@ -1,0 +1,92 @@
+/**
+ * Ops that move integers, or choose among them, keep every bit: the samples of these ops with integers too large for
+ * floats.
+ */
+import { type HostTensor, type Op, tensor } from "@mp/core";
+import { EXACT } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { graphCase } from "../../graph-case.js";
+import { randomSource } from "../../random-source.js";
+import { type IntegerDType, integerData, oddIntegers } from "../../samples/integers.js";
+import type { OpRow, OpSample } from "../../samples/op-sample.js";
+import { opSamples } from "../../samples/op-samples.js";
+import { sampleGraph } from "../op-cases.js";
+
+/** Ops that move data, with the indices of their data operands; undefined means all. */
+const movers: { readonly [K in Op]?: readonly number[] } = {
+  Identity: [0],
+  Barrier: [0, 2],
+  Where: [1, 2],
+  Reshape: [0],
+  Transpose: [0],
+  Slice: [0],
+  Concat: [0, 1, 2],
+  Split: [0],
+  Gather: [0],
+  GatherElements: [0],
+  GatherND: [0],
+  ScatterElements: [0, 2],
+  ScatterND: [0, 2],
+  Expand: [0],
+  Squeeze: [0],
+  Unsqueeze: [0],
+  Pad: [0],
+  Tile: [0],
+};
+
+/** The fixed numbers of the samples are not used. */
+const STUB = randomSource(0, "");
+
+function samplesOf<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
+  const row: OpRow<K> = opSamples[op];
+  return Object.values(row.samples(dtype, STUB))
+    .flat()
+    .map((sample) => ({
+      ...sample,
+      inputs: sample.inputs.map(
+        (operand, place): HostTensor =>
+          movers[op]?.includes(place) === true ? oddIntegers(dtype, operand.shape, 1_000 * place) : operand,
+      ),
+    }));
+}
+
+function moverCase<K extends Op>(op: K, dtype: IntegerDType): ConformanceCase {
+  return graphCase(`integer/${op}-${dtype}/moves-every-bit`, () => ({
+    ...sampleGraph(op, samplesOf(op, dtype)),
+    allowance: () => EXACT,
+  }));
+}
+
+const DTYPES = ["i32", "i64", "u64"] as const;
+
+const constants: readonly ConformanceCase[] = DTYPES.map((dtype) =>
+  graphCase(`integer/Constant-${dtype}/keeps-every-bit`, () => {
+    const values = [[], [3], [2, 3], [600]].map((shape) => oddIntegers(dtype, shape));
+    const samples = values.map((value) => ({ attributes: { value }, inputs: [] }));
+    const want = values.map((value, index) => [`sample${index}.result0`, value] as const);
+    return { ...sampleGraph("Constant", samples), allowance: () => EXACT, want: Object.fromEntries(want) };
+  }),
+);
+
+/** An i64 counter one step before and after 2^32 and 2^53, as steps and random counters are kept. */
+const counters: ConformanceCase = graphCase("integer/Add-i64/counters-go-on-beyond-2-to-the-32", () => {
+  const starts = [31n, 32n, 33n, 53n, 62n].flatMap((power) => [
+    2n ** power - 1n,
+    2n ** power,
+    2n ** power + 1n,
+  ]);
+  const samples = starts.map((start) => ({
+    attributes: {},
+    inputs: [integerData("i64", [start], []), tensor(BigInt64Array.of(1n), [], "i64")],
+  }));
+  const want = starts.map(
+    (start, index) => [`sample${index}.result0`, integerData("i64", [start + 1n], [])] as const,
+  );
+  return { ...sampleGraph("Add", samples), allowance: () => EXACT, want: Object.fromEntries(want) };
+});
+
+export const integerMovementCases: readonly ConformanceCase[] = [
+  ...(Object.keys(movers) as Op[]).flatMap((op) => DTYPES.map((dtype) => moverCase(op, dtype))),
+  ...constants,
+  counters,
+];

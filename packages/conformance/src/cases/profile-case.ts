@@ -1,0 +1,21 @@
+import { type Graph, unsupportedReason } from "@mp/core";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectThat } from "../expectations.js";
+import { expectRefused } from "../graph-case.js";
+import { unsupportedGraph } from "../support.js";
+import { withExecutable } from "./scripted-case.js";
+
+/** A case about profiled runs of a graph. A backend whose manifest has no profiler must have no `profile` either. */
+export function profileCase(id: string, graph: Graph, run: ConformanceCase["run"]): ConformanceCase {
+  return {
+    id,
+    unsupported: (manifest) => unsupportedGraph(manifest, graph) ?? unsupportedReason(manifest.profile),
+    refuses: async (backend) => {
+      if (unsupportedGraph(backend.manifest, graph) !== undefined) return expectRefused(backend, graph);
+      await withExecutable(backend, graph, async ({ profile }) =>
+        expectThat(profile === undefined, "the manifest has no profiler, and executables have one"),
+      );
+    },
+    run,
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
+ */
+import {
+  type ComputeDType,
+  GraphBuilder,
+  type HostTensor,
+  isComputeFloat,
+  type Op,
+  type Shape,
+  type Value,
+} from "@mp/core";
+import { opDTypes } from "@mp/core/backend";
+import { allowanceOf } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { graphCase } from "../../graph-case.js";
+import { generated } from "../../samples/host-data.js";
+
+const BLOCK: Shape = [3, 4, 5];
+const SIZE = 60;
+
+type FoldOp = Extract<Op, `Reduce${string}`>;
+
+const FOLDS: readonly FoldOp[] = [
+  "ReduceSum",
+  "ReduceMean",
+  "ReduceMax",
+  "ReduceMin",
+  "ReduceProd",
+  "ReduceL1",
+  "ReduceL2",
+  "ReduceLogSum",
+  "ReduceLogSumExp",
+  "ReduceSumSquare",
+];
+
+/** As many blocks as positions, and one without NaN; block k holds it at position k. */
+function blocks(dtype: ComputeDType): HostTensor {
+  return generated(dtype, [SIZE + 1, ...BLOCK], (at) => {
+    const [block, place] = [Math.floor(at / SIZE), at % SIZE];
+    return place === block ? Number.NaN : 0.5 + ((block + 3 * place) % 8) / 8;
+  });
+}
+
+/** The same with the blocks along the last axis. */
+function interleaved(dtype: ComputeDType): HostTensor {
+  const count = SIZE + 1;
+  return generated(dtype, [...BLOCK, count], (at) => {
+    const [place, block] = [Math.floor(at / count), at % count];
+    return place === block ? Number.NaN : 0.5 + ((block + 3 * place) % 8) / 8;
+  });
+}
+
+const PAIRS: readonly (readonly number[])[] = [[0, 1], [1, 2], [0, 2]]; // biome-ignore format: one line
+
+function planeCase(op: FoldOp, dtype: ComputeDType): ConformanceCase {
+  return graphCase(`rare/${op}-${dtype}/nan-in-two-axes`, () => {
+    const builder = new GraphBuilder();
+    const inputs = { blocks: blocks(dtype), interleaved: interleaved(dtype) };
+    const outputs: Record<string, Value> = {};
+    const fold = (name: keyof typeof inputs, first: number): void => {
+      const x = builder.input(name, inputs[name], "batch");
+      for (const pair of PAIRS) {
+        const axes = pair.map((axis) => axis + first);
+        outputs[`${name} along ${axes.join(" and ")}`] = builder.emitOne(op, [x], { axes, keepdims: false });
+      }
+    };
+    fold("blocks", 1);
+    fold("interleaved", 0);
+    return {
+      graph: builder.finish(outputs),
+      inputs,
+      allowance: (manifest) => allowanceOf(manifest, op, dtype),
+      describe: (output) => `${op} of ${output}`,
+    };
+  });
+}
+
+export const planeCases: readonly ConformanceCase[] = FOLDS.flatMap((op) =>
+  opDTypes[op].filter(isComputeFloat).map((dtype) => planeCase(op, dtype)),
+);

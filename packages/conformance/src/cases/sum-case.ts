@@ -1,0 +1,72 @@
+import {
+  accumulatorOf,
+  type ComputeDType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type OpAttributes,
+  type Value,
+} from "@mp/core";
+import type { AddingOp } from "@mp/core/backend";
+import { evaluate } from "@mp/core/reference";
+import { allowanceOf } from "../compare/allowance.js";
+import { compareTensors } from "../compare/compare-tensors.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { fail } from "../expectations.js";
+import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
+import { hostData, numbersOf } from "../samples/host-data.js";
+import { unsupportedGraph } from "../support.js";
+import { looseProblem } from "./loose-sum.js";
+
+export interface Sum<K extends AddingOp> {
+  readonly op: K;
+  readonly attributes: OpAttributes[K];
+  readonly inputs: readonly HostTensor[];
+  /** Nodes between an input and the op; default none. */
+  readonly before?: (builder: GraphBuilder, operand: Value, index: number) => Value;
+}
+
+/**
+ * Where the manifest says that a dtype accumulates in f32, the result is the oracle's. Where it declares a half, the
+ * result must be reachable with partial sums in the half.
+ */
+export function sumCase<K extends AddingOp>(
+  id: string,
+  dtype: ComputeDType,
+  { op, attributes, inputs, before = (_, operand) => operand }: Sum<K>,
+): ConformanceCase {
+  const graphOn = (operands: readonly HostTensor[]): Graph => {
+    const builder = new GraphBuilder();
+    const values = operands.map((tensor, index) =>
+      before(builder, builder.input(`x${index}`, tensor, "batch"), index),
+    );
+    return builder.finish({ y: builder.emitOne(op, values, attributes) });
+  };
+  const graph = graphOn(inputs);
+  const named = (operands: readonly HostTensor[]): Tensors =>
+    Object.fromEntries(operands.map((tensor, index) => [`x${index}`, tensor]));
+  const oracle = (operands: readonly HostTensor[]): HostTensor =>
+    evaluate(graphOn(operands), named(operands))["y"] as HostTensor;
+  /** The operands in f32, with a function applied. */
+  const wide = (change: (x: number) => number): readonly HostTensor[] =>
+    inputs.map((tensor) => hostData("f32", numbersOf(tensor).map(change), tensor.shape));
+  return {
+    id,
+    unsupported: (manifest) => unsupportedGraph(manifest, graph),
+    refuses: (backend) => expectRefused(backend, graph),
+    run: async (backend) => {
+      const { y } = await runGraph(backend, graph, named(inputs));
+      const problem =
+        accumulatorOf(backend.manifest, op, dtype) === "f32"
+          ? compareTensors(y, oracle(inputs), allowanceOf(backend.manifest, op, dtype))
+          : looseProblem(op, dtype, {
+              got: y,
+              want: oracle(wide((x) => x)),
+              magnitudes: oracle(wide(Math.abs)),
+              terms: inputs[0] as HostTensor,
+            });
+      if (problem !== undefined)
+        fail(`${op} in ${dtype}, which sums in ${accumulatorOf(backend.manifest, op, dtype)}, ${problem}`);
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * The finite check as training builds it, over large tensors: sums of x · 0, and products of a row of zeros with a
+ * matrix. One element at a time is not finite; the step must report it and change nothing. The optimizer gives finite
+ * updates for any gradient, so that no later check can make up for this one.
+ */
+import {
+  add,
+  cast,
+  float32,
+  formatShape,
+  greater,
+  type HostTensor,
+  mapTensors,
+  type Optimizer,
+  type Precision,
+  reduceSum,
+  type Shape,
+  sgd,
+  staticLossScale,
+  type TrainerOptions,
+  zeros,
+} from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectThat, fail } from "../../expectations.js";
+import { fresh } from "../../fresh.js";
+import { generated } from "../../samples/host-data.js";
+import { badPlaces, placeName } from "../../training/bad-places.js";
+import { type Fed, linear, type NoModel, type WeightsOf } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { expectUnmoved, withTrainer } from "../../training/session.js";
+
+/** Adds 1 where the gradient is positive and nothing elsewhere, including NaN. */
+const bySign: Optimizer = {
+  name: "by sign",
+  init: () => ({}),
+  update: (gradients, state) => ({
+    updates: mapTensors((gradient) => cast(greater(gradient, 0), "f32"), gradients),
+    state,
+  }),
+};
+
+interface Checked<M> {
+  readonly shape: Shape;
+  readonly options: Omit<TrainerOptions<WeightsOf, Fed, M>, "backend">;
+  /** The value of x everywhere, and its value at the one position that makes the step bad. */
+  readonly good: (at: number) => number;
+  readonly bad: number;
+}
+
+/** A good step is applied, each bad one is not, and the next good one is again. */
+function checkedCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
+  const x = (): HostTensor<"f32"> => generated("f32", shape, good) as HostTensor<"f32">;
+  const { accumulate = 1 } = options;
+  /** The bad microbatch is the first of its window: later ones must not hide it. */
+  const window = (first: HostTensor<"f32">): { readonly x: HostTensor<"f32"> }[] => [
+    { x: first },
+    ...Array.from({ length: accumulate - 1 }, () => ({ x: x() })),
+  ];
+  const sketch = scenarioCase<boolean>(
+    id,
+    (backend) =>
+      withTrainer(
+        backend,
+        fresh(options),
+        async ({ training }) => (await training.step(...window(x()))).applied,
+      ),
+    (applied) => expectThat(applied, "a step of finite numbers is not applied"),
+  );
+  return {
+    ...sketch,
+    run: (backend, { random, seed }) =>
+      withTrainer(backend, fresh(options), async ({ training, snapshot }) => {
+        const goodStep = async (when: string): Promise<void> => {
+          const { applied } = await training.step(...window(x()));
+          expectThat(applied, `a step of finite numbers ${when} is not applied`);
+        };
+        await goodStep("before all others");
+        const before = await snapshot();
+        for (const place of badPlaces(shape, random)) {
+          const badInput = x();
+          badInput.data[place] = bad;
+          const { applied } = await training.step(...window(badInput));
+          const what = `a step of ${formatShape(shape)} that is not finite at ${placeName(shape, place)}`;
+          if (applied) fail(`${what} is applied; seed ${seed}`);
+          expectUnmoved(await snapshot(), before, what);
+        }
+        await goodStep("after all others");
+      }),
+  };
+}
+
+/**
+ * A vector, a row, a column, matrices that are long in either direction, and a convolution kernel, which is checked as
+ * a matrix.
+ */
+const SHAPES: readonly Shape[] = [
+  [65_600],
+  [1, 4_100],
+  [4_100, 1],
+  [130, 67],
+  [2, 32_800],
+  [32_800, 2],
+  [1_030, 70],
+  [70, 3, 5, 7],
+];
+
+const named = (shape: Shape): string => `f32-${shape.join("x")}`;
+const scaled = (scale: number): Precision => ({
+  ...float32(),
+  lossScaler: staticLossScale(scale),
+});
+const whole = (at: number): number => (at % 7) - 3;
+
+/** Gradients that overflow only because of the loss scale: the loss and the batch are finite. */
+const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
+  shape,
+  options: {
+    params: { w: zeros(shape) },
+    loss: linear,
+    optimizer: bySign,
+    precision: scaled(2 ** 40),
+    accumulate,
+    maxConsecutiveSkips: 1_000_000,
+  },
+  good: whole,
+  bad: 1e30,
+});
+
+type Statistic = { readonly mean: HostTensor<"f32"> };
+
+/** A model state that absorbs x, which the loss does not read. */
+const modelState = (shape: Shape): Checked<Statistic> => ({
+  shape,
+  options: {
+    params: { w: zeros([1]) },
+    loss: ({ w }, { x }, { modelState: { mean } }) => ({
+      loss: reduceSum(w),
+      modelState: { mean: add(mean, x) },
+    }),
+    optimizer: bySign,
+    precision: float32(),
+    modelState: { mean: zeros(shape) },
+    maxConsecutiveSkips: 1_000_000,
+  },
+  good: whole,
+  bad: Number.NaN,
+});
+
+/** Finite gradients and an update that is not. */
+const newParameters = (shape: Shape): Checked<NoModel> => ({
+  shape,
+  options: {
+    params: { w: zeros(shape) },
+    loss: linear,
+    optimizer: sgd({ learningRate: 2 ** 100 }),
+    precision: float32(),
+    checkNewParameters: true,
+    maxConsecutiveSkips: 1_000_000,
+  },
+  good: () => 0,
+  bad: 2 ** 60,
+});
+
+/** Sums of gradients overflow where no single gradient does. */
+function largeGradients(shape: Shape): ConformanceCase {
+  return scenarioCase<boolean>(
+    `finite-check/${named(shape)}/large-gradients-are-finite`,
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, boolean>(
+        backend,
+        {
+          params: { w: zeros(shape) },
+          loss: linear,
+          optimizer: sgd({ learningRate: 0 }),
+          precision: float32(),
+        },
+        async ({ training }) => {
+          const x = generated("f32", shape, (at) => (at % 3 === 0 ? -3e38 : 3e38));
+          return (await training.step({ x })).applied;
+        },
+      ),
+    (applied) => expectThat(applied, "a step whose gradients are all finite, up to ±3e38, is not applied"),
+  );
+}
+
+export const finiteStepCases: readonly ConformanceCase[] = [
+  ...SHAPES.map((shape) =>
+    checkedCase(`finite-check/${named(shape)}/a-step-sees-every-gradient`, gradients(shape, 1)),
+  ),
+  ...SHAPES.slice(3, 4).map((shape) =>
+    checkedCase(`finite-check/${named(shape)}/a-window-sees-every-gradient`, gradients(shape, 2)),
+  ),
+  ...[[65_600], [130, 67]].map((shape) =>
+    checkedCase(`finite-check/${named(shape)}/a-step-sees-all-of-a-model-state`, modelState(shape)),
+  ),
+  ...[[65_600], [130, 67]].map((shape) =>
+    checkedCase(`finite-check/${named(shape)}/a-step-sees-all-new-parameters`, newParameters(shape)),
+  ),
+  ...[[4_100], [130, 67]].map(largeGradients),
+];

@@ -1,0 +1,68 @@
+/** A run of more steps than 32 bits can count: its counters continue, and each step draws what the oracle draws. */
+import {
+  float32,
+  fold,
+  type HostTensor,
+  type LossFunction,
+  mul,
+  randomBernoulli,
+  reduceSum,
+  tensor,
+  where,
+} from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { withTrainer } from "../../training/session.js";
+
+/** The gradient is the mask times x: the weights show which masks were drawn. */
+const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+  reduceSum(mul(w, where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
+
+const SIZE = 64;
+const STEPS = 3;
+const STARTS = [2n ** 31n - 2n, 2n ** 32n - 2n, 2n ** 33n + 5n, 2n ** 53n - 2n];
+
+const counter = (value: bigint): HostTensor => tensor(BigInt64Array.of(value), [], "i64");
+
+interface Late {
+  readonly weights: readonly (readonly number[])[];
+  /** Iterations and draws at the end of each run. */
+  readonly counters: readonly string[];
+}
+
+export const lateCounterCases: readonly ConformanceCase[] = [
+  scenarioCase<Late>(
+    "random/step/counters-go-on-beyond-2-to-the-32",
+    (backend) =>
+      withTrainer<WeightsOf, Fed, NoModel, Late>(
+        backend,
+        {
+          params: { w: filled([SIZE], 0) },
+          loss: masked,
+          optimizer: exactSgd(1),
+          precision: float32(),
+          seed: 11,
+        },
+        async ({ training, state }) => {
+          const weights: (readonly number[])[] = [];
+          const counters: string[] = [];
+          for (const start of STARTS) {
+            await state.write({ iteration: counter(start), drawn: counter(start) });
+            for (let step = 0; step < STEPS; step++) await training.step({ x: filled([SIZE], 2 ** step) });
+            weights.push(Array.from((await training.parameters()).w.data));
+            const { iteration, drawn } = await state.read(["iteration", "drawn"]);
+            counters.push(`${iteration?.data[0]} ${drawn?.data[0]}`);
+          }
+          return { weights, counters };
+        },
+      ),
+    (got, want) => {
+      const ends = STARTS.map((start) => `${start + BigInt(STEPS)} ${start + BigInt(STEPS)}`);
+      expectEqual(got.counters, ends, "iterations and draws of runs that began late");
+      expectEqual(got.weights, want.weights, "weights, which show the masks");
+      expectThat(new Set(got.weights.at(-1)).size > STEPS, "every step drew the same mask");
+    },
+  ),
+];

@@ -1,0 +1,30 @@
+/**
+ * Data of a case, made again for each run. A faulty backend may write into what it is given: then this case fails, and
+ * no other case that is made from the same table.
+ */
+import { type AnyNode, type Graph, isNode } from "@mp/core";
+
+/** The same tree of lists, plain objects and tensors, with new arrays. */
+export function fresh<T>(tree: T): T {
+  return copied(tree) as T;
+}
+
+/** Returns a new copy of the tree at each call. */
+export function anew<T>(tree: T): () => T {
+  return () => fresh(tree);
+}
+
+/** The same graph with new constants. Values and nodes still refer to each other. */
+export function freshGraph(graph: Graph): Graph {
+  const renewed = (node: AnyNode): AnyNode =>
+    isNode(node, "Constant") ? { ...node, attributes: fresh(node.attributes) } : node;
+  return { ...graph, nodes: graph.nodes.map(renewed) };
+}
+
+function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied);
+  if (ArrayBuffer.isView(value)) return (value as Float32Array).slice();
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copied(part)]));
+}

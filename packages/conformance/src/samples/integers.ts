@@ -1,0 +1,161 @@
+/** Integers around the limits of f64 and of machine words, and their exact arithmetic with bigints. */
+import {
+  elementCount,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  hostArrayOf,
+  type Shape,
+  tensor,
+} from "@mp/core";
+import type { RandomSource } from "../random-source.js";
+
+export type IntegerDType = "i32" | "i64" | "u64" | "u8";
+
+export const INTEGER_DTYPES: readonly IntegerDType[] = ["i32", "i64", "u64", "u8"];
+
+interface Word {
+  readonly bits: number;
+  readonly signed: boolean;
+}
+
+const words: Readonly<Record<IntegerDType, Word>> = {
+  i32: { bits: 32, signed: true },
+  i64: { bits: 64, signed: true },
+  u64: { bits: 64, signed: false },
+  u8: { bits: 8, signed: false },
+};
+
+/** The low bits of x, as a value of that dtype. */
+export function wrapped(dtype: IntegerDType, x: bigint): bigint {
+  const { bits, signed } = words[dtype];
+  return signed ? BigInt.asIntN(bits, x) : BigInt.asUintN(bits, x);
+}
+
+export const holds = (dtype: IntegerDType, x: bigint): boolean => wrapped(dtype, x) === x;
+
+export function integerData(
+  dtype: IntegerDType,
+  values: readonly bigint[],
+  shape: Shape = [values.length],
+): HostTensor {
+  if (dtype === "i64") return tensor(BigInt64Array.from(values), shape, dtype);
+  if (dtype === "u64") return tensor(BigUint64Array.from(values), shape, dtype);
+  const data = new hostArrayOf[dtype](values.length) as Int32Array;
+  values.forEach((x, at) => {
+    data[at] = Number(x);
+  });
+  return tensor(data, shape, dtype as "i32");
+}
+
+export const bigintsOf = ({ data }: HostTensor): readonly bigint[] =>
+  Array.from(data as Int32Array, (x) => BigInt(x));
+
+export function lesser(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}
+
+export function greater(a: bigint, b: bigint): bigint {
+  if (a > b) return a;
+  return b;
+}
+
+const POWERS = [7, 8, 15, 16, 24, 30, 31, 32, 33, 52, 53, 54, 62, 63, 64];
+
+/** 0, small numbers, and both sides of every power of two that is a limit, of either sign. */
+export function edges(dtype: IntegerDType): readonly bigint[] {
+  const near = POWERS.flatMap((power) => [
+    2n ** BigInt(power) - 1n,
+    2n ** BigInt(power),
+    2n ** BigInt(power) + 1n,
+  ]);
+  const all = [0n, 1n, 2n, 3n, 5n, ...near];
+  return [...new Set([...all, ...all.map((x) => -x)])].filter((x) => holds(dtype, x));
+}
+
+/** With a random number of bits: small numbers are as likely as large ones. */
+function drawnInteger(random: RandomSource, dtype: IntegerDType): bigint {
+  const { bits, signed } = words[dtype];
+  const word = (BigInt(random.integer(0, 2 ** 32 - 1)) << 32n) | BigInt(random.integer(0, 2 ** 32 - 1));
+  const magnitude = BigInt.asUintN(random.integer(1, signed ? bits - 1 : bits), word);
+  return signed && random.next() < 0.5 ? -magnitude : magnitude;
+}
+
+export const drawnIntegers = (random: RandomSource, dtype: IntegerDType, count: number): readonly bigint[] =>
+  Array.from({ length: count }, () => drawnInteger(random, dtype));
+
+/** Whole vectors, and one with a remainder. */
+const COUNTS = [8, 16, 17];
+const ABOVE = [
+  2n ** 7n,
+  2n ** 31n - 40n,
+  2n ** 31n - 8n,
+  2n ** 31n,
+  2n ** 32n,
+  2n ** 53n,
+  2n ** 53n + 2n ** 31n - 8n,
+  2n ** 63n + 2n ** 10n,
+];
+const BELOW = [-(2n ** 31n) + 20n, -(2n ** 31n) - 20n, -(2n ** 53n) - 20n];
+
+/** 8, 16 and 17 numbers, unordered, that differ only in their lowest bits; above each limit, and below its negative. */
+export function neighbours(dtype: IntegerDType): readonly (readonly bigint[])[] {
+  return [...ABOVE, ...BELOW]
+    .filter((base) => holds(dtype, base) && holds(dtype, base + 17n))
+    .flatMap((base) =>
+      COUNTS.map((count) => Array.from({ length: count }, (_, at) => base + BigInt((at * 5 + 3) % count))),
+    );
+}
+
+/** All elements different; f32 cannot hold them, nor can f64 those of 64 bits. */
+export function oddIntegers(dtype: IntegerDType, shape: Shape, offset = 0): HostTensor {
+  const size = elementCount(shape, "test data");
+  const start: Readonly<Record<IntegerDType, readonly [base: bigint, step: bigint]>> = {
+    i32: [2n ** 24n + 1n, 65_538n],
+    i64: [2n ** 53n + 1n, 2n ** 34n + 2n],
+    u64: [2n ** 63n + 2n ** 53n + 1n, 2n ** 34n + 2n],
+    u8: [101n, 3n],
+  };
+  const [base, step] = start[dtype];
+  return integerData(
+    dtype,
+    Array.from({ length: size }, (_, at) => {
+      const x = base + step * BigInt(at + offset);
+      return wrapped(dtype, words[dtype].signed && at % 2 === 1 ? -x : x);
+    }),
+    shape,
+  );
+}
+
+/** The integer rounded once to a float format, ties to even. */
+export function roundedInteger(dtype: FloatDType, x: bigint): number {
+  const { fractionBits, maxFinite } = floatFormats[dtype];
+  const size = x < 0n ? -x : x;
+  const excess = size.toString(2).length - (fractionBits + 1);
+  if (excess <= 0) return Number(x);
+  const shift = BigInt(excess);
+  const kept = size >> shift;
+  const rest = size - (kept << shift);
+  const half = 1n << (shift - 1n);
+  const up = rest > half || (rest === half && kept % 2n === 1n);
+  const rounded = Number((up ? kept + 1n : kept) << shift);
+  return Math.sign(Number(x)) * (rounded > maxFinite ? Number.POSITIVE_INFINITY : rounded);
+}
+
+/** Ties of that format and their neighbors, at every size that the dtype holds: double rounding goes wrong here. */
+export function integerTies(dtype: IntegerDType, to: FloatDType): readonly bigint[] {
+  const { fractionBits, maxFinite } = floatFormats[to];
+  const { bits, signed } = words[dtype];
+  const ties: bigint[] = [];
+  for (let shift = 1n; BigInt(fractionBits) + 1n + shift <= BigInt(bits); shift++) {
+    const leading = 1n << BigInt(fractionBits);
+    for (const kept of [leading, leading + 1n, leading + 5n, 2n * leading - 2n, 2n * leading - 1n]) {
+      const tie = (kept << shift) + (1n << (shift - 1n));
+      ties.push(tie - 1n, tie, tie + 1n);
+    }
+  }
+  const both = signed ? [...ties, ...ties.map((x) => -x)] : ties;
+  // Beyond the largest number the manifest may saturate, which is tested separately.
+  return both.filter((x) => holds(dtype, x) && Math.abs(roundedInteger(to, x)) <= maxFinite);
+}

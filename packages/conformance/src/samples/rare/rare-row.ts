@@ -1,0 +1,41 @@
+/**
+ * Forms that programs seldom use and kernels seldom run: many axes, negative indices along every axis, two rare options
+ * at once, infinite limits. Each seed draws new shapes.
+ */
+import { type DType, elementCount, type HostTensor, type Op, type Shape } from "@mp/core";
+import type { RandomSource } from "../../random-source.js";
+import { hostData } from "../host-data.js";
+import type { Behaviours } from "../op-sample.js";
+
+export interface RareRow<K extends Op> {
+  readonly dtypes: readonly DType[];
+  /** The set of behaviors must not depend on the random numbers; shapes may. */
+  readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
+}
+
+export type RareRows = { readonly [K in Op]?: RareRow<K> };
+
+export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
+
+/** As many samples as asked for. */
+export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+export const drawShape = (random: RandomSource, rank: number, low = 1, high = 4): Shape =>
+  times(rank, () => random.integer(low, high));
+
+/** Random indices of an axis of that size, each counted from either end. */
+export function drawIndices(random: RandomSource, shape: Shape, size: number): HostTensor {
+  const draw = (): number => random.integer(-size, size - 1);
+  return hostData("i32", times(elementCount(shape, "test data"), draw), shape);
+}
+
+/** 0 … size - 1 in random order, some of them counted from the end. */
+export function drawPermutation(random: RandomSource, size: number): number[] {
+  const order = times(size, (at) => at).slice();
+  for (let at = size - 1; at > 0; at--) {
+    const other = random.integer(0, at);
+    [order[at], order[other]] = [order[other] as number, order[at] as number];
+  }
+  return order.map((index) => (random.next() < 0.5 ? index - size : index));
+}

@@ -1,0 +1,262 @@
+/** Arrays with two owners: engines that omit a necessary copy. */
+import { type Backend, type HostTensor, isNode, type RunInput, type State } from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { refill } from "../../src/held-data.js";
+import { evaluateNode } from "./kernels.js";
+import { type Compiled, isTensor, running, wrapped } from "./wrapped.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+type Values = Readonly<Record<string, HostTensor>>;
+
+/** Names of outputs that are an input of the same name, which no binding feeds. */
+function passedThrough({
+  graph,
+  bindings = [],
+}: Compiled): readonly (readonly [output: string, input: string])[] {
+  return graph.outputs.flatMap(({ name, value }) =>
+    graph.inputs
+      .filter((input) => input.value === value && bindings.every((binding) => binding.input !== input.name))
+      .map((input) => [name, input.name] as const),
+  );
+}
+
+/** Results that are inputs are returned as the caller's own tensors. */
+const givesInputsBack = (): Promise<Backend> =>
+  running((run, compiled) => async (inputs) => {
+    const results = { ...(await run(inputs)) };
+    for (const [output, input] of passedThrough(compiled)) {
+      const fed = inputs[input];
+      if (isTensor(fed) && output in results) results[output] = { ...fed };
+    }
+    return results;
+  });
+
+/** One value under two names is returned as one array. */
+const givesOneArrayTwice = (): Promise<Backend> =>
+  running((run, { graph }) => async (inputs) => {
+    const results = await run(inputs);
+    const arrays = new Map<unknown, HostTensor>();
+    for (const { name, value } of graph.outputs) {
+      const result = results[name];
+      if (result !== undefined && !arrays.has(value)) arrays.set(value, result);
+    }
+    const first = (name: string): HostTensor =>
+      arrays.get(graph.outputs.find((output) => output.name === name)?.value) as HostTensor;
+    return Object.fromEntries(Object.keys(results).map((name) => [name, first(name)]));
+  });
+
+/** Large results are in an arena that all executables without a state write to in turn. */
+function givesArena(): Promise<Backend> {
+  const arena = new Map<string, HostTensor>();
+  let turns = 0;
+  return running((run, { inner }) => async (inputs) => {
+    const results = await run(inputs);
+    if (inner !== undefined) return results;
+    turns++;
+    return Object.fromEntries(
+      Object.entries(results).map(([name, result]) => {
+        if (result.data.length < 1000) return [name, result];
+        const key = `${name} ${result.dtype} ${result.shape.join()} ${turns % 2}`;
+        const buffer = arena.get(key) ?? result;
+        arena.set(key, buffer);
+        if (buffer !== result) refill(buffer, result);
+        return [name, buffer];
+      }),
+    );
+  });
+}
+
+/** Negation of a batch is computed in place, in the array that was fed. */
+const worksInTheCallersArray = (): Promise<Backend> =>
+  running((run, { graph }) => async (inputs) => {
+    const results = await run(inputs);
+    for (const node of graph.nodes) {
+      if (!isNode(node, "Neg")) continue;
+      const input = graph.inputs.find(({ value }) => value === node.inputs[0]);
+      const fed = input === undefined ? undefined : inputs[input.name];
+      if (!isTensor(fed)) continue;
+      const [result] = evaluateNode("Neg", [fed], {});
+      if (result !== undefined) refill(fed, result);
+    }
+    return results;
+  });
+
+/** The actual contents of slots, besides the oracle's own copies. */
+class Live {
+  readonly tensors = new Map<string, HostTensor>();
+  #writes = 0;
+
+  /** Updates the oracle's state from the current contents of the arrays. */
+  push(state: State): void {
+    if (this.tensors.size > 0) void state.write(Object.fromEntries(this.tensors));
+  }
+
+  forget(names: readonly string[]): void {
+    this.#writes++;
+    for (const name of names) this.tensors.delete(name);
+  }
+
+  /** A function that keeps a tensor unless the slots were written in the meantime. */
+  keeping(): (name: string, tensor: HostTensor) => void {
+    const writes = this.#writes;
+    return (name, tensor) => void (writes === this.#writes && this.tensors.set(name, tensor));
+  }
+}
+
+/**
+ * The oracle, except that what a run puts into `keep` is a live view of a slot until the slot is written or replaced.
+ */
+async function withLiveSlots(
+  kept: (compiled: Compiled, inputs: Readonly<Record<string, RunInput>>, results: Values) => Values,
+): Promise<Backend> {
+  const lives = new WeakMap<State, Live>();
+  return wrapped(await reference(), {
+    state: (state) => {
+      const live = new Live();
+      lives.set(state, live);
+      return {
+        read: (names) => {
+          live.push(state);
+          return state.read(names);
+        },
+        write: (values) => {
+          const writing = state.write(values);
+          live.forget(Object.keys(values));
+          return writing;
+        },
+      };
+    },
+    executable: (executable, compiled) => {
+      const { inner, bindings = [] } = compiled;
+      const live = inner === undefined ? undefined : lives.get(inner);
+      if (inner === undefined || live === undefined) return {};
+      return {
+        run: async (inputs) => {
+          live.push(inner);
+          const keep = live.keeping();
+          const results = await executable.run(inputs);
+          for (const { slot, output } of bindings) if (output !== undefined) live.tensors.delete(slot);
+          for (const [slot, tensor] of Object.entries(kept(compiled, inputs, results))) keep(slot, tensor);
+          return results;
+        },
+      };
+    },
+  });
+}
+
+/** A slot that is replaced by an input keeps the array that was fed. */
+const slotsHoldWhatWasFed = (): Promise<Backend> =>
+  withLiveSlots((compiled, inputs) => {
+    const through = new Map(passedThrough(compiled));
+    const held = (compiled.bindings ?? []).flatMap(({ slot, output = "", commit }) => {
+      const fed = inputs[through.get(output) ?? ""];
+      return commit !== "when-applied" && isTensor(fed) ? [[slot, fed] as const] : [];
+    });
+    return Object.fromEntries(held);
+  });
+
+/** A result that is the value of an unchanged slot is the slot's own memory. */
+const givesSlotsAway = (): Promise<Backend> =>
+  withLiveSlots(({ graph, bindings = [] }, _, results) => {
+    const given = bindings.flatMap(({ slot, input, output }) => {
+      const value = graph.inputs.find(({ name }) => name === input)?.value;
+      const result = results[graph.outputs.find((each) => each.value === value)?.name ?? ""];
+      return output === undefined && result !== undefined ? [[slot, result] as const] : [];
+    });
+    return Object.fromEntries(given);
+  });
+
+/** Large slots are read without a copy, and later commits write to the same memory. */
+async function commitsInPlace(): Promise<Backend> {
+  const given = new WeakMap<State, Map<string, HostTensor>>();
+  /** The array in which a slot was first read, with the slot's current contents. */
+  const inOneArray = (buffers: Map<string, HostTensor>, values: Values): Values =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => {
+        if (value.data.length < 1000) return [name, value];
+        const buffer = buffers.get(name) ?? value;
+        buffers.set(name, buffer);
+        if (buffer !== value) refill(buffer, value);
+        return [name, buffer];
+      }),
+    );
+  return wrapped(await reference(), {
+    state: (state) => {
+      const buffers = new Map<string, HostTensor>();
+      given.set(state, buffers);
+      return { read: async (names) => inOneArray(buffers, await state.read(names)) };
+    },
+    executable: (executable, { inner }) => ({
+      run: async (inputs) => {
+        const results = await executable.run(inputs);
+        const buffers = inner === undefined ? undefined : given.get(inner);
+        if (inner !== undefined && buffers !== undefined)
+          inOneArray(buffers, await inner.read([...buffers.keys()]));
+        return results;
+      },
+    }),
+  });
+}
+
+const NUMBERS = ["f32", "i32", "u8"] as const;
+
+export const aliasingFaults: readonly WrongBackend[] = [
+  {
+    fault: "a result that is an input is the caller's own array",
+    factory: givesInputsBack,
+    axes: ["aliasing", "lifecycle", "state"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/results-belong-to-the-caller`),
+    consequences: [/^aliasing\/\w+\/(results-belong-to-the-caller|states-are-nobodys-view)$/],
+    message: /after the arrays that were fed were written to|was written to/,
+  },
+  {
+    fault: "one value under two names is one array",
+    factory: givesOneArrayTwice,
+    axes: ["aliasing", "lifecycle", "state"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/results-belong-to-the-caller`),
+    consequences: [/^aliasing\/\w+\/results-belong-to-the-caller$/],
+    message: /^again of .* after the result passed was written to/,
+  },
+  {
+    fault:
+      "results of a thousand elements and more, where there is no state, lie in an arena that later runs write to",
+    factory: givesArena,
+    axes: ["aliasing", "lifecycle", "state"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/results-belong-to-the-caller`),
+    consequences: [/^aliasing\/\w+\/results-belong-to-the-caller$/],
+    message: /of 1031, after later runs/,
+  },
+  {
+    fault: "a result that is a slot's value is the slot's memory",
+    factory: givesSlotsAway,
+    axes: ["aliasing", "state"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/states-are-nobodys-view`),
+    consequences: [/^aliasing\/\w+\/states-are-nobodys-view$/],
+    message: /^beside, after what was fed, given and read was written to/,
+  },
+  {
+    fault: "a slot that takes what was fed holds the caller's array",
+    factory: slotsHoldWhatWasFed,
+    axes: ["aliasing", "state"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/states-are-nobodys-view`),
+    consequences: [/^aliasing\/\w+\/(states-are-nobodys-view|one-array-in-two-slots-is-two-values)$/],
+    message: /^kept, after what was fed, given and read was written to/,
+  },
+  {
+    fault: "what was read of a slot of a thousand elements and more is written to by later commits",
+    factory: commitsInPlace,
+    axes: ["aliasing", "state", "transfer", "lifecycle"],
+    named: NUMBERS.map((dtype) => `aliasing/${dtype}/states-are-nobodys-view`),
+    consequences: [/^aliasing\/\w+\/states-are-nobodys-view$/, /^transfer\//],
+    message: /what was read of kept before a commit, after it|whose copy has changed|written/,
+  },
+  {
+    fault: "an operator works in the array that was fed",
+    factory: worksInTheCallersArray,
+    axes: ["aliasing", "op"],
+    among: /^aliasing\/chains|^op\/Neg-/,
+    named: ["aliasing/chains/work-in-nobodys-array", "op/Neg-f32/values", "op/Neg-i32/shapes"],
+    consequences: [/^op\/Neg-/],
+    message: /an array of the caller's, was written to|worked in the caller's array/,
+  },
+];

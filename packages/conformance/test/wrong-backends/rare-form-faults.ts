@@ -1,0 +1,331 @@
+/** Faults in forms that programs seldom use. */
+import {
+  floatFormats,
+  type HostTensor,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type OpAttributes,
+  type RunInput,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import { wrapped } from "./wrapped.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+const mapped = (given: HostTensor, f: (x: number, at: number) => number): HostTensor =>
+  hostData(given.dtype, numbersOf(given).map(f), given.shape);
+
+/** The elements in the opposite order. */
+const backwards = (given: HostTensor): HostTensor =>
+  ({ ...given, data: given.data.slice().reverse() }) as HostTensor;
+
+/** Negative indices are treated as 0. */
+const withoutNegative = (indices: HostTensor): HostTensor => mapped(indices, (index) => Math.max(index, 0));
+
+const gatherBehind: HostKernel<"GatherND"> = (operands, attributes) => {
+  const [x, indices] = dataOf(operands) as [HostTensor, HostTensor];
+  return evaluateNode(
+    "GatherND",
+    [x, attributes.batchDims > 0 ? withoutNegative(indices) : indices],
+    attributes,
+  );
+};
+
+const gatherAlong: HostKernel<"Gather"> = (operands, attributes) => {
+  const [x, indices] = dataOf(operands) as [HostTensor, HostTensor];
+  return evaluateNode("Gather", [x, attributes.axis > 0 ? withoutNegative(indices) : indices], attributes);
+};
+
+const scatterAlong: HostKernel<"ScatterElements"> = (operands, attributes) => {
+  const [x, indices, updates] = dataOf(operands) as [HostTensor, HostTensor, HostTensor];
+  return evaluateNode(
+    "ScatterElements",
+    [x, attributes.axis > 2 ? withoutNegative(indices) : indices, updates],
+    attributes,
+  );
+};
+
+/** Grouped and dilated along both axes, the result is that for the channels in another order. */
+const groupedAndDilated: HostKernel<"Conv"> = (operands, attributes) => {
+  const inputs = dataOf(operands);
+  const results = evaluateNode("Conv", inputs, attributes);
+  const { group, dilations } = attributes;
+  const isBoth = group > 1 && dilations.length === 2 && dilations.every((dilation) => dilation > 1);
+  return isBoth ? results.map(backwards) : results;
+};
+
+/** For four axes or more the edge itself is repeated. */
+const symmetric: HostKernel<"Pad"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  const mode = attributes.mode === "reflect" && x.shape.length > 3 ? "edge" : attributes.mode;
+  return evaluateNode("Pad", [x], { ...attributes, mode });
+};
+
+/** A non-finite value becomes the largest finite number. */
+const finitePad: HostKernel<"Pad"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  const { maxFinite } = floatFormats.f16;
+  const value = Math.min(Math.max(attributes.value, -maxFinite), maxFinite);
+  return evaluateNode("Pad", [x], { ...attributes, value: Number.isNaN(value) ? 0 : value });
+};
+
+/** An infinite limit is ignored. */
+const finiteClip: HostKernel<"Clip"> = (operands, { min, max }) => {
+  const limits: OpAttributes["Clip"] = {
+    ...(min !== undefined && Number.isFinite(min) ? { min } : {}),
+    ...(max !== undefined && Number.isFinite(max) ? { max } : {}),
+  };
+  return evaluateNode("Clip", dataOf(operands), limits);
+};
+
+/** Of several axes with a negative step, the last is read forwards. */
+const oneBackwards: HostKernel<"Slice"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  const [result] = evaluateNode("Slice", [x], attributes) as [HostTensor];
+  const reversed = attributes.axes.filter((_, index) => (attributes.steps[index] ?? 1) < 0);
+  const last = reversed.at(-1);
+  if (reversed.length < 2 || last === undefined) return [result];
+  const size = result.shape[last] ?? 1;
+  return evaluateNode("Slice", [result], { axes: [last], starts: [size - 1], ends: [-1], steps: [-1] });
+};
+
+/** The mean over an image counts ignored labels. */
+const countsIgnored: HostKernel<"NegativeLogLikelihoodLoss"> = (operands, attributes) => {
+  const inputs = dataOf(operands);
+  const [result] = evaluateNode("NegativeLogLikelihoodLoss", inputs, attributes) as [HostTensor];
+  const [scores, labels] = inputs as [HostTensor, HostTensor];
+  const { reduction, ignoreIndex } = attributes;
+  if (reduction !== "mean" || ignoreIndex === undefined || scores.shape.length < 3) return [result];
+  const all = numbersOf(labels);
+  const share = all.filter((label) => label !== ignoreIndex).length / all.length;
+  return [mapped(result, (x) => x * share)];
+};
+
+/** A product that is multiplied by 0 is not computed. */
+const withoutProduct: HostKernel<"Gemm"> = (operands, attributes) => {
+  const [a, b, ...rest] = dataOf(operands) as [HostTensor, HostTensor, ...HostTensor[]];
+  const zero = (given: HostTensor): HostTensor => (attributes.alpha === 0 ? mapped(given, () => 0) : given);
+  return evaluateNode("Gemm", [zero(a), zero(b), ...rest], attributes);
+};
+
+/** NaN comes first even when searching for the smallest. */
+const nanFirst: HostKernel<"TopK"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  if (attributes.largest || !isComputeFloat(x.dtype)) return evaluateNode("TopK", [x], attributes);
+  const seen = mapped(x, (value) => (Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value));
+  return evaluateNode("TopK", [seen], attributes);
+};
+
+/** A search over two axes at once that uses comparisons, so it never finds NaN. */
+const planeWithoutNan: HostKernel<"ReduceMin"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  if (attributes.axes.length < 2 || !isFloat(x.dtype)) return evaluateNode("ReduceMin", [x], attributes);
+  const seen = mapped(x, (value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value));
+  return evaluateNode("ReduceMin", [seen], attributes);
+};
+
+/** Without axes nothing is computed, not even squares, magnitudes and logarithms. */
+const untouched =
+  <K extends OfOne>(op: K): HostKernel<K> =>
+  (operands, attributes) => {
+    const [x] = dataOf(operands) as [HostTensor];
+    const isOverNone = attributes.axes.length === 0 && x.shape.length > 0;
+    return isOverNone ? [x] : evaluateNode(op, [x], attributes);
+  };
+
+/** Values below this become 0. */
+const nothingBelow =
+  (limit: number) =>
+  (result: HostTensor): HostTensor =>
+    isComputeFloat(result.dtype) ? mapped(result, (x) => (Math.abs(x) < limit ? 0 : x)) : result;
+
+const flushed = (given: HostTensor): HostTensor =>
+  given.dtype === "f32"
+    ? mapped(given, (x) => (Math.abs(x) < floatFormats.f32.minNormal ? x * 0 : x))
+    : given;
+
+/** Only the lowest bit of a bool's byte counts. */
+function lowestBits<T>(given: T): T {
+  const { dtype, data } = (given ?? {}) as { readonly dtype?: unknown; readonly data?: unknown };
+  if (dtype !== "bool" || !(data instanceof Uint8Array)) return given;
+  return { ...given, data: data.map((byte) => byte & 1) };
+}
+
+const lowestBitsOf = (given: Readonly<Record<string, RunInput>>): Record<string, RunInput> =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, lowestBits(value)]));
+
+const OF_ONE = ["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"] as const;
+type OfOne = (typeof OF_ONE)[number];
+
+const AXES = ["op", "cast", "large", "size", "reduce", "rare", "transfer", "integer", "image"];
+const inFloats = (form: string): readonly string[] =>
+  ["f32", "f16", "bf16"].map((dtype) => form.replace("*", dtype));
+
+export const rareFormFaults: readonly WrongBackend[] = [
+  {
+    fault: "what two operands of five axes make together is in another order",
+    factory: () =>
+      oracleWithKernels(
+        changing(["Mul", "Greater", "Where"], (result, inputs) =>
+          result.shape.length === 5 && inputs.every(({ data }) => data.length < result.data.length)
+            ? backwards(result)
+            : result,
+        ),
+      ),
+    axes: AXES,
+    among: /\/(Mul|Greater|Where)-/,
+    named: ["rare/Mul-f32/five-axes", "rare/Greater-i32/five-axes"],
+    consequences: [/^rare\/(Mul|Greater|Where)-\w+\/five-axes$/],
+  },
+  {
+    fault: "batches of three axes are multiplied in another order",
+    factory: () =>
+      oracleWithKernels({
+        MatMul: afterwards("MatMul", (result) => (result.shape.length === 5 ? backwards(result) : result)),
+      }),
+    axes: AXES,
+    among: /\/MatMul-/,
+    named: inFloats("rare/MatMul-*/batches-of-three-axes"),
+  },
+  {
+    fault: "indices from the end are lost behind shared axes",
+    factory: () => oracleWithKernels({ GatherND: gatherBehind }),
+    axes: AXES,
+    among: /\/GatherND/,
+    named: ["f32", "f16", "i32", "i64"].map(
+      (dtype) => `rare/GatherND-${dtype}/from-the-end-behind-shared-axes`,
+    ),
+    consequences: [/^size\/GatherND\//],
+  },
+  {
+    fault: "indices from the end are lost along inner axes",
+    factory: () => oracleWithKernels({ Gather: gatherAlong, ScatterElements: scatterAlong }),
+    axes: AXES,
+    among: /\/(Gather|ScatterElements)[-/]/,
+    named: ["Gather", "ScatterElements"].flatMap((op) =>
+      ["f32", "f16", "i32", "i64"].map((dtype) => `rare/${op}-${dtype}/from-the-end-along-each-axis`),
+    ),
+    consequences: [/^size\/Gather\//],
+  },
+  {
+    fault: "convolutions in groups with holes mix up their channels",
+    factory: () => oracleWithKernels({ Conv: groupedAndDilated }),
+    axes: [...AXES, "gradient"],
+    among: /\/Conv[-/]/,
+    named: inFloats("rare/Conv-*/dilated-in-groups"),
+    consequences: [/^op\/Conv-\w+\/non-finite-values-stay-in-their-sums$/],
+  },
+  {
+    fault: "reflection over four axes repeats the edge",
+    factory: () => oracleWithKernels({ Pad: symmetric }),
+    axes: AXES,
+    among: /\/Pad[-/]/,
+    named: inFloats("rare/Pad-*/reflect-over-four-axes"),
+  },
+  {
+    fault: "tensors are padded with finite numbers only",
+    factory: () => oracleWithKernels({ Pad: finitePad }),
+    axes: AXES,
+    among: /\/Pad[-/]/,
+    named: inFloats("rare/Pad-*/values-that-are-not-finite"),
+  },
+  {
+    fault: "an infinite limit is none",
+    factory: () => oracleWithKernels({ Clip: finiteClip }),
+    axes: AXES,
+    among: /\/Clip[-/]/,
+    named: inFloats("rare/Clip-*/infinite-limits"),
+  },
+  {
+    fault: "of two axes that run backwards one runs forwards",
+    factory: () => oracleWithKernels({ Slice: oneBackwards }),
+    axes: AXES,
+    among: /\/Slice[-/]/,
+    named: ["f32", "f16", "i32", "i64", "bool"].map((dtype) => `rare/Slice-${dtype}/several-negative-steps`),
+  },
+  {
+    fault: "means over images count ignored labels",
+    factory: () => oracleWithKernels({ NegativeLogLikelihoodLoss: countsIgnored }),
+    axes: AXES,
+    among: /\/NegativeLogLikelihoodLoss[-/]/,
+    named: inFloats("rare/NegativeLogLikelihoodLoss-*/ignored-labels-in-images"),
+  },
+  {
+    fault: "a product times 0 is left out",
+    factory: () => oracleWithKernels({ Gemm: withoutProduct }),
+    axes: AXES,
+    among: /\/Gemm[-/]/,
+    named: inFloats("op/Gemm-*/factors-of-zero-keep-nan"),
+  },
+  {
+    fault: "NaN is the smallest number",
+    factory: () => oracleWithKernels({ TopK: nanFirst }),
+    axes: AXES,
+    among: /\/TopK[-/]/,
+    named: inFloats("rare/TopK-*/nan-and-equals-either-way"),
+    consequences: [/^rare\/TopK-\w+\/nan-down-the-columns$/],
+  },
+  {
+    fault: "minima over two axes lose NaN",
+    factory: () => oracleWithKernels({ ReduceMin: planeWithoutNan }),
+    axes: AXES,
+    among: /\/ReduceMin[-/]/,
+    named: inFloats("rare/ReduceMin-*/nan-in-two-axes"),
+  },
+  {
+    fault: "a reduction over no axes does nothing",
+    factory: () =>
+      oracleWithKernels({
+        ReduceL1: untouched("ReduceL1"),
+        ReduceL2: untouched("ReduceL2"),
+        ReduceLogSum: untouched("ReduceLogSum"),
+        ReduceSumSquare: untouched("ReduceSumSquare"),
+      }),
+    axes: AXES,
+    among: /\/Reduce(L1|L2|LogSum|SumSquare)[-/]/,
+    named: OF_ONE.flatMap((op) => inFloats(`op/${op}-*/over-no-axes`)),
+  },
+  {
+    fault: "small sigmoids of halves are 0",
+    factory: () =>
+      oracleWithKernels({
+        Sigmoid: afterwards("Sigmoid", (result) =>
+          isHalf(result.dtype) ? nothingBelow(2 ** -12)(result) : result,
+        ),
+      }),
+    axes: AXES,
+    among: /\/Sigmoid[-/]/,
+    named: ["f16", "bf16"].map((dtype) => `rare/Sigmoid-${dtype}/small-results`),
+  },
+  {
+    fault: "small shares are 0",
+    factory: () => oracleWithKernels({ Softmax: afterwards("Softmax", nothingBelow(2 ** -18)) }),
+    axes: AXES,
+    among: /\/Softmax[-/]/,
+    named: inFloats("rare/Softmax-*/small-results"),
+  },
+  {
+    fault: "moving a number flushes it",
+    factory: () => oracleWithKernels(changing(["Transpose", "Gather", "Concat", "Pad"], flushed)),
+    axes: AXES,
+    among: /\/(Transpose|Gather|Concat|Pad)[-/]/,
+    named: ["Transpose", "Gather", "Concat", "Pad"].map((op) => `rare/${op}-f32/subnormals`),
+  },
+  {
+    fault: "of a bool's byte only the lowest bit is read",
+    factory: async () => {
+      const backend = await reference();
+      return wrapped(backend, {
+        upload: (tensor, right) => right(lowestBits(tensor)),
+        createState: (values, right) =>
+          right(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, lowestBits(value)]))),
+        executable: (executable) => ({ run: (inputs) => executable.run(lowestBitsOf(inputs)) }),
+      });
+    },
+    axes: ["rare", "transfer", "state", "lifecycle"],
+    among: /bool|^state|^lifecycle/,
+    named: ["rare/bool/bytes-fed-to-a-run", "rare/bool/bytes-uploaded", "rare/bool/bytes-in-a-state"],
+  },
+];

@@ -1,0 +1,153 @@
+/** Backends whose optimiser rewrites chains by laws that NaN does not keep, and those that end too late. */
+
+import { setImmediate } from "node:timers/promises";
+import {
+  type AnyNode,
+  type Backend,
+  type Graph,
+  type HostTensor,
+  MpError,
+  type Op,
+  producers,
+  type Value,
+} from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { delegate } from "../../src/training/delegate.js";
+import { dataOf, evaluateNode, oracleWithKernels } from "./kernels.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+/** The oracle on graphs that were rewritten. */
+async function rewriting(rewrite: (graph: Graph) => Graph): Promise<Backend> {
+  const backend = await reference();
+  return delegate(backend, { compile: (graph, options) => backend.compile(rewrite(graph), options) });
+}
+
+const INCREASING: ReadonlySet<Op> = new Set<Op>(["Sqrt", "Log", "Exp", "Tanh", "Sigmoid"]);
+
+/** max(f(x)) becomes f(max(x)), where nothing else reads f(x). */
+function extremesFirst(graph: Graph): Graph {
+  const made = producers(graph);
+  const reads = graph.nodes.flatMap(({ inputs }) => inputs);
+  let id = 1_000_000;
+  const nodes = graph.nodes.flatMap((node): readonly AnyNode[] => {
+    const [x] = node.inputs;
+    const inner = x === undefined ? undefined : made.get(x);
+    const [operand] = inner?.inputs ?? [];
+    const [result] = node.outputs;
+    const isExtreme = node.op === "ReduceMax" || node.op === "ReduceMin";
+    const isAlone = reads.filter((read) => read === x).length === 1;
+    if (!isExtreme || !isAlone || inner === undefined || operand === undefined || result === undefined)
+      return [node];
+    if (!INCREASING.has(inner.op)) return [node];
+    const extreme: Value = { ...result, id: id++ };
+    return [
+      { ...node, inputs: [operand], outputs: [extreme] },
+      { ...inner, name: `${inner.name} of ${node.name}`, inputs: [extreme], outputs: [result] },
+    ];
+  });
+  return { ...graph, nodes };
+}
+
+const OPPOSITE: { readonly [K in Op]?: Op } = {
+  Less: "GreaterOrEqual",
+  LessOrEqual: "Greater",
+  Greater: "LessOrEqual",
+  GreaterOrEqual: "Less",
+};
+
+/** not(x < y) becomes x ≥ y. */
+function oppositeComparisons(graph: Graph): Graph {
+  const made = producers(graph);
+  const nodes = graph.nodes.map((node): AnyNode => {
+    const [x] = node.inputs;
+    const inner = node.op === "Not" && x !== undefined ? made.get(x) : undefined;
+    const op = inner === undefined ? undefined : OPPOSITE[inner.op];
+    return inner === undefined || op === undefined
+      ? node
+      : ({ ...inner, op, outputs: node.outputs } as AnyNode);
+  });
+  return { ...graph, nodes };
+}
+
+const FLOATS = ["f32", "f16", "bf16"];
+const COMPARISONS = Object.keys(OPPOSITE);
+
+/** 0 in the place of NaN, where there is an infinity in f32. */
+function withoutNaN(x: HostTensor): HostTensor {
+  if (!(x.data instanceof Float32Array) || !x.data.includes(Number.POSITIVE_INFINITY)) return x;
+  return { ...x, data: x.data.map((element) => (Number.isNaN(element) ? 0 : element)) } as HostTensor;
+}
+
+/** What would be refused since its state ended comes to life all the same. */
+async function compilingForTheDead(): Promise<Backend> {
+  const backend = await reference();
+  return delegate(backend, {
+    compile: async (graph, options = {}) => {
+      await setImmediate();
+      const { state: _ended, bindings: _bound, ...stateless } = options;
+      return backend.compile(graph, options).catch((error: unknown) => {
+        if (!MpError.is(error, "MP_DISPOSED")) throw error;
+        return backend.compile(graph, stateless);
+      });
+    },
+  });
+}
+
+/** The end of a backend begins a turn after it was asked for. */
+async function endingLate(): Promise<Backend> {
+  const backend = await reference();
+  return delegate(backend, {
+    dispose: async () => {
+      await setImmediate();
+      await backend.dispose();
+    },
+  });
+}
+
+export const rewriteFaults: readonly WrongBackend[] = [
+  {
+    fault: "maxima are taken before increasing functions",
+    factory: () => rewriting(extremesFirst),
+    axes: ["rewrite", "reduce"],
+    // The smallest of square roots is NaN either way: what is outside the domain is the smallest itself.
+    named: FLOATS.flatMap((dtype) =>
+      ["Sqrt", "Log"].map((inner) => `rewrite/ReduceMax-of-${inner}-${dtype}/outside-its-domain`),
+    ),
+  },
+  {
+    fault: "what is not less is greater or equal",
+    factory: () => rewriting(oppositeComparisons),
+    axes: ["rewrite"],
+    named: FLOATS.flatMap((dtype) => COMPARISONS.map((op) => `rewrite/Not-of-${op}-${dtype}/nan`)),
+  },
+  {
+    fault: "a log-sum-exp loses NaN beside infinity",
+    factory: () =>
+      oracleWithKernels({
+        ReduceLogSumExp: (operands, attributes) =>
+          evaluateNode(
+            "ReduceLogSumExp",
+            dataOf(operands).map((x) => withoutNaN(x)),
+            attributes,
+          ),
+      }),
+    axes: ["reduce"],
+    among: /\/ReduceLogSumExp[-/]/,
+    named: ["reduce/ReduceLogSumExp-f32/nan-beside-infinity"],
+  },
+  {
+    fault: "what is compiled for a state that ends comes to life",
+    factory: compilingForTheDead,
+    axes: ["order", "factory"],
+    named: ["order/dispose/a-state-during-a-compilation"],
+    // Its backend does not wait for a compilation either, which shows when the machine is busy.
+    consequences: [/^(order|factory)\/dispose\//],
+  },
+  {
+    fault: "a backend takes calls while it ends",
+    factory: endingLate,
+    axes: ["factory"],
+    named: ["factory/dispose/refuses-what-comes-before-its-end"],
+    message: /while the backend ends/,
+  },
+];

@@ -1,0 +1,173 @@
+/**
+ * Applies a casting policy to a graph. Apply it before differentiation, so that a gradient is computed in the dtype of
+ * its forward node. Inputs keep their types; results get the policy's output dtype.
+ */
+
+import { type ComputeDType, type DType, isComputeFloat } from "../dtype.js";
+import { MpError } from "../errors.js";
+import { GraphBuilder } from "../graph/builder.js";
+import type { AnyNode, Graph, Origin, Value } from "../graph/graph.js";
+import { constantIn } from "./constants.js";
+import { lintPlan } from "./lint.js";
+import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
+import type { CastingPolicy } from "./policy.js";
+import { storedInHalf } from "./sites.js";
+
+/** A cast that the policy inserted. */
+export interface InsertedCast {
+  /** The node or input whose value is cast. */
+  readonly value: string;
+  readonly from: DType;
+  readonly to: DType;
+  /** The first node or output that reads it. */
+  readonly before: string;
+}
+
+/**
+ * Inserts the policy's casts into the graph, one for each value, dtype and checkpoint segment. With float32 and in
+ * manual mode only results are cast. All of the user's casts stay, even those that became no-ops.
+ * @throws MP_OUT_OF_RANGE for a finite constant that is not finite in the half that would read it, naming node, scope,
+ *   line and remedy; MP_UNSUPPORTED if the backend does not support the policy's half at all
+ */
+export function autocastGraph(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): Graph {
+  const plan = planCasts(graph, policy, options);
+  const fatal = lintPlan(plan).find((lint) => lint.severity === "error");
+  if (fatal !== undefined) {
+    const { message, remedy, ...details } = fatal;
+    throw new MpError("MP_OUT_OF_RANGE", `autocast: ${message}; ${remedy}`, { details });
+  }
+  return applyCasts(plan).graph;
+}
+
+/** Rewrites a graph by its plan, without checking its constants. */
+export function applyCasts(plan: CastPlan): {
+  readonly graph: Graph;
+  readonly casts: readonly InsertedCast[];
+} {
+  const { graph, low, outputs } = plan;
+  const changesOutput = [...outputs].some(([value, dtype]) => value.dtype !== dtype);
+  if (low === undefined && !changesOutput) return { graph, casts: [] };
+  return new Rewriter(plan).run();
+}
+
+class Rewriter {
+  readonly #plan: CastPlan;
+  readonly #builder = new GraphBuilder();
+  readonly #values = new Map<Value, Value>();
+  readonly #names = new Map<string, string>();
+  readonly #constants = new Map<Value, Map<DType, Value>>();
+  readonly #needs = new Map<Value, Set<DType>>();
+  /** Casts by the value they are of; keys are dtype and segment. */
+  readonly #casts = new Map<Value, Map<string, Value>>();
+  /** The half that an f32 value was widened from; casting back reads it. */
+  readonly #narrow = new Map<Value, Value>();
+  readonly #producers = new Map<Value, AnyNode>();
+  readonly #inputNames = new Map<Value, string>();
+  readonly #inserted: InsertedCast[] = [];
+  readonly #storedInHalf: ReadonlySet<AnyNode>;
+
+  constructor(plan: CastPlan) {
+    this.#plan = plan;
+    this.#storedInHalf = storedInHalf(plan.graph);
+    for (const node of plan.graph.nodes) {
+      for (const value of node.inputs) this.#need(value, plan.takes(node, value) ?? value.dtype);
+    }
+    for (const { value } of plan.graph.outputs) this.#need(value, plan.outputs.get(value) ?? value.dtype);
+    for (const node of plan.graph.nodes) for (const value of node.outputs) this.#producers.set(value, node);
+  }
+
+  run(): { readonly graph: Graph; readonly casts: readonly InsertedCast[] } {
+    const { graph, outputs } = this.#plan;
+    for (const { name, value, role } of graph.inputs) {
+      this.#values.set(value, this.#builder.input(name, value, role));
+      this.#inputNames.set(value, name);
+    }
+    for (const node of graph.nodes) this.#rewrite(node);
+    const results = graph.outputs.map(({ name, value }) => {
+      const { scope = "", phase = "forward" } = this.#producers.get(value)?.origin ?? {};
+      const dtype = outputs.get(value) ?? (isComputeFloat(value.dtype) ? value.dtype : undefined);
+      return [name, this.#valueIn(value, dtype, { scope, phase }, `output ${name}`)] as const;
+    });
+    return { graph: this.#builder.finish(new Map(results)), casts: this.#inserted };
+  }
+
+  #need(value: Value, dtype: DType): void {
+    const dtypes = this.#needs.get(value);
+    if (dtypes === undefined) this.#needs.set(value, new Set([dtype]));
+    else dtypes.add(dtype);
+  }
+
+  #rewrite(node: AnyNode): void {
+    const origin = this.#originOf(node);
+    if (node.op === "Constant") {
+      this.#rewriteConstant(node, origin);
+      return;
+    }
+    const inputs = node.inputs.map((value) =>
+      this.#valueIn(value, this.#plan.takes(node, value), origin, node.name),
+    );
+    const [source] = inputs;
+    const [result] = node.outputs;
+    // A parameter kept in a half: each reader takes it in its own dtype.
+    if (this.#storedInHalf.has(node) && source !== undefined && result !== undefined) {
+      this.#values.set(result, source);
+      return;
+    }
+    const outputs = this.#builder.emit(node.op, inputs, node.attributes, origin);
+    this.#names.set(node.name, this.#builder.nodes.at(-1)?.name ?? node.name);
+    for (const [index, value] of node.outputs.entries()) this.#values.set(value, outputs[index] as Value);
+    const [output] = outputs;
+    if (node.op === "Cast" && source !== undefined && output !== undefined) {
+      this.#remember(source, output, origin);
+    }
+  }
+
+  #rewriteConstant(node: AnyNode & { readonly op: "Constant" }, origin: Origin): void {
+    const [value] = node.outputs;
+    if (value === undefined) return;
+    const made = new Map<DType, Value>();
+    for (const dtype of this.#needs.get(value) ?? [value.dtype]) {
+      const attributes = isComputeFloat(dtype) ? constantIn(node.attributes, dtype) : node.attributes;
+      made.set(dtype, this.#builder.emitOne("Constant", [], attributes, origin));
+    }
+    this.#constants.set(value, made);
+  }
+
+  #originOf({ origin }: AnyNode): Origin {
+    const forward = origin.forward === undefined ? undefined : this.#names.get(origin.forward);
+    return forward === undefined ? origin : { ...origin, forward };
+  }
+
+  /**
+   * The value in a dtype, cast right before its first use and not where it is made. Otherwise the halves of all
+   * parameters would be live from the start, and a widened activation takes more memory than its half.
+   */
+  #valueIn(value: Value, dtype: ComputeDType | undefined, origin: Origin, before: string): Value {
+    const constants = this.#constants.get(value);
+    if (constants !== undefined) return constants.get(dtype ?? value.dtype) as Value;
+    const source = this.#values.get(value);
+    if (source === undefined) throw new Error(`internal: %${value.id} is used before it is made`);
+    if (dtype === undefined || source.dtype === dtype) return source;
+    const narrow = this.#narrow.get(source);
+    if (narrow?.dtype === dtype) return narrow;
+    const known = this.#casts.get(source)?.get(castKey(dtype, origin));
+    if (known !== undefined) return known;
+    const cast = this.#builder.emitOne("Cast", [source], { to: dtype }, origin);
+    this.#remember(source, cast, origin);
+    const name = this.#producers.get(value)?.name ?? this.#inputNames.get(value) ?? "";
+    this.#inserted.push({ value: name, from: source.dtype, to: dtype, before });
+    return cast;
+  }
+
+  #remember(source: Value, cast: Value, origin: Origin): void {
+    const casts = this.#casts.get(source) ?? new Map<string, Value>();
+    this.#casts.set(source, casts);
+    casts.set(castKey(cast.dtype, origin), cast);
+    if (cast.dtype === "f32" && isComputeFloat(source.dtype)) this.#narrow.set(cast, source);
+  }
+}
+
+/** A checkpoint segment has its own casts: a recomputed value must not depend on a value that was freed. */
+function castKey(dtype: DType, { segment }: Origin): string {
+  return `${dtype} ${segment ?? ""}`;
+}

@@ -1,0 +1,85 @@
+import { isComputeFloat } from "../dtype.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { checkOptions } from "../options.js";
+import { isPlainObject } from "../plain-object.js";
+import { cast } from "../trace/ops/elementwise.js";
+import { isTensor, Tensor } from "../trace/tensor.js";
+import { currentBuilder, inlineTraced, type Traced, traceInto, withoutLines } from "../trace/trace.js";
+import { autocastGraph } from "./autocast-graph.js";
+import { type CastReport, explainCasts } from "./explain.js";
+import { dropIdleCasts } from "./idle-casts.js";
+import { pinCasts } from "./pins.js";
+import type { CastOptions } from "./plan.js";
+import { type CastingPolicy, lowDType } from "./policy.js";
+
+export interface AutocastOptions extends CastOptions {
+  /** Called with the decisions and their reasons each time the function is traced. */
+  readonly report?: (report: CastReport) => void;
+}
+
+/**
+ * Applies a casting policy to a function. Works inside any trace; differentiate the result, not `fn`. Inside a function
+ * that is itself under a policy, the inner policy decides for its region: `autocast(head, float32Policy)`. Parameters
+ * (of the enclosing trace) and numbers take the dtype of the other operand. Parameters kept in a half look like f32
+ * tensors to the function and are read without a cast wherever that half is needed. A `cast` inside is never changed,
+ * even one to the tensor's own dtype: it marks where that dtype begins.
+ * @throws MP_OUT_OF_RANGE, MP_UNSUPPORTED as `autocastGraph`, when the function is called
+ */
+export function autocast<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  policy: CastingPolicy,
+  options: AutocastOptions = {},
+): (...args: A) => R {
+  checkOptions("autocast", options, { manifest: true, report: true });
+  return (...args) => {
+    const builder = currentBuilder("autocast");
+    const traced = traceInto([], () => {
+      if (lowDType(policy) !== undefined) pinCasts(currentBuilder("autocast"));
+      return fn(...(policy.compute === "manual" ? args : (widened(args, builder) as A)));
+    });
+    const region = openedTo(builder, traced);
+    options.report?.(explainCasts(region.graph, policy, options));
+    const graph = dropIdleCasts(autocastGraph(region.graph, policy, options));
+    const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
+    return settled as R;
+  };
+}
+
+/** Arguments with f32 tensors for parameters that are kept in a half. An argument that is not a tree passes through. */
+function widened(argument: unknown, outer: GraphBuilder): unknown {
+  if (isTensor(argument)) {
+    if (argument.dtype === "f32" || !isComputeFloat(argument.dtype)) return argument;
+    const role = outer.roleOf(Tensor.valueIn(argument, outer, "autocast"));
+    return role === "parameter" ? withoutLines(() => cast(argument, "f32")) : argument;
+  }
+  if (Array.isArray(argument)) return argument.map((child) => widened(child, outer));
+  if (!isPlainObject(argument)) return argument;
+  return Object.fromEntries(Object.entries(argument).map(([key, child]) => [key, widened(child, outer)]));
+}
+
+/** The traced region plus what only the enclosing trace knows: which captures are parameters, which are constants. */
+function openedTo<R>(builder: GraphBuilder, traced: Traced<R>): Traced<R> {
+  const constants: AnyNode[] = [];
+  const inputs: Graph["inputs"][number][] = [];
+  const captured: Value[] = [];
+  for (const [index, input] of traced.graph.inputs.entries()) {
+    const outer = traced.captured[index] as Value;
+    const constant = constantBehind(builder, outer);
+    if (constant === undefined) {
+      inputs.push({ ...input, role: builder.roleOf(outer) ?? input.role });
+      captured.push(outer);
+    } else {
+      constants.push({ ...constant, outputs: [input.value] });
+    }
+  }
+  const { nodes, outputs } = traced.graph;
+  return { ...traced, captured, graph: { inputs, nodes: [...constants, ...nodes], outputs } };
+}
+
+function constantBehind(builder: GraphBuilder, value: Value): AnyNode | undefined {
+  if (!isComputeFloat(value.dtype)) return undefined;
+  let owner: GraphBuilder | undefined = builder;
+  while (owner !== undefined && !owner.owns(value)) owner = owner.parent;
+  return owner?.nodes.find((node) => node.op === "Constant" && node.outputs.includes(value));
+}

@@ -1,0 +1,47 @@
+/** A constant in another dtype is rounded from its original number, not cast while the graph runs. */
+import { type ComputeDType, isComputeFloat } from "../dtype.js";
+import { decodeArray, encodeArray } from "../float-format/bits.js";
+import { roundTo } from "../float-format/round.js";
+import type { OpAttributes } from "../graph/attributes.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
+
+type ConstantAttributes = OpAttributes["Constant"];
+
+/** The numbers of a floating constant, before rounding where that is known. */
+function numbersOf({ value, literal }: ConstantAttributes): Float32Array | Float64Array {
+  if (literal !== undefined && value.data.length === 1) return Float64Array.of(literal);
+  if (value.dtype === "f16" || value.dtype === "bf16") return decodeArray(value.dtype, value.data);
+  return value.dtype === "f32" ? value.data : new Float32Array(0);
+}
+
+/** The same constant in another dtype, rounded once. */
+export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType): ConstantAttributes {
+  const { value, literal } = attributes;
+  if (value.dtype === dtype || !isComputeFloat(value.dtype)) return attributes;
+  const data = encodeArray(dtype, numbersOf(attributes));
+  const rounded: HostTensor = tensor(data, value.shape, dtype);
+  return literal === undefined ? { value: rounded } : { value: rounded, literal };
+}
+
+/** What rounding to that dtype does to a constant beyond rounding it. */
+export interface ConstantLoss {
+  /** The first finite number that becomes infinite. */
+  readonly overflow?: number;
+  /** The number of a scalar that becomes zero. Zeros in larger constants are not reported. */
+  readonly underflow?: number;
+}
+
+export function constantLoss(attributes: ConstantAttributes, dtype: ComputeDType): ConstantLoss {
+  const numbers = numbersOf(attributes);
+  const overflow = numbers.find(
+    (number) => Number.isFinite(number) && !Number.isFinite(roundTo(dtype, number)),
+  );
+  if (overflow !== undefined) return { overflow };
+  const [first = 0] = numbers;
+  return numbers.length === 1 && vanishes(first, dtype) ? { underflow: first } : {};
+}
+
+/** Whether a nonzero number rounds to zero in that dtype. */
+export function vanishes(number: number, dtype: ComputeDType): boolean {
+  return number !== 0 && roundTo(dtype, number) === 0;
+}

@@ -1,0 +1,210 @@
+/** Problems of a policy that are visible in the graph, before anything is computed. */
+
+import { type ComputeDType, floatFormats, isComputeFloat } from "../dtype.js";
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+import { meantInstead } from "../options.js";
+import { constantLoss, vanishes } from "./constants.js";
+import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
+import { type CastingPolicy, isWithin } from "./policy.js";
+import { storedInHalf } from "./sites.js";
+
+/**
+ * - `constant-overflows`: a finite constant is infinite in the half (a mask of -1e9 in f16). The one error.
+ * - `constant-vanishes`: a number that is not zero is zero in the half (an epsilon of 1e-8 in f16).
+ * - `cast-undone`: every reader takes the result of the user's cast in another dtype.
+ * - `half-loss`: a scalar result in f16, where a loss scale above 32768 overflows the first gradient.
+ * - `scope-unmatched`: no operator is in a scope that the policy names; the name may be misspelled.
+ * - `crossed-broadcast`: a column [n, 1] and a row [n] broadcast to [n, n], usually a prediction and a target.
+ */
+export type CastLintRule =
+  | "constant-overflows"
+  | "constant-vanishes"
+  | "cast-undone"
+  | "half-loss"
+  | "scope-unmatched"
+  | "crossed-broadcast";
+
+export interface CastLint {
+  readonly rule: CastLintRule;
+  readonly severity: "error" | "warning";
+  /** The node that computes with it, the output's name, or `policy`. */
+  readonly node: string;
+  readonly scope: string;
+  readonly line?: string;
+  /** What is wrong, naming node and line. */
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Lints a graph under a policy. @throws MP_UNSUPPORTED as `autocastGraph` */
+export function lintCasts(
+  graph: Graph,
+  policy: CastingPolicy,
+  options: CastOptions = {},
+): readonly CastLint[] {
+  return lintPlan(planCasts(graph, policy, options));
+}
+
+export function lintPlan(plan: CastPlan): readonly CastLint[] {
+  const made = producers(plan.graph);
+  return [
+    ...plan.graph.nodes.flatMap((node) => [
+      ...constantLints(plan, node, made),
+      ...attributeLints(plan, node),
+      ...crossedBroadcast(node),
+    ]),
+    ...undoneCasts(plan),
+    ...halfLosses(plan, made),
+    ...unmatchedScopes(plan),
+  ];
+}
+
+function constantLints(
+  plan: CastPlan,
+  node: AnyNode,
+  made: ReadonlyMap<Value, AnyNode>,
+): readonly CastLint[] {
+  return [...new Set(node.inputs)].flatMap((value) => {
+    const dtype = plan.takes(node, value);
+    const producer = made.get(value);
+    if (dtype === undefined || dtype === value.dtype || !producer || !isNode(producer, "Constant")) return [];
+    const { overflow, underflow } = constantLoss(producer.attributes, dtype);
+    if (overflow !== undefined) return [overflows(node, overflow, dtype)];
+    return underflow === undefined ? [] : [vanishing(node, underflow, dtype)];
+  });
+}
+
+/** Numbers in attributes are converted to the tensor's dtype in the kernel. */
+function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
+  const dtype = plan.decisions.get(node)?.dtype;
+  if (dtype === undefined || dtype === "f32") return [];
+  if (node.op === "Pad" && node.attributes.mode === "constant") {
+    const { value } = node.attributes;
+    const limit = floatFormats[dtype].maxFinite;
+    return Number.isFinite(value) && Math.abs(value) > limit ? [overflows(node, value, dtype)] : [];
+  }
+  if (node.op !== "Clip") return [];
+  const bounds = [node.attributes.min, node.attributes.max].filter((bound) => bound !== undefined);
+  return bounds.filter((bound) => vanishes(bound, dtype)).map((bound) => vanishing(node, bound, dtype));
+}
+
+/** Only differences and products: comparisons that broadcast this way are a usual way to make masks. */
+function crossedBroadcast(node: AnyNode): readonly CastLint[] {
+  if (node.op !== "Sub" && node.op !== "Mul") return [];
+  const [a, b] = node.inputs;
+  if (a === undefined || b === undefined || !isComputeFloat(a.dtype)) return [];
+  const [column, row] = a.shape.length === 2 ? [a.shape, b.shape] : [b.shape, a.shape];
+  const [n] = row;
+  if (n === undefined || n === 1 || row.length !== 1 || column.join() !== `${n},1`) return [];
+  const finding: Finding = {
+    rule: "crossed-broadcast",
+    severity: "warning",
+    what: `[${a.shape.join(", ")}] with [${b.shape.join(", ")}] makes [${n}, ${n}]`,
+    remedy: `reshape one of them to the other's shape; where all pairs are meant, say so: unsqueeze(row, [0])`,
+  };
+  return [lintOf(node, finding)];
+}
+
+function overflows(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
+  const mask = dtype === "f16" ? "a mask in f16 is -3e4" : "a mask is -1e9";
+  return lintOf(node, {
+    rule: "constant-overflows",
+    severity: "error",
+    what: `${number} has no finite value in ${dtype}`,
+    remedy: `${mask}; or ${keepInF32(node)}`,
+  });
+}
+
+function vanishing(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
+  return lintOf(node, {
+    rule: "constant-vanishes",
+    severity: "warning",
+    what: `${number} is 0 in ${dtype}`,
+    remedy: `the smallest normal number of ${dtype} is ${floatFormats[dtype].minNormal.toExponential(2)}; or ${keepInF32(node)}`,
+  });
+}
+
+function keepInF32({ op, origin: { scope } }: AnyNode): string {
+  const changes = scope === "" ? `{ ops: { ${op}: "f32" } }` : `{ scopes: { "${scope}": { ${op}: "f32" } } }`;
+  return `keep it in f32 with policy.with(${changes})`;
+}
+
+interface Finding extends Pick<CastLint, "rule" | "severity" | "remedy"> {
+  readonly what: string;
+}
+
+function lintOf({ name, origin }: AnyNode, { what, rule, severity, remedy }: Finding): CastLint {
+  const { scope, line } = origin;
+  const at = line === undefined ? "" : ` (at ${line})`;
+  const place = line === undefined ? { scope } : { scope, line };
+  return { rule, severity, node: name, ...place, message: `${name}: ${what}${at}`, remedy };
+}
+
+function undoneCasts(plan: CastPlan): readonly CastLint[] {
+  const readers = consumers(plan.graph);
+  const returned = new Set(plan.graph.outputs.map(({ value }) => value));
+  const implicit = storedInHalf(plan.graph);
+  return plan.graph.nodes.flatMap((node) => {
+    const [value] = node.outputs;
+    const isUsers = node.op === "Cast" && node.origin.castSettled !== true && !implicit.has(node);
+    if (!isUsers || value === undefined || !isComputeFloat(value.dtype) || returned.has(value)) return [];
+    // A cast from an index or bool to a float is not about precision and cannot be omitted.
+    if (!node.inputs.every((input) => isComputeFloat(input.dtype))) return [];
+    const taken = (readers.get(value) ?? []).flatMap((reader) => {
+      const dtype = plan.takes(reader, value);
+      return dtype === undefined ? [] : [{ reader, dtype }];
+    });
+    const [first] = taken;
+    if (first === undefined || taken.some(({ dtype }) => dtype === value.dtype)) return [];
+    const { reader, dtype } = first;
+    const finding: Finding = {
+      rule: "cast-undone",
+      severity: "warning",
+      what: `the cast to ${value.dtype} is undone, ${reader.name} takes ${dtype}`,
+      remedy: `remove the cast, or override ${reader.op}${reader.origin.scope === "" ? "" : ` in ${reader.origin.scope}`}`,
+    };
+    return [lintOf(node, finding)];
+  });
+}
+
+function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNode>): readonly CastLint[] {
+  return graph.outputs
+    .filter(({ value }) => value.shape.length === 0 && (outputs.get(value) ?? value.dtype) === "f16")
+    .map(({ name, value }) => {
+      const { scope = "", line } = made.get(value)?.origin ?? {};
+      return {
+        rule: "half-loss",
+        severity: "warning",
+        node: name,
+        ...(line === undefined ? { scope } : { scope, line }),
+        message: `output ${name}: a loss in f16 takes scales up to 32768, and its gradient starts at the scale`,
+        remedy: 'return it in f32: output=f32, or cast(loss, "f32")',
+      };
+    });
+}
+
+/** More would hide the one that the user meant. */
+const MOST_SCOPES = 8;
+
+function unmatchedScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
+  if (low === undefined) return [];
+  const there = [...new Set(graph.nodes.map(({ origin }) => origin.scope))].filter((scope) => scope !== "");
+  const named = new Set(policy.overrides.map(({ scope }) => scope));
+  return [...named]
+    .filter((scope) => scope !== "" && !there.some((other) => isWithin(other, scope)))
+    .map((scope) => {
+      const more = there.length > MOST_SCOPES ? ` and ${there.length - MOST_SCOPES} more` : "";
+      const all = `the scopes are ${there.slice(0, MOST_SCOPES).join(", ")}${more}`;
+      return {
+        rule: "scope-unmatched",
+        severity: "warning",
+        node: "policy",
+        scope,
+        message: `policy: no operator lies in scope "${scope}"`,
+        remedy:
+          there.length === 0
+            ? "there are no scopes; name them with scope(...)"
+            : [meantInstead(scope, there), all].filter((part) => part !== undefined).join(" "),
+      };
+    });
+}

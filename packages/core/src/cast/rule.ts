@@ -1,0 +1,31 @@
+import type { ComputeDType } from "../dtype.js";
+
+/** Why a node computes in the dtype it does. */
+export type CastRule =
+  | "allow list"
+  | "f32 list"
+  | "deny list"
+  | "downstream of a deny-list op"
+  | "between low-precision ops"
+  | "downstream of a low-precision op"
+  | "no low-precision producer"
+  | "not between low-precision ops"
+  | "widest operand"
+  | "every consumer is low-precision"
+  | "parameters and scalars only"
+  | "override"
+  | "pure policy"
+  | "no kernel"
+  | "user cast"
+  | "constant"
+  | "inner policy"
+  | "as written"
+  | "not floating";
+
+export interface CastDecision {
+  /** The dtype that the node's floating operands are cast to; undefined if they stay as written. */
+  readonly dtype: ComputeDType | undefined;
+  readonly rule: CastRule;
+  /** The node, scope or backend's reason for the rule, if any. */
+  readonly because?: string;
+}

@@ -1,0 +1,204 @@
+/** What the casting passes know about a graph before they decide anything. */
+
+import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
+import type { Op } from "../graph/attributes.js";
+import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
+import { inferTypes } from "../graph/infer.js";
+import { accumulatorOf, type BackendManifest, unsupportedReason } from "../manifest.js";
+import { elementCount } from "../shape.js";
+import { type CastCategory, castCategories, leadingOperands, summingOps } from "./category.js";
+import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
+import type { CastRule } from "./rule.js";
+
+/** A node as the passes see it. */
+export interface CastSite {
+  readonly node: AnyNode;
+  readonly category: CastCategory;
+  /** Where the category comes from. */
+  readonly rule: CastRule;
+  readonly because?: string;
+  /** Operands that are cast to the node's dtype together. */
+  readonly floats: readonly Value[];
+  /** Outputs that have the dtype the node computes in: not the f32 statistics of a normalization. */
+  readonly carried: ReadonlySet<Value>;
+}
+
+export interface CastView {
+  readonly sites: readonly CastSite[];
+  readonly producer: ReadonlyMap<Value, CastSite>;
+  readonly readers: ReadonlyMap<Value, readonly CastSite[]>;
+  /** Parameters, scalars, and values computed only from those: they take the dtype of the other operand. */
+  readonly weak: ReadonlySet<Value>;
+  /** Results that are cast, with their new dtype. */
+  readonly outputs: ReadonlyMap<Value, ComputeDType>;
+  readonly inputNames: ReadonlyMap<Value, string>;
+}
+
+export function viewForCasting(
+  graph: Graph,
+  policy: CastingPolicy,
+  low: HalfDType,
+  manifest: BackendManifest | undefined,
+): CastView {
+  const constants = new Map<Value, AnyNode>();
+  for (const node of graph.nodes) {
+    if (node.op === "Constant") for (const output of node.outputs) constants.set(output, node);
+  }
+  const sites = graph.nodes.map((node): CastSite => {
+    const floats = floatOperands(node);
+    const ruling = rulingOn(node, floats, policy, low, manifest, constants);
+    return { node, floats, carried: carriedOutputs(node, floats, ruling.category, low), ...ruling };
+  });
+  const producer = new Map<Value, CastSite>();
+  const readers = new Map<Value, CastSite[]>();
+  for (const site of sites) {
+    for (const output of site.node.outputs) producer.set(output, site);
+    for (const input of new Set(site.node.inputs)) {
+      const list = readers.get(input);
+      if (list === undefined) readers.set(input, [site]);
+      else list.push(site);
+    }
+  }
+  const inputNames = new Map(graph.inputs.map(({ name, value }) => [value, name]));
+  const outputs = outputsToCast(graph, policy.output);
+  return { sites, producer, readers, weak: weakValues(graph, sites), outputs, inputNames };
+}
+
+/** Floating results and their dtype. A result that is the user's cast, or an input passed through, stays unchanged. */
+export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<Value, ComputeDType> {
+  const computed = new Set<Value>();
+  for (const node of graph.nodes)
+    if (node.op !== "Cast") for (const value of node.outputs) computed.add(value);
+  const cast = graph.outputs.filter(({ value }) => computed.has(value) && isComputeFloat(value.dtype));
+  return new Map(cast.map(({ value }) => [value, output]));
+}
+
+function floatOperands(node: AnyNode): readonly Value[] {
+  return node.inputs.slice(0, leadingOperands[node.op]).filter((value) => isComputeFloat(value.dtype));
+}
+
+function carriedOutputs(
+  node: AnyNode,
+  floats: readonly Value[],
+  category: CastCategory,
+  low: HalfDType,
+): ReadonlySet<Value> {
+  if (category === "fixed") return new Set();
+  const lowered = node.inputs.map((value) =>
+    floats.includes(value) ? { dtype: low, shape: value.shape } : value,
+  );
+  const types = inferTypes<Op>(node.op, lowered, node.attributes);
+  return new Set(node.outputs.filter((_, index) => types[index]?.dtype === low));
+}
+
+type Ruling = Pick<CastSite, "category" | "rule" | "because">;
+
+function rulingOn(
+  node: AnyNode,
+  floats: readonly Value[],
+  policy: CastingPolicy,
+  low: HalfDType,
+  manifest: BackendManifest | undefined,
+  constants: ReadonlyMap<Value, AnyNode>,
+): Ruling {
+  const { op, origin } = node;
+  const listed = castCategories[op][low];
+  if (origin.castSettled === true) return { category: "fixed", rule: "inner policy" };
+  if (op === "Cast") return { category: "fixed", rule: "user cast" };
+  if (op === "Constant" && isComputeFloat(node.outputs[0]?.dtype ?? "bool")) {
+    return { category: "fixed", rule: "constant" };
+  }
+  if (listed === "fixed") return { category: "fixed", rule: "as written" };
+  if (floats.length === 0) return { category: "fixed", rule: "not floating" };
+  const reason = manifest === undefined ? undefined : missingKernel(manifest, op, low);
+  if (reason !== undefined) return { category: "f32", rule: "no kernel", because: reason };
+  const override = overrideFor(policy, op, origin.scope);
+  if (override !== undefined) {
+    const because = override.scope === "" ? op : override.scope;
+    return { category: override.category, rule: "override", because };
+  }
+  if (isPure(policy)) return { category: "low", rule: "pure policy" };
+  return listing(structural(node, low, constants) ?? kernelCategory(op, listed, low, manifest));
+}
+
+const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
+  low: "allow list",
+  f32: "f32 list",
+  deny: "deny list",
+  infer: "no low-precision producer",
+  between: "not between low-precision ops",
+  widest: "widest operand",
+  clear: "widest operand",
+  fixed: "as written",
+};
+
+function listing(ruling: Pick<CastSite, "category" | "because">): Ruling {
+  return { ...ruling, rule: LIST_RULE[ruling.category] };
+}
+
+/** Why the backend does not compute that op in that half: its own reason, or its list of dtypes. */
+function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): string | undefined {
+  const support = manifest.ops[op];
+  const reason = unsupportedReason(support);
+  if (reason !== undefined) return reason;
+  return (support as readonly string[]).includes(low) ? undefined : `no ${low} kernel for ${op}`;
+}
+
+/** Two risks that the op's name does not show: x · x is a power, and dividing by a tiny number multiplies. */
+function structural(
+  node: AnyNode,
+  low: HalfDType,
+  constants: ReadonlyMap<Value, AnyNode>,
+): Pick<CastSite, "category" | "because"> | undefined {
+  const [x, y] = node.inputs;
+  if (node.op === "Mul" && x === y) return { category: castCategories.Pow[low], because: "a square" };
+  if (node.op !== "Div" || y === undefined || low !== "f16") return undefined;
+  const divisor = constants.get(y);
+  if (divisor === undefined || !isNode(divisor, "Constant")) return undefined;
+  const { literal } = divisor.attributes;
+  if (literal === undefined || Math.abs(literal) >= 2 ** -14) return undefined;
+  return { category: "f32", because: `the divisor ${literal} is below 2^-14` };
+}
+
+function kernelCategory(
+  op: Op,
+  listed: CastCategory,
+  low: HalfDType,
+  manifest: BackendManifest | undefined,
+): Pick<CastSite, "category" | "because"> {
+  if (manifest === undefined || !summingOps.has(op)) return { category: listed };
+  const inside = accumulatorOf(manifest, op, low);
+  return { category: inside === "f32" ? "between" : "f32", because: `the kernel sums in ${inside}` };
+}
+
+function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value> {
+  const weak = new Set<Value>();
+  const stored = storedInHalf(graph);
+  for (const { role, value } of graph.inputs) if (role === "parameter") weak.add(value);
+  for (const { node, category } of sites) {
+    const isWeak =
+      node.op === "Constant"
+        ? node.outputs.every((output) => elementCount(output.shape, node.name) === 1)
+        : stored.has(node) ||
+          ((category === "clear" || category === "widest") && node.inputs.every((input) => weak.has(input)));
+    if (isWeak) for (const output of node.outputs) weak.add(output);
+  }
+  return weak;
+}
+
+/**
+ * Casts to f32 through which parameters kept in a half enter a computation traced in f32. Unlike other casts, they do
+ * not say which dtype to compute in.
+ */
+export function storedInHalf(graph: Graph): ReadonlySet<AnyNode> {
+  const halves = new Set<Value>();
+  for (const { role, value } of graph.inputs) {
+    if (role === "parameter" && isHalf(value.dtype)) halves.add(value);
+  }
+  return new Set(
+    graph.nodes.filter(
+      (node) =>
+        node.op === "Cast" && node.attributes.to === "f32" && node.inputs.some((input) => halves.has(input)),
+    ),
+  );
+}

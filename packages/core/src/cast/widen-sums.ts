@@ -1,0 +1,43 @@
+import type { BackendWarning } from "../backend.js";
+import { type HalfDType, isHalf } from "../dtype.js";
+import { addsUp } from "../graph/adding-ops.js";
+import type { Op } from "../graph/attributes.js";
+import type { AnyNode, Graph } from "../graph/graph.js";
+import { decidingDType } from "../graph/op-dtypes.js";
+import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
+import { widenNodes } from "./widen-nodes.js";
+
+/**
+ * Rewrites a graph for an engine whose kernels accumulate halves in the half, where small terms are lost: nodes that do
+ * so by its manifest are computed in f32 and rounded once. Apply it after differentiation, since a gradient accumulates
+ * with other operators than its forward node.
+ */
+export function widenSums(graph: Graph, manifest: BackendManifest): Graph {
+  return widenNodes(graph, (node) => narrowHalf(node, manifest) !== undefined);
+}
+
+/** The half that a node would accumulate in; undefined if it accumulates in f32 or the engine has no other kernel. */
+function narrowHalf(node: AnyNode, manifest: BackendManifest): HalfDType | undefined {
+  const dtype = decidingDType(node);
+  if (!isHalf(dtype) || !addsUp(node) || accumulatorOf(manifest, node.op, dtype) === "f32") return undefined;
+  return supportsOp(manifest, node.op, "f32") ? dtype : undefined;
+}
+
+/** One warning for each half in which the backend would accumulate a sum of this graph. */
+export function sumWarnings(
+  name: string,
+  manifest: BackendManifest,
+  graph: Graph,
+): readonly BackendWarning[] {
+  const found = new Map<HalfDType, Set<Op>>();
+  for (const node of graph.nodes) {
+    const half = narrowHalf(node, manifest);
+    if (half === undefined) continue;
+    const ops = found.get(half) ?? new Set<Op>();
+    found.set(half, ops.add(node.op));
+  }
+  return [...found].map(([half, ops]) => ({
+    type: "emulated",
+    message: `${name}: adds up ${half} in ${half}, which loses small terms, in ${[...ops].join(", ")}; these are computed in f32 and rounded, no faster than f32`,
+  }));
+}

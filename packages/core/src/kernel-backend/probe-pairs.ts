@@ -1,0 +1,51 @@
+import type { DType, HalfDType } from "../dtype.js";
+import type { Op } from "../graph/attributes.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import type { Graph, Value } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { Shape } from "../shape.js";
+import { probeTable } from "./probe-table.js";
+
+/** An op and a dtype of its deciding operand, as in a manifest's `ops`. */
+export interface ProbePair {
+  readonly op: Op;
+  readonly dtype: DType;
+}
+
+export type HalfPair = ProbePair & { readonly dtype: HalfDType };
+
+/** For sets and maps of pairs. */
+export const pairKey = ({ op, dtype }: ProbePair): string => `${op} ${dtype}`;
+
+/** A graph to run once, with its inputs. */
+export interface ProbeGraph {
+  readonly graph: Graph;
+  readonly inputs: Readonly<Record<string, HostTensor>>;
+}
+
+/** The results, by the graph's names; a missing result counts as wrong. */
+export type ProbeResults = Readonly<Record<string, HostTensor | undefined>>;
+
+/**
+ * Puts the nodes of `probeTable` into a graph, pair by pair.
+ * @param make makes an operand; called once for each dtype and shape
+ */
+export function emitPairs(
+  builder: GraphBuilder,
+  pairs: readonly ProbePair[],
+  make: (shape: Shape, dtype: DType) => Value,
+  onResults: (pair: ProbePair, results: readonly Value[]) => void,
+): void {
+  const known = new Map<string, Value>();
+  for (const pair of pairs) {
+    const value = (shape: Shape, dtype: DType = pair.dtype): Value => {
+      const key = `${dtype} ${shape.join()}`;
+      const made = known.get(key) ?? make(shape, dtype);
+      known.set(key, made);
+      return made;
+    };
+    const emit = (...parts: Parameters<GraphBuilder["emit"]>): void =>
+      onResults(pair, builder.emit(...parts));
+    (probeTable[pair.op] as (site: object, op: Op) => void)({ value, emit }, pair.op);
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Whether a value is `{…}` or an object without a prototype; of any realm (each realm has its own `Object.prototype`).
+ */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}

@@ -1,0 +1,245 @@
+/**
+ * Loss scaling (Micikevicius et al., arXiv 1710.03740, §3.2): the loss is multiplied by a scale before the
+ * backward pass so that small gradients stay inside a half's range, and gradients are divided by it in f32.
+ * A scaler is a value; its state is a tree of tensors in the graph like all other state, so no decision waits for the
+ * host.
+ */
+import { described } from "../described.js";
+import { MpError } from "../errors.js";
+import { checkOptions } from "../options.js";
+import { shown } from "../shown.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import {
+  add,
+  and,
+  greaterOrEqual,
+  less,
+  literal,
+  maximum,
+  minimum,
+  mul,
+  not,
+  sub,
+  where,
+} from "../trace/ops/elementwise.js";
+import type { Tensor } from "../trace/tensor.js";
+
+/** A custom scaler is these three functions in traced operators; it runs inside the graph on every engine. */
+export interface LossScaler<S extends TensorTree = TensorTree> {
+  /** How it prints: `dynamic(65536)`. */
+  readonly name: string;
+  /**
+   * Everything that decides how the scale changes. Loading a checkpoint with another description warns. Default `name`.
+   */
+  readonly description?: string;
+  /** Warnings about these options; the trainer passes them on. */
+  readonly warnings?: readonly string[];
+  /** The smallest scale that it returns; default 2^-126. A step with a scale outside the two bounds is skipped. */
+  readonly minScale?: number;
+  /**
+   * The largest scale that it returns; default 2^126. With bounds within 1 … 2^24 and without accumulation, clipping
+   * and unscaling are one multiplication.
+   */
+  readonly maxScale?: number;
+  /**
+   * Smallest and largest value of scalars of the state, by their path in it: `{ scale: [1, 2 ** 24] }`. A checkpoint
+   * with a value outside is rejected. By default only the scale that the state gives is checked.
+   */
+  readonly bounds?: Readonly<Record<string, readonly [smallest: number, largest: number]>>;
+  /** The initial state of a run, in traced operators: usually f32 and i32 scalars. Every checkpoint contains it. */
+  init(): S;
+  /** The scale of the next step, f32 scalar. */
+  scale(state: S): Tensor;
+  /**
+   * `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale. It is true for a
+   * step that is skipped only because of its new parameters: no scale would have helped.
+   */
+  update(state: S, finite: Tensor): S;
+}
+
+type NoState = Readonly<Record<never, never>>;
+
+/** Scale 1, for f32 and bf16: non-finite steps are still detected and skipped. */
+export function noLossScaling(): LossScaler<NoState> {
+  return {
+    name: "none",
+    minScale: 1,
+    maxScale: 1,
+    init: () => ({}),
+    scale: () => literal(1),
+    update: (state) => state,
+  };
+}
+
+/** Beyond these bounds a scale or its reciprocal is infinite, or subnormal, which engines may flush to 0. */
+export const SMALLEST_SCALE: number = 2 ** -126;
+export const LARGEST_SCALE: number = 2 ** 126;
+
+/** Limit for an i32 counter from a file: it is incremented once before it is compared. */
+export const LARGEST_COUNTER: number = 2 ** 31 - 2;
+
+function checkScale(what: string, name: string, scale: number): void {
+  if (typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ${name} is a number from 2^-126 to 2^126, so that f32 can divide by it, got ${shown(scale)}`,
+    { details: { [name]: scale } },
+  );
+}
+
+/** Any other factor rounds every gradient twice: when scaling and when unscaling. */
+function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(factors)
+    .filter(([, factor]) => !Number.isInteger(Math.log2(factor)))
+    .map(([name, factor]) => {
+      const near = 2 ** Math.round(Math.log2(factor));
+      return `${what}: ${name} ${factor} is not a power of two, so scaling rounds the gradients; ${near} would not`;
+    });
+}
+
+/** A constant scale, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
+export function staticLossScale(scale: number): LossScaler<NoState> {
+  checkScale("staticLossScale", "scale", scale);
+  return {
+    name: `static(${scale})`,
+    minScale: scale,
+    maxScale: scale,
+    warnings: unlessPowersOfTwo("staticLossScale", { scale }),
+    init: () => ({}),
+    scale: () => literal(scale),
+    update: (state) => state,
+  };
+}
+
+export interface DynamicLossScaleOptions {
+  /** Default 2^16, PyTorch's; safe because the loss is scaled in f32. */
+  readonly initialScale?: number;
+  /** Default 2. */
+  readonly growthFactor?: number;
+  /** Default 0.5. */
+  readonly backoffFactor?: number;
+  /** Exactly this many finite steps in a row grow the scale; default 2000. */
+  readonly growthInterval?: number;
+  /** Default 1: below it unscaling could overflow gradients that the check saw as finite. */
+  readonly minScale?: number;
+  /** Default the larger of 2^24 and `initialScale`. */
+  readonly maxScale?: number;
+  /** The number of the overflow that lowers the scale: 1 (default) is the first, 3 tolerates two before it. */
+  readonly hysteresis?: number;
+  /** When the tolerance is restored: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
+  readonly refill?: "on-good-step" | "on-growth";
+}
+
+export type DynamicLossScaleState = {
+  /** f32. */
+  readonly scale: Tensor;
+  /** i32: finite steps since the last overflow or growth. */
+  readonly goodSteps: Tensor;
+  /** i32: overflows until the scale backs off; 1 means the next one. */
+  readonly tolerance: Tensor;
+};
+
+/**
+ * Grows the scale after `growthInterval` finite steps, backs off on overflow (PyTorch's GradScaler with a
+ * floor, a cap and hysteresis).
+ * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
+ */
+export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossScaler<DynamicLossScaleState> {
+  checkOptions(
+    "dynamicLossScale",
+    options,
+    {
+      initialScale: true,
+      growthFactor: true,
+      backoffFactor: true,
+      growthInterval: true,
+      minScale: true,
+      maxScale: true,
+      hysteresis: true,
+      refill: true,
+    },
+    "{ initialScale: 1024 }",
+  );
+  const initialScale = options.initialScale ?? 2 ** 16;
+  const {
+    growthFactor = 2,
+    backoffFactor = 0.5,
+    growthInterval = 2000,
+    minScale = 1,
+    hysteresis = 1,
+  } = options;
+  const maxScale = options.maxScale ?? Math.max(2 ** 24, initialScale);
+  const refill = options.refill ?? "on-good-step";
+  for (const [name, scale] of Object.entries({ initialScale, minScale, maxScale })) {
+    checkScale("dynamicLossScale", name, scale);
+  }
+  const refuse = (message: string): never => {
+    throw new MpError("MP_INVALID_ARGUMENT", `dynamicLossScale: ${message}`);
+  };
+  if (!(minScale <= initialScale && initialScale <= maxScale)) {
+    refuse(`initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`);
+  }
+  if (!(growthFactor >= 1 && Number.isFinite(Math.fround(growthFactor))))
+    refuse(`growthFactor is 1 or more, got ${shown(growthFactor)}`);
+  if (!(backoffFactor > 0 && backoffFactor < 1))
+    refuse(`backoffFactor is between 0 and 1, got ${shown(backoffFactor)}`);
+  for (const [name, count] of Object.entries({ growthInterval, hysteresis })) {
+    if (!Number.isInteger(count) || count < 1 || count > 2 ** 31 - 1)
+      refuse(`${name} is an integer of 1 or more, got ${shown(count)}`);
+  }
+  if (refill !== "on-good-step" && refill !== "on-growth")
+    refuse(`refill is on-good-step or on-growth, got ${shown(refill)}`);
+
+  return {
+    name: `dynamic(${initialScale})`,
+    description: described("dynamic", {
+      growthFactor,
+      backoffFactor,
+      growthInterval,
+      minScale,
+      maxScale,
+      hysteresis,
+      refill,
+    }),
+    minScale,
+    maxScale,
+    bounds: {
+      // Not the options' values: a run may resume with other options than its file was made with.
+      scale: [SMALLEST_SCALE, LARGEST_SCALE],
+      goodSteps: [0, LARGEST_COUNTER],
+      tolerance: [1, 2 ** 31 - 1],
+    },
+    warnings: unlessPowersOfTwo("dynamicLossScale", {
+      initialScale,
+      minScale,
+      // No warning for a bound that follows from the initial scale: the user did not set it.
+      ...(options.maxScale === undefined ? {} : { maxScale }),
+      growthFactor,
+      backoffFactor,
+    }),
+    init: () => ({
+      scale: literal(initialScale),
+      goodSteps: literal(0, "i32"),
+      tolerance: literal(hysteresis, "i32"),
+    }),
+    // A run may resume from a scale that other options produced.
+    scale: ({ scale }) => minimum(maximum(scale, minScale), maxScale),
+    update: ({ scale, goodSteps, tolerance }, finite) => {
+      const good = add(goodSteps, 1);
+      const grows = and(finite, greaterOrEqual(good, growthInterval));
+      const left = sub(tolerance, 1);
+      const backsOff = and(not(finite), less(left, 1));
+      const grown = minimum(mul(scale, growthFactor), maxScale);
+      // The cap is for a state from another source: an infinite scale would stay infinite forever.
+      const backedOff = minimum(maximum(mul(scale, backoffFactor), minScale), maxScale);
+      const refills = refill === "on-good-step" ? finite : grows;
+      // Exhausted tolerance stays exhausted until it is refilled: every further overflow backs off immediately.
+      const spent = where(finite, tolerance, maximum(left, 1));
+      return {
+        scale: where(grows, grown, where(backsOff, backedOff, scale)),
+        goodSteps: where(and(finite, not(grows)), good, 0),
+        tolerance: where(refills, literal(hysteresis, "i32"), spent),
+      };
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * How parameters are kept and updated. A half has 11 (f16) or 8 (bf16) significant bits, so an update below 2^-11 or
+ * 2^-8 of the weight is lost if the sum is computed in it (Micikevicius et al., arXiv 1710.03740, §3.1).
+ */
+import { dtypeHint, type HalfDType } from "../dtype.js";
+import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import {
+  abs,
+  add,
+  cast,
+  div,
+  equal,
+  less,
+  literal,
+  mul,
+  sign,
+  sub,
+  where,
+} from "../trace/ops/elementwise.js";
+import { expand } from "../trace/ops/movement.js";
+import { fold, type Key, randomUniform } from "../trace/random.js";
+import type { Tensor } from "../trace/tensor.js";
+
+/** A custom way of storing weights is these three functions in traced operators. */
+export interface MasterWeights<S extends TensorTree = TensorTree> {
+  /** The method and its dtype, if it has one: `kahan(bf16)`. Loading a checkpoint with another name warns. */
+  readonly name: string;
+  /** The state for the user's initial parameters (f32). */
+  init(parameters: TensorTree): S;
+  /** The parameters that the loss is differentiated with respect to: the user's tree, in the dtype of storage. */
+  parameters(state: S): TensorTree;
+  /** The next state, with the f32 updates added. `key` is a stream of this step's randomness. */
+  apply(state: S, updates: TensorTree, key: Key): S;
+}
+
+/** f32 master weights: the casting policy rounds a copy for each step; updates go to the masters, not to the copy. */
+export function f32Master(): MasterWeights {
+  return {
+    name: "f32",
+    init: (parameters) => parameters,
+    parameters: (state) => state,
+    apply: (state, updates) => mapTensors(add, state, updates),
+  };
+}
+
+function checkHalf(what: string, dtype: unknown): void {
+  if (dtype === "f16" || dtype === "bf16") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes "f16" or "bf16", got ${shown(dtype)}${dtypeHint(dtype)}`,
+  );
+}
+
+const castAll = <T extends TensorTree>(tree: T, dtype: HalfDType): T =>
+  mapTensors((leaf) => cast(leaf, dtype), tree);
+
+/** Weights stored and updated in the half: shows what is lost without master weights. */
+export function noMasterWeights(dtype: HalfDType): MasterWeights {
+  checkHalf("noMasterWeights", dtype);
+  return {
+    name: `none(${dtype})`,
+    init: (parameters) => castAll(parameters, dtype),
+    parameters: (state) => state,
+    apply: (state, updates) =>
+      mapTensors((weight, update) => add(weight, cast(update, dtype)), state, updates),
+  };
+}
+
+export type KahanState = {
+  /** The weights as the loss gets them, in the half; plus the compensation they are the sum of the updates. */
+  readonly value: TensorTree;
+  /** What the last additions lost to rounding, in the same half. */
+  readonly compensation: TensorTree;
+};
+
+/** Weights in the half with Kahan summation: two halves per weight, nearly the accuracy of f32. */
+export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
+  checkHalf("kahan", dtype);
+  return {
+    name: `kahan(${dtype})`,
+    init: (parameters) => {
+      const value = castAll(parameters, dtype);
+      const rest = (exact: Tensor, kept: Tensor): Tensor => cast(sub(exact, cast(kept, "f32")), dtype);
+      return { value, compensation: mapTensors(rest, parameters, value) };
+    },
+    parameters: (state) => state.value,
+    apply: ({ value, compensation }, updates) => {
+      const step = mapTensors((lost, update) => add(lost, cast(update, dtype)), compensation, updates);
+      const sum = mapTensors(add, value, step);
+      const lost = mapTensors((y, before, after) => sub(y, sub(after, before)), step, value, sum);
+      return { value: sum, compensation: lost };
+    },
+  };
+}
+
+/**
+ * Rounds x (f32) to bf16, up or down with the probability that makes the expected value exact. It uses arithmetic only,
+ * so it runs on every engine: r is x rounded to nearest, and its neighbor on x's side is r ± 1.25 · 2^-8 · |r| rounded
+ * to nearest, which is taken with probability |x - r| / |neighbor - r|. Infinities and NaN pass through.
+ */
+export function stochasticallyRounded(x: Tensor, key: Key): Tensor {
+  const nearest = cast(cast(x, "bf16"), "f32");
+  const rest = sub(x, nearest);
+  const reach = mul(mul(sign(rest), abs(nearest)), 1.25 * 2 ** -8);
+  const neighbour = cast(cast(add(nearest, reach), "bf16"), "f32");
+  const gap = sub(neighbour, nearest);
+  const one = expand(literal(1), x.shape);
+  const probability = div(rest, where(equal(gap, 0), one, gap));
+  return cast(where(less(randomUniform(key, x.shape), probability), neighbour, nearest), "bf16");
+}
+
+/** Weights in bf16, rounded stochastically after an f32 addition: unbiased, one half per weight. */
+export function stochasticRounding(): MasterWeights {
+  return {
+    name: "stochastic(bf16)",
+    init: (parameters) => castAll(parameters, "bf16"),
+    parameters: (state) => state,
+    apply: (state, updates, key) => {
+      let leaf = 0;
+      const round = (weight: Tensor, update: Tensor): Tensor =>
+        stochasticallyRounded(add(cast(weight, "f32"), update), fold(key, leaf++));
+      return mapTensors(round, state, updates);
+    },
+  };
+}

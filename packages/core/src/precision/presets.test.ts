@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../test/small-run.js";
+import { tinyBackend } from "../../test/tiny-backend.js";
+import { type BackendManifest, defineManifest } from "../manifest.js";
+import { reference } from "../reference/index.js";
+import { cast, greater, mul } from "../trace/ops/elementwise.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { reduceMean } from "../trace/ops/reduce.js";
+import type { TrainingWarning } from "../train/warning.js";
+import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./presets.js";
+
+const { manifest } = await reference();
+const withHalves = (
+  f16: "native" | "emulated" | "none",
+  bf16: "native" | "emulated" | "none",
+): BackendManifest => {
+  const support = (compute: typeof f16) =>
+    compute === "none" ? { unsupported: "no such unit" } : ({ storage: "f32", compute } as const);
+  return defineManifest({
+    ...manifest,
+    dtypes: { ...manifest.dtypes, f16: support(f16), bf16: support(bf16) },
+  });
+};
+
+describe("mixed()", () => {
+  it.each([
+    ["native", "native", "mixed_bfloat16"],
+    ["native", "emulated", "mixed_float16"],
+    ["native", "none", "mixed_float16"],
+    ["emulated", "native", "mixed_bfloat16"],
+    ["emulated", "emulated", "float32"],
+    ["none", "none", "float32"],
+  ] as const)("with f16 %s and bf16 %s is %s", (f16, bf16, name) => {
+    const { warnings = [], ...precision } = mixed()(withHalves(f16, bf16));
+    expect(precision.name).toBe(name);
+    expect(warnings.map(({ type }) => type)).toEqual(name === "float32" ? ["performance"] : []);
+  });
+
+  it("is what a trainer takes, and where it brings nothing it says so once", async () => {
+    const told: TrainingWarning[] = [];
+    const { backend } = { backend: await reference() };
+    const training = await smallRun({
+      backend,
+      precision: mixed(),
+      onWarning: (warning) => void told.push(warning),
+    });
+    expect(training.precision.name).toBe("float32");
+    await training.step(batch(0));
+    expect(told.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /^mixed\(\): @mp\/core reference v1 on cpu computes no half natively, training runs in float32/,
+      ),
+    ]);
+  });
+});
+
+it("a half that the backend does not have at all is refused when the trainer is made", async () => {
+  const { backend } = tinyBackend();
+  for (const precision of [mixedBfloat16(), bfloat16()]) {
+    await expect(smallRun({ backend, precision })).rejects.toMatchObject({
+      code: "MP_UNSUPPORTED",
+      message: expect.stringMatching(
+        /^casting policy .*compute=bf16.*: tiny has no bf16, no storage; take another policy or backend$/,
+      ) as string,
+    });
+    expect(backend.stats()).toEqual({ live: 0, bytes: 0 });
+  }
+});
+
+it("a pure half warns of casts that the user wrote, and of no others", async () => {
+  const warningsOf = async (run: SmallTrainer): Promise<readonly string[]> => {
+    await run.step(batch(0));
+    return run.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
+  };
+  // Its dropout makes floats of random bits, its loss and metrics become f32.
+  expect(await warningsOf(await smallRun({ precision: float16() }))).toEqual([]);
+  const counting: SmallOptions["loss"] = ({ hidden, out }, { x }, { modelState }) => {
+    const y = matMul(matMul(x, hidden.w), out);
+    return { loss: reduceMean(y), metrics: { error: reduceMean(cast(greater(y, 0), "f32")) }, modelState };
+  };
+  expect(await warningsOf(await smallRun({ precision: float16(), loss: counting }))).toEqual([]);
+  const casting: SmallOptions["loss"] = ({ hidden, out }, { x }, { modelState }) => {
+    const error = reduceMean(mul(cast(matMul(matMul(x, hidden.w), out), "f32"), 2));
+    return { loss: error, metrics: { error }, modelState };
+  };
+  expect(await warningsOf(await smallRun({ precision: float16(), loss: casting }))).toEqual([
+    expect.stringMatching(/the cast to f32 is undone, Mul takes f16 \(at .*presets\.test\.ts/),
+  ]);
+});
+
+it("each precision is the policy, the masters and the scaler of its name", () => {
+  const parts = [float32(), mixedFloat16(), mixedBfloat16(), float16(), bfloat16(), manual()].map(
+    ({ name, policy, masterWeights, lossScaler }) => [
+      name,
+      String(policy),
+      masterWeights.name,
+      lossScaler.name,
+    ],
+  );
+  expect(parts).toEqual([
+    ["float32", "params=f32,compute=f32,output=f32", "f32", "none"],
+    ["mixed_float16", "params=f32,compute=f16,output=f32", "f32", "dynamic(65536)"],
+    ["mixed_bfloat16", "params=f32,compute=bf16,output=f32", "f32", "none"],
+    ["float16", "params=f16,compute=f16,output=f16", "none(f16)", "none"],
+    ["bfloat16", "params=bf16,compute=bf16,output=bf16", "none(bf16)", "none"],
+    ["manual", "params=f32,compute=manual,output=f32", "f32", "dynamic(65536)"],
+  ]);
+});

@@ -1,0 +1,119 @@
+import type { BackendWarning } from "../backend.js";
+import { castCategories } from "../cast/category.js";
+import {
+  bfloat16Policy,
+  type CastingPolicy,
+  float16Policy,
+  float32Policy,
+  manualPolicy,
+  mixedBfloat16Policy,
+  mixedFloat16Policy,
+} from "../cast/policy.js";
+import type { HalfDType } from "../dtype.js";
+import type { Op } from "../graph/attributes.js";
+import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
+import { dynamicLossScale, type LossScaler, noLossScaling } from "./loss-scaler.js";
+import { f32Master, type MasterWeights, noMasterWeights } from "./master-weights.js";
+
+/**
+ * Casting policy, master weights and loss scaling as one value; each part can be replaced: `{ ...mixedFloat16(),
+ * lossScaler: staticLossScale(128) }`.
+ */
+export interface Precision {
+  readonly name: string;
+  readonly policy: CastingPolicy;
+  readonly masterWeights: MasterWeights;
+  readonly lossScaler: LossScaler;
+  readonly warnings?: readonly BackendWarning[];
+}
+
+/** A precision, or a function that picks one by what the backend computes natively. */
+export type PrecisionChoice = Precision | ((manifest: BackendManifest) => Precision);
+
+/** Everything in f32. */
+export function float32(): Precision {
+  return { name: "float32", policy: float32Policy, masterWeights: f32Master(), lossScaler: noLossScaling() };
+}
+
+/** f16 compute, f32 masters, dynamic loss scaling: Micikevicius et al., arXiv 1710.03740. */
+export function mixedFloat16(): Precision {
+  return {
+    name: "mixed_float16",
+    policy: mixedFloat16Policy,
+    masterWeights: f32Master(),
+    lossScaler: dynamicLossScale(),
+  };
+}
+
+/**
+ * bf16 compute and f32 masters; bf16 has f32's range, so the loss is not scaled. Non-finite steps are still skipped.
+ */
+export function mixedBfloat16(): Precision {
+  return {
+    name: "mixed_bfloat16",
+    policy: mixedBfloat16Policy,
+    masterWeights: f32Master(),
+    lossScaler: noLossScaling(),
+  };
+}
+
+/** Parameters, compute and updates in f16, without loss scaling: the baseline for mixed precision. */
+export function float16(): Precision {
+  return {
+    name: "float16",
+    policy: float16Policy,
+    masterWeights: noMasterWeights("f16"),
+    lossScaler: noLossScaling(),
+  };
+}
+
+/** Parameters, compute and updates in bf16, without loss scaling. */
+export function bfloat16(): Precision {
+  return {
+    name: "bfloat16",
+    policy: bfloat16Policy,
+    masterWeights: noMasterWeights("bf16"),
+    lossScaler: noLossScaling(),
+  };
+}
+
+/** Only the user's `cast` calls, as in MXNet's and Apex's manual mode. */
+export function manual(lossScaler: LossScaler = dynamicLossScale()): Precision {
+  return { name: "manual", policy: manualPolicy, masterWeights: f32Master(), lossScaler };
+}
+
+const mixedByDType: Readonly<Record<HalfDType, () => Precision>> = { bf16: mixedBfloat16, f16: mixedFloat16 };
+
+/** Operators that decide whether a half is used: those that every mixed policy lowers. */
+const PRODUCTS = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 === "low");
+
+/** Products that the backend supports in that half and accumulates in it, so that small terms are lost. */
+function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op[] {
+  return PRODUCTS.filter(
+    (op) => supportsOp(manifest, op, half) && accumulatorOf(manifest, op, half) !== "f32",
+  );
+}
+
+/**
+ * Picks what the backend computes natively: bf16, else f16, else float32 with one warning that says where mixed
+ * precision would be faster. A half whose matrix products or convolutions accumulate in the half is not used. To choose
+ * a half yourself, emulated if necessary, use `mixedFloat16()` or `mixedBfloat16()`.
+ */
+export function mixed(): (manifest: BackendManifest) => Precision {
+  return (manifest) => {
+    const reasons: string[] = [];
+    for (const dtype of ["bf16", "f16"] as const) {
+      const support = manifest.dtypes[dtype];
+      if (!("compute" in support) || support.compute !== "native") continue;
+      const narrow = narrowProducts(manifest, dtype);
+      if (narrow.length === 0) return mixedByDType[dtype]();
+      reasons.push(`adds up products of ${dtype} in ${dtype} (${narrow.join(", ")})`);
+    }
+    const engine = `${manifest.engine.name} ${manifest.engine.version} on ${manifest.device}`;
+    const why = reasons.length === 0 ? "computes no half natively" : reasons.join(" and ");
+    const message =
+      `mixed(): ${engine} ${why}, training runs in float32; mixed precision pays on CUDA ` +
+      "(@mp/backend-ort with device cuda) and on CPUs with bf16 units (@mp/backend-tfjs)";
+    return { ...float32(), warnings: [{ type: "performance", message }] };
+  };
+}

@@ -1,0 +1,131 @@
+import { emitWidened } from "../../cast/widen-halves.js";
+import { isHalf } from "../../dtype.js";
+import { GraphBuilder } from "../../graph/builder.js";
+import type { Graph, Value } from "../../graph/graph.js";
+import { elementCount } from "../../shape.js";
+import { concat, reshape, slice } from "../../trace/ops/movement.js";
+import { Tensor } from "../../trace/tensor.js";
+import { withBuilder, withoutLines } from "../../trace/trace.js";
+import { type CountedTensor, countExponents } from "./exponent-counts.js";
+import { type ValueGroup, valueGroups } from "./value-groups.js";
+
+/** Small values of a group are concatenated up to this many elements, which saves the overhead of nodes. */
+const JOINED = 2 ** 18;
+/** Sums of ones in f32 are exact up to this number. */
+const LONGEST = 2 ** 24;
+
+/** A graph that counts the values of another graph. Outputs: `rows` f32 [ROW · n], `largest` f32 [n]. */
+export interface CountGraph {
+  readonly graph: Graph;
+  /** In the order of their first values. */
+  readonly groups: readonly ValueGroup[];
+  /** Index of the group of each of the n rows; a group may have several rows. */
+  readonly rows: readonly number[];
+}
+
+/**
+ * The graph, computed in f32 throughout, with a histogram of each group of values instead of its results. So a value
+ * that would underflow or overflow in the half is counted at its true size. Values are counted as soon as enough have
+ * been collected, and are not kept longer.
+ */
+export function countGraph(graph: Graph): CountGraph {
+  return new Counting(graph).run();
+}
+
+interface Waiting {
+  readonly group: ValueGroup;
+  readonly place: number;
+  readonly parts: Tensor[];
+  size: number;
+}
+
+class Counting {
+  readonly #graph: Graph;
+  readonly #groups: ReadonlyMap<Value, ValueGroup>;
+  readonly #builder = new GraphBuilder();
+  readonly #twins = new Map<Value, Value>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #rows: number[] = [];
+  readonly #counted: CountedTensor[] = [];
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    this.#groups = valueGroups(graph);
+  }
+
+  run(): CountGraph {
+    const builder = this.#builder;
+    return withBuilder(builder, () =>
+      withoutLines(() => {
+        for (const { name, role, value } of this.#graph.inputs) {
+          const input = builder.input(name, value, role);
+          this.#made(value, isHalf(value.dtype) ? builder.emitOne("Cast", [input], { to: "f32" }) : input);
+        }
+        for (const node of this.#graph.nodes) {
+          const inputs = node.inputs.map((value) => this.#twins.get(value) as Value);
+          const results = emitWidened(builder, node, inputs, isHalf);
+          node.outputs.forEach((value, index) => {
+            this.#made(value, results[index] as Value);
+          });
+        }
+        for (const waiting of this.#waiting.values()) this.#count(waiting);
+        const join = (tensors: readonly Tensor[]): Value =>
+          Tensor.valueIn(concat(tensors), builder, "precisionReport");
+        const rows = join(this.#counted.map(({ row }) => row));
+        const largest = join(this.#counted.map((counted) => counted.largest));
+        const groups = [...this.#waiting.values()].map(({ group }) => group);
+        return { graph: builder.finish({ rows, largest }), groups, rows: this.#rows };
+      }),
+    );
+  }
+
+  #made(value: Value, twin: Value): void {
+    this.#twins.set(value, twin);
+    const group = this.#groups.get(value);
+    if (group === undefined) return;
+    const size = elementCount(value.shape, "precisionReport");
+    const tensor = Tensor.of(twin);
+    if (size <= LONGEST) {
+      // Of rank 1 at least, so that rows can be concatenated directly.
+      this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);
+      return;
+    }
+    const vector = reshape(tensor, [size]);
+    for (let start = 0; start < size; start += LONGEST) {
+      const end = Math.min(size, start + LONGEST);
+      this.#join(group, slice(vector, [{ axis: 0, start, end }]), end - start);
+    }
+  }
+
+  #join(group: ValueGroup, part: Tensor, size: number): void {
+    const key = `${group.kind} ${group.dtype} ${group.layer}`;
+    const waiting = this.#waiting.get(key) ?? { group, place: this.#waiting.size, parts: [], size: 0 };
+    if (waiting.size + size > LONGEST) this.#count(waiting);
+    waiting.parts.push(part);
+    waiting.size += size;
+    this.#waiting.set(key, waiting);
+    if (waiting.size >= JOINED) this.#count(waiting);
+  }
+
+  #count(waiting: Waiting): void {
+    if (waiting.parts.length === 0) return;
+    this.#counted.push(countExponents(joined(waiting.parts)));
+    this.#rows.push(waiting.place);
+    waiting.parts.length = 0;
+    waiting.size = 0;
+  }
+}
+
+/** All elements as one vector, in any order. A recurrent layer has many values of one shape. */
+function joined(parts: readonly Tensor[]): Tensor {
+  const byRow = new Map<string, Tensor[]>();
+  for (const part of parts) {
+    const row = part.shape.slice(1).join();
+    byRow.set(row, [...(byRow.get(row) ?? []), part]);
+  }
+  const vectors = [...byRow.values()].map((alike) => {
+    const rows = concat(alike);
+    return reshape(rows, [elementCount(rows.shape, "precisionReport")]);
+  });
+  return concat(vectors);
+}

@@ -1,0 +1,133 @@
+/**
+ * Counts floats by binary exponent inside a graph. The exponent is a logarithm rounded down, which may be off near a
+ * power of two. So it is estimated slightly too low and raised where a table shows that the next power is reached:
+ * exact for every float that the engine does not flush to 0.
+ */
+import { tensor } from "../../host-tensor.js";
+import {
+  abs,
+  add,
+  cast,
+  clip,
+  equal,
+  floor,
+  greaterOrEqual,
+  isNan,
+  lessOrEqual,
+  literal,
+  log,
+  mul,
+  sub,
+  where,
+} from "../../trace/ops/elementwise.js";
+import { concat, constant, expand, gather, reshape, scatterElements } from "../../trace/ops/movement.js";
+import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";
+import type { Tensor } from "../../trace/tensor.js";
+
+/** Exponent of the first count, which has everything below 2^-126: engines may flush it to 0. */
+const FIRST_EXPONENT = -127;
+const LAST_EXPONENT = 127;
+const EXPONENTS = LAST_EXPONENT - FIRST_EXPONENT + 1;
+
+/** Indices in a row of counts, after the exponents: 0 or not finite, finite, NaN. */
+const ZERO_OR_NOT_FINITE = EXPONENTS;
+const FINITE = EXPONENTS + 1;
+const NOT_A_NUMBER = EXPONENTS + 2;
+export const ROW: number = EXPONENTS + 3;
+
+const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
+/** More than the logarithm's error (below 1e-4 up to 2^127), and too small to skip an exponent. */
+const LOW_BY = 1e-3;
+
+/** Number of values per binary exponent e, 2^e ≤ |x| < 2^(e+1). */
+export interface ExponentHistogram {
+  /** Exponent of the first of `counts`; 0 if there are none. */
+  readonly first: number;
+  /** Number of values of each exponent from `first` on, without zeros at either end. */
+  readonly counts: readonly number[];
+  readonly zeros: number;
+  readonly infinities: number;
+  readonly nans: number;
+  /** The largest finite magnitude; 0 if all are 0. */
+  readonly largest: number;
+}
+
+export interface CountedTensor {
+  /** f32 [ROW]; exact while the tensor holds no more than 2^24 values. */
+  readonly row: Tensor;
+  /** The largest finite magnitude, f32 [1]. */
+  readonly largest: Tensor;
+}
+
+/** Counts a float vector [n]. */
+export function countExponents(vector: Tensor): CountedTensor {
+  const magnitude = abs(cast(vector, "f32"));
+  // Comparisons with NaN are false, so this tests for both.
+  const finite = lessOrEqual(magnitude, LARGEST_F32);
+  // Non-finite values and zeros are counted in the lowest exponent; their numbers are subtracted again.
+  const safe = where(finite, magnitude, 0);
+  const low = floor(sub(mul(log(safe), Math.LOG2E), LOW_BY));
+  const index = sub(clip(low, { min: FIRST_EXPONENT, max: LAST_EXPONENT }), FIRST_EXPONENT);
+  const next = gather(constant(nextPowers()), cast(index, "i32"));
+  const place = add(index, cast(greaterOrEqual(safe, next), "f32"));
+  const ones = expand(literal(1), vector.shape);
+  const exponents = scatterElements(expand(literal(0), [EXPONENTS]), cast(place, "i32"), ones, {
+    reduction: "add",
+  });
+  const [zeros, finites, nans] = [equal(safe, 0), finite, isNan(magnitude)].map((is) =>
+    reshape(reduceSum(cast(is, "f32")), [1]),
+  ) as [Tensor, Tensor, Tensor];
+  return {
+    row: concat([exponents, zeros, finites, nans]),
+    largest: reshape(reduceMax(safe), [1]),
+  };
+}
+
+/** The power of two above each exponent; a new tensor for each graph, since a backend may keep a constant's array. */
+const nextPowers = () =>
+  tensor(Float32Array.from({ length: EXPONENTS }, (_, index) => 2 ** (FIRST_EXPONENT + index + 1)));
+
+/** Sums rows of counts from `countExponents`, and takes the largest of the magnitudes. */
+export function histogramOf(
+  rows: readonly ArrayLike<number>[],
+  largest: readonly number[],
+): ExponentHistogram {
+  const sums = Array.from({ length: ROW }, (_, place) =>
+    rows.reduce((sum, row) => sum + (row[place] as number), 0),
+  );
+  const at = (place: number): number => sums[place] as number;
+  const exponents = sums.slice(0, EXPONENTS);
+  const placed = exponents.reduce((sum, count) => sum + count, 0);
+  exponents[0] = at(0) - at(ZERO_OR_NOT_FINITE);
+  const notFinite = placed - at(FINITE);
+  const from = exponents.findIndex((count) => count > 0);
+  const to = exponents.findLastIndex((count) => count > 0) + 1;
+  return {
+    first: from < 0 ? 0 : FIRST_EXPONENT + from,
+    counts: from < 0 ? [] : exponents.slice(from, to),
+    zeros: at(ZERO_OR_NOT_FINITE) - notFinite,
+    infinities: notFinite - at(NOT_A_NUMBER),
+    nans: at(NOT_A_NUMBER),
+    largest: Math.max(0, ...largest),
+  };
+}
+
+/** The sum of histograms. */
+export function addHistograms(histograms: readonly ExponentHistogram[]): ExponentHistogram {
+  const filled = histograms.filter(({ counts }) => counts.length > 0);
+  const first = Math.min(...filled.map((histogram) => histogram.first));
+  const end = Math.max(...filled.map((histogram) => histogram.first + histogram.counts.length));
+  const total = (of: (histogram: ExponentHistogram) => number): number =>
+    histograms.reduce((sum, histogram) => sum + of(histogram), 0);
+  const length = filled.length === 0 ? 0 : end - first;
+  return {
+    first: filled.length === 0 ? 0 : first,
+    counts: Array.from({ length }, (_, index) =>
+      total((histogram) => histogram.counts[first + index - histogram.first] ?? 0),
+    ),
+    zeros: total(({ zeros }) => zeros),
+    infinities: total(({ infinities }) => infinities),
+    nans: total(({ nans }) => nans),
+    largest: Math.max(0, ...histograms.map(({ largest }) => largest)),
+  };
+}

@@ -1,0 +1,84 @@
+import { isHalf } from "../../dtype.js";
+import type { Graph, Value } from "../../graph/graph.js";
+import { byteLength } from "../../host-tensor.js";
+import type { TypeTree } from "../../train/program/program.js";
+import { isValueType, type TrainingState } from "../../train/state.js";
+import { peakLiveBytes, Storages } from "../../transform/liveness.js";
+import { leavesOf } from "../../tree.js";
+
+/** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
+export interface MemoryKinds {
+  /** Parameters as they are stored and updated, including frozen ones. */
+  readonly masters: number;
+  /** Their copies in the half, which each step makes. */
+  readonly halfWeights: number;
+  readonly optimizer: number;
+  readonly modelState: number;
+  /** Of one batch. */
+  readonly batch: number;
+  /** Results of the forward pass that the backward pass reads. */
+  readonly activations: number;
+  /** Of the parameters, in f32. */
+  readonly gradients: number;
+}
+
+export interface StepMemory {
+  readonly kinds: MemoryKinds;
+  /** Peak bytes in use when the step's nodes run in order: computed from the types of its values, not measured. */
+  readonly plannedPeak: number;
+  /** Peak bytes that the engine reports for this run; null if it does not report them. */
+  readonly measuredPeak: number | null;
+}
+
+const kindOfState: Readonly<Record<keyof TrainingState | "window", keyof MemoryKinds | undefined>> = {
+  master: "masters",
+  frozen: "masters",
+  optimizer: "optimizer",
+  model: "modelState",
+  // The sums of gradient accumulation count as gradients.
+  window: undefined,
+  applied: undefined,
+  scaler: undefined,
+  iteration: undefined,
+  drawn: undefined,
+  skipped: undefined,
+  consecutiveSkips: undefined,
+  retries: undefined,
+};
+
+/** @param gradients types of the gradients of one step */
+export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
+  const bytes = { masters: 0, optimizer: 0, modelState: 0, batch: 0 } as Record<keyof MemoryKinds, number>;
+  for (const { name, value } of graph.inputs) {
+    const [tree, part] = name.split("/");
+    const kind = tree === "batch" ? "batch" : kindOfState[part as keyof typeof kindOfState];
+    if (kind !== undefined) bytes[kind] += byteLength(value);
+  }
+  const parameters = new Set(
+    graph.inputs.filter(({ role }) => role === "parameter").map(({ value }) => value),
+  );
+  const copies = graph.nodes
+    .filter(({ op, inputs }) => op === "Cast" && parameters.has(inputs[0] as Value))
+    .flatMap(({ outputs }) => outputs.filter(({ dtype }) => isHalf(dtype)));
+  return {
+    ...bytes,
+    halfWeights: sum(copies),
+    activations: sum(keptForBackward(graph, new Set(copies))),
+    gradients: sum(leavesOf(gradients, isValueType, "gradients").map(([, type]) => type)),
+  };
+}
+
+/** Forward values that a node of the backward pass reads, each memory once. */
+function keptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Value[] {
+  const storages = new Storages(graph);
+  const isBackward = new Set(graph.nodes.filter(({ origin }) => origin.phase === "backward"));
+  return graph.nodes
+    .filter(({ origin }) => origin.phase === "forward" || origin.phase === "loss")
+    .flatMap((node) => storages.allocated(node))
+    .filter((value) => !copies.has(value) && storages.readers(value).some((node) => isBackward.has(node)));
+}
+
+export const plannedPeak = (graph: Graph): number => peakLiveBytes(graph, { outputsHeld: true }).bytes;
+
+const sum = (types: readonly Parameters<typeof byteLength>[0][]): number =>
+  types.reduce((total, type) => total + byteLength(type), 0);

@@ -1,0 +1,132 @@
+import type { RunInput } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import { lowDType, mixedFloat16Policy } from "../../cast/policy.js";
+import type { HalfDType } from "../../dtype.js";
+import { isHalf } from "../../dtype.js";
+import type { Graph } from "../../graph/graph.js";
+import { tensor } from "../../host-tensor.js";
+import { unsupportedReason } from "../../manifest.js";
+import type { FedBatch } from "../../train/data/batch.js";
+import type { Inspected } from "../../train/diagnosis/replay.js";
+import { runOnce } from "../../train/program/program-cache.js";
+import { gradientsProgram } from "../../train/step/programs.js";
+import { countGraph } from "./count-graph.js";
+import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./exponent-counts.js";
+import { memoryKinds, plannedPeak, type StepMemory } from "./memory-kinds.js";
+import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
+import { SCALE, type ValueGroup } from "./value-groups.js";
+
+/** The values of one kind in one layer and dtype, by exponent. */
+export interface GroupHistogram extends ValueGroup {
+  readonly histogram: ExponentHistogram;
+}
+
+/** The ranges of a step's values and how a half represents them; plain data, JSON-serializable. */
+export interface PrecisionReport {
+  readonly backend: string;
+  readonly engine: { readonly name: string; readonly version: string };
+  /** The precision's name. */
+  readonly precision: string;
+  /** The half that values are counted in: the policy's; if it has none, f16 as with `mixedFloat16`. */
+  readonly half: HalfDType;
+  /** Whether the run itself computes in that half. */
+  readonly usesHalf: boolean;
+  /** The loss scale of the next step. */
+  readonly scale: number;
+  /** In the order of the step: gradients from the loss backwards. */
+  readonly groups: readonly GroupHistogram[];
+  readonly gradients: GradientRange;
+  /** What computes in which dtype and why. */
+  readonly casts: CastReport;
+  readonly memory: StepMemory;
+}
+
+/**
+ * Underflow and overflow, by loss scale, of the gradients that the policy keeps in a half, including weight gradients.
+ */
+export interface GradientRange {
+  /** If the policy keeps no gradient in a half, all gradients. */
+  readonly histogram: ExponentHistogram;
+  readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
+  /**
+   * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite. bf16 has
+   * f32's range and needs none.
+   */
+  readonly recommendedScale: number;
+  /** The largest magnitude at scale 1, which decides, and its layer; 0 and undefined if all are 0. */
+  readonly largest: number;
+  readonly largestIn: ValueGroup | undefined;
+}
+
+export interface ReportParts extends Inspected {
+  /** The step as the engine gets it. */
+  readonly step: Graph;
+  readonly casts: CastReport;
+  readonly scale: number;
+}
+
+/** Runs one batch forward and backward at scale 1 in f32 on the engine, counting; changes nothing. */
+export async function precisionReport(parts: ReportParts, feed: FedBatch): Promise<PrecisionReport> {
+  const { programs, definition, stateTypes, step, casts, scale } = parts;
+  const { precision } = definition;
+  const own = lowDType(precision.policy);
+  // If the engine has no f16, there is no plan for it, and nothing counts as kept in a half.
+  const hasF16 = unsupportedReason(definition.manifest.dtypes.f16) === undefined;
+  const policy = own === undefined && hasF16 ? mixedFloat16Policy : precision.policy;
+  const program = gradientsProgram(
+    { ...definition, precision: { ...precision, policy } },
+    stateTypes,
+    feed.types(),
+  );
+  const { graph, groups: found, rows } = countGraph(program.graph);
+  const counting = {
+    ...program,
+    graph,
+    bindings: program.bindings.map(({ slot, input }) => ({ slot, input })),
+  };
+  const inputs: Readonly<Record<string, RunInput>> = {
+    ...feed.inputs,
+    [SCALE]: tensor(Float32Array.of(1), []),
+  };
+  const counts = await runOnce(programs.backend, counting, inputs, programs.state);
+  const all = counts["rows"]?.data as Float32Array;
+  const row = (place: number): Float32Array => all.subarray(place * ROW, (place + 1) * ROW);
+  const groups = found.map((group, index): GroupHistogram => {
+    const own = rows.flatMap((of, place) => (of === index ? [place] : []));
+    const largest = own.map((place) => Number(counts["largest"]?.data[place]));
+    return { ...group, histogram: histogramOf(own.map(row), largest) };
+  });
+  return {
+    backend: programs.backend.name,
+    engine: programs.backend.manifest.engine,
+    precision: precision.name,
+    half: own ?? "f16",
+    usesHalf: own !== undefined,
+    scale,
+    groups,
+    gradients: gradientRange(groups),
+    casts,
+    memory: {
+      kinds: memoryKinds(step, program.outputs["gradients"] ?? {}),
+      plannedPeak: plannedPeak(step),
+      measuredPeak: programs.peakBytes() ?? null,
+    },
+  };
+}
+
+function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
+  const all = groups.filter(({ kind }) => kind === "gradients" || kind === "weight gradients");
+  const held = all.filter(({ dtype }) => isHalf(dtype));
+  // A policy that lowers nothing still has gradients to report.
+  const looked = held.length > 0 ? held : all;
+  const histogram = addHistograms(looked.map((group) => group.histogram));
+  const widest = looked.find((group) => group.histogram.largest === histogram.largest);
+  const isZero = widest === undefined || histogram.largest === 0;
+  return {
+    histogram,
+    shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
+    recommendedScale: recommendedScale(histogram.largest, "f16"),
+    largest: histogram.largest,
+    largestIn: isZero ? undefined : { kind: widest.kind, layer: widest.layer, dtype: widest.dtype },
+  };
+}

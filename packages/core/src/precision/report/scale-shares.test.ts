@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { roundTo } from "../../float-format/round.js";
+import type { ExponentHistogram } from "./exponent-counts.js";
+import { recommendedScale, scaleShares } from "./scale-shares.js";
+
+/** One value in the middle of each exponent from `first` on. */
+const spread = (first: number, length: number): ExponentHistogram => ({
+  first,
+  counts: new Array<number>(length).fill(1),
+  zeros: 7,
+  infinities: 0,
+  nans: 0,
+  largest: 1.5 * 2 ** (first + length - 1),
+});
+
+describe.each([
+  ["f16", -60, 90, 2 ** -14],
+  ["bf16", -127, 255, 2 ** -126],
+] as const)("shares of %s", (half, first, length, minNormal) => {
+  it("are what rounding makes of the values, at every scale", () => {
+    const shares = scaleShares(spread(first, length), half);
+    expect(shares.map(({ scale }) => scale)).toEqual(Array.from({ length: 25 }, (_, k) => 2 ** k));
+    for (const { scale, zero, subnormal, overflow } of shares) {
+      const rounded = Array.from({ length }, (_, i) => roundTo(half, 1.5 * 2 ** (first + i) * scale));
+      const share = (is: (x: number) => boolean): number => rounded.filter(is).length / length;
+      expect([scale, zero]).toEqual([scale, share((x) => x === 0)]);
+      expect([scale, subnormal]).toEqual([scale, share((x) => x > 0 && x < minNormal)]);
+      expect([scale, overflow]).toEqual([scale, share((x) => x === Number.POSITIVE_INFINITY)]);
+    }
+  });
+});
+
+describe("the recommended scale", () => {
+  it("leaves room for a gradient four times the largest, and no more", () => {
+    for (const largest of [1, 0.0447, 3e-3, 65504 / 4, 1e-3]) {
+      const scale = recommendedScale(largest, "f16");
+      expect(Math.log2(scale) % 1).toBe(0);
+      expect(roundTo("f16", largest * scale * 4)).toBeLessThanOrEqual(65504);
+      expect(largest * scale * 8).toBeGreaterThan(65504);
+    }
+  });
+
+  it("stays within 2^0 … 2^24", () => {
+    expect(recommendedScale(1e-9, "f16")).toBe(2 ** 24);
+    expect(recommendedScale(1e5, "f16")).toBe(1);
+    expect(recommendedScale(0, "f16")).toBe(1);
+  });
+
+  it("counts nothing where there is nothing but zeros", () => {
+    const none = { first: 0, counts: [], zeros: 3, infinities: 0, nans: 0, largest: 0 };
+    expect(scaleShares(none, "f16")[0]).toEqual({ scale: 1, zero: 0, subnormal: 0, overflow: 0 });
+  });
+});

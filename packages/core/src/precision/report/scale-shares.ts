@@ -1,0 +1,57 @@
+import { floatFormats, type HalfDType } from "../../dtype.js";
+import type { ExponentHistogram } from "./exponent-counts.js";
+
+/** The effect of multiplying gradients by a scale and rounding to a half, as shares of the nonzero gradients. */
+export interface ScaleShare {
+  /** A power of two. */
+  readonly scale: number;
+  /** Rounded to 0: below half of the smallest subnormal. */
+  readonly zero: number;
+  /** Kept with fewer bits: below the smallest normal number. */
+  readonly subnormal: number;
+  /** Infinite: 2^(largest exponent + 1) or more. */
+  readonly overflow: number;
+}
+
+/** Exponents of the scales in a report: 2^0 … 2^24. */
+const SCALE_EXPONENTS: readonly number[] = Array.from({ length: 25 }, (_, k) => k);
+
+/** Safety factor between the largest gradient of the batch and the half's largest number, since batches differ. */
+const MARGIN = 4;
+
+/**
+ * The effect of a half on the finite nonzero values of a histogram, multiplied by a scale (rounded down to a power of
+ * two; default 1). A power of two shifts every exponent and changes no digit, so the histogram at scale 1 is enough for
+ * all scales, up to rounding at the limits.
+ */
+export function shareAtScale(histogram: ExponentHistogram, half: HalfDType, scale = 1): ScaleShare {
+  const { minExponent, maxExponent, fractionBits } = floatFormats[half];
+  const smallestKept = minExponent - fractionBits - 1;
+  const k = Math.floor(Math.log2(scale));
+  const finite = histogram.counts.reduce((sum, count) => sum + count, 0);
+  const share = (isCounted: (exponent: number) => boolean): number => {
+    const counted = histogram.counts.filter((_, index) => isCounted(histogram.first + index + k));
+    return finite === 0 ? 0 : counted.reduce((sum, count) => sum + count, 0) / finite;
+  };
+  return {
+    scale: 2 ** k,
+    zero: share((exponent) => exponent < smallestKept),
+    subnormal: share((exponent) => exponent >= smallestKept && exponent < minExponent),
+    overflow: share((exponent) => exponent > maxExponent),
+  };
+}
+
+/** Shares at scales 2^0 … 2^24. */
+export function scaleShares(histogram: ExponentHistogram, half: HalfDType): readonly ScaleShare[] {
+  return SCALE_EXPONENTS.map((k) => shareAtScale(histogram, half, 2 ** k));
+}
+
+/**
+ * The largest power of two in 2^0 … 2^24 at which four times the largest gradient is finite in the half; 1 if there is
+ * none. At this scale the fewest gradients of this batch underflow while none overflows.
+ */
+export function recommendedScale(largest: number, half: HalfDType): number {
+  if (largest === 0) return 1;
+  const fits = SCALE_EXPONENTS.filter((k) => largest * MARGIN * 2 ** k <= floatFormats[half].maxFinite);
+  return 2 ** (fits.at(-1) ?? 0);
+}

@@ -1,0 +1,75 @@
+import { type ComputeDType, isComputeFloat, isHalf } from "../../dtype.js";
+import type { Op } from "../../graph/attributes.js";
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../../graph/graph.js";
+
+/**
+ * `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight gradients` are its
+ * results; `activations` are all other computed values, including derivatives of activations.
+ */
+export const VALUE_KINDS = ["weights", "activations", "gradients", "weight gradients"] as const;
+export type ValueKind = (typeof VALUE_KINDS)[number];
+
+/** Values that are counted together. */
+export interface ValueGroup {
+  readonly kind: ValueKind;
+  /** Scope path, or for weights and their gradients the parameter's path. */
+  readonly layer: string;
+  /** The dtype that the casting policy keeps them in; for weights, the dtype that they are multiplied in. */
+  readonly dtype: ComputeDType;
+}
+
+/** The input for the loss scale. */
+export const SCALE = "scale";
+/** Prefix of the outputs that are weights and their gradients, by the parameter's path. */
+const WEIGHTS = "weights/";
+const GRADIENTS = "gradients/";
+
+/** Ops whose results are existing numbers or are not computed. */
+const MOVES_ONLY: ReadonlySet<Op> = new Set<Op>([
+  "Identity", "Barrier", "Reshape", "Transpose", "Slice", "Concat", "Split", "Expand", "Squeeze", "Unsqueeze", "Tile",
+  "Pad", "Constant", "Range", "OneHot",
+]); // biome-ignore format: one list
+
+/**
+ * The group of every float value that is counted. A value is counted once, and again where it is rounded to a half.
+ */
+export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
+  const groups = new Map<Value, ValueGroup>();
+  const makers = producers(graph);
+  const readers = consumers(graph);
+  const isWeight = new Set<Value>();
+  for (const { name, value } of graph.outputs) {
+    const maker = makers.get(value);
+    // A gradient computed in a half is widened for the update.
+    const held = maker !== undefined && isNode(maker, "Cast") ? (maker.inputs[0] as Value) : value;
+    if (name.startsWith(WEIGHTS)) {
+      const copy = (readers.get(held) ?? []).find((node) => node.op === "Cast" && isHalf(dtypeOf(node)));
+      const dtype = (copy === undefined ? held.dtype : dtypeOf(copy)) as ComputeDType;
+      groups.set(held, { kind: "weights", layer: name.slice(WEIGHTS.length), dtype });
+      isWeight.add(held);
+    } else if (name.startsWith(GRADIENTS)) {
+      const dtype = held.dtype as ComputeDType;
+      groups.set(held, { kind: "weight gradients", layer: name.slice(GRADIENTS.length), dtype });
+    }
+  }
+  const scaled = new Set(graph.inputs.flatMap(({ name, value }) => (name === SCALE ? [value] : [])));
+  for (const node of graph.nodes) {
+    const isScaled = node.inputs.some((value) => scaled.has(value));
+    if (isScaled) for (const value of node.outputs) scaled.add(value);
+    if (MOVES_ONLY.has(node.op) || (node.op === "Cast" && !isRounding(node, isWeight))) continue;
+    const kind = isScaled ? "gradients" : "activations";
+    for (const value of node.outputs) {
+      if (!isComputeFloat(value.dtype) || groups.has(value)) continue;
+      groups.set(value, { kind, layer: node.origin.scope, dtype: value.dtype });
+    }
+  }
+  return groups;
+}
+
+const dtypeOf = (node: AnyNode) => node.outputs[0]?.dtype ?? "f32";
+
+/** Whether the node rounds an f32 value to a half. */
+function isRounding(node: AnyNode, isWeight: ReadonlySet<Value>): boolean {
+  const [from] = node.inputs;
+  return from?.dtype === "f32" && isHalf(dtypeOf(node)) && !isWeight.has(from);
+}

@@ -1,0 +1,147 @@
+import type { State } from "../../backend.js";
+import type { LoadedTensors } from "../../checkpoint/index.js";
+import { MpError } from "../../errors.js";
+import { formatType } from "../../graph/builder.js";
+import type { HostTensor } from "../../host-tensor.js";
+import { checkJson, type Json } from "../data/json.js";
+import { slotGroupOf } from "../state.js";
+import { emptyWindowSlots } from "../step/window.js";
+import { valueProblems } from "./restored-state.js";
+import type { ScalerRules } from "./scaler-rules.js";
+
+/** Incremented when a file of the old format could be misread. */
+const FORMAT = "mp.training/1";
+
+export interface CheckpointInfo {
+  /** Names the run's streams of randomness; a resumed run must have the same. */
+  readonly key: string;
+  /** For people who read the file; the settings have its parts. */
+  readonly precision: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface Loaded {
+  readonly cursor: Json;
+  /** Settings of the file that differ from this run's, although the state fits. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Writes state, counters and cursor as one safetensors file, atomically.
+ * @throws MP_IO; the old file is then unchanged
+ */
+export async function saveCheckpoint(
+  path: string,
+  state: State,
+  info: CheckpointInfo,
+  cursor: Json,
+): Promise<void> {
+  checkJson(cursor, "save: cursor");
+  const { saveTensors } = await import("../../checkpoint/index.js");
+  const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
+  await saveTensors(path, await state.read(slots), {
+    format: FORMAT,
+    ...metadataOf(info),
+    cursor: JSON.stringify(cursor),
+  });
+}
+
+/** A checkpoint's content, and the error for a problem with it. */
+export interface OpenCheckpoint extends LoadedTensors {
+  refuse(message: string): never;
+}
+
+/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for a file that is no checkpoint of a training run */
+export async function openCheckpoint(path: string): Promise<OpenCheckpoint> {
+  const { loadTensors } = await import("../../checkpoint/index.js");
+  const { tensors, metadata } = await loadTensors(path);
+  const refuse = (message: string): never => {
+    throw new MpError("MP_CHECKPOINT_MISMATCH", `${path}: ${message}; nothing was loaded`, {
+      details: { path },
+    });
+  };
+  if (metadata["format"] !== FORMAT) {
+    refuse(
+      `is no training checkpoint of this version, its format is ${metadata["format"] ?? "not given"} instead of ${FORMAT}`,
+    );
+  }
+  return { tensors, metadata, refuse };
+}
+
+/** End of messages about values that no run writes. */
+export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
+
+/** The first few misfits, and how many more. */
+export function listed(misfits: readonly string[]): string {
+  const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
+  return `${misfits.slice(0, 5).join("; ")}${more}`;
+}
+
+/**
+ * Reads a checkpoint whole, checks it against the state, then replaces the state.
+ * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
+ */
+export async function loadCheckpoint(
+  path: string,
+  state: State,
+  info: CheckpointInfo,
+  scaler: ScalerRules,
+): Promise<Loaded> {
+  const { tensors, metadata, refuse } = await openCheckpoint(path);
+  if (metadata["key"] !== info.key) {
+    refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
+  }
+  const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
+  const misfits = compare(state, tensors);
+  if (misfits.length > 0) {
+    refuse(`does not fit (${made}): ${listed(misfits)}; loadParameters takes its parameters alone`);
+  }
+  const problems = valueProblems(tensors, scaler.bounds);
+  if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+  const fault = await scaler.faultOf(tensors);
+  if (fault !== undefined) refuse(fault);
+  const cursor = parseCursor(metadata["cursor"], refuse);
+  await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
+  return {
+    cursor,
+    differences: Object.entries(info.settings)
+      .filter(([name, own]) => metadata[name] !== own)
+      .map(
+        ([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`,
+      ),
+  };
+}
+
+function metadataOf({ key, precision, settings }: CheckpointInfo): Readonly<Record<string, string>> {
+  return { key, precision, ...settings };
+}
+
+function describe(of: Readonly<Record<string, string>>): string {
+  return `${of["precision"]}, master weights ${of["masterWeights"]}, loss scaler ${of["lossScaler"]} and ${of["optimizer"]}`;
+}
+
+function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {
+  const misfits: string[] = [];
+  for (const [slot, type] of Object.entries(state.types)) {
+    if (!slotGroupOf(slot).isSaved) continue;
+    const tensor = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
+    if (tensor === undefined) misfits.push(`${slot} is missing`);
+    else if (formatType(tensor) !== formatType(type)) {
+      misfits.push(`${slot} is ${formatType(tensor)} instead of ${formatType(type)}`);
+    }
+  }
+  for (const slot of Object.keys(tensors)) {
+    if (!Object.hasOwn(state.types, slot)) misfits.push(`${slot} is unknown here`);
+    // A window in a file would be incomplete: its gradients must not leak into the next step.
+    else if (!slotGroupOf(slot).isSaved) misfits.push(`${slot} is no part of a checkpoint`);
+  }
+  return misfits;
+}
+
+function parseCursor(text: string | undefined, refuse: (message: string) => never): Json {
+  try {
+    return JSON.parse(text ?? "null") as Json;
+  } catch {
+    return refuse("its cursor is not JSON");
+  }
+}

@@ -1,0 +1,122 @@
+import type { Backend } from "../../backend.js";
+import { MpError } from "../../errors.js";
+import type { ValueType } from "../../graph/graph.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { leavesOf, mapTree } from "../../tree.js";
+import type { StepDefinition } from "../definition.js";
+import { fedName, type TypeTree } from "../program/program.js";
+import { runOnce } from "../program/program-cache.js";
+import { isValueType, type SlotGroupName, slotGroupName } from "../state.js";
+import type { Outputs } from "../step/outputs.js";
+import { initProgram } from "../step/programs.js";
+import { nonFiniteProblem } from "./restored-state.js";
+
+export interface InitialState {
+  readonly types: TypeTree;
+  /** Values by slot. */
+  readonly slots: Outputs;
+}
+
+/**
+ * The initial state of a run: master weights, optimizer state, scaler and counters, made on the engine.
+ * @throws MP_DTYPE_MISMATCH for parameters that are not f32, MP_INVALID_ARGUMENT for none at all, MP_NON_FINITE for
+ * values from which every step would be skipped
+ */
+export async function initialState(
+  backend: Backend,
+  definition: StepDefinition,
+  given: { readonly parameters: unknown; readonly modelState: unknown },
+  windowed: boolean,
+): Promise<InitialState> {
+  const leaves = leavesOf(given.parameters, isHostTensor, "params");
+  if (leaves.length === 0) {
+    const remedy =
+      "pass those of a model, model.init(key(42)), or a tree such as { w: tensor(values, shape) }";
+    throw new MpError("MP_INVALID_ARGUMENT", `params: the tree holds no tensors; ${remedy}`);
+  }
+  for (const [path, leaf] of leaves) {
+    if (leaf.dtype === "f32") continue;
+    throw new MpError(
+      "MP_DTYPE_MISMATCH",
+      `${joined("params", path)}: initial parameters are f32, got ${leaf.dtype}`,
+    );
+  }
+  for (const [path, leaf] of leaves) {
+    // A frozen mask may contain -∞. A trained parameter would stay infinite.
+    const allowsInfinity = definition.frozen.has(path);
+    checkNumbers(joined("params", path), leaf, { allowsInfinity, remedy: SKIPPED });
+  }
+  for (const [path, leaf] of leavesOf(given.modelState, isHostTensor, "modelState")) {
+    checkNumbers(joined("modelState", path), leaf, { allowsInfinity: true, remedy: SKIPPED });
+  }
+  const types = {
+    parameters: typesOf(given.parameters, "params"),
+    model: typesOf(given.modelState, "modelState"),
+  };
+  const program = initProgram(definition, types.parameters, types.model, windowed);
+  const values = await runOnce(backend, program, {
+    ...fed("parameters", given.parameters),
+    ...fed("model", given.modelState),
+  });
+  const stateTypes = program.outputs["state"] ?? {};
+  const slots = leavesOf(stateTypes, isValueType, "state").map(
+    ([slot]) => [slot, values[fedName("state", slot)] as HostTensor] as const,
+  );
+  for (const [slot, value] of slots) {
+    const rule = ruleOf(slot, definition);
+    if (rule !== undefined) checkNumbers(`initial state at ${slot}`, value, rule);
+  }
+  return { types: stateTypes, slots: Object.fromEntries(slots) };
+}
+
+const SKIPPED = "every step would be skipped; start from finite numbers";
+
+interface NumberRule {
+  /** A running minimum starts at ∞; it is finite from the first step on, or that is skipped. */
+  readonly allowsInfinity: boolean;
+  readonly remedy: string;
+}
+
+/** What the state that was made of the parameters may hold; undefined for what has been checked, or need not be. */
+function ruleOf(
+  slot: string,
+  { precision, optimizer, checkNewParameters }: StepDefinition,
+): NumberRule | undefined {
+  const { masterWeights, lossScaler } = precision;
+  const rules: Readonly<Partial<Record<SlotGroupName, NumberRule | undefined>>> = {
+    master: {
+      allowsInfinity: false,
+      remedy: `master weights ${masterWeights.name} cannot hold the parameter; keep it in f32 or make it smaller`,
+    },
+    scaler: {
+      allowsInfinity: true,
+      remedy: `loss scaler ${lossScaler.name} starts from it; let its init give numbers`,
+    },
+    optimizer: checkNewParameters
+      ? {
+          allowsInfinity: true,
+          remedy: `optimizer ${optimizer.name} starts from it; let its init give numbers, or turn checkNewParameters off`,
+        }
+      : undefined,
+  };
+  return rules[slotGroupName(slot)];
+}
+
+/** @throws MP_NON_FINITE naming the first element that is wrong */
+function checkNumbers(what: string, tensor: HostTensor, { allowsInfinity, remedy }: NumberRule): void {
+  const problem = nonFiniteProblem(what, tensor, allowsInfinity);
+  if (problem !== undefined) throw new MpError("MP_NON_FINITE", `${problem}; ${remedy}`);
+}
+
+const joined = (head: string, path: string): string => (path === "" ? head : `${head} at ${path}`);
+
+const typesOf = (tree: unknown, what: string): TypeTree =>
+  mapTree(
+    tree,
+    isHostTensor,
+    ({ dtype, shape }): ValueType => ({ dtype, shape }),
+    what,
+  ) as unknown as TypeTree;
+
+const fed = (name: string, tree: unknown): Outputs =>
+  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [fedName(name, path), leaf]));

@@ -1,0 +1,72 @@
+import { type HostArrays, isFloat } from "../../dtype.js";
+import { decodeArray } from "../../float-format/bits.js";
+import { formatType } from "../../graph/builder.js";
+import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
+import { checkOptions } from "../../options.js";
+import { mapTree } from "../../tree.js";
+import { DAMAGED, listed, openCheckpoint } from "./checkpoint.js";
+import { nonFiniteProblem } from "./restored-state.js";
+
+/** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
+export interface ModelTrees {
+  readonly params: object;
+  readonly modelState?: object;
+}
+
+/**
+ * Loads parameters from a training checkpoint, and model state if requested, as new values of the trees in `like`;
+ * parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of the run that wrote the file,
+ * and entries of the file that are not in `like`. Use it to start fine-tuning.
+ * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
+ */
+export async function loadParameters<L extends ModelTrees>(path: string, like: L): Promise<L> {
+  checkOptions<ModelTrees>(
+    "loadParameters",
+    like,
+    { params: true, modelState: true },
+    "{ params: model.init(key(0)) }",
+  );
+  const { tensors, metadata, refuse } = await openCheckpoint(path);
+  // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
+  const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
+  const misfits: string[] = [];
+  const problems: string[] = [];
+  const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
+    mapTree(
+      tree,
+      isHostTensor,
+      (leaf, place) => {
+        const found = keptAt(place);
+        if (found === undefined) misfits.push(`${what}/${place} is missing`);
+        else if (formatType(found) !== formatType(leaf))
+          misfits.push(`${what}/${place} is ${formatType(found)} instead of ${formatType(leaf)}`);
+        else {
+          const problem = nonFiniteProblem(`${what}/${place}`, found);
+          if (problem !== undefined) problems.push(problem);
+        }
+        return found ?? leaf;
+      },
+      what,
+    );
+  const slot = (group: string, place: string): HostTensor | undefined =>
+    tensors[place === "" ? group : `${group}/${place}`];
+  const parameter = (place: string): HostTensor | undefined => {
+    const kept = slot(masters, place) ?? slot("frozen", place);
+    return kept === undefined ? undefined : inF32(kept);
+  };
+  const { params, modelState } = like;
+  const loaded = {
+    params: taken(params, "params", parameter),
+    ...(modelState === undefined
+      ? {}
+      : { modelState: taken(modelState, "modelState", (place) => slot("model", place)) }),
+  };
+  if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
+  if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+  return loaded as L;
+}
+
+function inF32(kept: HostTensor): HostTensor {
+  if (!isFloat(kept.dtype)) return kept;
+  return tensor(decodeArray(kept.dtype, kept.data as HostArrays[typeof kept.dtype]), kept.shape);
+}

@@ -1,0 +1,93 @@
+// Checks the values of a run's state in a file, beyond names and types: values that no run of the SDK writes are
+// rejected, since they would make a run fail silently later.
+import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
+import { decode } from "../../float-format/bits.js";
+import type { HostTensor } from "../../host-tensor.js";
+import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
+import { slotGroupOf } from "../state.js";
+import type { Outputs } from "../step/outputs.js";
+
+/** Smallest and largest value of each scalar of a tree, by its path. */
+export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
+
+const counters: Bounds = {
+  applied: [0, LARGEST_COUNTER],
+  skipped: [0, LARGEST_COUNTER],
+  consecutiveSkips: [0, LARGEST_COUNTER],
+  retries: [0, LARGEST_COUNTER],
+  iteration: [0, Number.MAX_SAFE_INTEGER],
+  drawn: [0, Number.MAX_SAFE_INTEGER],
+};
+
+/**
+ * Problems of the values, each with its entry, element and value; names and types have been checked. Master weights,
+ * optimizer and model state must be finite, except that an infinity in the initial state of a custom optimizer or model
+ * is allowed until a step is applied. Counters must be consistent. The scaler's state must be inside its bounds.
+ */
+export function valueProblems(tensors: Outputs, scalerBounds: Bounds = {}): readonly string[] {
+  const inScaler = Object.entries(scalerBounds).map(([path, range]) => [`scaler/${path}`, range] as const);
+  const problems = [...outOfBounds(tensors, Object.fromEntries(inScaler)), ...outOfBounds(tensors, counters)];
+  if (problems.length === 0) problems.push(...inconsistencies(tensors));
+  const isBeforeFirst = scalar(tensors, "applied") === 0;
+  for (const [slot, tensor] of Object.entries(tensors)) {
+    const { mustBeFinite, role } = slotGroupOf(slot);
+    if (!mustBeFinite) continue;
+    const problem = nonFiniteProblem(slot, tensor, isBeforeFirst && role === "state");
+    if (problem !== undefined) problems.push(problem);
+  }
+  return problems;
+}
+
+/** `master/out is NaN at element 3`; undefined for a tensor of finite values or without floats. */
+export function nonFiniteProblem(
+  name: string,
+  tensor: HostTensor,
+  allowsInfinity = false,
+): string | undefined {
+  const { dtype, data } = tensor;
+  if (!isFloat(dtype)) return undefined;
+  const bits = dtype === "f32" ? new Uint32Array(data.buffer, data.byteOffset, data.length) : data;
+  const mask = nonFiniteMask(dtype);
+  for (let index = 0; index < bits.length; index++) {
+    if (((bits[index] as number) & mask) !== mask) continue;
+    const value = decode(dtype, bits[index] as number);
+    if (allowsInfinity && !Number.isNaN(value)) continue;
+    return `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
+  }
+  return undefined;
+}
+
+/** Bits that are all set in infinities and NaN, and in nothing else. */
+function nonFiniteMask(dtype: FloatDType): number {
+  const { bits, fractionBits, hasInfinity } = floatFormats[dtype];
+  const magnitude = 2 ** (bits - 1) - 1;
+  return hasInfinity ? magnitude - (2 ** fractionBits - 1) : magnitude;
+}
+
+function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
+  return Object.entries(bounds).flatMap(([slot, [smallest, largest]]) => {
+    const value = scalar(tensors, slot);
+    if (value >= smallest && value <= largest) return [];
+    return [`${slot} is ${value}, and is from ${smallest} to ${largest} in a run`];
+  });
+}
+
+/** Every iteration is applied or skipped, and draws for one microbatch or more. */
+function inconsistencies(tensors: Outputs): string[] {
+  const at = (slot: string): number => scalar(tensors, slot);
+  const problems: string[] = [];
+  if (at("applied") + at("skipped") !== at("iteration")) {
+    problems.push(
+      `iteration is ${at("iteration")}, and applied ${at("applied")} and skipped ${at("skipped")} do not add up to it`,
+    );
+  }
+  for (const [less, more] of [
+    ["consecutiveSkips", "skipped"],
+    ["iteration", "drawn"],
+  ] as const) {
+    if (at(less) > at(more)) problems.push(`${less} is ${at(less)}, and ${more} is only ${at(more)}`);
+  }
+  return problems;
+}
+
+const scalar = (tensors: Outputs, slot: string): number => Number(tensors[slot]?.data[0]);

@@ -1,0 +1,52 @@
+import { isFloat } from "../../dtype.js";
+import type { Op } from "../../graph/attributes.js";
+import { type AnyNode, producers, type Value } from "../../graph/graph.js";
+import { elementCount } from "../../shape.js";
+import { Tensor } from "../../trace/tensor.js";
+import { currentBuilder } from "../../trace/trace.js";
+
+/** Operands whose infinities and NaN are infinities and NaN of the result, whatever the other operand is. */
+const CARRIED: { readonly [K in Op]?: readonly number[] } = {
+  Add: [0, 1],
+  Sub: [0, 1],
+  Mul: [0, 1],
+  Div: [0],
+  Neg: [0],
+  Cast: [0],
+  Expand: [0],
+  Reshape: [0],
+};
+
+/**
+ * Those of the tensors that have to be checked for infinities and NaN so that all of them are. A gradient that is
+ * added to a weight shows there: checking the new weight answers for both, in one pass instead of two. One that an
+ * optimizer clips, compares or divides by does not, and stays.
+ */
+export function withoutImplied(tensors: readonly Tensor[]): readonly Tensor[] {
+  const builder = currentBuilder("update");
+  const makers = producers(builder);
+  const covered = new Set<Value>();
+  const values = tensors.map((tensor) => ({ tensor, value: Tensor.valueIn(tensor, builder, "update") }));
+  // From the last to the first: a value can only show in a later one.
+  values.sort((a, b) => b.value.id - a.value.id);
+  return values
+    .filter(({ value }) => {
+      if (covered.has(value)) return false;
+      addCovered(value, makers, covered);
+      return true;
+    })
+    .map(({ tensor }) => tensor);
+}
+
+/** Adds `value` and what shows in it. */
+function addCovered(value: Value, makers: ReadonlyMap<Value, AnyNode>, covered: Set<Value>): void {
+  const open = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (covered.has(next)) continue;
+    covered.add(next);
+    const node = makers.get(next);
+    // Nothing shows in what has no elements, nor in what is no float.
+    if (node === undefined || !isFloat(next.dtype) || elementCount(next.shape, "update") === 0) continue;
+    for (const place of CARRIED[node.op] ?? []) open.push(node.inputs[place] as Value);
+  }
+}

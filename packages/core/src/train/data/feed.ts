@@ -1,0 +1,147 @@
+import { MpError } from "../../errors.js";
+import { isPlainObject } from "../../plain-object.js";
+import type { TrainingWarning } from "../warning.js";
+import type { FedBatch } from "./batch.js";
+import type { Json } from "./json.js";
+import { openPass, type TrainingData } from "./source.js";
+
+type Shapes = { readonly [place: string]: readonly number[] };
+
+/** A place in the data: how many passes are over, the place in the one under way, and the shapes of a full batch. */
+export interface FeedPlace {
+  readonly pass: number;
+  readonly place: Json;
+  readonly shapes: Shapes | null;
+}
+
+export interface FeedOptions {
+  /** Microbatches per step. */
+  readonly accumulate: number;
+  readonly start: FeedPlace;
+  /** Passes in all, those before `start` included. */
+  readonly passes: number;
+  /** What becomes of a pass's last batch when it is smaller than the others. */
+  readonly partial: "drop" | "keep";
+  /** Takes a batch apart. */
+  readonly take: (batch: unknown) => FedBatch;
+  readonly warn: (warning: TrainingWarning) => void;
+}
+
+/** The data of one step, or the end of a pass, which has none. */
+export interface FeedWindow<T> {
+  readonly batches: readonly FedBatch[];
+  /** The batches as the data gave them. */
+  readonly sources: readonly T[];
+  /** The place after it. */
+  readonly cursor: Json;
+  readonly pass: number;
+}
+
+/**
+ * Groups batches into steps, pass after pass. A pass's remainder that makes no full step is left out, with a warning.
+ */
+export async function* feed<T>(
+  data: TrainingData<T>,
+  options: FeedOptions,
+): AsyncGenerator<FeedWindow<T>, undefined> {
+  const { start } = options;
+  let { shapes } = start;
+  let full: string | undefined;
+  for (let { pass, place } = start; pass < options.passes; pass++, place = null) {
+    const source = await openPass(data, place);
+    try {
+      let window: FedBatch[] = [];
+      let sources: T[] = [];
+      let taken = 0;
+      let batch = await source.next();
+      while (batch !== undefined) {
+        taken++;
+        const given = batch;
+        const fed = options.take(given);
+        const after = source.place;
+        shapes ??= shapesOf(fed);
+        // Only a smaller batch makes it worth knowing whether another follows.
+        const isSmaller =
+          options.partial === "drop" && fed.signature !== full && isPartOf(shapesOf(fed), shapes);
+        if (!isSmaller) full = fed.signature;
+        batch = isSmaller ? await source.next() : undefined;
+        if (isSmaller && batch === undefined) {
+          options.warn(partialBatch);
+          break;
+        }
+        window.push(fed);
+        sources.push(given);
+        if (window.length === options.accumulate) {
+          yield { batches: window, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
+          window = [];
+          sources = [];
+        }
+        batch ??= await source.next();
+      }
+      if (window.length > 0) options.warn(partialWindow(window.length, options.accumulate));
+      if (taken === 0 && place === null) throw noBatches(pass);
+    } finally {
+      await source.close();
+    }
+    yield { batches: [], sources: [], cursor: cursorOf({ pass: pass + 1, place: null, shapes }), pass };
+  }
+}
+
+/** As a checkpoint holds it. */
+function cursorOf({ pass, place, shapes }: FeedPlace): Json {
+  return { feed: 1, pass, place, shapes };
+}
+
+/** The place of a cursor: null for the beginning, one of ours, or one of the data itself. */
+export function feedPlaceOf(cursor: Json): FeedPlace {
+  if (typeof cursor !== "object" || cursor === null || !("feed" in cursor)) {
+    return { pass: 0, place: cursor, shapes: null };
+  }
+  const { feed: version, pass, place = null, shapes = null } = cursor;
+  if (version === 1 && isCount(pass) && (shapes === null || isShapes(shapes))) {
+    return { pass, place, shapes };
+  }
+  throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const isShapes = (value: unknown): value is Shapes =>
+  isPlainObject(value) && Object.values(value).every((shape) => Array.isArray(shape) && shape.every(isCount));
+
+function shapesOf({ inputs }: FedBatch): Shapes {
+  return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
+}
+
+/** Fewer rows somewhere, and otherwise the same. */
+function isPartOf(shapes: Shapes, full: Shapes): boolean {
+  const places = Object.keys(shapes);
+  let isSmaller = false;
+  for (const place of places) {
+    const [rows = 0, ...rest] = shapes[place] ?? [];
+    const [most = 0, ...others] = full[place] ?? [];
+    if (rows > most || rest.join() !== others.join()) return false;
+    isSmaller ||= rows < most;
+  }
+  return isSmaller && places.length === Object.keys(full).length;
+}
+
+const partialBatch: TrainingWarning = {
+  type: "data",
+  message:
+    'the last batch of a pass is smaller than the others and was left out; with partial: "keep" it is trained on, at the price of one more compilation',
+};
+
+const partialWindow = (left: number, accumulate: number): TrainingWarning => ({
+  type: "data",
+  message: `the last ${left} batches of a pass were left out, a step takes ${accumulate} (accumulate)`,
+});
+
+function noBatches(pass: number): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    pass === 0
+      ? "fit: the data holds no batches"
+      : `fit: the data gave no batches in pass ${pass + 1}; a generator can be gone through only once, pass an array, a dataset or fewer steps`,
+  );
+}

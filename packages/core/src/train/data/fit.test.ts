@@ -1,0 +1,480 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../../test/small-run.js";
+import type { StepResult } from "../step/result.js";
+import type { TrainingWarning } from "../warning.js";
+import type { FitOptions, FitStep } from "./fit.js";
+import type { Json } from "./json.js";
+import type { DataSource } from "./source.js";
+
+type Data = ReturnType<typeof batch>;
+const batches = (count: number, rows?: number): Data[] =>
+  Array.from({ length: count }, (_, index) => batch(index, rows));
+
+/** A dataset with cursors, as @mp/data makes them; counts what it hands out. */
+function dataset(all: readonly Data[]): DataSource<Data> & { readonly asked: number[] } {
+  const asked: number[] = [];
+  const iterate = (cursor?: Json) => {
+    let at = cursor === undefined ? 0 : (cursor as { readonly at: number }).at;
+    return {
+      next: async (): Promise<IteratorResult<Data>> => {
+        const value = all[at];
+        if (value === undefined) return { done: true, value: undefined };
+        asked.push(at++);
+        return { done: false, value };
+      },
+      get cursor(): Json {
+        return { at };
+      },
+    };
+  };
+  return { iterate, asked };
+}
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-fit-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** The same steps, one call after the other. */
+async function byHand(all: readonly Data[], options: Partial<SmallOptions> = {}): Promise<unknown> {
+  const training = await smallRun(options);
+  for (const one of all) await training.step(one);
+  return stateOf(training);
+}
+
+async function fitted(
+  data: Parameters<SmallTrainer["fit"]>[0],
+  options: FitOptions<"error"> = {},
+  runOptions: Partial<SmallOptions> = {},
+) {
+  const training = await smallRun(runOptions);
+  const steps: FitStep[] = [];
+  const result = await training.fit(data, { ...options, onStep: (step) => void steps.push(step) });
+  return { training, steps, result, state: await stateOf(training) };
+}
+
+/** As a checkpoint that was written by somebody else may hold it. */
+const cursorAt = (place: Json) => ({ feed: 1, pass: 0, place, shapes: null });
+
+describe("fit", () => {
+  it("makes the steps that calls of step would make", async () => {
+    const all = batches(5);
+    const { steps, result, state } = await fitted(all);
+    expect(result).toEqual({ steps: 5, made: 5, ended: "epochs" });
+    expect(steps.map(({ step, epoch, applied }) => [step, epoch, applied])).toEqual(
+      all.map((_, index) => [index + 1, 0, true]),
+    );
+    expect(state).toEqual(await byHand(all));
+  });
+
+  it("takes arrays, datasets, and generators sync and async", async () => {
+    const all = batches(3);
+    const want = await byHand(all);
+    function* sync(): Generator<Data> {
+      yield* all;
+    }
+    async function* later(): AsyncGenerator<Data> {
+      yield* all;
+    }
+    for (const data of [dataset(all), sync(), later(), new Set(all)]) {
+      expect((await fitted(data)).state).toEqual(want);
+    }
+  });
+
+  it("goes through the data as often as epochs says, or as steps take", async () => {
+    const all = batches(3);
+    const twice = await byHand([...all, ...all]);
+    expect((await fitted(all, { epochs: 2 })).state).toEqual(twice);
+    const { state, result, steps } = await fitted(dataset(all), { steps: 6 });
+    expect(state).toEqual(twice);
+    expect(result).toEqual({ steps: 6, made: 6, ended: "steps" });
+    expect(steps.map(({ epoch }) => epoch)).toEqual([0, 0, 0, 1, 1, 1]);
+    expect((await fitted(all, { epochs: 5, steps: 4 })).result).toEqual({
+      steps: 4,
+      made: 4,
+      ended: "steps",
+    });
+  });
+
+  it("counts steps and epochs from the start of the run, and one more pass by default", async () => {
+    const all = batches(3);
+    const training = await smallRun();
+    expect(await training.fit(all, { steps: 2 })).toMatchObject({ steps: 2, made: 2 });
+    expect(training.warnings).toEqual([]);
+    expect(await training.fit(all, { steps: 2 })).toMatchObject({ steps: 2, made: 0, ended: "steps" });
+    expect(training.warnings.at(-1)).toEqual({
+      type: "data",
+      message:
+        "fit: made no step, since steps: 2 counts from the start of the run, which has made 2 steps; ask for steps: 3 or more, or for neither to make one more pass",
+      details: { iteration: 2, passes: 0 },
+    });
+    expect(await training.fit(all)).toMatchObject({ steps: 3, made: 1, ended: "epochs" });
+    expect(await training.fit(all)).toMatchObject({ steps: 6, made: 3 });
+    expect(await training.fit(all, { epochs: 2 })).toMatchObject({ made: 0, ended: "epochs" });
+    expect(training.warnings.at(-1)?.message).toMatch(
+      /since epochs: 2 counts from the start .* made 2 passes over the data; ask for epochs: 3, or for neither/,
+    );
+    expect(training.warnings).toHaveLength(2);
+    expect(await stateOf(training)).toEqual(await byHand([...all, ...all]));
+  });
+
+  it("takes a window of batches a step, and says what was left over", async () => {
+    const warnings: TrainingWarning[] = [];
+    const options = { accumulate: 2, onWarning: (warning: TrainingWarning) => void warnings.push(warning) };
+    const { result } = await fitted(batches(5), {}, options);
+    expect(result.made).toBe(2);
+    expect(warnings).toEqual([
+      { type: "data", message: "the last 1 batches of a pass were left out, a step takes 2 (accumulate)" },
+    ]);
+  });
+
+  it("leaves out the last batch of a pass where it is smaller, and says so once", async () => {
+    const warnings: TrainingWarning[] = [];
+    const data = [...batches(2), batch(7, 3)];
+    const options = { onWarning: (warning: TrainingWarning) => void warnings.push(warning) };
+    const { state, result } = await fitted(data, { epochs: 2 }, options);
+    expect(result.made).toBe(4);
+    expect(state).toEqual(await byHand([...batches(2), ...batches(2)]));
+    expect(warnings.map(({ type }) => type)).toEqual(["data"]);
+    const kept = await fitted(data, { partial: "keep" });
+    expect(kept.state).toEqual(await byHand(data));
+    // A smaller batch in the middle is none of that kind, and neither is one of another structure.
+    const middle = [batch(0), batch(1, 3), batch(2)];
+    expect((await fitted(middle)).state).toEqual(await byHand(middle));
+  });
+
+  it("ends between two microbatches at the trainer's signal, and saves what was made", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const training = await smallRun({ accumulate: 500, signal });
+    const path = join(folder, "given-up");
+    const onStep = (): void => {
+      setImmediate(() => controller.abort("enough"));
+    };
+    const result = await training.fit(batches(2000), { onStep, save: { path } });
+    expect(result).toEqual({ steps: 1, made: 1, ended: "aborted" });
+    const resumed = await smallRun({ accumulate: 500 });
+    await resumed.load(path);
+    expect(await stateOf(resumed)).toEqual(await stateOf(training));
+  });
+
+  it("ends at the signal after the step under way, and saves", async () => {
+    const path = join(folder, "aborted");
+    const training = await smallRun();
+    const controller = new AbortController();
+    const result = await training.fit(batches(9), {
+      signal: controller.signal,
+      save: { path },
+      onStep: ({ step }) => {
+        if (step === 3) controller.abort();
+      },
+    });
+    expect(result).toEqual({ steps: 3, made: 3, ended: "aborted" });
+    const resumed = await smallRun();
+    await resumed.load(path);
+    await resumed.fit(batches(9));
+    expect(await stateOf(resumed)).toEqual(await byHand(batches(9)));
+    const none = await training.fit(batches(9), { signal: AbortSignal.abort() });
+    expect(none).toMatchObject({ made: 0, ended: "aborted" });
+  });
+
+  it("ends at the trainer's signal after the step under way", async () => {
+    const controller = new AbortController();
+    const training = await smallRun({ signal: controller.signal });
+    const onStep = ({ step }: { readonly step: number }): void => {
+      if (step === 3) controller.abort(new Error("enough"));
+    };
+    expect(await training.fit(batches(9), { onStep })).toEqual({ steps: 3, made: 3, ended: "aborted" });
+    expect(await training.fit(batches(9))).toMatchObject({ made: 0, ended: "aborted" });
+    const before = await stateOf(training);
+    await expect(training.step(batch(3))).rejects.toThrow("enough");
+    expect(await stateOf(training)).toEqual(before);
+  });
+
+  it("lets timers run between steps, so that a timeout can end it", async () => {
+    const training = await smallRun();
+    const controller = new AbortController();
+    const result = await training.fit(batches(1), {
+      steps: 1_000_000,
+      signal: controller.signal,
+      // Not from the start: on a busy machine the first step may take longer than any time-out.
+      onStep: ({ step }) => void (step === 1 && setTimeout(() => controller.abort(), 30)),
+    });
+    expect(result.ended).toBe("aborted");
+    expect(result.made).toBeGreaterThan(0);
+  });
+
+  it("waits for onStep, which may use the trainer, and ends with what it throws", async () => {
+    const training = await smallRun();
+    const seen: number[] = [];
+    const failure = new Error("enough");
+    const running = training.fit(batches(5), {
+      onStep: async ({ step }) => {
+        seen.push((await training.counters()).iteration, (await training.evaluate(batch(9))).loss);
+        if (step === 2) throw failure;
+      },
+    });
+    await expect(running).rejects.toBe(failure);
+    expect(seen.filter(Number.isInteger)).toEqual([1, 2]);
+    expect(await training.fit(batches(5))).toMatchObject({ steps: 5, made: 3 });
+  });
+
+  it("closes data that it leaves early", async () => {
+    let closed = 0;
+    function* source(): Generator<Data> {
+      try {
+        yield* batches(9);
+      } finally {
+        closed++;
+      }
+    }
+    await fitted(source(), { steps: 2 });
+    expect(closed).toBe(1);
+    await fitted(source());
+    expect(closed).toBe(2);
+  });
+
+  it.each([
+    [() => [], {}, "fit: the data holds no batches"],
+    [
+      () => batches(2).values(),
+      { steps: 5 },
+      /no batches in pass 2; a generator can be gone through only once/,
+    ],
+    [() => 7 as never, {}, "fit: data is an iterable of batches or has iterate(cursor), got 7"],
+    [() => ({ x: 1 }) as never, {}, "got an object with x; make one with arrayDataset"],
+    [() => undefined as never, {}, /data is an iterable/],
+    [() => batches(1), { steps: 0 }, "fit: steps is an integer of 1 or more, got 0"],
+    [() => batches(1), { epochs: 1.5 }, /epochs is an integer/],
+    [() => batches(1), { save: { path: "x", every: 0 } }, /save.every is an integer/],
+    [() => [[1, 2]] as never, {}, /batch: is an array of numbers/],
+    [() => batches(1), { cursor: 4 }, "fit: the cursor is after batch 4, and there are 1"],
+    [() => batches(1), { cursor: { at: 1 } }, /the cursor {"at":1} is that of a dataset/],
+    [() => batches(1), { cursor: { feed: 2 } }, /no cursor of fit/],
+    [() => batches(2), { cursor: cursorAt(0.5) }, "fit: the cursor 0.5 is no count of batches"],
+    [() => batches(2), { cursor: cursorAt(-1) }, "fit: the cursor -1 is no count of batches"],
+    [() => batches(2), { cursor: { ...cursorAt(null), shapes: { "batch/x": 3 } } }, /no cursor of fit/],
+    [
+      () => batches(2),
+      { cursor: { ...cursorAt(null), shapes: { "batch/x": [2, 0.5] } } },
+      /no cursor of fit/,
+    ],
+    [() => batches(2), { cursor: { ...cursorAt(null), shapes: "abc" } }, /no cursor of fit/],
+    [() => batches(2), { cursor: { ...cursorAt(null), pass: -1 } }, /no cursor of fit/],
+  ])("refuses %s with %o", async (data, options, message) => {
+    const training = await smallRun();
+    const failing = training.fit(data(), options as FitOptions<"error">);
+    await expect(failing).rejects.toThrow(message);
+    await expect(failing).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+    // And is ready for better data.
+    expect(await training.fit(batches(1), { cursor: null })).toMatchObject({ ended: "epochs" });
+  });
+
+  it("refuses a second one beside it, and a step or a load under it", async () => {
+    const training = await smallRun();
+    await training.save(join(folder, "empty"));
+    await training.fit(batches(2), {
+      onStep: async () => {
+        await expect(training.fit(batches(1))).rejects.toThrow(
+          /fit: a fit or steps of this trainer is under way/,
+        );
+        await expect(training.steps(batches(1)).next()).rejects.toThrow(/steps: a fit or steps/);
+        await expect(training.load(join(folder, "empty"))).rejects.toThrow(
+          /load: a fit or steps of this trainer is under way/,
+        );
+        await expect(training.step(batch(0))).rejects.toMatchObject({
+          code: "MP_INVALID_ARGUMENT",
+          message: expect.stringContaining("step: a fit or steps of this trainer is under way") as string,
+        });
+        await expect(training.profile(batch(0))).rejects.toThrow(/profile: a fit or steps/);
+      },
+    });
+    expect(await training.fit(batches(2))).toMatchObject({ made: 2 });
+  });
+});
+
+describe("the place in the data", () => {
+  it.each([
+    ["an array", () => batches(7)],
+    ["a dataset", () => dataset(batches(7))],
+    ["an array whose last batch is smaller", () => [...batches(6), batch(9, 2)]],
+    ["a dataset whose last batch is smaller", () => dataset([...batches(3), batch(9, 2)])],
+  ])("is saved inside fit and gone on from: %s", async (_name, data) => {
+    const steps = 17;
+    const whole = await fitted(data(), { steps });
+    for (const stop of [1, 3, 6, 7, 11]) {
+      const path = join(folder, "place");
+      const first = await smallRun();
+      await first.fit(data(), {
+        steps: 15,
+        onStep: async ({ step }) => {
+          if (step === stop) await first.save(path);
+        },
+      });
+      const second = await smallRun();
+      await second.load(path);
+      expect(await second.fit(data(), { steps })).toEqual({ steps, made: steps - stop, ended: "steps" });
+      expect(await stateOf(second), `stopped at ${stop}`).toEqual(whole.state);
+    }
+  });
+
+  it("is that of the state, not of what a loader has read ahead or a caller has in hand", async () => {
+    const path = join(folder, "concurrent");
+    const data = dataset(batches(8));
+    const training = await smallRun();
+    let saving: Promise<void> | undefined;
+    let stop = 0;
+    await training.fit(data, {
+      steps: 8,
+      onStep: ({ step }) => {
+        // Not awaited: it runs between this step and the next.
+        if (step === 4) saving = training.save(path);
+        stop = step;
+      },
+    });
+    await saving;
+    const resumed = await smallRun();
+    await resumed.load(path);
+    expect((await resumed.counters()).iteration).toBe(4);
+    const rest = dataset(batches(8));
+    await resumed.fit(rest);
+    expect(rest.asked).toEqual([4, 5, 6, 7]);
+    expect(stop).toBe(8);
+    expect(await stateOf(resumed)).toEqual(await stateOf(training));
+  });
+
+  it("is saved every so many steps and at the end", async () => {
+    const path = join(folder, "every");
+    const training = await smallRun();
+    const saved: number[] = [];
+    await training.fit(batches(7), {
+      save: { path, every: 3 },
+      onStep: async ({ step }) => {
+        const reader = await smallRun();
+        if (step > 3) {
+          await reader.load(path);
+          saved.push((await reader.counters()).iteration);
+        }
+      },
+    });
+    expect(saved).toEqual([3, 3, 3, 6]);
+    const last = await smallRun();
+    await last.load(path);
+    expect(await stateOf(last)).toEqual(await stateOf(training));
+  });
+
+  it("is forgotten by a step outside, and may be given", async () => {
+    const path = join(folder, "forgotten");
+    const training = await smallRun();
+    await training.fit(batches(4), { steps: 2 });
+    await training.step(batch(99));
+    await training.save(path);
+    expect(await (await smallRun()).load(path)).toBe(null);
+    await training.save(path, { cursor: { at: 3 } });
+    const resumed = await smallRun();
+    expect(await resumed.load(path)).toEqual({ at: 3 });
+    const data = dataset(batches(5));
+    await resumed.fit(data);
+    expect(data.asked).toEqual([3, 4]);
+    const again = dataset(batches(5));
+    await resumed.fit(again, { cursor: { at: 1 } });
+    expect(again.asked).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe("steps", () => {
+  it("makes the same steps, whose numbers need not be asked for", async () => {
+    const training = await smallRun();
+    const want: StepResult[] = [];
+    const other = await smallRun();
+    for (const one of batches(5)) want.push(await other.step(one));
+    const got: StepResult[] = [];
+    for await (const step of training.steps(dataset(batches(5)))) got.push(await step.result());
+    expect(got).toEqual(want);
+    const silent = await smallRun();
+    for await (const step of silent.steps(batches(5))) expect(step.epoch).toBe(0);
+    expect(await stateOf(silent)).toEqual(await stateOf(training));
+  });
+
+  it("hands a step out before it is done", async () => {
+    const training = await smallRun();
+    const order: string[] = [];
+    for await (const step of training.steps(batches(2))) {
+      void step.result().then(() => order.push("done"));
+      order.push("out");
+      await null;
+    }
+    expect(order).toEqual(["out", "done", "out", "done"]);
+  });
+
+  it("keeps numbers for 8 further steps and no longer", async () => {
+    const training = await smallRun();
+    const all = [];
+    for await (const step of training.steps(batches(12))) {
+      all.push(step);
+      const oldest = all.at(-9);
+      if (oldest !== undefined) expect((await oldest.result()).applied).toBe(true);
+      const gone = all.at(-10);
+      if (gone !== undefined) await expect(gone.result()).rejects.toMatchObject({ code: "MP_DISPOSED" });
+    }
+    expect((await all.at(-1)?.result())?.applied).toBe(true);
+  });
+
+  it("makes one pass at a call, and leaves the place to fit and save", async () => {
+    const training = await smallRun();
+    for await (const step of training.steps(batches(3))) await step.result();
+    for await (const step of training.steps(batches(3))) {
+      expect(step.epoch).toBe(1);
+      break;
+    }
+    expect((await training.counters()).iteration).toBe(4);
+    expect(await training.fit(batches(3), { epochs: 2 })).toMatchObject({ made: 2 });
+  });
+
+  it("stops at a step that fails, with its error, and makes no further one", async () => {
+    const training = await smallRun();
+    const wrong = { ...batch(1), x: batch(1).y };
+    const made: number[] = [];
+    const loop = async (): Promise<void> => {
+      for await (const _ of training.steps([batch(0), wrong, batch(2)])) made.push(1);
+    };
+    await expect(loop()).rejects.toMatchObject({ code: "MP_SHAPE_MISMATCH" });
+    expect(made.length).toBe(2);
+    expect((await training.counters()).iteration).toBe(1);
+  });
+
+  it("reports a step that fails after the loop was left", async () => {
+    const training = await smallRun();
+    const loop = async (): Promise<void> => {
+      for await (const _ of training.steps([{ ...batch(1), x: batch(1).y }])) break;
+    };
+    await expect(loop()).rejects.toMatchObject({ code: "MP_SHAPE_MISMATCH" });
+  });
+
+  it("ends between two microbatches at the trainer's signal", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const training = await smallRun({ accumulate: 500, signal });
+    let seen = 0;
+    for await (const step of training.steps(batches(2000))) {
+      if (++seen === 1) await step.result();
+      else setImmediate(() => controller.abort("enough"));
+    }
+    expect(seen).toBe(2);
+    expect((await training.counters()).iteration).toBe(1);
+  });
+
+  it("ends at the signal", async () => {
+    const training = await smallRun();
+    const controller = new AbortController();
+    for await (const step of training.steps(batches(5), { signal: controller.signal })) {
+      await step.result();
+      if ((await training.counters()).iteration === 2) controller.abort();
+    }
+    expect((await training.counters()).iteration).toBe(2);
+  });
+});

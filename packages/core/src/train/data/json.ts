@@ -1,0 +1,26 @@
+import { MpError } from "../../errors.js";
+import { isPlainObject } from "../../plain-object.js";
+
+/** JSON values: what a data cursor is made of, so that it survives a checkpoint. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** @throws MP_INVALID_ARGUMENT for what JSON would drop or change on its way through a file, naming its place */
+export function checkJson(value: unknown, place: string, depth = 0): asserts value is Json {
+  const refuse = (got: string): never => {
+    throw new MpError("MP_INVALID_ARGUMENT", `${place}: is no JSON value, got ${got}`);
+  };
+  if (depth > 64) refuse("a value that is nested too deep");
+  if (value === null || typeof value === "boolean" || typeof value === "string") return;
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) refuse(String(value));
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++)
+      checkJson(value[index], `${place}/${index}`, depth + 1);
+    return;
+  }
+  if (typeof value !== "object") return refuse(typeof value);
+  if (!isPlainObject(value)) refuse(value.constructor?.name ?? "an object");
+  for (const [key, child] of Object.entries(value)) checkJson(child, `${place}/${key}`, depth + 1);
+}

@@ -1,0 +1,100 @@
+import { MpError } from "../../errors.js";
+import { shown } from "../../shown.js";
+import type { Json } from "./json.js";
+
+/** A source of batches with a position: a `Dataset` of @mp/data is one. */
+export interface DataSource<T> {
+  /** From the beginning, or from a cursor of this source. */
+  iterate(cursor?: Json): AsyncIterator<T> & { readonly cursor: Json };
+}
+
+/**
+ * The data for `fit` and `steps`. Any iterable works; one that can be iterated only once, such as a generator, makes
+ * one pass. The position in an iterable without cursor is a number of batches, which a resumed run skips by iterating
+ * over them again.
+ */
+export type TrainingData<T> = DataSource<T> | AsyncIterable<T> | Iterable<T>;
+
+/** The current pass over the data: its batches, and the position after the last one. */
+export interface DataPass<T> {
+  next(): Promise<T | undefined>;
+  /** The start of the next pass, instead of the beginning. */
+  readonly place: Json;
+  close(): Promise<void>;
+}
+
+/** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a position outside it */
+export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<DataPass<T>> {
+  if (isDataSource(data)) {
+    const iterator = data.iterate(place ?? undefined);
+    return passOf(iterator, () => iterator.cursor);
+  }
+  const iterator = iteratorOf(data);
+  let taken = 0;
+  const pass = passOf(
+    iterator,
+    () => taken,
+    () => taken++,
+  );
+  if (place === null) return pass;
+  if (typeof place !== "number") {
+    throw invalid(
+      `the cursor ${JSON.stringify(place)} is that of a dataset, and these batches have no cursors`,
+    );
+  }
+  if (!Number.isSafeInteger(place) || place < 0) {
+    throw invalid(`the cursor ${place} is no count of batches`);
+  }
+  while (taken < place) {
+    if ((await pass.next()) !== undefined) continue;
+    throw invalid(`the cursor is after batch ${place}, and there are ${taken}`);
+  }
+  return pass;
+}
+
+function passOf<T>(
+  iterator: AsyncIterator<T> | Iterator<T>,
+  place: () => Json,
+  onTaken?: () => void,
+): DataPass<T> {
+  let isOver = false;
+  return {
+    next: async () => {
+      const { done, value } = await iterator.next();
+      if (done === true) {
+        isOver = true;
+        return undefined;
+      }
+      onTaken?.();
+      return value;
+    },
+    get place() {
+      return place();
+    },
+    close: async () => {
+      if (!isOver) await iterator.return?.();
+    },
+  };
+}
+
+function isDataSource<T>(data: TrainingData<T>): data is DataSource<T> {
+  return typeof (data as { iterate?: unknown } | undefined)?.iterate === "function";
+}
+
+function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> {
+  const { [Symbol.asyncIterator]: openAsync, [Symbol.iterator]: open } = (data ?? {}) as Partial<
+    AsyncIterable<T> & Iterable<T>
+  >;
+  if (typeof data === "string" || (openAsync ?? open) === undefined) {
+    throw invalid(
+      `data is an iterable of batches or has iterate(cursor), got ${shown(data)}; make one with arrayDataset or imageBatches of @mp/data`,
+    );
+  }
+  return openAsync === undefined
+    ? (data as Iterable<T>)[Symbol.iterator]()
+    : openAsync.call(data as AsyncIterable<T>);
+}
+
+function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `fit: ${message}`);
+}

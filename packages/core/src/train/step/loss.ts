@@ -1,0 +1,66 @@
+import type { EngineTensor, Handle } from "../../backend.js";
+import type { HostTensor } from "../../host-tensor.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import type { Key } from "../../trace/random.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { MapLeaves } from "../../tree.js";
+
+/** A tree of host tensors as the traced function sees it: the same structure with `Tensor` leaves. */
+export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;
+
+/** Data on the host, on the engine, or a tensor of the engine's own library if the backend has `adopt`. */
+export type FedTensor = HostTensor | Handle | EngineTensor;
+
+/** The data for a traced tree: what you pass at run time where the function has `Tensor`. */
+export type Fed<T> = string extends keyof T
+  ? { readonly [name: string]: FedTensor }
+  : MapLeaves<T, Tensor, FedTensor>;
+
+/**
+ * The data of a batch: with the structure that the loss declares, or any named tensors if it declares none. `D` is the
+ * type passed then: interfaces have no index signature, so a record type would not accept them.
+ */
+export type FedBatch<B, D> =
+  | Fed<B>
+  | (string extends keyof B ? { readonly [K in keyof D]: FedTensor } : never);
+
+/** What a traced function may depend on, besides parameters and batch. */
+export interface LossContext<M = TensorTree> {
+  /** False in `evaluate` and `predict`: dropout is off, and statistics are read but not updated. */
+  readonly training: boolean;
+  /** The stream of this step's randomness; `fold` it for independent ones. */
+  readonly key: Key;
+  /** The `modelState` that the last applied step returned: running statistics, a carried recurrent state. */
+  readonly modelState: M;
+  /** i32 scalar: steps applied so far. */
+  readonly step: Tensor;
+}
+
+export interface LossParts<M = TensorTree, K extends string = string> {
+  /** Scalar. */
+  readonly loss: Tensor;
+  /** Scalars, reported with the step and averaged over microbatches. */
+  readonly metrics?: Readonly<Record<K, Tensor>>;
+  /** With the shapes and dtypes of `context.modelState`; committed only if the step is applied. */
+  readonly modelState?: M;
+}
+
+/**
+ * A batch whose type the loss does not declare: any named tensors may be passed. `x` and `y` type-check with every
+ * compiler option; with `noUncheckedIndexedAccess` other names may be undefined, so annotate the batch.
+ */
+export interface AnyBatch {
+  readonly x: Tensor;
+  readonly y: Tensor;
+  readonly [name: string]: Tensor;
+}
+
+/**
+ * The user's function: plain TypeScript over traced tensors, run once per batch shape. Annotate the batch,
+ * `{ ids }: { ids: Tensor }`, and `step` asks for data of that structure.
+ */
+export type LossFunction<P, B, M, K extends string = string> = (
+  parameters: Traced<P>,
+  batch: B,
+  context: LossContext<Traced<M>>,
+) => Tensor | LossParts<Traced<M>, K>;

@@ -1,0 +1,20 @@
+import { MpError } from "../../errors.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { isTensor } from "../../trace/tensor.js";
+import { leavesOf } from "../../tree.js";
+
+/**
+ * Runs a user function over `tree`. A missing name is `undefined` there, and the operator that gets it cannot say more,
+ * so this adds the existing names to the error.
+ */
+export function tellingNames<T>(what: string, tree: TensorTree, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (!MpError.is(error) || error.details["got"] !== "undefined") throw error;
+    const names = leavesOf(tree, isTensor, what).map(([path]) => path);
+    const there = names.length === 0 ? "is empty" : `has ${names.join(", ")}`;
+    const { code, message, details } = error;
+    throw new MpError(code, `${message}; ${what} ${there}`, { details: { ...details, names }, cause: error });
+  }
+}

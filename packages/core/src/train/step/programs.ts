@@ -1,0 +1,265 @@
+/** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
+
+import { autocast } from "../../cast/autocast.js";
+import { zerosLike } from "../../optim/optimizer.js";
+import { poisonOf } from "../../trace/finite.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { add, cast, literal, mul, where } from "../../trace/ops/elementwise.js";
+import { fold, setRandomCounter } from "../../trace/random.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { atUserLines, withPhase } from "../../trace/trace.js";
+import type { StepDefinition } from "../definition.js";
+import { splitFrozen } from "../frozen.js";
+import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
+import type { TrainingState } from "../state.js";
+import { applyGradients } from "./apply.js";
+import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
+import type { LossContext } from "./loss.js";
+import { tellingNames } from "./missing-name.js";
+import { scaleOf } from "./scale.js";
+
+/** Elements of one microbatch's draws: the counter's low half. */
+const STRIDE = 2 ** 32;
+
+/** The counter of the microbatch `micro` places later (integer); the update uses that of the first microbatch. */
+function counterOf({ drawn }: TrainingState, micro?: Tensor): Tensor {
+  const place = micro === undefined ? drawn : add(drawn, cast(micro, "i64"));
+  return mul(cast(place, "u64"), STRIDE);
+}
+
+/** Fed: parameters, model. Outputs: the initial state of a run. */
+export function initProgram(
+  definition: StepDefinition,
+  parameters: TypeTree,
+  model: TypeTree,
+  windowed: boolean,
+): Program {
+  return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
+    const { masterWeights, lossScaler } = definition.precision;
+    const { trained, frozen } = splitFrozen(fed["parameters"] as TensorTree, definition.frozen);
+    const master = masterWeights.init(trained);
+    const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
+    const state: TrainingState = {
+      master,
+      optimizer: definition.optimizer.init(weights),
+      model: fed["model"] as TensorTree,
+      applied: literal(0, "i32"),
+      frozen: definition.frozen.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
+      scaler: lossScaler.init(),
+      iteration: literal(0, "i64"),
+      drawn: literal(0, "i64"),
+      skipped: literal(0, "i32"),
+      consecutiveSkips: literal(0, "i32"),
+      retries: literal(0, "i32"),
+    };
+    const window = windowed ? { window: emptyWindow(definition, master, state.model) } : {};
+    return { outputs: { state: { ...state, ...window } } };
+  });
+}
+
+/** The whole step as one graph: one batch, no hook. */
+export function trainProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  reports?: TraceReports,
+): Program {
+  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current));
+    return wholeStep(definition, current, fed["batch"] as TensorTree, reports);
+  });
+}
+
+/**
+ * A whole step on one microbatch with the randomness of another microbatch. Also fed: `place` (i64 scalar), its
+ * distance from the current one in microbatches; negative for earlier ones.
+ */
+export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const place: TypeTree = { dtype: "i64", shape: [] };
+  return traceProgram({ state, fed: { batch, place } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current, fed["place"] as Tensor));
+    return wholeStep({ ...definition, accumulate: 1 }, current, fed["batch"] as TensorTree);
+  });
+}
+
+/** As `revisitProgram`, at a scale that is fed as well: `scale` (f32 scalar). */
+export function replayProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const place: TypeTree = { dtype: "i64", shape: [] };
+  const scale: TypeTree = { dtype: "f32", shape: [] };
+  return traceProgram({ state, fed: { batch, place, scale } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current, fed["place"] as Tensor));
+    const { precision } = definition;
+    const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
+    const asked = { ...definition, accumulate: 1, precision: { ...precision, lossScaler } };
+    return wholeStep(asked, current, fed["batch"] as TensorTree);
+  });
+}
+
+/** One pass over a microbatch. Also fed: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32. */
+export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const scale: TypeTree = { dtype: "f32", shape: [] };
+  return traceProgram({ state, fed: { batch, scale } }, (tree, fed) => {
+    const current = tree as TrainingState;
+    setRandomCounter(counterOf(current));
+    const pass = forwardBackward(definition, current, {
+      model: current.model,
+      batch: fed["batch"] as TensorTree,
+      scale: fed["scale"] as Tensor,
+    });
+    return { outputs: { weights: parametersOf(definition, current), gradients: pass.gradients } };
+  });
+}
+
+function wholeStep(
+  definition: StepDefinition,
+  state: TrainingState,
+  batch: TensorTree,
+  reports?: TraceReports,
+): ProgramResult {
+  const scale = scaleOf(definition, state);
+  const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
+  const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
+  return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
+}
+
+/** The sums of a window of microbatches; stored next to the training state between runs, never in a checkpoint. */
+export type WindowState = {
+  readonly gradients: TensorTree;
+  readonly loss: Tensor;
+  readonly model: TensorTree;
+  /** 0, or NaN if a loss or model state was not finite. Gradients are checked once, at the end of the window. */
+  readonly poison: Tensor;
+  /** i32: microbatches accumulated. */
+  readonly micro: Tensor;
+};
+
+type WindowedState = TrainingState & { readonly window: WindowState };
+
+function emptyWindow(definition: StepDefinition, master: TensorTree, model: TensorTree): WindowState {
+  return {
+    gradients: zerosLike(definition.precision.masterWeights.parameters(master)),
+    loss: literal(0),
+    model,
+    poison: literal(0),
+    micro: literal(0, "i32"),
+  };
+}
+
+/** Adds one microbatch to the window; state slots `window/…` beside the training state's. */
+export function accumulateProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  reports?: TraceReports,
+): Program {
+  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
+    const { window, ...rest } = tree as WindowedState;
+    setRandomCounter(counterOf(rest, window.micro));
+    const scale = scaleOf(definition, rest);
+    const pass = forwardBackward(definition, rest, {
+      model: window.model,
+      batch: fed["batch"] as TensorTree,
+      scale,
+      reports,
+    });
+    const next: WindowState = withPhase("update", () => ({
+      gradients: mapTensors(add, window.gradients, pass.gradients),
+      loss: add(window.loss, pass.loss),
+      model: pass.model,
+      poison: add(window.poison, poisonOf({ loss: pass.loss, model: pass.model })),
+      micro: add(window.micro, 1),
+    }));
+    return { state: { window: next }, outputs: { metrics: pass.metrics } };
+  });
+}
+
+/** Applies a full window and empties it; the all-reduce hook runs between the last microbatch and this. */
+export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => {
+    const { window, ...rest } = tree as WindowedState;
+    setRandomCounter(counterOf(rest));
+    const { state: next, outputs } = applyGradients(definition, rest, window);
+    const empty = withPhase("update", () => {
+      const model = mapTensors(
+        (after, before) => where(outputs.applied, after, before),
+        window.model,
+        rest.model,
+      );
+      return emptyWindow(definition, rest.master, model);
+    });
+    return { state: { ...next, window: empty }, outputs };
+  });
+}
+
+/** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
+export function evaluateProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  fed: { readonly batch: TypeTree; readonly model?: TypeTree },
+): Program {
+  return traceProgram({ state, fed }, (tree, trees) => {
+    const current = tree as TrainingState;
+    const model = trees["model"] ?? current.model;
+    const lossOf = autocast(strictLoss(definition, current, model, false), definition.precision.policy, {
+      manifest: definition.manifest,
+    });
+    const [loss, parts] = lossOf(parametersOf(definition, current), trees["batch"] as TensorTree);
+    return { outputs: { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} } };
+  });
+}
+
+/** A function of parameters, data and context under the run's casting policy. */
+export type PredictFunction = (
+  parameters: TensorTree,
+  data: TensorTree,
+  context: LossContext<TensorTree>,
+) => TensorTree;
+
+export function predictProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  data: TypeTree,
+  predict: PredictFunction,
+): Program {
+  return traceProgram({ state, fed: { data } }, (tree, trees) => {
+    const current = tree as TrainingState;
+    const context: LossContext<TensorTree> = {
+      training: false,
+      key: fold(definition.key, "predict"),
+      modelState: current.model,
+      step: current.applied,
+    };
+    const run = autocast(
+      (weights: TensorTree, inputs: TensorTree) =>
+        tellingNames("the data", inputs, () => atUserLines(() => predict(weights, inputs, context))),
+      definition.precision.policy,
+      { manifest: definition.manifest },
+    );
+    return { outputs: { result: run(parametersOf(definition, current), trees["data"] as TensorTree) } };
+  });
+}
+
+/** The parameters in f32, for any storage dtype. */
+export function parametersProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => {
+    const weights = parametersOf(definition, tree as TrainingState);
+    return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
+  });
+}
+
+/** The scale from a state of the scaler. Fed: scaler. */
+export function fedScaleProgram(definition: StepDefinition, scaler: TypeTree): Program {
+  return traceProgram({ fed: { scaler } }, (_state, fed) => ({
+    outputs: { scale: scaleOf(definition, { scaler: fed["scaler"] as TensorTree }) },
+  }));
+}
+
+/** The scale that the next step will use. */
+export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state }, (tree) => ({
+    outputs: { scale: scaleOf(definition, tree as TrainingState) },
+  }));
+}

@@ -1,0 +1,37 @@
+/** The result of a step: a few numbers and whether it was applied. */
+export interface StepResult<K extends string = string> {
+  /** Mean over the microbatches; not finite if the forward pass is not. */
+  readonly loss: number;
+  /** If false, parameters, optimizer and model state are unchanged. */
+  readonly applied: boolean;
+  /** The loss scale of this step. */
+  readonly scale: number;
+  /**
+   * Norm of all unscaled gradients, before clipping; infinite beyond 1.8e19, whose square is more than f32 holds. A
+   * norm scaled by the largest gradient would avoid this but take five times as long: a pass for the largest and one
+   * for the quotients.
+   */
+  readonly gradNorm: number;
+  /** What the loss returned as `metrics`, means over the microbatches. */
+  readonly metrics: Readonly<Record<K, number>>;
+  /** Number of times this batch overflowed and was run again. */
+  readonly retries: number;
+}
+
+export interface Evaluation<K extends string = string> {
+  /** The loss as the loss function gives it, unscaled; not finite when the forward pass is not. */
+  readonly loss: number;
+  /** What the loss returned as `metrics`. */
+  readonly metrics: Readonly<Record<K, number>>;
+}
+
+export interface Counters {
+  /** Applied steps: what schedules and Adam count. */
+  readonly applied: number;
+  /** Applied and skipped ones. */
+  readonly iteration: number;
+  /** Iterations that were not applied. */
+  readonly skipped: number;
+  /** The loss scale of the next step. */
+  readonly scale: number;
+}

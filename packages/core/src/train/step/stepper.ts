@@ -1,0 +1,226 @@
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import { MpError } from "../../errors.js";
+import { tensor } from "../../host-tensor.js";
+import { unsupportedReason } from "../../manifest.js";
+import { batchDifferences, type FedBatch } from "../data/batch.js";
+import type { StepDefinition } from "../definition.js";
+import {
+  type Attribution,
+  diagnose,
+  diagnosisOf,
+  formatAttribution,
+  scaleAttribution,
+} from "../diagnosis/diagnose.js";
+import type { Program, TypeTree } from "../program/program.js";
+import type { Compiled, ProgramCache } from "../program/program-cache.js";
+import type { TrainingWarning } from "../warning.js";
+import type { TraceReports } from "./forward.js";
+import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./outputs.js";
+import { accumulateProgram, applyProgram, revisitProgram, trainProgram } from "./programs.js";
+import type { StepResult } from "./result.js";
+import { scaleFault } from "./scale.js";
+import { type AllReduce, reduceWindow, resetWindow } from "./window.js";
+
+export interface StepperOptions {
+  readonly definition: StepDefinition;
+  readonly stateTypes: TypeTree;
+  readonly allReduce: AllReduce | undefined;
+  readonly maxConsecutiveSkips: number;
+  /** Aborts an unfinished step between two microbatches. */
+  readonly signal: AbortSignal | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+  /** Gives the event loop a turn when one is due. */
+  readonly breathe: () => Promise<void> | undefined;
+}
+
+/** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
+export function isWindowed({ accumulate }: StepDefinition, allReduce: AllReduce | undefined): boolean {
+  return accumulate > 1 || allReduce !== undefined;
+}
+
+/**
+ * Runs steps on an engine, as one program or as a window of microbatches; repeats a step whose overflow is retried. One
+ * step at a time.
+ */
+export class Stepper {
+  readonly #programs: ProgramCache;
+  readonly #options: StepperOptions;
+  readonly #windowed: boolean;
+  /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
+  #accepted: FedBatch["inputs"] | undefined;
+
+  constructor(programs: ProgramCache, options: StepperOptions) {
+    this.#programs = programs;
+    this.#options = options;
+    this.#windowed = isWindowed(options.definition, options.allReduce);
+  }
+
+  /** `onCommitted` is called once the state comes after these batches, applied or skipped. */
+  async step(feeds: readonly FedBatch[], onCommitted: () => void): Promise<StepResult> {
+    const [first] = feeds;
+    if (first === undefined) throw new Error("internal: a step without batches");
+    this.#options.signal?.throwIfAborted();
+    for (let retries = 0; ; retries++) {
+      const outputs = this.#windowed ? await this.#runWindow(feeds) : await this.#runWhole(first);
+      const due = this.#options.breathe();
+      if (due !== undefined) await due;
+      if (flagIn(outputs, "again")) continue;
+      onCommitted();
+      const applied = flagIn(outputs, "applied");
+      if (!applied) {
+        this.#warnOfScale(outputs);
+        await this.#checkSkips(outputs, feeds);
+      }
+      return {
+        loss: numberIn(outputs, "loss"),
+        applied,
+        scale: numberIn(outputs, "scale"),
+        gradNorm: numberIn(outputs, "gradNorm"),
+        metrics: metricsIn(outputs),
+        retries,
+      };
+    }
+  }
+
+  /** Diagnoses a batch with the randomness of the microbatch `place` places later. Does not change the state. */
+  async diagnose(feed: FedBatch, place = 0): Promise<Attribution | undefined> {
+    const { definition, stateTypes } = this.#options;
+    const compiled = await this.#programs.compiled("diagnose", feed.signature, () =>
+      diagnosisOf(revisitProgram(definition, stateTypes, feed.types())),
+    );
+    return diagnose(compiled, { ...feed.inputs, place: tensor(BigInt64Array.of(BigInt(place)), []) });
+  }
+
+  /**
+   * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual and calls
+   * `onCommitted`; a single microbatch is not a step and is discarded.
+   */
+  async profile(feed: FedBatch, onCommitted: () => void): Promise<readonly ProfileRow[]> {
+    const kind = this.#windowed ? "accumulate" : "step";
+    const { executable } = this.#programs.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
+    if (executable.profile === undefined) {
+      const reason = unsupportedReason(this.#programs.backend.manifest.profile) ?? "it has no profiler";
+      throw new MpError("MP_UNSUPPORTED", `profile: ${this.#programs.backend.name}: ${reason}`);
+    }
+    try {
+      const rows = await executable.profile(feed.inputs);
+      if (!this.#windowed) onCommitted();
+      return rows;
+    } finally {
+      if (this.#windowed) await resetWindow(this.#programs.state);
+    }
+  }
+
+  /** The program for a batch. */
+  program(feed: FedBatch, reports?: TraceReports): Program {
+    const { definition, stateTypes } = this.#options;
+    const build = this.#windowed ? accumulateProgram : trainProgram;
+    return build(definition, stateTypes, feed.types(), reports);
+  }
+
+  async #runWhole(feed: FedBatch): Promise<Outputs> {
+    const known = this.#programs.known("step", feed.signature) ?? (await this.#compile("step", feed));
+    return known.executable.run(feed.inputs);
+  }
+
+  async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
+    const { definition, stateTypes, allReduce, signal, breathe } = this.#options;
+    const programs = this.#programs;
+    try {
+      const metrics: Outputs[] = [];
+      for (const feed of feeds) {
+        signal?.throwIfAborted();
+        const known =
+          programs.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
+        metrics.push(await known.executable.run(feed.inputs));
+        // The code that aborts the signal needs a turn of the event loop.
+        const due = breathe();
+        if (due !== undefined) await due;
+      }
+      if (allReduce !== undefined) await reduceWindow(programs.state, allReduce);
+      const apply = await programs.compiled("apply", "", () => applyProgram(definition, stateTypes));
+      return { ...meanOf(metrics), ...(await apply.executable.run({})) };
+    } catch (error) {
+      await resetWindow(programs.state).catch((cause: unknown) => {
+        throw new AggregateError(
+          [error, cause],
+          "step: a window failed, and so did throwing away what it had gathered",
+        );
+      });
+      throw error;
+    }
+  }
+
+  async #compile(kind: string, feed: FedBatch): Promise<Compiled> {
+    const { warn } = this.#options;
+    const warnOfLints = ({ lints }: CastReport): void => {
+      for (const { message, remedy } of lints) warn({ type: "numerics", message: `${message}; ${remedy}` });
+    };
+    const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
+    try {
+      const compiled = await this.#programs.compiled(kind, feed.signature, () => this.program(feed, reports));
+      this.#accepted = feed.inputs;
+      return compiled;
+    } catch (error) {
+      throw this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+    }
+  }
+
+  #warnOfScale(outputs: Outputs): void {
+    const { definition, warn } = this.#options;
+    const fault = scaleFault(definition.precision.lossScaler, numberIn(outputs, "scale"));
+    if (fault !== undefined) warn({ type: "numerics", message: fault });
+  }
+
+  async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+    const skips = numberIn(outputs, "consecutiveSkips");
+    if (skips <= this.#options.maxConsecutiveSkips) return;
+    const [loss, gradNorm, scale] = ["loss", "gradNorm", "scale"].map((name) => numberIn(outputs, name));
+    const atFault = scaleAttribution(this.#options.definition.precision.lossScaler, scale as number);
+    const { culprit, ...found } =
+      atFault === undefined
+        ? await this.#culprit(feeds, `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`)
+        : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
+    throw new MpError(
+      "MP_NON_FINITE",
+      `step: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
+      { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
+    );
+  }
+
+  /** Returns text also if the engine cannot run the search or runs out of memory. */
+  async #culprit(
+    feeds: readonly FedBatch[],
+    known: string,
+  ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
+    try {
+      for (const [index, feed] of feeds.entries()) {
+        const attribution = await this.diagnose(feed, index - feeds.length);
+        if (attribution !== undefined)
+          return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
+      }
+      return { culprit: "the last batch is finite by itself at the scale that follows" };
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return { culprit: `the last with ${known}; where it began could not be found: ${reason}`, cause };
+    }
+  }
+}
+
+/** Adds to an error how the batch differs from earlier ones. */
+function comparedWith(before: FedBatch["inputs"], feed: FedBatch, error: unknown): unknown {
+  const differences = batchDifferences(before, feed.inputs);
+  if (differences.length === 0) return error;
+  const unlike = `unlike the batches before, ${differences.join("; ")}`;
+  if (MpError.is(error)) {
+    const details = { ...error.details, differences };
+    return new MpError(error.code, `${error.message}; ${unlike}`, { details, cause: error });
+  }
+  // A loss that reads a missing value fails with an error of JavaScript.
+  if (!(error instanceof TypeError)) return error;
+  return new MpError("MP_INVALID_ARGUMENT", `loss: ${error.message}; ${unlike}`, {
+    details: { differences },
+    cause: error,
+  });
+}

@@ -1,0 +1,86 @@
+/** The reference backend with kernels that accumulate in the half that they take, as engines with native halves may. */
+import type { Backend } from "../src/backend.js";
+import { type DType, type HalfDType, isHalf } from "../src/dtype.js";
+import { roundTo } from "../src/float-format/round.js";
+import type { Op, OpAttributes } from "../src/graph/attributes.js";
+import { decidingDType } from "../src/graph/op-dtypes.js";
+import type { Kernel, KernelTable } from "../src/kernel-backend/kernel.js";
+import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
+import { exactNumerics, type KernelManifest } from "../src/kernel-backend/manifest.js";
+import type { Accumulation } from "../src/manifest.js";
+import { type Arithmetic, arithmetics } from "../src/reference/arithmetic.js";
+import { fromHost, toHost } from "../src/reference/host.js";
+import type { ReferenceKernel } from "../src/reference/kernel.js";
+import { referenceKernels } from "../src/reference/kernels.js";
+import type { Store } from "../src/reference/store.js";
+
+/** The numbers, each rounded to the half when it is stored again; also in copies. */
+function rounding(half: HalfDType, numbers: Float32Array): Float32Array {
+  return new Proxy(numbers, {
+    get: (store, key) => {
+      const value: unknown = Reflect.get(store, key, store);
+      if (typeof value !== "function") return value;
+      return (...parts: unknown[]) => {
+        const result: unknown = value.apply(store, parts);
+        return result instanceof Float32Array ? rounding(half, result) : result;
+      };
+    },
+    set: (store, key, value: number) => Reflect.set(store, key, roundTo(half, value), store),
+  });
+}
+
+const arithmeticIn = (half: HalfDType): Arithmetic => ({
+  ...arithmetics.exact,
+  floats: (length) => rounding(half, new Float32Array(length)),
+  allocate: (dtype, length) => {
+    const store = arithmetics.exact.allocate(dtype, length);
+    return store instanceof Float32Array ? rounding(half, store) : store;
+  },
+});
+
+/** The results of one kernel; with `half`, it accumulates in that half. */
+function runOracle<K extends Op>(op: K, half: HalfDType | undefined): Kernel<OpAttributes[K], Store> {
+  const kernel: ReferenceKernel<K> = referenceKernels[op];
+  return (inputs, attributes, outputs) => {
+    if (half === undefined) return kernel(inputs, attributes, outputs, arithmetics.exact);
+    const rounded = inputs.map((input) =>
+      input?.data instanceof Float32Array ? { ...input, data: rounding(half, input.data) } : input,
+    );
+    const results = kernel(rounded as typeof inputs, attributes, outputs, arithmeticIn(half));
+    return results.map((store) => (store instanceof Float32Array ? Float32Array.from(store) : store));
+  };
+}
+
+const NATIVE: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "bool"];
+
+/**
+ * f32, f16, bf16 and what training counts in, all native; accumulates as the options say, and declares that by default.
+ */
+export function halfSumsBackend(really: Accumulation, claims: Partial<KernelManifest> = {}): Backend {
+  const inHalves = (op: Op): Kernel<never, Store> => {
+    const exact = runOracle(op, undefined) as Kernel<never, Store>;
+    return (inputs, attributes, outputs) => {
+      const dtype = decidingDType({ op, inputs, outputs });
+      const inside = isHalf(dtype) ? (really.ops?.[op]?.[dtype] ?? really.default[dtype]) : "f32";
+      if (!isHalf(inside)) return exact(inputs, attributes, outputs);
+      return (runOracle(op, inside) as Kernel<never, Store>)(inputs, attributes, outputs);
+    };
+  };
+  const ops = Object.keys(referenceKernels) as Op[];
+  return kernelBackend<Store>({
+    name: "half-sums",
+    kernels: Object.fromEntries(ops.map((op) => [op, inHalves(op)])) as KernelTable<Store>,
+    manifest: {
+      engine: { name: "half-sums", version: "1" },
+      device: "cpu",
+      dtypes: Object.fromEntries(NATIVE.map((dtype) => [dtype, { storage: dtype, compute: "native" }])),
+      ...exactNumerics,
+      accumulate: really,
+      tolerance: { default: { f32: 0, f16: 0, bf16: 0 } },
+      eventLoop: "blocked-during-step",
+      ...claims,
+    },
+    upload: (tensor) => fromHost(tensor, arithmetics.exact),
+    download: toHost,
+  });
+}

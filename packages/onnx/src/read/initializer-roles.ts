@@ -1,0 +1,190 @@
+// Decides which initializers of a foreign model, and equivalent Constant nodes, are trained. A file does not say:
+// weights, running statistics, masks and tables of angles are all initializers, and exporters rename them. So each is
+// followed to the operators that read it, through whatever only moves it or computes from constants, and what it does
+// there decides; what is added to or multiplied with values may be a table that no optimizer should touch, and there
+// its elements decide.
+import { elementCount, type HostTensor, isFloat } from "@mp/core";
+import type { OnnxGraph, OnnxInitializer, OnnxNode } from "../model.js";
+import { quote } from "../problem.js";
+import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
+
+/** What reading made of a float initializer, or of a Constant node of floats, and why. */
+export interface InitializerRole {
+  readonly name: string;
+  /** An input of the graph, to be trained; otherwise a constant of it. */
+  readonly isParameter: boolean;
+  /** For people: `weight of MatMul "/head/MatMul"`. */
+  readonly reason: string;
+}
+
+type Verdict = Omit<InitializerRole, "name">;
+
+interface Use {
+  readonly node: OnnxNode;
+  readonly index: number;
+}
+
+const trained = (what: string, { opType, name, outputs }: OnnxNode): Verdict => ({
+  isParameter: true,
+  reason: `${what} ${opType} ${quote(name === "" ? (outputs[0] ?? "") : name)}`,
+});
+const fixed = (reason: string): Verdict => ({ isParameter: false, reason });
+
+/** What only moves its first operand, wherever the others come from. */
+const MOVES: ReadonlySet<string> = new Set([
+  "Identity", "Cast", "CastLike", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "Expand",
+  "Tile", "Pad", "Dropout",
+]); // biome-ignore format: one list
+
+/** What each operand of an op is; undefined for one that is neither weight nor statistic. */
+const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  Conv: [undefined, "weight of", "bias of"],
+  ConvTranspose: [undefined, "weight of", "bias of"],
+  MatMul: ["weight of", "weight of"],
+  Gemm: ["weight of", "weight of", "bias of"],
+  BatchNormalization: [undefined, "scale of", "bias of"],
+  InstanceNormalization: [undefined, "scale of", "bias of"],
+  GroupNormalization: [undefined, "scale of", "bias of"],
+  LayerNormalization: [undefined, "scale of", "bias of"],
+  RMSNormalization: [undefined, "scale of"],
+  Gather: ["table of"],
+  GatherElements: ["table of"],
+  GatherND: ["table of"],
+  Add: ["added by", "added by"],
+  Sub: ["added by"],
+  Mul: ["factor of", "factor of"],
+  Div: ["factor of"],
+  Where: [undefined, "choice of", "choice of"],
+};
+
+/** What each operand of an op of any number of them is. */
+const EVERY_OPERAND: Readonly<Record<string, string>> = { Sum: "added by", Concat: "part of" };
+
+/** Where the elements have to tell a weight from a table that is computed, or from a number of the formula. */
+const TOLD_BY_VALUES: ReadonlySet<string> = new Set([
+  "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where",
+]); // biome-ignore format: one list
+
+const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Conv", "ConvTranspose"]);
+
+/** Exporters write four nodes or five from frequencies to their cosines. The walk branches at every use, and has to end. */
+const MOST_STEPS = 8;
+
+const STATISTICS: Readonly<Record<string, string>> = { Sqrt: "variance", Reciprocal: "variance" };
+
+export class InitializerRoles {
+  readonly #uses = new Map<string, Use[]>();
+  readonly #makers = new Map<string, OnnxNode>();
+  /** What depends on the model's inputs. */
+  readonly #data = new Set<string>();
+  /** What depends on inputs of integers alone, such as positions. */
+  readonly #counts = new Set<string>();
+
+  constructor(graph: OnnxGraph) {
+    const initializers = new Set(graph.initializers.map(({ name }) => name));
+    for (const { name, type } of graph.inputs) {
+      if (initializers.has(name)) continue;
+      this.#data.add(name);
+      if (type?.elementType === "i64" || type?.elementType === "i32") this.#counts.add(name);
+    }
+    const held = [...graph.initializers, ...graph.nodes.flatMap(heldBy)];
+    const tables = new Set(held.filter(({ tensor }) => !isNumber(tensor)).map(({ name }) => name));
+    for (const node of graph.nodes) {
+      node.inputs.forEach((name, index) => {
+        const uses = this.#uses.get(name) ?? [];
+        uses.push({ node, index });
+        this.#uses.set(name, uses);
+      });
+      for (const name of node.outputs) this.#makers.set(name, node);
+      const dependent = node.inputs.filter((name) => this.#data.has(name));
+      if (dependent.length === 0) continue;
+      const isCount =
+        dependent.every((name) => this.#counts.has(name)) && !node.inputs.some((name) => tables.has(name));
+      for (const name of node.outputs) {
+        this.#data.add(name);
+        if (isCount) this.#counts.add(name);
+      }
+    }
+  }
+
+  /** A float initializer is a parameter if any of its uses trains it. */
+  of(name: string, tensor: HostTensor): Verdict {
+    if (!isFloat(tensor.dtype)) return fixed(`is ${tensor.dtype}`);
+    if (tensor.shape.length === 0) return fixed("a scalar");
+    let found: Verdict | undefined;
+    for (const verdict of this.#verdicts(name, tensor)) {
+      if (verdict.isParameter) return verdict;
+      found ??= verdict;
+    }
+    return found ?? fixed("read by nothing");
+  }
+
+  *#verdicts(root: string, tensor: HostTensor): Generator<Verdict> {
+    const open = [root];
+    const seen = new Set(open);
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      for (const use of this.#uses.get(name) ?? []) {
+        const verdict = this.#verdict(use, tensor);
+        if (verdict !== undefined) yield verdict;
+        else for (const output of use.node.outputs) if (!seen.has(output)) open.push(output);
+        for (const output of use.node.outputs) seen.add(output);
+      }
+    }
+  }
+
+  /** Undefined if the value is only moved or used in further computation. */
+  #verdict({ node, index }: Use, tensor: HostTensor): Verdict | undefined {
+    const { opType, inputs, outputs } = node;
+    if (opType === "Cos" || opType === "Sin") return fixed(`angles of ${opType}`);
+    if (MOVES.has(opType) && index === 0) return undefined;
+    const others = inputs.filter((name, at) => at !== index && this.#data.has(name));
+    if (others.length === 0) {
+      if (isNumber(tensor)) return fixed("a single number");
+      const statistic = STATISTICS[opType];
+      return statistic === undefined ? undefined : fixed(`${statistic}, by its ${opType}`);
+    }
+    if (others.every((name) => this.#counts.has(name)) && this.#makesAngles(outputs))
+      return fixed("frequencies of angles");
+    if (opType === "BatchNormalization" && index > 2) {
+      return fixed(`running ${index === 3 ? "mean" : "variance"} of ${opType}`);
+    }
+    const what = EVERY_OPERAND[opType] ?? OPERANDS[opType]?.[index];
+    if (what === undefined) return fixed(`operand ${index} of ${opType}, which holds no weights there`);
+    return (
+      (TOLD_BY_VALUES.has(opType) ? this.#byValues(node, index, tensor) : undefined) ?? trained(what, node)
+    );
+  }
+
+  #byValues({ opType, inputs }: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
+    if (isNumber(tensor)) {
+      // The bias of a layer with one output is a single number as well.
+      const other = this.#makers.get(inputs[1 - index] ?? "")?.opType ?? "";
+      return opType === "Add" && PRODUCTS.has(other) ? undefined : fixed("a single number");
+    }
+    if (isMask(tensor)) return fixed("a mask, of 0 and numbers without bounds, or of 0 and 1");
+    if (isWaves(tensor)) return fixed("a table of sines and cosines");
+    if (opType === "Where" && holdsOneNumber(tensor)) return fixed("a single number, repeated");
+    return undefined;
+  }
+
+  /** Whether all that comes of it are sines and cosines. */
+  #makesAngles(names: readonly string[], depth = 0): boolean {
+    const uses = names.flatMap((name) => this.#uses.get(name) ?? []);
+    if (uses.length === 0 || depth > MOST_STEPS) return false;
+    return uses.every(({ node }) => {
+      if (node.opType === "Cos" || node.opType === "Sin") return true;
+      const passes = MOVES.has(node.opType) || node.opType === "Concat" || node.opType === "Mul";
+      return passes && this.#makesAngles(node.outputs, depth + 1);
+    });
+  }
+}
+
+/** The floats of a Constant node; its integers are shapes and axes. */
+function heldBy({ opType, domain, attributes, outputs }: OnnxNode): readonly OnnxInitializer[] {
+  const value = opType === "Constant" && domain === "" ? attributes["value"] : undefined;
+  return value?.kind === "tensor" && isFloat(value.value.dtype)
+    ? [{ name: outputs[0] ?? "", tensor: value.value }]
+    : [];
+}
+
+const isNumber = ({ shape }: HostTensor): boolean => elementCount(shape, "initialiser") === 1;

@@ -1,0 +1,13 @@
+import type { HostTensor } from "@mp/core";
+import type { InitializerRole } from "./initializer-roles.js";
+
+export interface ReadOptions {
+  /** Sizes that the model leaves open: of a named dimension by its name, of any other by `input[axis]`. */
+  readonly sizes?: Readonly<Record<string, number>>;
+  /**
+   * Which initializers, and Constant nodes of floats with dimensions, are parameters, to be trained; the others are
+   * constants. By default these are weights, biases, scales and tables, but not running statistics, masks, tables of
+   * sines and single numbers: `byDefault` says which and why.
+   */
+  readonly isParameter?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean;
+}

@@ -1,0 +1,35 @@
+import type { Page } from "playwright-core";
+
+/** Pixels. */
+const PART_HEIGHT = 2000;
+/** The page of a large model is 27 parts long, and more of the same below these. */
+const MOST_PARTS = 5;
+const MOST_TRIES = 5;
+
+/**
+ * The top of a page in parts, `<path>-0.png` and on: of a long one as a whole, this Chromium now and then has nothing
+ * to capture on a busy machine. A part that fails is tried again, and says so.
+ */
+export async function takeScreenshots(page: Page, path: string): Promise<void> {
+  const before = page.viewportSize();
+  const width = before?.width ?? 1280;
+  await page.setViewportSize({ width, height: PART_HEIGHT });
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  for (let part = 0; part < Math.min(MOST_PARTS, height / PART_HEIGHT); part++) {
+    await page.evaluate((top) => scrollTo(0, top), part * PART_HEIGHT);
+    await takeOne(page, `${path}-${part}.png`);
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
+async function takeOne(page: Page, path: string): Promise<void> {
+  for (let left = MOST_TRIES - 1; ; left--) {
+    try {
+      await page.screenshot({ path });
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+      console.warn(`${path}: ${error instanceof Error ? error.message : error}; tried again`);
+    }
+  }
+}

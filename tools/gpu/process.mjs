@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+
+/**
+ * @typedef {object} Ended
+ * @property {number | null} code null where a signal ended it
+ * @property {string | null} signal
+ * @property {string} output
+ * @property {string} errors the end of what it wrote on stderr
+ */
+
+const KEPT = 4000;
+
+/**
+ * Runs a program to its end, or to the limit; its output is copied to this process's stderr.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ limitSeconds?: number; cwd?: string }} [options]
+ * @returns {Promise<Ended>}
+ */
+export function ranProcess(command, args, { limitSeconds = 3600, cwd } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], cwd });
+    let output = "";
+    let errors = "";
+    const timer = setTimeout(() => child.kill("SIGKILL"), limitSeconds * 1000);
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      process.stderr.write(text);
+      errors = (errors + text).slice(-KEPT);
+    });
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      resolve({ code: 127, signal: null, output, errors: error.message });
+    });
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, output, errors });
+    });
+  });
+}
+
+/**
+ * The last line of a program's output that is JSON.
+ * @param {string} output
+ * @returns {unknown}
+ */
+export function lastJson(output) {
+  for (const line of output.trimEnd().split("\n").reverse()) {
+    if (!line.startsWith("{")) continue;
+    try {
+      return JSON.parse(line);
+    } catch {
+      // A log line that begins like an answer.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Unpacks this folder's archives and measures the machine: probes, conformance, training steps beside PyTorch.
+# Needs nothing but sh, tar, gzip and sha256sum; with --device cuda NVIDIA's driver, CUDA 13 and cuDNN 9 as well.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$here/unpacked
+device=cuda
+python=${PEER_PYTHON:-}
+case " $* " in *" --help "*) set -- --help ;; esac
+
+usage() {
+  cat <<TEXT
+sh run.sh [flags]
+  --device cuda|cpu   default cuda, which has not been run yet
+  --work DIR          where to unpack; default unpacked, beside this script
+  --python PATH       interpreter whose PyTorch to run beside; default python3, where there is one
+  --out FILE          the result; default gpu-result.json in the current folder
+  --small             a few steps of each, to see that everything runs; its figures mean nothing
+  --only PART,...     of machine, probe, conformance, workloads, word-lm; default all
+TEXT
+}
+
+needs_value() { [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }; }
+
+out=gpu-result.json small= only=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --device) needs_value "$@"; device=$2; shift 2 ;;
+    --work) needs_value "$@"; work=$2; shift 2 ;;
+    --python) needs_value "$@"; python=$2; shift 2 ;;
+    --out) needs_value "$@"; out=$2; shift 2 ;;
+    --only) needs_value "$@"; only=$2; shift 2 ;;
+    --small) small=--small; shift ;;
+    --help) usage; exit 0 ;;
+    *) echo "run.sh: unknown flag $1" >&2; usage >&2; exit 2 ;;
+  esac
+done
+case $device in cpu | cuda) ;; *) echo "run.sh: --device is cpu or cuda, got $device" >&2; exit 2 ;; esac
+
+(cd "$here" && sha256sum --quiet -c SHA256SUMS)
+if [ "$device" = cuda ] && ! ls "$here"/cuda.tar.gz* > /dev/null 2>&1; then
+  echo "run.sh: this pack has no CUDA libraries; make one without --without-cuda, or pass --device cpu" >&2
+  exit 2
+fi
+mkdir -p "$work"
+for name in mp node cuda; do
+  # Pieces are numbered, so that their order is that of their names.
+  if ls "$here/$name.tar.gz"* > /dev/null 2>&1; then cat "$here/$name.tar.gz"* | tar -xzf - -C "$work"; fi
+done
+
+[ -n "$python" ] || python=$(command -v python3 || true)
+# CUDA that came with PyTorch's packages lies in folders that the loader does not search.
+libraries=${LD_LIBRARY_PATH:-}
+for folder in /usr/local/cuda/lib64 $( [ -z "$python" ] || "$python" -c '
+import glob, sys
+print(*(f for p in sys.path for f in glob.glob(p + "/nvidia/*/lib")))' 2> /dev/null || true); do
+  if [ -d "$folder" ]; then libraries=${libraries:+$libraries:}$folder; fi
+done
+# TF32 would make float32 something else, in ours and in PyTorch; the libraries of CUDA read this themselves.
+export LD_LIBRARY_PATH="$libraries" NVIDIA_TF32_OVERRIDE=0
+
+exec "$work/node/bin/node" "$work/tools/gpu/measure.mjs" \
+  --device "$device" --out "$out" ${python:+--python "$python"} ${small:+"$small"} ${only:+--only "$only"}

@@ -1,0 +1,78 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { arm64Parts, KOFFI_VERSION, PartsMissing } from "./arm64-parts.mjs";
+import { root } from "./packages.mjs";
+import { turbo } from "./turbo.mjs";
+
+const backend = join(root, "packages", "backend-ort");
+const OWN = ["core", "onnx", "backend-ort", "conformance"];
+
+/**
+ * A project without the workspace's links, with the arm64 library of koffi.
+ * @param {string} folder
+ * @param {string} koffi
+ */
+function assemble(folder, koffi) {
+  const modules = join(folder, "node_modules");
+  for (const name of OWN) {
+    for (const part of ["dist", "package.json"])
+      cpSync(join(root, "packages", name, part), join(modules, "@mp", name, part), { recursive: true });
+  }
+  const foreign = { koffi: "backend-ort", "@bufbuild/protobuf": "onnx" };
+  for (const [name, owner] of Object.entries(foreign)) {
+    const installed = realpathSync(join(root, "packages", owner, "node_modules", name));
+    cpSync(installed, join(modules, name), { recursive: true });
+  }
+  const { version } = JSON.parse(readFileSync(join(modules, "koffi", "package.json"), "utf8"));
+  if (version !== KOFFI_VERSION)
+    throw new Error(
+      `koffi is ${version}: tools/workspace/arm64-parts.mjs fetches the library of ${KOFFI_VERSION}`,
+    );
+  mkdirSync(join(modules, "@koromix"));
+  cpSync(koffi, join(modules, "@koromix", "koffi-linux-arm64"), { recursive: true });
+  cpSync(join(backend, "test", "arm64.mjs"), join(folder, "arm64.mjs"));
+}
+
+/**
+ * Runs backend-ort's conformance groups of sums and casts on npm's library for arm64, emulated.
+ * @returns {{ passed: number; failed: number }} nothing passed and nothing failed where it cannot be emulated, which
+ *   counts as failed where MP_REQUIRE names arm64
+ */
+export function testArm64() {
+  if (!turbo(["build:js"], { filter: OWN.map((name) => `@mp/${name}`), quiet: true }))
+    return { passed: 0, failed: 1 };
+  /** @type {ReturnType<typeof arm64Parts>} */
+  let parts;
+  try {
+    parts = arm64Parts();
+  } catch (error) {
+    if (!(error instanceof PartsMissing)) throw error;
+    const isRequired = (process.env["MP_REQUIRE"] ?? "").split(",").includes("arm64");
+    console.log(
+      `arm64 was not tested: ${error.message}; it takes apt-get, dpkg-deb and npm with their indexes${isRequired ? ", and MP_REQUIRE names arm64" : ""}`,
+    );
+    return { passed: 0, failed: Number(isRequired) };
+  }
+  const folder = mkdtempSync(join(tmpdir(), "mp-arm64-"));
+  try {
+    assemble(folder, parts.koffi);
+    const library = join(
+      realpathSync(join(backend, "node_modules", "onnxruntime-node")),
+      "bin/napi-v6/linux/arm64/libonnxruntime.so.1",
+    );
+    const [command = "", ...args] = parts.node;
+    const { status, stdout } = spawnSync(command, [...args, join(folder, "arm64.mjs"), library], {
+      cwd: folder,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    process.stdout.write(stdout);
+    const counts = /^(\d+) passed, (\d+) failed$/m.exec(stdout);
+    const [passed, failed] = [Number(counts?.[1] ?? 0), Number(counts?.[2] ?? 0)];
+    return { passed, failed: failed === 0 && status !== 0 ? 1 : failed };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
