@@ -1,18 +1,15 @@
 // Layers and losses, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
 import {
-  add,
-  constant,
   type HostTensor,
   key,
-  mul,
-  reduceSum,
   type Tensor,
   type TensorTree,
   type Tree,
   tensor,
   valueAndGrad,
 } from "@mp/core";
+import { add, constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
