@@ -180,7 +180,7 @@ describe("what is no list, no number or no dtype in its place is refused with a 
 
   it("of a name below a key", () => {
     for (const name of [null, undefined, {}, 1n]) {
-      expect(() => foldIn(key(1), name as never)).toThrow("fold: a name is a text or a number, got");
+      expect(() => foldIn(key(1), name as never)).toThrow("foldIn: a name is a text or a number, got");
     }
   });
 
