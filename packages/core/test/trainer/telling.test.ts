@@ -68,7 +68,9 @@ describe("what a newcomer gets wrong is told", () => {
     expect(() => foldIn(42 as never, "a")).toThrow(
       "foldIn: takes a key such as key(42), got 42; a model's init takes one: model.init(key(42))",
     );
-    expect(() => foldIn(undefined as never, "a")).toThrow("foldIn: takes a key such as key(42), got undefined");
+    expect(() => foldIn(undefined as never, "a")).toThrow(
+      "foldIn: takes a key such as key(42), got undefined",
+    );
     expect(() => key("a" as never)).toThrow('key: a seed is an integer, got "a"');
   });
 
