@@ -1,6 +1,6 @@
+import { checkPath } from "#checkpoint-files";
 import type { Backend, ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
-import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";

@@ -1,5 +1,6 @@
+import { loadTensors, saveTensors } from "#checkpoint-files";
 import type { State } from "../../backend.js";
-import type { LoadedTensors } from "../../checkpoint/index.js";
+import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/builder.js";
 import type { HostTensor } from "../../host-tensor.js";
@@ -37,7 +38,6 @@ export async function saveCheckpoint(
   cursor: Json,
 ): Promise<void> {
   checkJson(cursor, "save: cursor");
-  const { saveTensors } = await import("../../checkpoint/index.js");
   const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
   await saveTensors(path, await state.read(slots), {
     format: FORMAT,
@@ -53,7 +53,6 @@ export interface OpenCheckpoint extends LoadedTensors {
 
 /** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for a file that is no checkpoint of a training run */
 export async function openCheckpoint(path: string): Promise<OpenCheckpoint> {
-  const { loadTensors } = await import("../../checkpoint/index.js");
   const { tensors, metadata } = await loadTensors(path);
   const refuse = (message: string): never => {
     throw new MpError("MP_CHECKPOINT_MISMATCH", `${path}: ${message}; nothing was loaded`, {

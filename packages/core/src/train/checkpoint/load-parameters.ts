@@ -1,3 +1,4 @@
+import { checkPath } from "#checkpoint-files";
 import { type HostArrays, isFloat } from "../../dtype.js";
 import { decodeArray } from "../../float-format/bits.js";
 import { formatType } from "../../graph/builder.js";
@@ -26,6 +27,7 @@ export async function loadParameters<L extends ModelTrees>(path: string, like: L
     { params: true, modelState: true },
     "{ params: model.init(key(0)) }",
   );
+  checkPath("loadParameters", path);
   const { tensors, metadata, refuse } = await openCheckpoint(path);
   // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
   const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
