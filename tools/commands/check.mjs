@@ -18,8 +18,8 @@ const checks = {
     [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
   knip: () => tool("knip", ["--no-config-hints"]),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
-  size: () =>
-    turbo(["build"], { filter: ["@mp/core", "@mp/safetensors"], quiet: true }) && tool("size-limit", []),
+  browser: () => script("browser"),
+  size: () => script("size"),
   changeset: () => script("changeset"),
   "errors-doc": () => script("errors-doc"),
   docs: () => script("docs"),
