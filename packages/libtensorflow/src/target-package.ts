@@ -7,7 +7,7 @@ import {
   packageAt,
   packagesFor,
   type TfjsPackage,
-} from "../load/locate-package.js";
+} from "./locate-package.js";
 
 /** The sources that the addon is compiled from. */
 export const ADDON_SOURCES: readonly string[] = ["tfjs_backend.cc", "tfjs_binding.cc"];

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { LIBRARY_COMMAND, type TfjsPackage } from "../load/locate-package.js";
+import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
 import { runCommand } from "./run-command.js";
 
 /** The result of a child process that loaded tfjs-node and multiplied two matrices. */

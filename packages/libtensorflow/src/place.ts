@@ -2,9 +2,9 @@
 import { statSync } from "node:fs";
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { TfjsPackage } from "../load/locate-package.js";
 import { libraryPlace } from "./addon.js";
 import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
+import type { TfjsPackage } from "./locate-package.js";
 import { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 import { megabytes, type Report, since } from "./report.js";
 

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { INSTALL_COMMAND } from "../load/locate-package.js";
+import { INSTALL_COMMAND } from "./locate-package.js";
 
 export interface Platform {
   readonly platform: string;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { failure, removeScratch, scratch } from "../../test/fixtures/scratch.js";
+import { failure, removeScratch, scratch } from "../test/fixtures/scratch.js";
 import { fetchWithPip, findPip } from "./fetch-with-pip.js";
 import { isIndexUnreachable } from "./index-failure.js";
 

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 
 const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
@@ -55,11 +54,6 @@ function upwards(folder: string): readonly string[] {
   return parent === folder ? [folder] : [folder, ...upwards(parent)];
 }
 
-/** The default folders to search from: the working directory, then this package's own folder. */
-export function searchPlaces(workingDirectory: string = process.cwd()): readonly string[] {
-  return [workingDirectory, dirname(fileURLToPath(import.meta.url))];
-}
-
 /** @throws Error when the folder holds no readable package.json */
 export function packageAt(folder: string): TfjsPackage {
   const { name, version, binary } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
@@ -72,10 +66,4 @@ export function packageAt(folder: string): TfjsPackage {
     Number(process.versions["napi"] ?? NEWEST_NAPI),
   );
   return { name, version, folder, addon: join(folder, "lib", `napi-v${napi}`, "tfjs_binding.node") };
-}
-
-/** Whether tfjs-node and its addon are installed; does not check whether they load. */
-export function tensorFlowInstalled(workingDirectory?: string): boolean {
-  const found = locatePackage(packagesFor("cpu"), searchPlaces(workingDirectory));
-  return found !== undefined && existsSync(found.addon);
 }
