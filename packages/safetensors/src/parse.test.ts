@@ -157,6 +157,22 @@ describe("parse refuses", () => {
     );
   });
 
+  it.each([
+    [new ArrayBuffer(8), "ArrayBuffer"],
+    [new Float32Array(8), "Float32Array"],
+    ["{}", "String"],
+    [undefined, "Undefined"],
+  ])("%o, which is not bytes", (given, name) => {
+    for (const read of [parse, load]) {
+      expect(() => read(given as unknown as Uint8Array)).toThrow(
+        expect.objectContaining({
+          code: "SAFETENSORS_INVALID_ARGUMENT",
+          message: `safetensors: takes the bytes of a file as Uint8Array, got ${name}`,
+        }),
+      );
+    }
+  });
+
   it("cuts a hostile name in its message", () => {
     const run = () => parse(file(`{"${"x".repeat(1_000_000)}":${entry("U8", "1", "0,2")}}`, 2));
     expect(run).toThrow(/^.{0,400}$/);

@@ -15,7 +15,7 @@ it.each(SAFETENSORS_DTYPES)("%s: its typed array and its bytes are written alike
   expect(serialize([["x", { dtype, shape, data: bytes }]])).toEqual(file);
   const [[, read] = []] = parse(file).tensors;
   expect(read?.data).toEqual(bytes);
-  expect(read && arrayOf({ ...read, dtype })).toEqual(data);
+  expect(read && arrayOf(read, dtype)).toEqual(data);
 });
 
 it("a tensor that begins at an odd byte is copied", () => {
@@ -23,4 +23,13 @@ it("a tensor that begins at an odd byte is copied", () => {
   const array = arrayOf({ dtype: "F32", shape: [1], data });
   expect(array).toEqual(Float32Array.of(1.5));
   expect(array.buffer).not.toBe(data.buffer);
+});
+
+it("another dtype than the one that was asked for is refused", () => {
+  expect(() => arrayOf({ dtype: "BF16", shape: [1], data: new Uint8Array(2) }, "F16")).toThrow(
+    expect.objectContaining({
+      code: "SAFETENSORS_INVALID_ARGUMENT",
+      message: "arrayOf: the tensor is BF16, F16 was asked for",
+    }),
+  );
 });

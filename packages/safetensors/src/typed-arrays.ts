@@ -76,15 +76,23 @@ function requireLittleEndian(): void {
 }
 
 /**
- * The elements of a tensor that was read. The array shares the tensor's memory where that is aligned, as after `load`
- * and `loadFile`; a tensor of `parse` may begin at any byte, and is copied then.
- * @throws SAFETENSORS_UNSUPPORTED on a big-endian machine
+ * The elements of a tensor that was read; with `dtype` their type is known, and checked. The array shares the tensor's
+ * memory where that is aligned, as after `load` and `loadFile`; a tensor of `parse` may begin at any byte, and is copied
+ * then.
+ * @throws SAFETENSORS_INVALID_ARGUMENT for a tensor of another dtype, SAFETENSORS_UNSUPPORTED on a big-endian machine
  */
-export function arrayOf<D extends SafetensorsDType>(
-  tensor: SafetensorsTensor & { readonly dtype: D },
+export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
+  tensor: SafetensorsTensor,
+  dtype?: D,
 ): ArrayOfDType[D] {
   requireLittleEndian();
-  const ArrayClass = arrayClasses[tensor.dtype];
+  if (dtype !== undefined && dtype !== tensor.dtype) {
+    throw new SafetensorsError(
+      "SAFETENSORS_INVALID_ARGUMENT",
+      `arrayOf: the tensor is ${tensor.dtype}, ${dtype} was asked for`,
+    );
+  }
+  const ArrayClass = arrayClasses[tensor.dtype as D];
   const { BYTES_PER_ELEMENT: size } = ArrayClass;
   const isAligned = tensor.data.byteOffset % size === 0;
   // Not slice: of a Buffer it shares the memory, unaligned.

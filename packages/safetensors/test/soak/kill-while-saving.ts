@@ -54,12 +54,12 @@ async function stepOnDisk(path: string): Promise<number> {
   const step = Number(written);
   const { "layer/kernel": f32, "layer/kernel16": bf16, step: i64 } = tensors;
   const whole =
-    f32?.dtype === "F32" &&
-    arrayOf({ ...f32, dtype: "F32" }).every((x) => x === step) &&
-    bf16?.dtype === "BF16" &&
-    arrayOf({ ...bf16, dtype: "BF16" }).every((x) => x === step % 65536) &&
-    i64?.dtype === "I64" &&
-    arrayOf({ ...i64, dtype: "I64" })[0] === BigInt(step);
+    f32 !== undefined &&
+    arrayOf(f32, "F32").every((x) => x === step) &&
+    bf16 !== undefined &&
+    arrayOf(bf16, "BF16").every((x) => x === step % 65536) &&
+    i64 !== undefined &&
+    arrayOf(i64, "I64")[0] === BigInt(step);
   if (!whole) throw new Error(`the file at step ${written} holds elements of other steps`);
   return step;
 }
