@@ -8,6 +8,7 @@ export default preset({
   graph: "src/entries/graph.ts",
   backend: "src/entries/backend.ts",
   reference: "src/reference/index.ts",
-  checkpoint: "src/checkpoint/index.ts",
+  "checkpoint-files": "src/checkpoint/files.ts",
+  "no-checkpoint-files": "src/checkpoint/no-files.ts",
   internal: "src/entries/internal.ts",
 });

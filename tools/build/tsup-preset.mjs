@@ -9,6 +9,8 @@ export const preset = (/** @type {Record<string, string>} */ entry) => ({
   dts: declarations,
   sourcemap: true,
   clean: declarations ? true : ["!**/*.d.ts"],
+  // Imports that package.json resolves where the program runs: another file in Node than in a browser.
+  external: [/^#/],
 });
 
 /** An app is run, not imported: one program, no declarations. */

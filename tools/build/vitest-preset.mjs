@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 
 const typeTests = ["src/**/*.test-d.ts", "test/**/*.test-d.ts"];
 const hasTypeTests = ["src", "test"].some(
@@ -7,11 +8,18 @@ const hasTypeTests = ["src", "test"].some(
     readdirSync(folder, { recursive: true }).some((file) => String(file).endsWith(".test-d.ts")),
 );
 
+/** `imports` of package.json name built files; tests run the sources, which are the types' files. */
+const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }> }} */ (
+  JSON.parse(readFileSync("package.json", "utf8"))
+);
+const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
+
 /**
  * Two cores: one worker per package, since turbo already runs packages in parallel. Type tests start the compiler, so
  * they are on only where there are any. `npm test` counts from the JSON report.
  */
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
+  resolve: { alias },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     typecheck: { enabled: hasTypeTests, include: typeTests },

@@ -9,15 +9,13 @@ import { environment, turbo } from "../workspace/turbo.mjs";
 
 /** @typedef {{ fraction: number; seed: number; only: readonly string[] }} SoakOptions */
 
-const core = join(root, "packages", "core");
-
-/** Tests of core that take their size from the environment, by their names here. */
+/** Tests that take their size from the environment, by their names here: the package and the file. */
 const files = {
-  "safetensors-fuzz": "test/safetensors-fuzz.test.ts",
-  "kill-while-saving": "test/kill-while-saving.test.ts",
-  "kill-and-resume": "test/kill-and-resume.test.ts",
-  "resume-combinations": "test/trainer/resume.test.ts",
-  "steady-memory": "test/steady-memory.test.ts",
+  "safetensors-fuzz": ["safetensors", "test/fuzz.test.ts"],
+  "kill-while-saving": ["safetensors", "test/kill-while-saving.test.ts"],
+  "kill-and-resume": ["core", "test/kill-and-resume.test.ts"],
+  "resume-combinations": ["core", "test/trainer/resume.test.ts"],
+  "steady-memory": ["core", "test/steady-memory.test.ts"],
 };
 const soaks = Object.keys(files);
 
@@ -79,18 +77,17 @@ export function runSoak({ fraction, seed, only }) {
   console.log(
     `soak: ${fraction === 1 ? "full size" : `${fraction} of full size`}, seed ${seed}, training on ${backends.join(" and ")}`,
   );
-  const vitest = join(core, "node_modules", "vitest", "vitest.mjs");
   return runStages(
     "soak",
     Object.entries(files)
       .filter(([name]) => only.length === 0 || only.includes(name))
-      .map(([name, file]) => ({
+      .map(([name, [folder = "", file = ""]]) => ({
         name,
         run: () =>
           spawnSync(
             process.execPath,
             [
-              vitest,
+              join(root, "packages", folder, "node_modules", "vitest", "vitest.mjs"),
               "run",
               file,
               "--testTimeout=7200000",
@@ -99,7 +96,7 @@ export function runSoak({ fraction, seed, only }) {
               "--disableConsoleIntercept",
             ],
             {
-              cwd: core,
+              cwd: join(root, "packages", folder),
               stdio: ["ignore", "inherit", "inherit"],
               env: {
                 ...environment,

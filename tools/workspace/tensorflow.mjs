@@ -28,10 +28,10 @@ export function sayTensorFlowIsMissing() {
  * @returns {boolean | { passed: number; failed: number }} nothing passed and nothing failed without a package index
  */
 export function installTensorFlow() {
-  if (!turbo(["build:js"], { filter: ["@mp/backend-tfjs"], quiet: true })) return false;
+  if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true })) return false;
   const { status } = spawnSync(
     process.execPath,
-    [join(root, path, "dist", "mp-libtensorflow.js"), "--package", tfjsNode],
+    [join(root, "packages/libtensorflow/dist/mp-libtensorflow.js"), "--package", tfjsNode],
     { cwd: root, stdio: ["ignore", "inherit", "inherit"] },
   );
   return status === EXIT_UNREACHABLE ? { passed: 0, failed: 0 } : status === 0;

@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// Not in dist, so that a package manager that links commands finds it before anything is built.
-import "../dist/mp-libtensorflow.js";
+// The command of @mp/libtensorflow. Some package managers link the commands of direct dependencies alone.
+import "@mp/libtensorflow/command";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { smallRun, wave } from "../test/small-run.js";
-import { loadTensors, saveTensors } from "./checkpoint/checkpoint-file.js";
+import { loadTensors, saveTensors } from "./checkpoint/files.js";
 import { DTYPES, type HostArrays, hostArrayOf } from "./dtype.js";
 import { type HostTensor, tensor } from "./host-tensor.js";
 import { arrayClassOf } from "./typed-array.js";

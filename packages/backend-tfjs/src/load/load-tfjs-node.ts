@@ -2,16 +2,16 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import { expectTensorFlow } from "./expect-tensorflow.js";
 import {
   INSTALL_COMMAND,
   LIBRARY_COMMAND,
   locatePackage,
   packagesFor,
-  searchPlaces,
   type TfjsPackage,
-} from "./locate-package.js";
+} from "@mp/libtensorflow";
+import { expectTensorFlow } from "./expect-tensorflow.js";
 import { restoreNodeUtil } from "./restore-node-util.js";
+import { searchPlaces } from "./search-places.js";
 import type { TfjsNode } from "./tfjs-node.js";
 
 export interface LoadOptions {

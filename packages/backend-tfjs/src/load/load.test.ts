@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import util from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
-import { fakeTfjsNode } from "../../test/fixtures/fake-tfjs-node.js";
-import { failure, removeScratch, scratch } from "../../test/fixtures/scratch.js";
+import { fakeTfjsNode } from "../../../libtensorflow/test/fixtures/fake-tfjs-node.js";
+import { failure, removeScratch, scratch } from "../../../libtensorflow/test/fixtures/scratch.js";
 import { expectTensorFlow } from "./expect-tensorflow.js";
 import { loadTfjsNode } from "./load-tfjs-node.js";
-import { locatePackage, packagesFor, tensorFlowInstalled } from "./locate-package.js";
 import { restoreNodeUtil } from "./restore-node-util.js";
+import { tensorFlowInstalled } from "./search-places.js";
 import type { TfjsNode } from "./tfjs-node.js";
 
 afterEach(removeScratch);
@@ -60,17 +60,7 @@ describe("expectTensorFlow", () => {
   });
 });
 
-describe("locatePackage", () => {
-  it("walks up from the folder, and takes the better name of one place first", () => {
-    const root = scratch();
-    const folders = [fakeTfjsNode(root), fakeTfjsNode(root, "@tensorflow/tfjs-node-gpu")];
-    mkdirSync(join(root, "src", "deep"), { recursive: true });
-    const from = [join(root, "src", "deep")];
-    expect(locatePackage(packagesFor("cpu"), from)?.folder).toBe(folders[0]);
-    expect(locatePackage(packagesFor("cuda"), from)?.folder).toBe(folders[1]);
-    expect(locatePackage(packagesFor("cpu"), [scratch()])).toBeUndefined();
-  });
-
+describe("tensorFlowInstalled", () => {
   it("says whether the addon is there, at the newest Node-API that both sides know", () => {
     const root = scratch();
     const folder = fakeTfjsNode(root);

@@ -8,14 +8,16 @@ export const STACK_DEPTH = 30;
  * line outside it. Libraries of layers call it once with `import.meta.url`. A stack may show the bundle in `dist` or,
  * through source maps, files under `src`: both are hidden.
  */
-export function hideFromOrigins(moduleUrl: string): void {
+export function hideFromOrigins(moduleUrl: string | undefined): void {
+  // Undefined in a bundle that is a plain script.
+  if (moduleUrl === undefined) return;
   const folder = moduleUrl.slice(0, moduleUrl.lastIndexOf("/") + 1);
   const root = /^(.*\/)(?:src|dist)\/$/.exec(folder)?.[1];
   const folders = root === undefined ? [folder] : [`${root}src/`, `${root}dist/`];
   for (const prefix of folders) if (!internalPrefixes.includes(prefix)) internalPrefixes.push(prefix);
 }
 
-hideFromOrigins(import.meta.url.replace(/\/src\/trace\/[^/]*$/, "/src/index.js"));
+hideFromOrigins((import.meta.url as string | undefined)?.replace(/\/src\/trace\/[^/]*$/, "/src/index.js"));
 
 /** The innermost stack frame outside the SDK as `file:line:column`, or undefined when there is none. */
 export function userLine(): string | undefined {

@@ -1,6 +1,5 @@
 import type { Backend, ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
-import { checkPath } from "../checkpoint/check-path.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
@@ -8,8 +7,21 @@ import type { Precision } from "../precision/presets.js";
 import { type PrecisionReport, precisionReport } from "../precision/report/report.js";
 import { leavesOf } from "../tree.js";
 import { CallQueue } from "./call-queue.js";
-import { type CheckpointInfo, loadCheckpoint, saveCheckpoint } from "./checkpoint/checkpoint.js";
+import {
+  type CheckpointInfo,
+  checkpointOf,
+  loadCheckpoint,
+  type SaveOptions,
+} from "./checkpoint/checkpoint.js";
 import { initialState } from "./checkpoint/initial-state.js";
+import {
+  type CheckpointSource,
+  type CheckpointStore,
+  fromBytes,
+  fromFile,
+  toBytes,
+  toFile,
+} from "./checkpoint/place.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
@@ -22,6 +34,7 @@ import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { type Attribution, scaleAttribution } from "./diagnosis/diagnose.js";
 import { checkReplay, type Inspected, type Overflow, replay } from "./diagnosis/replay.js";
+import { FunctionIds } from "./program/function-ids.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
 import { isValueType } from "./state.js";
@@ -55,11 +68,20 @@ export class TrainingRun {
   readonly warnings: TrainingWarning[] = [];
   readonly #definition: StepDefinition;
   readonly #onWarning: (warning: TrainingWarning) => void;
+  readonly #warn = (warning: TrainingWarning): void => {
+    if (this.warnings.some((known) => known.message === warning.message)) return;
+    this.warnings.push(warning);
+    this.#onWarning(warning);
+  };
   readonly #stateTypes: TypeTree;
   readonly #programs: ProgramCache;
   readonly #stepper: Stepper;
-  readonly #predictors = new WeakMap<object, number>();
-  #predictorCount = 0;
+  /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
+  readonly #predictors = new FunctionIds((id) => {
+    if (id < 2) return;
+    const message = "predict: a third function is being compiled; pass the same function object each time";
+    this.#warn({ type: "performance", message });
+  });
   readonly #calls = new CallQueue();
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
@@ -68,13 +90,12 @@ export class TrainingRun {
 
   private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
     const { backend, definition, allReduce, maxConsecutiveSkips, signal } = options;
-    const warn = (warning: TrainingWarning): void => this.#warn(warning);
     this.precision = definition.precision;
     this.#definition = definition;
     this.#onWarning = options.onWarning;
     this.#signal = signal;
     this.#stateTypes = stateTypes;
-    this.#programs = new ProgramCache(backend, state, warn);
+    this.#programs = new ProgramCache(backend, state, this.#warn);
     const breathe = breather(backend.manifest);
     this.#stepper = new Stepper(this.#programs, {
       definition,
@@ -82,7 +103,7 @@ export class TrainingRun {
       allReduce: allReduce && this.#calls.hook("allReduce", allReduce),
       maxConsecutiveSkips,
       signal,
-      warn,
+      warn: this.#warn,
       breathe,
     });
   }
@@ -183,7 +204,7 @@ export class TrainingRun {
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
       save: (path) => this.save(path),
-      warn: (warning) => this.#warn(warning),
+      warn: this.#warn,
     };
   }
 
@@ -255,25 +276,10 @@ export class TrainingRun {
     const feed = this.#take(data, "data");
     return this.#calls.add(async () => {
       const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
-      const kind = `predict ${this.#predictorId(predict)}`;
+      const kind = `predict ${this.#predictors.idOf(predict)}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
-  }
-
-  /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
-  #predictorId(predict: PredictFunction): number {
-    const known = this.#predictors.get(predict);
-    if (known !== undefined) return known;
-    const id = this.#predictorCount++;
-    this.#predictors.set(predict, id);
-    if (id === 2) {
-      this.#warn({
-        type: "performance",
-        message: "predict: a third function is being compiled; pass the same function object each time",
-      });
-    }
-    return id;
   }
 
   parameters(): Promise<unknown> {
@@ -315,29 +321,38 @@ export class TrainingRun {
     return numberIn(await this.#programs.state.read(["iteration"]), "iteration");
   }
 
-  async save(path: string, options: { readonly cursor?: Json } = {}): Promise<void> {
-    checkPath("save", path);
-    checkOptions("save", options, { cursor: true }, "{ cursor }");
-    return this.#calls.add(() => {
-      const cursor = options.cursor === undefined ? this.#cursor : options.cursor;
-      return saveCheckpoint(path, this.#programs.state, this.#info, cursor);
+  async save(path: string, options: SaveOptions = {}): Promise<void> {
+    return this.#saved("save", options, toFile("save", path));
+  }
+
+  async saveBytes(options: SaveOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#saved("saveBytes", options, toBytes);
+  }
+
+  #saved<T>(what: string, options: SaveOptions, store: CheckpointStore<T>): Promise<T> {
+    checkOptions(what, options, { cursor: true }, "{ cursor }");
+    return this.#calls.add(async () => {
+      const { cursor = this.#cursor } = options;
+      return store(await checkpointOf(this.#programs.state, this.#info, cursor, `${what}: cursor`));
     });
   }
 
   async load(path: string): Promise<Json> {
-    checkPath("load", path);
+    return this.#loaded("load", fromFile("load", path));
+  }
+
+  async loadBytes(bytes: Uint8Array): Promise<Json> {
+    return this.#loaded("loadBytes", fromBytes("loadBytes", bytes));
+  }
+
+  #loaded(what: string, source: CheckpointSource): Promise<Json> {
     // Set now and not when it runs: a `fit` called afterwards must wait for it.
-    this.#expectNoFeeding("load");
+    this.#expectNoFeeding(what);
     return this.#calls.add(async () => {
       const { backend, state } = this.#programs;
       const rules = scalerRules(backend, this.#definition, this.#stateTypes);
-      const { cursor, differences } = await loadCheckpoint(path, state, this.#info, rules);
-      this.#cursor = cursor;
-      if (differences.length > 0) {
-        const message = `${path}: goes on under other settings, ${differences.join("; ")}`;
-        this.#warn({ type: "checkpoint", message });
-      }
-      return cursor;
+      this.#cursor = await loadCheckpoint(source, state, this.#info, rules, this.#warn);
+      return this.#cursor;
     });
   }
 
@@ -378,11 +393,5 @@ export class TrainingRun {
       precision: this.precision.name,
       settings: settingsOf(this.#definition),
     };
-  }
-
-  #warn(warning: TrainingWarning): void {
-    if (this.warnings.some((known) => known.message === warning.message)) return;
-    this.warnings.push(warning);
-    this.#onWarning(warning);
   }
 }

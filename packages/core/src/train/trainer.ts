@@ -141,15 +141,23 @@ export interface Trainer<P, B, M, K extends string = string> {
   counters(): Promise<Counters>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After
-   * `step`, pass the position as `cursor`. @throws MP_IO; the old file is then unchanged
+   * `step`, pass the position as `cursor`.
+   * @throws MP_IO, and the old file is then unchanged; MP_UNSUPPORTED without Node
    */
   save(path: string, options?: { readonly cursor?: Json }): Promise<void>;
+  /** The bytes of the file that `save` writes at this point, for where there are no files. */
+  saveBytes(options?: { readonly cursor?: Json }): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Resumes with the same bits if optimizer, precision and options are those it was saved with, and warns about each
    * that is not. Returns the position in the data; `fit` and `steps` continue there without being passed it.
    * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
    */
   load(path: string): Promise<Json>;
+  /**
+   * `load` from the bytes of a checkpoint, which must not change before the promise settles.
+   * @throws MP_INVALID_ARGUMENT for anything but a `Uint8Array`; MP_PARSE, MP_CHECKPOINT_MISMATCH as `load`
+   */
+  loadBytes(bytes: Uint8Array): Promise<Json>;
   /** The graph of the step that the engine gets for such a batch; with `accumulate`, that of one microbatch. */
   graph<D extends object>(batch: FedBatch<B, D>): Graph;
   /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */

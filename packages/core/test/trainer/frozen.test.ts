@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadTensors } from "../../src/checkpoint/checkpoint-file.js";
+import { loadTensors } from "../../src/checkpoint/files.js";
 import { tensor } from "../../src/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { kahan } from "../../src/precision/master-weights.js";

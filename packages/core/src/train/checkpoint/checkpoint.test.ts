@@ -10,7 +10,7 @@ import {
   smallRun,
   stateOf,
 } from "../../../test/small-run.js";
-import { loadTensors, saveTensors } from "../../checkpoint/checkpoint-file.js";
+import { loadTensors, saveTensors } from "../../checkpoint/files.js";
 import { type HostTensor, tensor, zeros } from "../../host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";

@@ -1,11 +1,13 @@
 import type { State } from "../../backend.js";
-import type { LoadedTensors } from "../../checkpoint/index.js";
+import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/builder.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
 import { slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
+import type { TrainingWarning } from "../warning.js";
+import type { CheckpointSource } from "./place.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 
@@ -20,30 +22,27 @@ export interface CheckpointInfo {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-export interface Loaded {
-  readonly cursor: Json;
-  /** Settings of the file that differ from this run's, although the state fits. */
-  readonly differences: readonly string[];
+export interface SaveOptions {
+  /** The position in the data; default the one that `fit` or `steps` led to. */
+  readonly cursor?: Json;
 }
 
 /**
- * Writes state, counters and cursor as one safetensors file, atomically.
- * @throws MP_IO; the old file is then unchanged
+ * What a checkpoint of the state holds; its tensors may be the engine's own.
+ * @throws MP_INVALID_ARGUMENT beginning with `what` for a cursor that is not JSON
  */
-export async function saveCheckpoint(
-  path: string,
+export async function checkpointOf(
   state: State,
   info: CheckpointInfo,
   cursor: Json,
-): Promise<void> {
-  checkJson(cursor, "save: cursor");
-  const { saveTensors } = await import("../../checkpoint/index.js");
+  what: string,
+): Promise<LoadedTensors> {
+  checkJson(cursor, what);
   const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
-  await saveTensors(path, await state.read(slots), {
-    format: FORMAT,
-    ...metadataOf(info),
-    cursor: JSON.stringify(cursor),
-  });
+  return {
+    tensors: await state.read(slots),
+    metadata: { format: FORMAT, ...metadataOf(info), cursor: JSON.stringify(cursor) },
+  };
 }
 
 /** A checkpoint's content, and the error for a problem with it. */
@@ -51,14 +50,11 @@ export interface OpenCheckpoint extends LoadedTensors {
   refuse(message: string): never;
 }
 
-/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for a file that is no checkpoint of a training run */
-export async function openCheckpoint(path: string): Promise<OpenCheckpoint> {
-  const { loadTensors } = await import("../../checkpoint/index.js");
-  const { tensors, metadata } = await loadTensors(path);
+/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for what is no checkpoint of a training run */
+export async function openCheckpoint({ name, details, read }: CheckpointSource): Promise<OpenCheckpoint> {
+  const { tensors, metadata } = await read();
   const refuse = (message: string): never => {
-    throw new MpError("MP_CHECKPOINT_MISMATCH", `${path}: ${message}; nothing was loaded`, {
-      details: { path },
-    });
+    throw new MpError("MP_CHECKPOINT_MISMATCH", `${name}: ${message}; nothing was loaded`, { details });
   };
   if (metadata["format"] !== FORMAT) {
     refuse(
@@ -78,16 +74,18 @@ export function listed(misfits: readonly string[]): string {
 }
 
 /**
- * Reads a checkpoint whole, checks it against the state, then replaces the state.
+ * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
+ * checkpoint that differ from this run's, although the state fits. Returns the cursor.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
-  path: string,
+  source: CheckpointSource,
   state: State,
   info: CheckpointInfo,
   scaler: ScalerRules,
-): Promise<Loaded> {
-  const { tensors, metadata, refuse } = await openCheckpoint(path);
+  warn: (warning: TrainingWarning) => void,
+): Promise<Json> {
+  const { tensors, metadata, refuse } = await openCheckpoint(source);
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
@@ -102,14 +100,16 @@ export async function loadCheckpoint(
   if (fault !== undefined) refuse(fault);
   const cursor = parseCursor(metadata["cursor"], refuse);
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
-  return {
-    cursor,
-    differences: Object.entries(info.settings)
-      .filter(([name, own]) => metadata[name] !== own)
-      .map(
-        ([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`,
-      ),
-  };
+  const differences = Object.entries(info.settings)
+    .filter(([name, own]) => metadata[name] !== own)
+    .map(([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`);
+  if (differences.length > 0) {
+    warn({
+      type: "checkpoint",
+      message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
+    });
+  }
+  return cursor;
 }
 
 function metadataOf({ key, precision, settings }: CheckpointInfo): Readonly<Record<string, string>> {

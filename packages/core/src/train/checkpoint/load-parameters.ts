@@ -5,6 +5,7 @@ import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
 import { DAMAGED, listed, openCheckpoint } from "./checkpoint.js";
+import { fromBytes, fromFile } from "./place.js";
 import { nonFiniteProblem } from "./restored-state.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
@@ -14,19 +15,21 @@ export interface ModelTrees {
 }
 
 /**
- * Loads parameters from a training checkpoint, and model state if requested, as new values of the trees in `like`;
- * parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of the run that wrote the file,
- * and entries of the file that are not in `like`. Use it to start fine-tuning.
+ * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
+ * values of the trees in `like`; parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of
+ * the run that wrote it, and entries that are not in `like`. Use it to start fine-tuning.
  * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
  */
-export async function loadParameters<L extends ModelTrees>(path: string, like: L): Promise<L> {
+export async function loadParameters<L extends ModelTrees>(from: string | Uint8Array, like: L): Promise<L> {
   checkOptions<ModelTrees>(
     "loadParameters",
     like,
     { params: true, modelState: true },
     "{ params: model.init(key(0)) }",
   );
-  const { tensors, metadata, refuse } = await openCheckpoint(path);
+  const source =
+    typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
+  const { tensors, metadata, refuse } = await openCheckpoint(source);
   // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
   const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
   const misfits: string[] = [];

@@ -1,4 +1,4 @@
-import { checkPath } from "../../checkpoint/check-path.js";
+import { checkPath } from "#checkpoint-files";
 import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { shown } from "../../shown.js";

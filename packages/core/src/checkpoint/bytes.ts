@@ -1,0 +1,35 @@
+import { load, save } from "@mp/safetensors";
+import { MpError } from "../errors.js";
+import { arrayClassOf, classNameOf } from "../typed-array.js";
+import { asMpError } from "./format-error.js";
+import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
+
+/** @throws MP_INVALID_ARGUMENT for anything but a `Uint8Array` */
+export function checkBytes(what: string, bytes: unknown): asserts bytes is Uint8Array {
+  if (arrayClassOf(bytes) === "Uint8Array") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes the bytes of a checkpoint as Uint8Array, got ${classNameOf(bytes)}`,
+  );
+}
+
+/** The bytes of the file that `saveTensors` writes, in memory of their own. */
+export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array<ArrayBuffer> {
+  try {
+    return save(toFormat(tensors), metadata);
+  } catch (error) {
+    throw asMpError(error);
+  }
+}
+
+/**
+ * Tensors in memory of their own; nothing is returned unless all of the bytes are valid.
+ * @throws MP_PARSE for bytes that are damaged or of another format, MP_UNSUPPORTED for a dtype that the SDK lacks
+ */
+export function tensorsOfBytes(bytes: Uint8Array): LoadedTensors {
+  try {
+    return fromFormat(load(bytes));
+  } catch (error) {
+    throw asMpError(error);
+  }
+}

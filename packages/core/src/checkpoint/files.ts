@@ -1,0 +1,51 @@
+// `#checkpoint-files` in Node. A bundle for a browser has no-files.ts in its place.
+import { loadFile, saveFile } from "@mp/safetensors/file";
+import { MpError } from "../errors.js";
+import type { HostTensor } from "../host-tensor.js";
+import { asMpError } from "./format-error.js";
+import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
+
+/** @throws MP_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
+export function checkPath(what: string, path: unknown): asserts path is string {
+  if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
+  const got = typeof path === "string" ? JSON.stringify(path) : String(path);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${got}`);
+}
+
+/**
+ * Replaces the file atomically; the tensors must not change before the promise settles.
+ * @throws MP_IO naming the path, the errno and what would help; the old file is then unchanged
+ */
+export async function saveTensors(
+  path: string,
+  tensors: Readonly<Record<string, HostTensor>>,
+  metadata: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  try {
+    await saveFile(path, toFormat(tensors), metadata);
+  } catch (error) {
+    throw asMpError(error);
+  }
+}
+
+/**
+ * Reads a whole file; nothing is returned unless all of it is valid.
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is damaged or of another format, MP_UNSUPPORTED
+ * for a dtype that the SDK lacks, MP_OUT_OF_MEMORY for a tensor that does not fit
+ */
+export async function loadTensors(path: string): Promise<LoadedTensors> {
+  try {
+    return fromFormat(await loadFile(path));
+  } catch (error) {
+    throw located(asMpError(error), path);
+  }
+}
+
+/** Adds the path where it is missing: a user may have many checkpoints. */
+function located(error: unknown, path: string): unknown {
+  if (!MpError.is(error) || "path" in error.details) return error;
+  return new MpError(error.code, `${error.message}, in ${path}`, {
+    cause: error,
+    details: { ...error.details, path },
+  });
+}

@@ -1,0 +1,17 @@
+import { SafetensorsError, type SafetensorsErrorCode } from "@mp/safetensors";
+import { type ErrorCode, MpError } from "../errors.js";
+
+const codes: Readonly<Record<SafetensorsErrorCode, ErrorCode>> = {
+  SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
+  SAFETENSORS_PARSE: "MP_PARSE",
+  SAFETENSORS_UNSUPPORTED: "MP_UNSUPPORTED",
+  SAFETENSORS_OUT_OF_MEMORY: "MP_OUT_OF_MEMORY",
+  SAFETENSORS_IO: "MP_IO",
+};
+
+/** An error of the file format as one of the SDK; another is returned as it is. */
+export function asMpError(error: unknown): unknown {
+  if (!SafetensorsError.is(error)) return error;
+  const { code, message, details, cause = error } = error;
+  return new MpError(codes[code], message, { details, cause });
+}

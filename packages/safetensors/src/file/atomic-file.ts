@@ -1,0 +1,91 @@
+// Replaces a file so that its path has either the old or the new content at any time, even after a crash or power
+// failure: write a temporary file beside it, fsync, rename over it, fsync the directory.
+import { basename, dirname, join } from "node:path";
+import { SafetensorsError } from "../errors.js";
+import { type FileSystem, nodeFileSystem, type WritableFile } from "./file-system.js";
+import { ioError } from "./io-error.js";
+import { isStale, temporaryName } from "./temporary-name.js";
+
+export interface WriteOptions {
+  /** Aborting before the rename leaves the old file; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Limits how much is written after an abort, and is below the 2 GiB limit of one system call. */
+const WRITE_BYTES = 64 * 2 ** 20;
+
+/**
+ * Replaces the file at `path` with the concatenated chunks, or leaves it unchanged. A symbolic link is followed, even
+ * if its target does not exist yet. Permissions of an existing file are kept. Temporary files of processes that died
+ * while saving to this path are removed. Chunks are read while the promise is pending and must not change before it
+ * settles. Of two concurrent writes to a path, one wins as a whole.
+ * @throws SAFETENSORS_IO with `details.errno`; `details.committed` is true when the new file is in place but its directory
+ * could not be made durable, and false when the old file is untouched
+ */
+export function writeFileAtomically(
+  path: string,
+  chunks: Iterable<Uint8Array>,
+  options: WriteOptions = {},
+): Promise<void> {
+  return writeFileAtomicallyOn(nodeFileSystem, path, chunks, options);
+}
+
+/** `writeFileAtomically` on a file system that the caller passes in. */
+export async function writeFileAtomicallyOn(
+  fileSystem: FileSystem,
+  path: string,
+  chunks: Iterable<Uint8Array>,
+  { signal }: WriteOptions = {},
+): Promise<void> {
+  signal?.throwIfAborted();
+  const fail = (error: unknown, committed: boolean): never => {
+    throw ioError(error, "writing", path, { committed });
+  };
+  const existing = await fileSystem.locate(path).catch((error: unknown) => fail(error, false));
+  const target = existing?.path ?? path;
+  const directory = dirname(target);
+  const temporary = join(directory, temporaryName(basename(target)));
+  await removeStale(fileSystem, directory, basename(target));
+  const file = await fileSystem.create(temporary).catch((error: unknown) => fail(error, false));
+  let isOpen = true;
+  try {
+    if (existing?.mode !== undefined) await file.chmod(existing.mode);
+    for (const chunk of chunks) await writeAll(file, chunk, signal);
+    await file.sync();
+    isOpen = false;
+    await file.close();
+    signal?.throwIfAborted();
+    await fileSystem.rename(temporary, target);
+  } catch (error) {
+    // Report the first failure; the next save removes what cannot be removed now.
+    if (isOpen) await file.close().catch(() => undefined);
+    await fileSystem.unlink(temporary).catch(() => undefined);
+    fail(error, false);
+  }
+  await fileSystem.syncDirectory(directory).catch((error: unknown) => fail(error, true));
+}
+
+async function writeAll(
+  file: WritableFile,
+  chunk: Uint8Array,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let offset = 0; offset < chunk.length; ) {
+    signal?.throwIfAborted();
+    const { bytesWritten } = await file.write(chunk.subarray(offset, offset + WRITE_BYTES));
+    if (bytesWritten === 0) {
+      throw new SafetensorsError(
+        "SAFETENSORS_IO",
+        "writing made no progress, the file system accepts no more bytes",
+      );
+    }
+    offset += bytesWritten;
+  }
+}
+
+/** Best effort: a directory that cannot be listed fails at the write itself, with a better message. */
+async function removeStale(fileSystem: FileSystem, directory: string, fileName: string): Promise<void> {
+  const names = await fileSystem.list(directory).catch(() => []);
+  const stale = names.filter((name) => isStale(name, fileName));
+  await Promise.allSettled(stale.map((name) => fileSystem.unlink(join(directory, name))));
+}

@@ -1,0 +1,150 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import { SafetensorsError } from "../errors.js";
+import { checkNoHash, expectedHash, FileHash, hashEntry, withoutHash } from "../file-hash.js";
+import { headerLength, LENGTH_BYTES, parseHeader, type SafetensorsEntry } from "../header.js";
+import type { SafetensorsLimits } from "../limits.js";
+import { quote } from "../problem.js";
+import { dataOf, headerOf, inWritingOrder, piecesOf } from "../serialize.js";
+import { type LoadedTensors, recordOf, type SafetensorsTensor, type WritableTensor } from "../tensor.js";
+import { checkBools } from "../typed-arrays.js";
+import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
+import { ioError } from "./io-error.js";
+import { readFully, SLICE_BYTES } from "./read-fully.js";
+
+export interface LoadOptions {
+  /** The promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  readonly limits?: SafetensorsLimits;
+}
+
+/**
+ * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the new
+ * one, even if this process dies. The tensors are not copied and must not change before the promise settles. The
+ * metadata get one additional entry, `mp.sha256`: a hash of everything else, which `loadFile` and `load` check.
+ * @throws SAFETENSORS_INVALID_ARGUMENT for an invalid path, for metadata that already have this entry, and for tensors
+ * or names that the format cannot store; nothing is written then
+ * @throws SAFETENSORS_IO naming the path, the errno and what would help
+ */
+export async function saveFile(
+  path: string,
+  tensors: Readonly<Record<string, WritableTensor>>,
+  metadata: Readonly<Record<string, string>> = {},
+  options: WriteOptions = {},
+): Promise<void> {
+  checkPath("saveFile", path);
+  const pieces = piecesOf(Object.entries(tensors));
+  const data = dataOf(pieces);
+  const entries = Object.entries(metadata);
+  const header = headerOf(pieces, entries);
+  checkNoHash(entries);
+  const hash = await hashInTurns([header, ...data], options.signal);
+  await writeFileAtomically(path, [headerOf(pieces, [...entries, hashEntry(hash)]), ...data], options);
+}
+
+/** Yields to the event loop between slices, and rejects with the signal's reason once it is aborted. */
+async function hashInTurns(
+  chunks: readonly Uint8Array[],
+  signal: AbortSignal | undefined,
+): Promise<FileHash> {
+  const hash = new FileHash();
+  let inThisTurn = 0;
+  for (const chunk of chunks) {
+    for (let offset = 0; offset < chunk.length; offset += SLICE_BYTES) {
+      signal?.throwIfAborted();
+      const slice = chunk.subarray(offset, offset + SLICE_BYTES);
+      hash.update(slice);
+      inThisTurn += slice.length;
+      if (inThisTurn < SLICE_BYTES) continue;
+      inThisTurn = 0;
+      await setImmediate();
+    }
+  }
+  return hash;
+}
+
+/**
+ * Reads a whole safetensors file, each tensor into memory of its own. Nothing is returned unless all of it is valid,
+ * and no tensor is allocated before the header matches the file's size. Files above 2 GiB are supported. If the
+ * metadata have a hash from `saveFile` or `save`, the content must match it, and the entry is removed from the returned
+ * metadata; files without a hash load too.
+ * @throws SAFETENSORS_INVALID_ARGUMENT for an invalid path
+ * @throws SAFETENSORS_IO for a file that is missing, is not a file, or cannot be read
+ * @throws SAFETENSORS_PARSE for a file that is truncated, of another format, malformed or damaged
+ * @throws SAFETENSORS_OUT_OF_MEMORY for a tensor that does not fit
+ */
+export async function loadFile(path: string, options: LoadOptions = {}): Promise<LoadedTensors> {
+  checkPath("loadFile", path);
+  // Without O_NONBLOCK, opening a named pipe waits for a writer, possibly forever.
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+  try {
+    const handle = await open(path, flags);
+    try {
+      return await loadFrom(handle, path, options);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw located(ioError(error, "reading", path), path);
+  }
+}
+
+/** @throws SAFETENSORS_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
+function checkPath(what: string, path: unknown): void {
+  if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
+  const got = typeof path === "string" ? JSON.stringify(path) : String(path);
+  throw new SafetensorsError("SAFETENSORS_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${got}`);
+}
+
+/** Adds the path, which the parser does not know: a user may have many checkpoints. */
+function located(error: unknown, path: string): unknown {
+  if (!SafetensorsError.is(error) || "path" in error.details) return error;
+  return new SafetensorsError(error.code, `${error.message}, in ${path}`, {
+    cause: error,
+    details: { ...error.details, path },
+  });
+}
+
+async function loadFrom(handle: FileHandle, path: string, options: LoadOptions): Promise<LoadedTensors> {
+  const { signal, limits } = options;
+  const status = await handle.stat();
+  if (!status.isFile()) {
+    throw new SafetensorsError("SAFETENSORS_IO", `reading ${path} failed: it is not a regular file`, {
+      details: { path },
+    });
+  }
+  const prefix = new Uint8Array(Math.min(status.size, LENGTH_BYTES));
+  await readFully(handle, prefix.buffer, 0, signal);
+  const headerBytes = new Uint8Array(LENGTH_BYTES + headerLength(prefix, status.size, limits));
+  await readFully(handle, headerBytes.buffer, 0, signal);
+  const header = parseHeader(headerBytes, status.size, limits);
+  const expected = expectedHash(header.metadata);
+  const entries = inWritingOrder(header.tensors);
+  const written = withoutHash(header.metadata);
+  const hash = expected === undefined ? undefined : new FileHash();
+  hash?.update(headerOf(entries, written));
+  const tensors: (readonly [string, SafetensorsTensor])[] = [];
+  for (const [name, entry] of entries) {
+    const data = allocate(name, entry);
+    await readFully(handle, data.buffer, entry.begin, signal, hash && ((piece) => hash.update(piece)));
+    checkBools(name, entry.dtype, data);
+    tensors.push([name, { dtype: entry.dtype, shape: entry.shape, data }]);
+  }
+  if (expected !== undefined) hash?.expect(expected);
+  return { tensors: recordOf(tensors), metadata: recordOf(written) };
+}
+
+function allocate(name: string, { shape, begin, end }: SafetensorsEntry): Uint8Array<ArrayBuffer> {
+  const bytes = end - begin;
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    const elements = shape.reduce((product, n) => product * n, 1);
+    throw new SafetensorsError(
+      "SAFETENSORS_OUT_OF_MEMORY",
+      `tensor ${quote(name)} of ${elements} elements takes ${bytes} bytes, more than can be allocated at once`,
+      { cause, details: { tensor: name, bytes } },
+    );
+  }
+}

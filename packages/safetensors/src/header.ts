@@ -1,0 +1,211 @@
+// The header of a safetensors file, read as strictly as its specification is written and stricter than the
+// reference implementation, which accepts duplicate keys, unknown fields and bytes before the opening brace.
+import { checkedByteLength, expectDType, type SafetensorsDType } from "./dtypes.js";
+import { SafetensorsError } from "./errors.js";
+import { HeaderScanner } from "./header-scanner.js";
+import { defaultLimits, type SafetensorsLimits } from "./limits.js";
+import { formatShape, quote, refuse } from "./problem.js";
+
+/** Bytes before the header: its length as a little-endian u64. */
+export const LENGTH_BYTES = 8;
+export const METADATA_KEY = "__metadata__";
+
+export interface SafetensorsEntry {
+  readonly dtype: SafetensorsDType;
+  readonly shape: readonly number[];
+  /** First byte in the file. */
+  readonly begin: number;
+  /** One past the last byte in the file. */
+  readonly end: number;
+}
+
+export interface SafetensorsHeader {
+  /** In the order of the header. */
+  readonly tensors: ReadonlyMap<string, SafetensorsEntry>;
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Where in the file the tensors' bytes start. */
+  readonly dataOffset: number;
+}
+
+/**
+ * Length in bytes of the header that follows the first eight bytes, checked against the cap and the file's
+ * length, so that a reader knows how much to read before it allocates.
+ * @throws SAFETENSORS_PARSE file-too-short, header-too-large, header-beyond-file
+ */
+export function headerLength(prefix: Uint8Array, fileLength: number, limits: SafetensorsLimits = {}): number {
+  if (prefix.length < LENGTH_BYTES || fileLength < LENGTH_BYTES) {
+    refuse("file-too-short", `${fileLength} bytes are fewer than the 8 of the header's length`, {
+      fileLength,
+    });
+  }
+  const view = new DataView(prefix.buffer, prefix.byteOffset, LENGTH_BYTES);
+  const declared = view.getBigUint64(0, true);
+  const cap = limits.maxHeaderBytes ?? defaultLimits.maxHeaderBytes;
+  if (declared > BigInt(cap)) {
+    // Text, an archive or a program begins with bytes that are no length at all.
+    const isOther = declared > BigInt(fileLength);
+    const problem = isOther
+      ? `the file is no safetensors file: its first 8 bytes are no header's length`
+      : `a header of ${declared} bytes is above the limit of ${cap}`;
+    refuse("header-too-large", problem, {
+      headerBytes: String(declared),
+      maxHeaderBytes: cap,
+    });
+  }
+  const length = Number(declared);
+  if (length > fileLength - LENGTH_BYTES) {
+    refuse("header-beyond-file", `a header of ${length} bytes does not fit a file of ${fileLength}`, {
+      headerBytes: length,
+      fileLength,
+    });
+  }
+  return length;
+}
+
+/**
+ * Reads and checks a header. `bytes` are the file's first bytes, up to the header's end at least; of the tensors
+ * only the file's length is needed.
+ * @throws SAFETENSORS_PARSE with `details.problem`
+ */
+export function parseHeader(
+  bytes: Uint8Array,
+  fileLength: number,
+  limits: SafetensorsLimits = {},
+): SafetensorsHeader {
+  const length = headerLength(bytes, fileLength, limits);
+  const dataOffset = LENGTH_BYTES + length;
+  if (bytes.length < dataOffset) {
+    throw new SafetensorsError(
+      "SAFETENSORS_INVALID_ARGUMENT",
+      `parseHeader: the header ends at byte ${dataOffset}, got the first ${bytes.length} bytes`,
+    );
+  }
+  const { maxEntries, maxDimensions, maxDataBytes } = { ...defaultLimits, ...limits };
+  const scanner = new HeaderScanner(bytes.subarray(LENGTH_BYTES, dataOffset), LENGTH_BYTES);
+  if (bytes[LENGTH_BYTES] !== "{".charCodeAt(0) || length === 0) {
+    scanner.fail("a header starts with {", "header-start");
+  }
+  const tensors = new Map<string, SafetensorsEntry>();
+  let metadata: ReadonlyMap<string, string> = new Map();
+  scanner.members((name) => {
+    if (name === METADATA_KEY) metadata = scanMetadata(scanner, maxEntries);
+    else if (tensors.size === maxEntries) {
+      scanner.fail(`more than ${maxEntries} tensors`, "too-many-entries");
+    } else tensors.set(name, scanEntry(scanner, name, maxDimensions, dataOffset));
+  });
+  scanner.end();
+  checkLayout(tensors, dataOffset, fileLength);
+  if (fileLength - dataOffset > maxDataBytes) {
+    refuse(
+      "too-much-data",
+      `${fileLength - dataOffset} bytes of tensors are above the limit of ${maxDataBytes}`,
+    );
+  }
+  return { tensors, metadata, dataOffset };
+}
+
+function scanMetadata(scanner: HeaderScanner, maxEntries: number): ReadonlyMap<string, string> {
+  const metadata = new Map<string, string>();
+  scanner.members((key) => {
+    if (metadata.size === maxEntries) {
+      scanner.fail(`more than ${maxEntries} metadata entries`, "too-many-entries");
+    }
+    metadata.set(key, scanner.string());
+  });
+  return metadata;
+}
+
+function scanEntry(
+  scanner: HeaderScanner,
+  name: string,
+  maxDimensions: number,
+  dataOffset: number,
+): SafetensorsEntry {
+  let dtype: SafetensorsDType | undefined;
+  let shape: number[] | undefined;
+  let offsets: number[] | undefined;
+  scanner.members((field) => {
+    if (field === "dtype") dtype = expectDType(scanner.string(), name);
+    else if (field === "shape") {
+      shape = scanIntegers(scanner, maxDimensions, "too-many-dimensions", `tensor ${quote(name)}'s shape`);
+    } else if (field === "data_offsets") {
+      offsets = scanIntegers(scanner, 2, "invalid-offsets", `tensor ${quote(name)}'s data_offsets`);
+    } else scanner.fail(`tensor ${quote(name)} has the unknown field ${quote(field)}`, "unknown-field");
+  });
+  if (dtype === undefined || shape === undefined || offsets === undefined) {
+    return scanner.fail(`tensor ${quote(name)} lacks dtype, shape or data_offsets`, "missing-field");
+  }
+  const [begin, end] = offsets;
+  if (begin === undefined || end === undefined || begin > end) {
+    return refuse("invalid-offsets", `tensor ${quote(name)}'s data_offsets are [${offsets.join(", ")}]`, {
+      tensor: name,
+    });
+  }
+  const size = checkedByteLength(shape, dtype);
+  if (size === undefined) {
+    return refuse("number-too-large", `tensor ${quote(name)} of shape ${formatShape(shape)} is too large`, {
+      tensor: name,
+    });
+  }
+  if (size !== end - begin) {
+    refuse(
+      "size-mismatch",
+      `tensor ${quote(name)}, ${dtype} ${formatShape(shape)}, takes ${size} bytes, its data_offsets span ${end - begin}`,
+      { tensor: name, expectedBytes: size, actualBytes: end - begin },
+    );
+  }
+  return { dtype, shape: Object.freeze(shape), begin: dataOffset + begin, end: dataOffset + end };
+}
+
+function scanIntegers(
+  scanner: HeaderScanner,
+  limit: number,
+  problem: "too-many-dimensions" | "invalid-offsets",
+  what: string,
+): number[] {
+  const values: number[] = [];
+  scanner.elements(() => {
+    if (values.length === limit) scanner.fail(`${what} has more than ${limit} numbers`, problem);
+    values.push(scanner.integer());
+  });
+  return values;
+}
+
+/** Tensors lie one after the other, from the header's end to the file's end. */
+function checkLayout(
+  tensors: ReadonlyMap<string, SafetensorsEntry>,
+  dataOffset: number,
+  fileLength: number,
+): void {
+  const inOrder = [...tensors].sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
+  let position = dataOffset;
+  let previous = "the header";
+  for (const [name, { begin, end }] of inOrder) {
+    if (begin !== position) {
+      const what = begin < position ? "overlaps" : "leaves a hole after";
+      refuse(
+        begin < position ? "overlap" : "hole",
+        `tensor ${quote(name)} at byte ${begin} ${what} ${previous}, which ends at byte ${position}`,
+        { tensor: name, begin, expectedBegin: position },
+      );
+    }
+    position = end;
+    previous = `tensor ${quote(name)}`;
+  }
+  if (position > fileLength) {
+    refuse(
+      "data-missing",
+      `the tensors end at byte ${position}, the file at ${fileLength}: it is cut short`,
+      {
+        expectedBytes: position,
+        fileLength,
+      },
+    );
+  }
+  if (position < fileLength) {
+    refuse("data-left-over", `${fileLength - position} bytes follow the last tensor`, {
+      expectedBytes: position,
+      fileLength,
+    });
+  }
+}

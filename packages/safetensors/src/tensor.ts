@@ -1,0 +1,29 @@
+import type { SafetensorsDType } from "./dtypes.js";
+
+/** A tensor to be written. */
+export interface WritableTensor {
+  readonly dtype: SafetensorsDType;
+  /** Outermost dimension first; `[]` is a scalar. */
+  readonly shape: readonly number[];
+  /** The elements, row-major: the typed array of that dtype (see `ArrayOfDType`), or their little-endian bytes. */
+  readonly data: ArrayBufferView;
+}
+
+/** A tensor that was read. */
+export interface SafetensorsTensor extends WritableTensor {
+  /** Little-endian bytes; `arrayOf` gives the elements. */
+  readonly data: Uint8Array;
+}
+
+/** What a file holds. Both records have no prototype, so a tensor may be called `__proto__`. */
+export interface LoadedTensors {
+  readonly tensors: Readonly<Record<string, SafetensorsTensor>>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A record without a prototype. */
+export function recordOf<V>(entries: Iterable<readonly [string, V]>): Readonly<Record<string, V>> {
+  const record: Record<string, V> = Object.create(null);
+  for (const [key, value] of entries) record[key] = value;
+  return record;
+}
