@@ -1,6 +1,6 @@
 import { ort } from "@mp/backend-ort";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
-import { type Backend, float32, mixedBfloat16, mixedFloat16, MpError, type Precision } from "@mp/core";
+import { type Backend, float32, MpError, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
 import type { EngineChoice, EngineName, PrecisionName } from "./job.js";
 
 type Device = "cpu" | "cuda";

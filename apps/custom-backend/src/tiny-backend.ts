@@ -1,5 +1,11 @@
 import type { Backend, HostTensor } from "@mp/core";
-import { type DTypeSupport, exactNumerics, type Kernel, kernelBackend, type KernelTable } from "@mp/core/backend";
+import {
+  type DTypeSupport,
+  exactNumerics,
+  type Kernel,
+  type KernelTable,
+  kernelBackend,
+} from "@mp/core/backend";
 import { hostArrayOf } from "@mp/core/graph";
 import { product, spread, sum, transposed, type Values } from "./arrays.js";
 

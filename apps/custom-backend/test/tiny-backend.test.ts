@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { RunResult } from "@mp/cli";
-import { key, mixedFloat16, MpError, sgd, tensor, trainer, zeros } from "@mp/core";
+import { key, MpError, mixedFloat16, sgd, tensor, trainer, zeros } from "@mp/core";
 import { dense, meanSquaredError, softmaxCrossEntropy } from "@mp/nn";
 import { expect, it } from "vitest";
 import { tinyBackend } from "../src/tiny-backend.js";

@@ -4,7 +4,26 @@
  * whose loss is at least the n-th largest of the image's negatives.
  */
 import type { Tensor } from "@mp/core";
-import { add, and, cast, clip, div, equal, gatherElements, greater, greaterOrEqual, maximum, mul, or, reduceSum, reshape, stopGradient, sub, topK, where } from "@mp/core/ops";
+import {
+  add,
+  and,
+  cast,
+  clip,
+  div,
+  equal,
+  gatherElements,
+  greater,
+  greaterOrEqual,
+  maximum,
+  mul,
+  or,
+  reduceSum,
+  reshape,
+  stopGradient,
+  sub,
+  topK,
+  where,
+} from "@mp/core/ops";
 import { smoothL1, softmaxCrossEntropy } from "@mp/nn";
 import { BACKGROUND, IGNORED } from "./boxes/match.js";
 import type { Predictions } from "./model.js";

@@ -1,4 +1,18 @@
-import { adam, type Backend, chain, cosineDecay, foldIn, key, momentum, type Optimizer, type Precision, type Tensor, trainer, warmup, weightDecay } from "@mp/core";
+import {
+  adam,
+  type Backend,
+  chain,
+  cosineDecay,
+  foldIn,
+  key,
+  momentum,
+  type Optimizer,
+  type Precision,
+  type Tensor,
+  trainer,
+  warmup,
+  weightDecay,
+} from "@mp/core";
 import { div } from "@mp/core/ops";
 import type { Options } from "./flags.js";
 import type { DetectorModel } from "./model.js";

@@ -1,4 +1,14 @@
-import { adagrad, adam, chain, cosineDecay, momentum, type Optimizer, type Schedule, warmup, weightDecay } from "@mp/core";
+import {
+  adagrad,
+  adam,
+  chain,
+  cosineDecay,
+  momentum,
+  type Optimizer,
+  type Schedule,
+  warmup,
+  weightDecay,
+} from "@mp/core";
 import type { ModelName } from "./models/index.js";
 
 export const OPTIMIZERS = ["sgd", "adagrad", "adam"] as const;

@@ -1,6 +1,16 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
-import { type Backend, foldIn, type HalfDType, key, type LossContext, type Precision, type Tensor, trainer, type Tree } from "@mp/core";
+import {
+  type Backend,
+  foldIn,
+  type HalfDType,
+  key,
+  type LossContext,
+  type Precision,
+  type Tensor,
+  type Tree,
+  trainer,
+} from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { argMax } from "@mp/core/ops";
 import { imageBatches } from "@mp/data";

@@ -2,7 +2,17 @@
  * The word language model of Baidu's evaluation (Zaremba et al., arXiv 1409.2329): embedding, layers of basic
  * LSTM cells with dropout between them, softmax over the vocabulary, truncated back-propagation with carried state.
  */
-import { foldIn, type HostTensor, type Key, type LossContext, type LossParts, remat, scope, type Tensor, type Traced } from "@mp/core";
+import {
+  foldIn,
+  type HostTensor,
+  type Key,
+  type LossContext,
+  type LossParts,
+  remat,
+  scope,
+  type Tensor,
+  type Traced,
+} from "@mp/core";
 import { transpose, where } from "@mp/core/ops";
 import {
   dense,

@@ -8,7 +8,7 @@ import {
   resultOf,
   train,
 } from "@mp/cli/training";
-import { key, momentum, trainer, type Trainer } from "@mp/core";
+import { key, momentum, type Trainer, trainer } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { exponentialDecay } from "@mp/core/optim";
 import { languageModelBatches } from "@mp/data";

@@ -1,4 +1,4 @@
-import { remat, tensor, type Tensor, valueAndGrad } from "@mp/core";
+import { remat, type Tensor, tensor, valueAndGrad } from "@mp/core";
 import { prepareGraph, traceInto } from "@mp/core/graph";
 import { reduceSum, reduceSumSquare, tanh } from "@mp/core/ops";
 import { median } from "../statistics.js";

@@ -1,5 +1,15 @@
-import { adamW, tensor, type Tensor, type Traced } from "@mp/core";
-import { add, gather, gelu, layerNormalization, matMul, mul, reshape, softmax, transpose } from "@mp/core/ops";
+import { adamW, type Tensor, type Traced, tensor } from "@mp/core";
+import {
+  add,
+  gather,
+  gelu,
+  layerNormalization,
+  matMul,
+  mul,
+  reshape,
+  softmax,
+  transpose,
+} from "@mp/core/ops";
 import { softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";
 import { type InitialValues, initialValues } from "./initial-values.js";

@@ -2,7 +2,23 @@
  * A training step without the SDK's safety: loss, gradients, clipping, optimizer, and an unconditional commit of the
  * new state. It is built from the same public pieces, so that the missing checks are the only difference.
  */
-import { type Backend, chain, clipByGlobalNorm, type HostTensor, isHostTensor, isTensor, leavesOf, mapTensors, type Optimizer, rebuildTree, type Tensor, type TensorTree, type Traced, valueAndGrad, zeros } from "@mp/core";
+import {
+  type Backend,
+  chain,
+  clipByGlobalNorm,
+  type HostTensor,
+  isHostTensor,
+  isTensor,
+  leavesOf,
+  mapTensors,
+  type Optimizer,
+  rebuildTree,
+  type Tensor,
+  type TensorTree,
+  type Traced,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
 import type { Executable, State, StateBinding } from "@mp/core/backend";
 import { prepareGraph, traceInto } from "@mp/core/graph";
 import { add } from "@mp/core/ops";

@@ -1,4 +1,4 @@
-import { momentum, tensor, type Tensor } from "@mp/core";
+import { momentum, type Tensor, tensor } from "@mp/core";
 import { constant, mul, transpose } from "@mp/core/ops";
 import { dense, embedding, lstm, lstmState, softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";

@@ -1,4 +1,15 @@
-import { type Backend, type Fed, type LossContext, type LossParts, type PrecisionChoice, type StepResult, type TensorTree, type Traced, trainer, type TrainerOptions } from "@mp/core";
+import {
+  type Backend,
+  type Fed,
+  type LossContext,
+  type LossParts,
+  type PrecisionChoice,
+  type StepResult,
+  type TensorTree,
+  type Traced,
+  type TrainerOptions,
+  trainer,
+} from "@mp/core";
 import type { ProfileRow } from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
 import { type PlainTraining, startPlain } from "./plain-step.js";

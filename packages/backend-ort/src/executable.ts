@@ -1,5 +1,14 @@
 import { type HostTensor, MpError } from "@mp/core";
-import { type BackendWarning, type Bound, type Executable, type HandleTable, type MemoryReport, type ProfileRow, type RunInput, WorkQueue } from "@mp/core/backend";
+import {
+  type BackendWarning,
+  type Bound,
+  type Executable,
+  type HandleTable,
+  type MemoryReport,
+  type ProfileRow,
+  type RunInput,
+  WorkQueue,
+} from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
 import type { ConstantPool, PooledConstant } from "./constant-pool.js";
 import { FeedBuffers } from "./feed-buffers.js";

@@ -1,5 +1,5 @@
 import { type HalfDType, type HostTensor, MpError } from "@mp/core";
-import { type HalfPair, opsThatF32Fixes, pairKey, type ProbePair } from "@mp/core/backend";
+import { type HalfPair, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
 import { GraphBuilder, type Op, opDTypes } from "@mp/core/graph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";

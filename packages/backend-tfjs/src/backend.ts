@@ -1,5 +1,18 @@
 import { type Backend, type BackendManifest, type HostTensor, MpError } from "@mp/core";
-import { type BackendStats, type CompileOptions, emulationWarnings, type Executable, expectDTypeSupported, expectGraphSupported, expectHostTensor, expectStateSupported, type Handle, HandleTable, resolveBindings, type State } from "@mp/core/backend";
+import {
+  type BackendStats,
+  type CompileOptions,
+  type Executable,
+  emulationWarnings,
+  expectDTypeSupported,
+  expectGraphSupported,
+  expectHostTensor,
+  expectStateSupported,
+  type Handle,
+  HandleTable,
+  resolveBindings,
+  type State,
+} from "@mp/core/backend";
 import { type AnyNode, byteLength, type Graph, validateGraph } from "@mp/core/graph";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 import { TfjsExecutable } from "./executable.js";

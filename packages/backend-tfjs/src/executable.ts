@@ -1,5 +1,12 @@
 import { type HostTensor, MpError } from "@mp/core";
-import { type BackendWarning, type Bound, type Executable, type HandleTable, type RunInput, WorkQueue } from "@mp/core/backend";
+import {
+  type BackendWarning,
+  type Bound,
+  type Executable,
+  type HandleTable,
+  type RunInput,
+  WorkQueue,
+} from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
 import { takeInputs } from "./feeds.js";
 import type { Program } from "./graph/program.js";

@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor, mapTree, MpError } from "@mp/core";
+import { type HostTensor, isHostTensor, MpError, mapTree } from "@mp/core";
 import { decodeArray, isFloat, type MapLeaves } from "@mp/core/graph";
 
 /** The part of tfjs that creates a `tf.Tensor`, whose type is `R`. */

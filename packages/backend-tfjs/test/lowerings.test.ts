@@ -3,7 +3,16 @@
  * oracle.
  */
 import { type Backend, type DType, type HostTensor, type Shape, tensor } from "@mp/core";
-import { decode, type Graph, GraphBuilder, isFloat, type Op, type OpAttributes, ulpDistance, type Value } from "@mp/core/graph";
+import {
+  decode,
+  type Graph,
+  GraphBuilder,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  ulpDistance,
+  type Value,
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";

@@ -1,5 +1,14 @@
 import { readFileSync } from "node:fs";
-import { type HostTensor, key, mixedFloat16, sgd, tensor, type Tensor, trainer, valueAndGrad } from "@mp/core";
+import {
+  type HostTensor,
+  key,
+  mixedFloat16,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+  valueAndGrad,
+} from "@mp/core";
 import { mul, reduceSum, relu } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { reference } from "@mp/core/reference";

@@ -1,6 +1,6 @@
 import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
 import { checkOptions } from "@mp/core/internal";
-import { add, conv, type ConvOptions, convTranspose, reshape } from "@mp/core/ops";
+import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkIntegers, checkSizes } from "./check-size.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";

@@ -1,6 +1,22 @@
 import { MpError, type Tensor } from "@mp/core";
 import { checkOptions } from "@mp/core/internal";
-import { add, cast, div, equal, gather, type LikelihoodOptions, logSoftmax, mul, neg, not, reduceMean, reduceSum, reshape, softmaxCrossEntropyLoss, where } from "@mp/core/ops";
+import {
+  add,
+  cast,
+  div,
+  equal,
+  gather,
+  type LikelihoodOptions,
+  logSoftmax,
+  mul,
+  neg,
+  not,
+  reduceMean,
+  reduceSum,
+  reshape,
+  softmaxCrossEntropyLoss,
+  where,
+} from "@mp/core/ops";
 import { checkShare } from "./check-share.js";
 import { expectTensor } from "./check-tensor.js";
 import { expectReduction } from "./loss-reduction.js";

@@ -1,4 +1,15 @@
-import { float32, type HostTensor, key, remat, sgd, tensor, type Tensor, trainer, valueAndGrad, zeros } from "@mp/core";
+import {
+  float32,
+  type HostTensor,
+  key,
+  remat,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
 import { setRandomCounter } from "@mp/core/internal";
 import { expand, literal, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";

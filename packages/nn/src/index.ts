@@ -2,7 +2,17 @@ import { hideFromOrigins } from "@mp/core/internal";
 
 hideFromOrigins(import.meta.url);
 
-export { elu, gelu, globalAveragePool, globalMaxPool, leakyRelu, relu, sigmoid, softplus, tanh } from "@mp/core/ops";
+export {
+  elu,
+  gelu,
+  globalAveragePool,
+  globalMaxPool,
+  leakyRelu,
+  relu,
+  sigmoid,
+  softplus,
+  tanh,
+} from "@mp/core/ops";
 export {
   type BatchNormOptions,
   type BatchNormParameters,

@@ -1,4 +1,4 @@
-import { adamW, type Backend, type HostTensor, key, mixed, tensor, type Tensor, trainer } from "@mp/core";
+import { adamW, type Backend, type HostTensor, key, mixed, type Tensor, tensor, trainer } from "@mp/core";
 import { relu } from "@mp/core/ops";
 import { describe, expectTypeOf, it } from "vitest";
 import {

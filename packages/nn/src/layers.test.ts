@@ -1,6 +1,14 @@
 // Layers and losses, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
-import { type HostTensor, key, tensor, type Tensor, type TensorTree, type Tree, valueAndGrad } from "@mp/core";
+import {
+  type HostTensor,
+  key,
+  type Tensor,
+  type TensorTree,
+  type Tree,
+  tensor,
+  valueAndGrad,
+} from "@mp/core";
 import { add, constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,14 @@
-import { autocast, type CastingPolicy, float32, mixedBfloat16, mixedFloat16, tensor, type Tensor, valueAndGrad, zeros } from "@mp/core";
+import {
+  autocast,
+  type CastingPolicy,
+  float32,
+  mixedBfloat16,
+  mixedFloat16,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
 import { constant, mul, reduceSum } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";

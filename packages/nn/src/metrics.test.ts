@@ -1,4 +1,4 @@
-import { autocast, mixedFloat16, tensor, type Tensor } from "@mp/core";
+import { autocast, mixedFloat16, type Tensor, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { accuracy, topKAccuracy } from "./index.js";

@@ -1,4 +1,4 @@
-import { isHostTensor, key, leavesOf, mixedFloat16, rebuildTree, tensor, type Traced } from "@mp/core";
+import { isHostTensor, key, leavesOf, mixedFloat16, rebuildTree, type Traced, tensor } from "@mp/core";
 import { autocastGraph, traceInto } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";

@@ -1,4 +1,15 @@
-import { type HostTensor, isHostTensor, isTensor, leavesOf, mapTree, rebuildTree, type Tensor, type TensorTree, type Traced, type Tree } from "@mp/core";
+import {
+  type HostTensor,
+  isHostTensor,
+  isTensor,
+  leavesOf,
+  mapTree,
+  rebuildTree,
+  type Tensor,
+  type TensorTree,
+  type Traced,
+  type Tree,
+} from "@mp/core";
 import { traceInto } from "@mp/core/graph";
 import { evaluateRaw, type RawTensor } from "@mp/core/reference";
 

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type DType, type HostTensor, MpError, tensor } from "@mp/core";
-import { bytesPerElement, hostArrayOf, type HostArrays } from "@mp/core/graph";
+import { bytesPerElement, type HostArrays, hostArrayOf } from "@mp/core/graph";
 import { codeOfElementType, elementTypeOfCode, isDType } from "./element-type.js";
 import { refuse, unsupported } from "./problem.js";
 import { type TensorProto, TensorProto_DataLocation, TensorProtoSchema } from "./proto/onnx_pb.js";

@@ -1,4 +1,4 @@
-import { type AnyNode, type Graph, type GraphNode, type Op, validateGraph, type Value } from "@mp/core/graph";
+import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
 import {
   type OnnxModel,
   type OnnxNode,

@@ -2,7 +2,20 @@
 // the corners that matter to a file.
 import { readFileSync } from "node:fs";
 import { type DType, type HostTensor, MpError, tensor, zeros } from "@mp/core";
-import { decidingDType, DTYPES, encode, type Graph, GraphBuilder, hostArrayOf, inferTypes, isFloat, type Op, type OpAttributes, opDTypes, type ValueType } from "@mp/core/graph";
+import {
+  DTYPES,
+  decidingDType,
+  encode,
+  type Graph,
+  GraphBuilder,
+  hostArrayOf,
+  inferTypes,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  opDTypes,
+  type ValueType,
+} from "@mp/core/graph";
 
 interface OpCase {
   readonly name: string;

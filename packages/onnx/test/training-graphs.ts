@@ -1,6 +1,23 @@
-import { adamW, type Backend, type PrecisionChoice, remat, scope, tensor, type Tensor, trainer } from "@mp/core";
+import {
+  adamW,
+  type Backend,
+  type PrecisionChoice,
+  remat,
+  scope,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
 import type { Graph } from "@mp/core/graph";
-import { gather, layerNormalization, matMul, randomBernoulli, softmaxCrossEntropyLoss, tanh, where } from "@mp/core/ops";
+import {
+  gather,
+  layerNormalization,
+  matMul,
+  randomBernoulli,
+  softmaxCrossEntropyLoss,
+  tanh,
+  where,
+} from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 
 /** The backend, and the graphs that it is given to compile. */

@@ -1,5 +1,14 @@
 /** Runs whose pages are looked at: a real one on the oracle, and what a page may meet at worst. */
-import { adamW, dynamicLossScale, mixedFloat16, scope, tensor, type Tensor, type Traced, trainer } from "@mp/core";
+import {
+  adamW,
+  dynamicLossScale,
+  mixedFloat16,
+  scope,
+  type Tensor,
+  type Traced,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { matMul, reduceMean, relu, square, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import type { HistoryStep, ReportedRun, SkippedStep } from "../src/index.js";

@@ -1,5 +1,13 @@
 import { type DType, type HostTensor, MpError, type Shape, tensor } from "@mp/core";
-import { bytesPerElement, elementCount, formatShape, hostArrayOf, type HostArrays, sameShape, type ValueType } from "@mp/core/graph";
+import {
+  bytesPerElement,
+  elementCount,
+  formatShape,
+  type HostArrays,
+  hostArrayOf,
+  sameShape,
+  type ValueType,
+} from "@mp/core/graph";
 import koffi from "koffi";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";

@@ -1,4 +1,4 @@
-import { type HalfPair, opsThatF32Fixes, pairKey, type ProbePair } from "@mp/core/backend";
+import { type HalfPair, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
 import { type ComputeDType, isHalf } from "@mp/core/graph";
 import { emulatedAmong } from "../dtype.js";
 import type { NativeRuntime } from "../native/index.js";

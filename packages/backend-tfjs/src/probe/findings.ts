@@ -1,6 +1,6 @@
 import type { DType, HalfDType } from "@mp/core";
-import { pairKey, type ProbePair } from "@mp/core/backend";
-import { type AnyNode, decidingDType, DTYPES, isHalf, type Op, opDTypes } from "@mp/core/graph";
+import { type ProbePair, pairKey } from "@mp/core/backend";
+import { type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
 import { missingKernels } from "./probe-kernels.js";

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { pairKey, type ProbePair } from "@mp/core/backend";
+import { type ProbePair, pairKey } from "@mp/core/backend";
 import type { TfjsBinding } from "../load/index.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";

@@ -1,4 +1,24 @@
-import { type BackendManifest, bfloat16, dynamicLossScale, f32Master, float16, float32, type HalfDType, kahan, type LossScaler, lowDType, type MasterWeights, mixed, mixedBfloat16, mixedFloat16, noLossScaling, noMasterWeights, type Precision, staticLossScale, stochasticRounding } from "@mp/core";
+import {
+  type BackendManifest,
+  bfloat16,
+  dynamicLossScale,
+  f32Master,
+  float16,
+  float32,
+  type HalfDType,
+  kahan,
+  type LossScaler,
+  lowDType,
+  type MasterWeights,
+  mixed,
+  mixedBfloat16,
+  mixedFloat16,
+  noLossScaling,
+  noMasterWeights,
+  type Precision,
+  staticLossScale,
+  stochasticRounding,
+} from "@mp/core";
 import type { CommonOptions, LossScaleName, MasterWeightsName, PrecisionName } from "../common-flags.js";
 import { UsageError } from "../run-app.js";
 

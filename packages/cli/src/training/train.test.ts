@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { float32, type HostTensor, sgd, tensor, type Tensor, trainer } from "@mp/core";
+import { float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import type { Json } from "@mp/core/internal";
 import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";

@@ -6,7 +6,7 @@
  * depend on it.
  */
 import type { HalfDType, HostTensor } from "@mp/core";
-import { accumulatorOf, sumProbe, type SumProbe } from "@mp/core/backend";
+import { accumulatorOf, type SumProbe, sumProbe } from "@mp/core/backend";
 import { ADDING_OPS, type AddingOp, type GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";

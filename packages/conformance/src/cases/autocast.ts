@@ -1,7 +1,38 @@
 /** Casting plans, executed: a requested half is really a half, and only where the policy says. */
-import { autocast, type BackendManifest, bfloat16, castingPolicy, type CastingPolicy, float16, float32, grad, type HalfDType, type HostTensor, manual, mixedBfloat16, mixedFloat16, MpError, scope, type Tensor, type TensorTree, valueAndGrad } from "@mp/core";
+import {
+  autocast,
+  type BackendManifest,
+  bfloat16,
+  type CastingPolicy,
+  castingPolicy,
+  float16,
+  float32,
+  grad,
+  type HalfDType,
+  type HostTensor,
+  MpError,
+  manual,
+  mixedBfloat16,
+  mixedFloat16,
+  scope,
+  type Tensor,
+  type TensorTree,
+  valueAndGrad,
+} from "@mp/core";
 import type { Graph } from "@mp/core/graph";
-import { add, cast, exp, literal, matMul, mul, reduceMean, reduceSum, relu, softmax, sub } from "@mp/core/ops";
+import {
+  add,
+  cast,
+  exp,
+  literal,
+  matMul,
+  mul,
+  reduceMean,
+  reduceSum,
+  relu,
+  softmax,
+  sub,
+} from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

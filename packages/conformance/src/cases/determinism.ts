@@ -2,7 +2,14 @@
  * The same graph and inputs give the same bits in every run where the manifest says so, and close ones where it does
  * not.
  */
-import { type BackendManifest, float32, type HostTensor, mixedFloat16, momentum, type Precision } from "@mp/core";
+import {
+  type BackendManifest,
+  float32,
+  type HostTensor,
+  mixedFloat16,
+  momentum,
+  type Precision,
+} from "@mp/core";
 import { unsupportedReason } from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
 import { compareAtScale } from "../compare/graph-allowance.js";

@@ -1,5 +1,5 @@
 /** Compiled gradient graphs of every differentiable op, in every floating dtype, compared with the oracle. */
-import { type Backend, grad, tensor, type Tensor } from "@mp/core";
+import { type Backend, grad, type Tensor, tensor } from "@mp/core";
 import { type ComputeDType, elementCount, type Graph, type Op } from "@mp/core/graph";
 import { add, cast, constant, mul, reduceSum } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";

@@ -4,7 +4,16 @@
  */
 import { grad, type Tensor } from "@mp/core";
 import type { ComputeDType, Graph } from "@mp/core/graph";
-import { depthToSpace, globalAveragePool, globalMaxPool, groupNormalization, instanceNormalization, lrn, resize, spaceToDepth } from "@mp/core/ops";
+import {
+  depthToSpace,
+  globalAveragePool,
+  globalMaxPool,
+  groupNormalization,
+  instanceNormalization,
+  lrn,
+  resize,
+  spaceToDepth,
+} from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectRefused } from "../graph-case.js";
 import { type GradientSample, type Point, positive, sample, spread } from "../samples/gradient-sample.js";

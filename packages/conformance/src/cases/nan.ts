@@ -1,7 +1,15 @@
 /** NaN at every position of every op that reduces many elements to one: some engines' maxima lose it. */
 
 import type { HostTensor } from "@mp/core";
-import { type ComputeDType, GraphBuilder, isComputeFloat, type Op, type OpAttributes, opDTypes, type Value } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  GraphBuilder,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  opDTypes,
+  type Value,
+} from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

@@ -4,7 +4,14 @@
  */
 import type { HostTensor, Shape } from "@mp/core";
 import { unsupportedReason } from "@mp/core/backend";
-import { type ComputeDType, elementCount, formatShape, type Graph, GraphBuilder, type Value } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  elementCount,
+  formatShape,
+  type Graph,
+  GraphBuilder,
+  type Value,
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

@@ -1,6 +1,13 @@
 import type { HostTensor } from "@mp/core";
 import { accumulatorOf } from "@mp/core/backend";
-import { type AddingOp, type ComputeDType, type Graph, GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
+import {
+  type AddingOp,
+  type ComputeDType,
+  type Graph,
+  GraphBuilder,
+  type OpAttributes,
+  type Value,
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { allowanceOf } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

@@ -1,5 +1,12 @@
 import { grad, type Shape, type Tensor } from "@mp/core";
-import { conv, type ConvOptions, convTranspose, type ConvTransposeOptions, mul, reduceSum } from "@mp/core/ops";
+import {
+  type ConvOptions,
+  type ConvTransposeOptions,
+  conv,
+  convTranspose,
+  mul,
+  reduceSum,
+} from "@mp/core/ops";
 import { type GradientRows, type GradientSample, sample, spread } from "./gradient-sample.js";
 
 const convolved = (behaviour: string, x: Shape, w: Shape, options: ConvOptions = {}): GradientSample =>

@@ -1,5 +1,5 @@
 /** A differentiable function of one op, with points to differentiate it at. */
-import { type Shape, tensor, type Tensor } from "@mp/core";
+import { type Shape, type Tensor, tensor } from "@mp/core";
 import { elementCount, type Op } from "@mp/core/graph";
 import { constant } from "@mp/core/ops";
 

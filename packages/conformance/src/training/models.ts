@@ -1,7 +1,22 @@
 /** Small models of the usual kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
-import { foldIn, type HostTensor, type LossFunction, remat, type Shape, tensor, type Tensor } from "@mp/core";
+import { foldIn, type HostTensor, type LossFunction, remat, type Shape, type Tensor, tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { add, gather, gelu, layerNormalization, matMul, mul, randomBernoulli, relu, sigmoid, softmaxCrossEntropyLoss, split, squeeze, tanh, where } from "@mp/core/ops";
+import {
+  add,
+  gather,
+  gelu,
+  layerNormalization,
+  matMul,
+  mul,
+  randomBernoulli,
+  relu,
+  sigmoid,
+  softmaxCrossEntropyLoss,
+  split,
+  squeeze,
+  tanh,
+  where,
+} from "@mp/core/ops";
 import { anew, fresh } from "../fresh.js";
 import { randomSource } from "../random-source.js";
 

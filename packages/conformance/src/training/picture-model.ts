@@ -1,5 +1,16 @@
 import { type HostTensor, ones, type Tensor, zeros } from "@mp/core";
-import { add, batchNormalization, conv, globalAveragePool, matMul, maxPool, mul, normalizeByStatistics, relu, softmaxCrossEntropyLoss } from "@mp/core/ops";
+import {
+  add,
+  batchNormalization,
+  conv,
+  globalAveragePool,
+  matMul,
+  maxPool,
+  mul,
+  normalizeByStatistics,
+  relu,
+  softmaxCrossEntropyLoss,
+} from "@mp/core/ops";
 import { anew } from "../fresh.js";
 import { cycle, drawn, integers, type Model } from "./models.js";
 

@@ -1,5 +1,13 @@
 /** Small problems with known gradients: every addition, update or skip shows exactly. */
-import { type HostTensor, type LossFunction, type Optimizer, sgd, type Shape, tensor, type Tensor } from "@mp/core";
+import {
+  type HostTensor,
+  type LossFunction,
+  type Optimizer,
+  type Shape,
+  sgd,
+  type Tensor,
+  tensor,
+} from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { matMul, mul, reduceSum } from "@mp/core/ops";
 

@@ -1,4 +1,4 @@
-import { type Backend, type HostTensor, trainer, type Trainer, type TrainerOptions } from "@mp/core";
+import { type Backend, type HostTensor, type Trainer, type TrainerOptions, trainer } from "@mp/core";
 import type { State } from "@mp/core/backend";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

@@ -1,7 +1,7 @@
 /** The oracle as a table of kernels, each a graph of one node: slow, but any kernel can be replaced. */
 
 import type { Backend, HostTensor } from "@mp/core";
-import { type Kernel, kernelBackend, type KernelManifest, type KernelTable } from "@mp/core/backend";
+import { type Kernel, type KernelManifest, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { type Graph, GraphBuilder, type Op, type OpAttributes, type ValueType } from "@mp/core/graph";
 import { evaluate, reference } from "@mp/core/reference";
 

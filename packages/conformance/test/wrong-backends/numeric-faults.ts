@@ -1,5 +1,14 @@
 import { type HostTensor, tensor } from "@mp/core";
-import { decode, encode, type FloatDType, floatFormats, isComputeFloat, isFloat, type Op, opDTypes } from "@mp/core/graph";
+import {
+  decode,
+  encode,
+  type FloatDType,
+  floatFormats,
+  isComputeFloat,
+  isFloat,
+  type Op,
+  opDTypes,
+} from "@mp/core/graph";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import {
   afterwards,

@@ -1,6 +1,20 @@
 // ONNX's operators for pictures that are functions of others in core.
 import type { Tensor } from "@mp/core";
-import { type CoordinateMode, type DepthMode, depthToSpace, globalAveragePool, globalMaxPool, groupNormalization, instanceNormalization, lrn, type NearestMode, resize, type ResizeMode, type ResizeOptions, spaceToDepth } from "@mp/core/ops";
+import {
+  type CoordinateMode,
+  type DepthMode,
+  depthToSpace,
+  globalAveragePool,
+  globalMaxPool,
+  groupNormalization,
+  instanceNormalization,
+  lrn,
+  type NearestMode,
+  type ResizeMode,
+  type ResizeOptions,
+  resize,
+  spaceToDepth,
+} from "@mp/core/ops";
 import { numbersOf } from "../numbers.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";

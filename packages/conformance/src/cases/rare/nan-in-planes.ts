@@ -2,7 +2,14 @@
  * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
  */
 import type { HostTensor, Shape } from "@mp/core";
-import { type ComputeDType, GraphBuilder, isComputeFloat, type Op, opDTypes, type Value } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  GraphBuilder,
+  isComputeFloat,
+  type Op,
+  opDTypes,
+  type Value,
+} from "@mp/core/graph";
 import { allowanceOf } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { graphCase } from "../../graph-case.js";

@@ -3,7 +3,18 @@
  * matrix. One element at a time is not finite; the step must report it and change nothing. The optimizer gives finite
  * updates for any gradient, so that no later check can make up for this one.
  */
-import { float32, type HostTensor, mapTensors, type Optimizer, type Precision, sgd, type Shape, staticLossScale, type TrainerOptions, zeros } from "@mp/core";
+import {
+  float32,
+  type HostTensor,
+  mapTensors,
+  type Optimizer,
+  type Precision,
+  type Shape,
+  sgd,
+  staticLossScale,
+  type TrainerOptions,
+  zeros,
+} from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { add, cast, greater, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -3,7 +3,18 @@
  * at all. This shows the effect of gradients below float16's range and of updates below its precision, whatever those
  * of a real network are.
  */
-import { dynamicLossScale, type HostTensor, type LossFunction, type LossScaler, mixedFloat16, noLossScaling, noMasterWeights, type Precision, staticLossScale, type Tensor } from "@mp/core";
+import {
+  dynamicLossScale,
+  type HostTensor,
+  type LossFunction,
+  type LossScaler,
+  mixedFloat16,
+  noLossScaling,
+  noMasterWeights,
+  type Precision,
+  staticLossScale,
+  type Tensor,
+} from "@mp/core";
 import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

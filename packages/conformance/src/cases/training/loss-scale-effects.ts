@@ -1,5 +1,16 @@
 /** What scales do to gradients, and what every scaler must do in addition to its trace. */
-import { dynamicLossScale, float32, type LossFunction, type LossScaler, mixedFloat16, noLossScaling, type Precision, staticLossScale, type StepResult, type Tensor } from "@mp/core";
+import {
+  dynamicLossScale,
+  float32,
+  type LossFunction,
+  type LossScaler,
+  mixedFloat16,
+  noLossScaling,
+  type Precision,
+  type StepResult,
+  staticLossScale,
+  type Tensor,
+} from "@mp/core";
 import { add, div, literal, mul, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

@@ -1,5 +1,24 @@
 /** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
-import { adam, bfloat16, f32Master, float16, float32, type HalfDType, kahan, key, type LossFunction, type MasterWeights, mixedBfloat16, mixedFloat16, noMasterWeights, type Precision, staticLossScale, stochasticRounding, tensor, type Tensor } from "@mp/core";
+import {
+  adam,
+  bfloat16,
+  f32Master,
+  float16,
+  float32,
+  type HalfDType,
+  kahan,
+  key,
+  type LossFunction,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  noMasterWeights,
+  type Precision,
+  staticLossScale,
+  stochasticRounding,
+  type Tensor,
+  tensor,
+} from "@mp/core";
 import { decode, encode } from "@mp/core/graph";
 import { setRandomCounter } from "@mp/core/internal";
 import { add, cast, literal, mul, reduceSum, stochasticallyRounded } from "@mp/core/ops";

@@ -1,5 +1,14 @@
 /** Retries on the same batch, and the budget of skips. */
-import { dynamicLossScale, float32, foldIn, type LossFunction, MpError, type Precision, staticLossScale, type StepResult } from "@mp/core";
+import {
+  dynamicLossScale,
+  float32,
+  foldIn,
+  type LossFunction,
+  MpError,
+  type Precision,
+  type StepResult,
+  staticLossScale,
+} from "@mp/core";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";

@@ -1,5 +1,5 @@
 /** Gradient checkpointing: the backward pass recomputes exactly what the forward pass computed. */
-import { float32, foldIn, type HostTensor, type LossFunction, remat, tensor, type Tensor } from "@mp/core";
+import { float32, foldIn, type HostTensor, type LossFunction, remat, type Tensor, tensor } from "@mp/core";
 import { add, matMul, mul, randomBernoulli, reduceSum, tanh, where } from "@mp/core/ops";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";

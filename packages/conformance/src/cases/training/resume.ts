@@ -5,7 +5,25 @@
 import { mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { adam, adamW, type Backend, dynamicLossScale, float32, kahan, type LossScaler, type MasterWeights, mixedBfloat16, mixedFloat16, momentum, type Optimizer, type Precision, sgd, type StepResult, stochasticRounding, type TrainerOptions } from "@mp/core";
+import {
+  adam,
+  adamW,
+  type Backend,
+  dynamicLossScale,
+  float32,
+  kahan,
+  type LossScaler,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  momentum,
+  type Optimizer,
+  type Precision,
+  type StepResult,
+  sgd,
+  stochasticRounding,
+  type TrainerOptions,
+} from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";

@@ -1,5 +1,32 @@
 /** Whole training runs compared with the oracle's: every optimizer, every precision, models of the usual kinds. */
-import { adagrad, adam, adamW, type BackendManifest, bfloat16, chain, clipByValue, cosineDecay, dynamicLossScale, float16, float32, type HostTensor, kahan, type MasterWeights, mixedBfloat16, mixedFloat16, momentum, type Optimizer, type Precision, rmsProp, sgd, type StepResult, stochasticRounding, type TrainerOptions, warmup, weightDecay } from "@mp/core";
+import {
+  adagrad,
+  adam,
+  adamW,
+  type BackendManifest,
+  bfloat16,
+  chain,
+  clipByValue,
+  cosineDecay,
+  dynamicLossScale,
+  float16,
+  float32,
+  type HostTensor,
+  kahan,
+  type MasterWeights,
+  mixedBfloat16,
+  mixedFloat16,
+  momentum,
+  type Optimizer,
+  type Precision,
+  rmsProp,
+  type StepResult,
+  sgd,
+  stochasticRounding,
+  type TrainerOptions,
+  warmup,
+  weightDecay,
+} from "@mp/core";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";

@@ -1,5 +1,5 @@
 /** What causes a skip, what reports it, and what depends on applied steps only. */
-import { float32, type HostTensor, mixedBfloat16, sgd, staticLossScale, type StepResult } from "@mp/core";
+import { float32, type HostTensor, mixedBfloat16, type StepResult, sgd, staticLossScale } from "@mp/core";
 import { add, mul, reduceSum } from "@mp/core/ops";
 import { exponentialDecay } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";

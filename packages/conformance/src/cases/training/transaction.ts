@@ -1,5 +1,23 @@
 /** A step is applied completely or not at all: what a skip may change and what it may not. */
-import { adagrad, adam, adamW, chain, clipByGlobalNorm, dynamicLossScale, float32, type HostTensor, type LossFunction, momentum, type Optimizer, type Precision, rmsProp, sgd, type StepResult, type Tensor, type TrainerOptions } from "@mp/core";
+import {
+  adagrad,
+  adam,
+  adamW,
+  chain,
+  clipByGlobalNorm,
+  dynamicLossScale,
+  float32,
+  type HostTensor,
+  type LossFunction,
+  momentum,
+  type Optimizer,
+  type Precision,
+  rmsProp,
+  type StepResult,
+  sgd,
+  type Tensor,
+  type TrainerOptions,
+} from "@mp/core";
 import { add, mul, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

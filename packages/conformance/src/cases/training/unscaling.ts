@@ -1,5 +1,14 @@
 /** The division by scale and number of microbatches, and the norm: the same step at every allowed scale. */
-import { chain, clipByGlobalNorm, dynamicLossScale, float32, type LossScaler, type Optimizer, sgd, staticLossScale } from "@mp/core";
+import {
+  chain,
+  clipByGlobalNorm,
+  dynamicLossScale,
+  float32,
+  type LossScaler,
+  type Optimizer,
+  sgd,
+  staticLossScale,
+} from "@mp/core";
 import { literal } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

@@ -1,5 +1,27 @@
 /** Loss and gradients are finite, but what the update would write is not: none of it may reach a master weight. */
-import { adagrad, adam, chain, float32, type HostTensor, kahan, type LossFunction, type LossScaler, mapTensors, type MasterWeights, momentum, noMasterWeights, type Optimizer, type Precision, rmsProp, sgd, type Shape, tensor, type Tensor, type TensorTree, weightDecay } from "@mp/core";
+import {
+  adagrad,
+  adam,
+  chain,
+  float32,
+  type HostTensor,
+  kahan,
+  type LossFunction,
+  type LossScaler,
+  type MasterWeights,
+  mapTensors,
+  momentum,
+  noMasterWeights,
+  type Optimizer,
+  type Precision,
+  rmsProp,
+  type Shape,
+  sgd,
+  type Tensor,
+  type TensorTree,
+  tensor,
+  weightDecay,
+} from "@mp/core";
 import { encodeArray } from "@mp/core/graph";
 import { add, cast, expand, literal, mul, reduceSum, sqrt } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -1,5 +1,13 @@
 /** Steps on windows of microbatches, with and without a hook. */
-import { type AllReduce, float32, type HostTensor, type LossFunction, type LossScaler, type Precision, type StepResult } from "@mp/core";
+import {
+  type AllReduce,
+  float32,
+  type HostTensor,
+  type LossFunction,
+  type LossScaler,
+  type Precision,
+  type StepResult,
+} from "@mp/core";
 import { add, mul, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { Tensors } from "../../graph-case.js";

@@ -1,5 +1,12 @@
 /** Gradient accumulation: a window of microbatches is one step. */
-import { dynamicLossScale, float32, foldIn, type LossFunction, mixedFloat16, staticLossScale } from "@mp/core";
+import {
+  dynamicLossScale,
+  float32,
+  foldIn,
+  type LossFunction,
+  mixedFloat16,
+  staticLossScale,
+} from "@mp/core";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
