@@ -75,6 +75,8 @@ export type {
 export { formatType, GraphBuilder } from "./graph/builder.js";
 export type { Cost, GraphCost } from "./graph/cost.js";
 export { graphCost } from "./graph/cost.js";
+export type { Family, OpOf, ReduceOp } from "./graph/families.js";
+export { FAMILIES } from "./graph/families.js";
 export type {
   AnyNode,
   Graph,
@@ -190,76 +192,51 @@ export type {
   ChannelStatistics,
 } from "./trace/ops/batch-normalization.js";
 export { batchNormalization, normalizeByStatistics } from "./trace/ops/batch-normalization.js";
-export type { ConvOptions, ConvTransposeOptions } from "./trace/ops/convolution.js";
-export { conv, convTranspose } from "./trace/ops/convolution.js";
 export {
-  abs,
   add,
   and,
-  cast,
-  ceil,
-  clip,
-  cos,
   div,
-  elu,
   equal,
-  erf,
-  exp,
-  floor,
-  gelu,
   greater,
   greaterOrEqual,
-  identity,
-  isInf,
-  isNan,
-  leakyRelu,
   less,
   lessOrEqual,
-  literal,
-  log,
   maximum,
   minimum,
   mod,
   mul,
-  neg,
-  not,
   or,
   pow,
-  reciprocal,
-  relu,
-  round,
-  sigmoid,
-  sign,
-  sin,
-  softplus,
-  sqrt,
   square,
-  stopGradient,
   sub,
-  tanh,
   where,
   xor,
-} from "./trace/ops/elementwise.js";
+} from "./trace/ops/binary.js";
+export type { ConvOptions, ConvTransposeOptions } from "./trace/ops/convolution.js";
+export { conv, convTranspose } from "./trace/ops/convolution.js";
 export type { GroupNormalizationOptions } from "./trace/ops/group-normalization.js";
 export { groupNormalization, instanceNormalization } from "./trace/ops/group-normalization.js";
 export type { DepthMode, DepthOptions, LrnOptions } from "./trace/ops/image.js";
 export { depthToSpace, lrn, spaceToDepth } from "./trace/ops/image.js";
-export type { GemmOptions } from "./trace/ops/matrix.js";
-export { gemm, matMul } from "./trace/ops/matrix.js";
-export type { PadOptions, ScatterOptions, SliceRange } from "./trace/ops/movement.js";
+export type { ScatterOptions } from "./trace/ops/indexing.js";
 export {
-  concat,
-  constant,
-  expand,
   gather,
   gatherElements,
   gatherND,
   oneHot,
-  pad,
-  range,
-  reshape,
   scatterElements,
   scatterND,
+} from "./trace/ops/indexing.js";
+export type { LikelihoodOptions } from "./trace/ops/loss.js";
+export { negativeLogLikelihoodLoss, softmaxCrossEntropyLoss } from "./trace/ops/loss.js";
+export type { GemmOptions } from "./trace/ops/matrix.js";
+export { gemm, matMul } from "./trace/ops/matrix.js";
+export type { PadOptions, SliceRange } from "./trace/ops/movement.js";
+export {
+  concat,
+  expand,
+  pad,
+  reshape,
   slice,
   split,
   squeeze,
@@ -268,15 +245,8 @@ export {
   transpose,
   unsqueeze,
 } from "./trace/ops/movement.js";
-export type { LikelihoodOptions, NormalizationOptions } from "./trace/ops/normalization.js";
-export {
-  layerNormalization,
-  logSoftmax,
-  negativeLogLikelihoodLoss,
-  rmsNormalization,
-  softmax,
-  softmaxCrossEntropyLoss,
-} from "./trace/ops/normalization.js";
+export type { NormalizationOptions } from "./trace/ops/normalization.js";
+export { layerNormalization, logSoftmax, rmsNormalization, softmax } from "./trace/ops/normalization.js";
 export type {
   AveragePoolOptions,
   GlobalPoolOptions,
@@ -303,6 +273,36 @@ export {
 } from "./trace/ops/reduce.js";
 export type { CoordinateMode, NearestMode, ResizeMode, ResizeOptions } from "./trace/ops/resize.js";
 export { resize } from "./trace/ops/resize.js";
+export { constant, literal, range } from "./trace/ops/source.js";
+export {
+  abs,
+  cast,
+  ceil,
+  clip,
+  cos,
+  elu,
+  erf,
+  exp,
+  floor,
+  gelu,
+  identity,
+  isInf,
+  isNan,
+  leakyRelu,
+  log,
+  neg,
+  not,
+  reciprocal,
+  relu,
+  round,
+  sigmoid,
+  sign,
+  sin,
+  softplus,
+  sqrt,
+  stopGradient,
+  tanh,
+} from "./trace/ops/unary.js";
 export type { WindowOptions } from "./trace/ops/window-options.js";
 export type { Key } from "./trace/random.js";
 export { fold, key, randomBernoulli, randomBits, randomUniform, setRandomCounter } from "./trace/random.js";

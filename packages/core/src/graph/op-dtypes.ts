@@ -1,14 +1,16 @@
 import { DTYPES, type DType, isFloat } from "../dtype.js";
 import type { Op } from "./attributes.js";
 import type { ValueType } from "./graph.js";
-import { FLOATS, NUMBERS, SIGNED } from "./infer/rule.js";
 
+export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
+export const NUMBERS: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "u8"];
+const SIGNED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
 const INDEXED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
 const BOOL: readonly DType[] = ["bool"];
 
 /**
- * The dtypes of the deciding operand that each op supports; a manifest's `ops` is a subset. A test compares it with
- * type inference.
+ * The dtypes of the deciding operand that each op supports, which type inference checks; a manifest's `ops` is a
+ * subset.
  */
 export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Abs: SIGNED,

@@ -7,10 +7,12 @@ import { eliminateCommonSubexpressions } from "../transform/common-subexpression
 import { eliminateDeadCode } from "../transform/dead-code.js";
 import { checkpoint } from "./checkpoint.js";
 import { grad } from "./grad.js";
-import { cast, exp, literal, mul, sin, tanh } from "./ops/elementwise.js";
+import { mul } from "./ops/binary.js";
 import { matMul } from "./ops/matrix.js";
 import { expand } from "./ops/movement.js";
 import { reduceSum } from "./ops/reduce.js";
+import { literal } from "./ops/source.js";
+import { cast, exp, sin, tanh } from "./ops/unary.js";
 import { key, randomBernoulli } from "./random.js";
 import type { Tensor } from "./tensor.js";
 import { scope, traceInto } from "./trace.js";

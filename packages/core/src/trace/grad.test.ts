@@ -5,10 +5,10 @@ import { type HostTensor, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
 import { checkpoint } from "./checkpoint.js";
 import { grad, valueAndGrad } from "./grad.js";
-import { add, cast, mul, round, sin, stopGradient, sub } from "./ops/elementwise.js";
+import { add, mul, sub } from "./ops/binary.js";
 import { reduceSum } from "./ops/reduce.js";
-import type { Tensor } from "./tensor.js";
-import { Tensor as TensorClass } from "./tensor.js";
+import { cast, round, sin, stopGradient } from "./ops/unary.js";
+import { type Tensor, Tensor as TensorClass } from "./tensor.js";
 import { currentBuilder, traceInto, withPhase } from "./trace.js";
 
 const vector = { dtype: "f32" as const, shape: [2] };

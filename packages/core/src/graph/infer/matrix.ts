@@ -1,20 +1,13 @@
 import { broadcastShapes, formatShape } from "../../shape.js";
-import {
-  expectCount,
-  expectDType,
-  expectSameDType,
-  FLOATS,
-  type InferTable,
-  operand,
-  shapeError,
-} from "./rule.js";
+import type { OpOf } from "../families.js";
+import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
 
-export const matrixInfer: InferTable<"MatMul" | "Gemm"> = {
+export const matrixInfer: InferTable<OpOf<"matrix">> = {
   MatMul: (inputs) => {
     expectCount("MatMul", inputs, 2);
     const a = operand("MatMul", inputs, 0);
     const b = operand("MatMul", inputs, 1);
-    expectDType("MatMul", a, FLOATS);
+    expectDType("MatMul", a);
     expectSameDType("MatMul", inputs);
     if (a.shape.length === 0 || b.shape.length === 0) throw shapeError("MatMul", "takes no scalars, use mul");
     const left = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
@@ -36,7 +29,7 @@ export const matrixInfer: InferTable<"MatMul" | "Gemm"> = {
     expectCount("Gemm", inputs, 2, 3);
     const a = operand("Gemm", inputs, 0);
     const b = operand("Gemm", inputs, 1);
-    expectDType("Gemm", a, FLOATS);
+    expectDType("Gemm", a);
     expectSameDType("Gemm", inputs);
     if (a.shape.length !== 2 || b.shape.length !== 2) {
       throw shapeError("Gemm", `takes matrices, got ${formatShape(a.shape)} and ${formatShape(b.shape)}`);

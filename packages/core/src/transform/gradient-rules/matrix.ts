@@ -1,5 +1,6 @@
+import type { OpOf } from "../../graph/families.js";
 import { elementCount } from "../../shape.js";
-import { mul } from "../../trace/ops/elementwise.js";
+import { mul } from "../../trace/ops/binary.js";
 import { gemm, matMul } from "../../trace/ops/matrix.js";
 import { reshape, transpose } from "../../trace/ops/movement.js";
 import type { Tensor } from "../../trace/tensor.js";
@@ -79,7 +80,7 @@ function gemmGradient({
   ];
 }
 
-export const matrixGradients: GradientTable<"MatMul" | "Gemm"> = {
+export const matrixGradients: GradientTable<OpOf<"matrix">> = {
   MatMul: matMulGradient,
   Gemm: gemmGradient,
 };

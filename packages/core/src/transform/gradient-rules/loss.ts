@@ -1,20 +1,15 @@
+import type { OpOf } from "../../graph/families.js";
 import { elementCount, type Shape } from "../../shape.js";
-import { add, div, equal, exp, literal, mul, neg, sub, where } from "../../trace/ops/elementwise.js";
-import {
-  expand,
-  gather,
-  gatherElements,
-  reshape,
-  scatterElements,
-  scatterND,
-  unsqueeze,
-} from "../../trace/ops/movement.js";
+import { add, div, equal, mul, sub, where } from "../../trace/ops/binary.js";
+import { gather, gatherElements, scatterElements, scatterND } from "../../trace/ops/indexing.js";
+import { expand, reshape, unsqueeze } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { exp, neg } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
 
-type LikelihoodOp = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
-type Site = GradientSite<LikelihoodOp>;
+type Site = GradientSite<OpOf<"loss">>;
 
 /**
  * loss = reduction of w[label] · nll over the labels that count, nll = -logp[label]. Both gradients are
@@ -122,7 +117,7 @@ function negativeLogLikelihoodGradient(
   ];
 }
 
-export const likelihoodGradients: GradientTable<LikelihoodOp> = {
+export const lossGradients: GradientTable<OpOf<"loss">> = {
   SoftmaxCrossEntropyLoss: softmaxCrossEntropyGradient,
   NegativeLogLikelihoodLoss: negativeLogLikelihoodGradient,
 };

@@ -1,8 +1,8 @@
 import { MpError } from "../../errors.js";
 import type { LossReduction } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../arithmetic.js";
-import type { ReferenceKernel } from "../kernel.js";
-import { outputType } from "../kernel.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { type FloatStore, floatsOf, indicesOf, type Operand, operand } from "../store.js";
 import { type AxisView, viewOfAxis } from "../strided.js";
 import { logSoftmax } from "./softmax.js";
@@ -17,7 +17,7 @@ interface LossAttributes {
  * every label is ignored. Sums run in f32 over labels in order.
  */
 function lossOf(
-  op: "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss",
+  op: OpOf<"loss">,
   logs: FloatStore,
   { outer, size, inner }: AxisView,
   inputs: readonly Operand[],
@@ -49,7 +49,7 @@ function lossOf(
 }
 
 /** The loss is computed from the log-probabilities before they are rounded to the scores' dtype. */
-export const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
+const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
   inputs,
   attributes,
   outputs,
@@ -65,7 +65,7 @@ export const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
   ];
 };
 
-export const likelihoodKernel: ReferenceKernel<"NegativeLogLikelihoodLoss"> = (
+const likelihoodKernel: ReferenceKernel<"NegativeLogLikelihoodLoss"> = (
   inputs,
   attributes,
   outputs,
@@ -76,4 +76,9 @@ export const likelihoodKernel: ReferenceKernel<"NegativeLogLikelihoodLoss"> = (
   const logs = floatsOf(scores);
   const loss = lossOf("NegativeLogLikelihoodLoss", logs, view, inputs, attributes, arithmetic);
   return [arithmetic.round(outputType(outputs).dtype, loss)];
+};
+
+export const lossKernels: ReferenceTable<OpOf<"loss">> = {
+  SoftmaxCrossEntropyLoss: crossEntropyKernel,
+  NegativeLogLikelihoodLoss: likelihoodKernel,
 };

@@ -10,9 +10,9 @@ import {
   titled,
   withoutCase,
 } from "../../../test/finite-differences.js";
-import * as n from "../../trace/ops/normalization.js";
+import * as lossOps from "../../trace/ops/loss.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { likelihoodGradients } from "./likelihood.js";
+import { lossGradients } from "./loss.js";
 
 const reductions = ["mean", "sum", "none"] as const;
 
@@ -33,12 +33,12 @@ function losses(
     points: weighted ? [scores, positivePoint([3], 7)] : [scores],
   };
   const using =
-    (loss: typeof n.softmaxCrossEntropyLoss): GradientCase["fn"] =>
+    (loss: typeof lossOps.softmaxCrossEntropyLoss): GradientCase["fn"] =>
     (x, weights) =>
       loss(x as Tensor, labels(), weights === undefined ? options : { ...options, weights });
   return [
-    { op: "SoftmaxCrossEntropyLoss", ...shared, fn: using(n.softmaxCrossEntropyLoss) },
-    { op: "NegativeLogLikelihoodLoss", ...shared, fn: using(n.negativeLogLikelihoodLoss) },
+    { op: "SoftmaxCrossEntropyLoss", ...shared, fn: using(lossOps.softmaxCrossEntropyLoss) },
+    { op: "NegativeLogLikelihoodLoss", ...shared, fn: using(lossOps.negativeLogLikelihoodLoss) },
   ];
 }
 
@@ -69,5 +69,5 @@ describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, 
 });
 
 it("every rule of the family has a case", () => {
-  expect(withoutCase(likelihoodGradients, cases)).toEqual([]);
+  expect(withoutCase(lossGradients, cases)).toEqual([]);
 });
