@@ -6,6 +6,7 @@
 
 export type { AddingOp } from "./graph/adding-ops.js";
 export { ADDING_OPS, addsUp } from "./graph/adding-ops.js";
+export { plainEquation } from "./graph/einsum-equation.js";
 export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
 export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
 export { validateGraph } from "./graph/validate.js";
@@ -44,5 +45,6 @@ export { expectRunInputs } from "./kernel-backend/run-inputs.js";
 export { StateTypes } from "./kernel-backend/state-types.js";
 export { type SumProbe, sumProbe } from "./kernel-backend/sum-probe.js";
 export { WorkQueue } from "./kernel-backend/work-queue.js";
+export { expandEinsums } from "./transform/expand-einsum.js";
 export type { LivenessOptions, Peak } from "./transform/liveness.js";
 export { peakLiveBytes } from "./transform/liveness.js";

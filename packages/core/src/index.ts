@@ -230,7 +230,7 @@ export {
 export type { LikelihoodOptions } from "./trace/ops/loss.js";
 export { negativeLogLikelihoodLoss, softmaxCrossEntropyLoss } from "./trace/ops/loss.js";
 export type { GemmOptions } from "./trace/ops/matrix.js";
-export { gemm, matMul } from "./trace/ops/matrix.js";
+export { einsum, gemm, matMul } from "./trace/ops/matrix.js";
 export type { PadOptions, SliceRange } from "./trace/ops/movement.js";
 export {
   concat,

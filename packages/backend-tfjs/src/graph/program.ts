@@ -9,9 +9,10 @@ import {
   type ValueType,
   zeros,
 } from "@mp/core";
-import type { Bound, Replacement } from "@mp/core/backend";
+import { type Bound, expandEinsums, type Replacement } from "@mp/core/backend";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
+import { isExpanded } from "../lowerings/matrix.js";
 import { inF32 } from "../lowerings/twins.js";
 import { ConstantTable } from "./constant-table.js";
 import { receive, send } from "./edges.js";
@@ -50,7 +51,16 @@ export interface ProgramOptions {
 }
 
 export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
-  return new ProgramLowering(graph, options).run();
+  const expansions = new Map<string, string>();
+  const expanded = expandEinsums(graph, isExpanded, (made, { name }) => expansions.set(made, name));
+  const program = new ProgramLowering(expanded, options).run();
+  return {
+    ...program,
+    nodeOf: (engineNode) => {
+      const name = program.nodeOf(engineNode);
+      return name === undefined ? undefined : (expansions.get(name) ?? name);
+    },
+  };
 }
 
 class ProgramLowering {

@@ -6,7 +6,7 @@ import { convolutionLowerings } from "./convolution.js";
 import { elementwiseLowerings } from "./elementwise.js";
 import { gatherLowerings } from "./gather.js";
 import { lossLowerings } from "./loss.js";
-import { matrixLowerings } from "./matmul.js";
+import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";

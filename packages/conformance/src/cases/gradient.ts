@@ -70,6 +70,7 @@ const TWICE: readonly Op[] = [
   "Div",
   "Pow",
   "MatMul",
+  "Einsum",
   "Conv",
   "ConvTranspose",
   "ReduceSumSquare",

@@ -3,7 +3,7 @@
  * is tested.
  */
 import {
-  abs, add, averagePool, batchNormalization, cast, clip, concat, cos, cumSum, div, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
+  abs, add, averagePool, batchNormalization, cast, clip, concat, cos, cumSum, div, einsum, elu, erf, exp, expand, gather, gatherElements, gatherND, gelu, gemm,
   greater, identity, layerNormalization, leakyRelu, log, logSoftmax, matMul, maximum, maxPool, minimum, mod, mul, neg,
   negativeLogLikelihoodLoss, type Op, pad, pow, reciprocal, reduceL1, reduceL2, reduceLogSum, reduceLogSumExp,
   reduceMax, reduceMean, reduceMin, reduceProd, reduceSum, reduceSumSquare, relu, reshape, rmsNormalization,
@@ -37,6 +37,11 @@ const of3 =
   (fn: (a: Tensor, b: Tensor, c: Tensor) => Tensor): GradientSample["fn"] =>
   (a, b, c) =>
     fn(a as Tensor, b as Tensor, c as Tensor);
+
+const einsumOf =
+  (equation: string): GradientSample["fn"] =>
+  (...operands) =>
+    einsum(equation, ...operands);
 
 const unary = (fn: Unary, point: (shape: readonly number[]) => Point = spread): readonly GradientSample[] => [
   sample("matrix", of1(fn), point([3, 4])),
@@ -454,6 +459,16 @@ export const gradientSamples: GradientRows<Op> = {
     sample("broadcast-batches", of2(matMul), spread([2, 1, 3, 4]), spread([3, 4, 2], 1)),
     sample("vectors", of2(matMul), spread([4]), spread([4], 1)),
     sample("matrix-by-vector", of2(matMul), spread([3, 4]), spread([4], 1)),
+  ],
+  Einsum: [
+    sample("matrices", einsumOf("ij,jk->ki"), spread([3, 4]), spread([4, 2], 1)),
+    sample("batches", einsumOf("bqhd,bkhd->bhqk"), spread([2, 3, 2, 2]), spread([2, 2, 2, 2], 1)),
+    sample("summed-letters", einsumOf("ij,kl->il"), spread([2, 3]), spread([2, 3], 1)),
+    sample("a-diagonal", einsumOf("ii->i"), spread([3, 3])),
+    sample("a-trace", einsumOf("ii"), spread([3, 3])),
+    sample("a-diagonal-by-a-matrix", einsumOf("iij,jk->ik"), spread([2, 2, 3]), spread([3, 2], 1)),
+    sample("an-ellipsis", einsumOf("...ij,...jk->...ik"), spread([2, 1, 2, 3]), spread([2, 3, 2], 1)),
+    sample("three-operands", einsumOf("ij,jk,kl->il"), spread([2, 3]), spread([3, 2], 1), spread([2, 2], 2)),
   ],
   Gemm: [
     sample(

@@ -20,6 +20,7 @@ describe("the table of casting categories", () => {
       expect(ops.filter((op) => castCategories[op][half] === "low")).toEqual([
         "MatMul",
         "Gemm",
+        "Einsum",
         "Conv",
         "ConvTranspose",
         "ConvWeightGradient",

@@ -89,6 +89,7 @@ export const castCategories: Readonly<Record<Op, Row>> = {
 
   MatMul: both("low"),
   Gemm: both("low"),
+  Einsum: both("low"),
   Conv: both("low"),
   ConvTranspose: both("low"),
 

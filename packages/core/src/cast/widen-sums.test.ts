@@ -83,7 +83,7 @@ describe("training where the engine adds up halves in halves", () => {
     const others: Accumulation = {
       default: narrow,
       ops: Object.fromEntries(
-        ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => [op, exact]),
+        ["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => [op, exact]),
       ),
     };
     const { name, ...run } = await train(others, others, mixed());

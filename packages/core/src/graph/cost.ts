@@ -1,6 +1,8 @@
 import { byteLength } from "../host-tensor.js";
 import { elementCount } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
+import { contractionFlops } from "./contraction-path.js";
+import { contractionOf } from "./einsum-equation.js";
 import type { Graph, Phase, ValueType } from "./graph.js";
 
 /**
@@ -102,6 +104,13 @@ const flopsRules: { readonly [K in Op]: FlopsRule<K> } = {
     const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
     return size(outputs, 0) * (terms + (alpha === 1 ? 0 : 1) + bias);
   },
+  Einsum: (inputs, _, { equation }) =>
+    contractionFlops(
+      contractionOf(
+        equation,
+        inputs.map(({ shape }) => shape),
+      ),
+    ),
   Conv: (inputs, outputs) => size(outputs, 0) * (2 * taps(inputs[1]) + (inputs[2] === undefined ? 0 : 1)),
   ConvTranspose: (inputs, outputs) =>
     2 * size(inputs, 0) * taps(inputs[1]) + (inputs[2] === undefined ? 0 : size(outputs, 0)),

@@ -54,7 +54,7 @@ export const FAMILIES = {
     // With its condition a third operand, which broadcasts as the other two do.
     "Where",
   ],
-  matrix: ["MatMul", "Gemm"],
+  matrix: ["MatMul", "Gemm", "Einsum"],
   convolution: ["Conv", "ConvTranspose", "ConvWeightGradient"],
   /** Reductions, searches and scans along axes. */
   reduce: [

@@ -58,6 +58,7 @@ export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
   Where: DTYPES,
   MatMul: FLOATS,
   Gemm: FLOATS,
+  Einsum: NUMBERS,
   Conv: FLOATS,
   ConvTranspose: FLOATS,
   ReduceSum: NUMBERS,

@@ -71,7 +71,7 @@ export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
 }
 
 export const elementwiseReaders: ReaderTable<
-  Unattributed | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "IsInf" | "Cast" | "Mod" | "Gemm"
+  Unattributed | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "IsInf" | "Cast" | "Mod" | "Gemm" | "Einsum"
 > = {
   Abs: same("Abs", 1),
   Neg: same("Neg", 1),
@@ -140,6 +140,10 @@ export const elementwiseReaders: ReaderTable<
   Mod: (reader) => [
     reader.emitOne("Mod", [reader.operand(0), reader.operand(1)], { fmod: reader.int("fmod", 0) !== 0 }),
   ],
+  Einsum: (reader) => {
+    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
+    return [reader.emitOne("Einsum", operands, { equation: reader.string("equation", "") })];
+  },
   Gemm: (reader) => {
     const c = reader.optional(2);
     return [

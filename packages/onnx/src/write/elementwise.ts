@@ -17,7 +17,7 @@ type PlainOp =
   | "Xor" | "MatMul"; // biome-ignore format: one list
 
 export const elementwiseLowerings: LoweringTable<
-  PlainOp | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Cast" | "Mod" | "Gemm"
+  PlainOp | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Cast" | "Mod" | "Gemm" | "Einsum"
 > = {
   Abs: plain(),
   Neg: plain(),
@@ -71,6 +71,7 @@ export const elementwiseLowerings: LoweringTable<
   },
   Cast: plain(({ attributes: { to } }) => castAttributes(to)),
   Mod: plain(({ attributes: { fmod } }) => ({ fmod: int(fmod ? 1 : 0) })),
+  Einsum: plain(({ attributes: { equation } }) => ({ equation: string(equation) })),
   Gemm: plain(({ attributes: { transA, transB, alpha, beta } }) => ({
     transA: int(transA ? 1 : 0),
     transB: int(transB ? 1 : 0),

@@ -1,4 +1,5 @@
 import { broadcastShapes, formatShape } from "../../shape.js";
+import { contractionOf } from "../einsum-equation.js";
 import type { OpOf } from "../families.js";
 import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
 
@@ -47,5 +48,15 @@ export const matrixInfer: InferTable<OpOf<"matrix">> = {
       throw shapeError("Gemm", `C of ${formatShape(c.shape)} does not broadcast to ${formatShape([m, n])}`);
     }
     return [{ dtype: a.dtype, shape: [m, n] }];
+  },
+  Einsum: (inputs, { equation }) => {
+    const { dtype } = operand("Einsum", inputs, 0);
+    for (const input of inputs) expectDType("Einsum", input);
+    expectSameDType("Einsum", inputs);
+    const { output, sizes } = contractionOf(
+      equation,
+      inputs.map(({ shape }) => shape),
+    );
+    return [{ dtype, shape: [...output].map((label) => sizes.get(label) as number) }];
   },
 };

@@ -1,5 +1,14 @@
-import type { DType, Shape } from "@mp/core";
-import { bool, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { type DType, type GraphNode, isFloat, type OpOf, type Shape } from "@mp/core";
+import { plainEquation } from "@mp/core/backend";
+import {
+  bool,
+  int,
+  type Lowering,
+  type LoweringTable,
+  string,
+  type TfWriter,
+  type,
+} from "../graph/tf-writer.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";
 import { sumOf } from "./sum.js";
 import { inF32 } from "./twins.js";
@@ -66,13 +75,32 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   return [sumOf({ name: y, shape }, c, { dtype, shape }, writer)];
 };
 
+/** The engine's Einsum is for plain equations of floats; others become matrix products and sums. */
+export function isExpanded(node: GraphNode<"Einsum">): boolean {
+  return !isFloat(typeAt(node, 0).dtype) || equationOf(node) === undefined;
+}
+
+const equationOf = ({ attributes, inputs }: GraphNode<"Einsum">): string | undefined =>
+  plainEquation(
+    attributes.equation,
+    inputs.map(({ shape }) => shape),
+  );
+
+const einsum: Lowering<"Einsum"> = (node, operands, writer) =>
+  writer.emit("Einsum", operands, {
+    T: type(resultAt(node).dtype),
+    N: int(operands.length),
+    equation: string(equationOf(node) as string),
+  });
+
 /** The engine rounds a product to its dtype before anything is added to it. */
 const wideGemm = inF32(gemm);
 
-export const matrixLowerings: LoweringTable<"MatMul" | "Gemm"> = {
+export const matrixLowerings: LoweringTable<OpOf<"matrix">> = {
   MatMul: matMul,
   Gemm: (node, operands, writer) => {
     const rounds = operands.length > 2 || node.attributes.alpha !== 1;
     return (rounds ? wideGemm : gemm)(node, operands, writer);
   },
+  Einsum: einsum,
 };
