@@ -203,7 +203,10 @@ export const matrixSamples: OpRows<OpOf<"matrix">> = {
         "non-finite-terms": [
           { attributes: { equation: "ij,jk->ik" }, inputs: nonFinite(dtype) },
           { attributes: { equation: "ij,jk->ki" }, inputs: nonFinite(dtype) },
-          { attributes: { equation: "ij,kl->i" }, inputs: nonFinite(dtype) },
+          {
+            attributes: { equation: "ij,ij->i" },
+            inputs: nonFinite(dtype).flatMap((x) => (x.shape[0] === 5 ? [x, x] : [])),
+          },
           { attributes: { equation: "ij->i" }, inputs: nonFinite(dtype).slice(0, 1) },
           // Beside the diagonal they are not read.
           {
