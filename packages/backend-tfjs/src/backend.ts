@@ -1,27 +1,19 @@
+import { type Backend, type BackendManifest, type HostTensor, MpError } from "@mp/core";
 import {
-  type AnyNode,
-  type Backend,
-  type BackendManifest,
   type BackendStats,
-  byteLength,
   type CompileOptions,
   type Executable,
-  type Graph,
-  type Handle,
-  type HostTensor,
-  MpError,
-  type State,
-} from "@mp/core";
-import {
   emulationWarnings,
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
   expectStateSupported,
+  type Handle,
   HandleTable,
   resolveBindings,
-  validateGraph,
+  type State,
 } from "@mp/core/backend";
+import { type AnyNode, byteLength, type Graph, validateGraph } from "@mp/core/graph";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 import { TfjsExecutable } from "./executable.js";
 import { lowerProgram } from "./graph/program.js";

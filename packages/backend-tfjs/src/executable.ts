@@ -1,12 +1,13 @@
+import { type HostTensor, MpError } from "@mp/core";
 import {
   type BackendWarning,
+  type Bound,
   type Executable,
-  type Graph,
-  type HostTensor,
-  MpError,
+  type HandleTable,
   type RunInput,
-} from "@mp/core";
-import { type Bound, type HandleTable, WorkQueue } from "@mp/core/backend";
+  WorkQueue,
+} from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { takeInputs } from "./feeds.js";
 import type { Program } from "./graph/program.js";
 import type { TfjsBinding } from "./load/index.js";

@@ -1,5 +1,5 @@
-import type { HostTensor, RunInput } from "@mp/core";
-import { expectRunInputs, type HandleTable } from "@mp/core/backend";
+import type { HostTensor } from "@mp/core";
+import { expectRunInputs, type HandleTable, type RunInput } from "@mp/core/backend";
 import type { Edge } from "./graph/program.js";
 import type { TfjsBinding } from "./load/index.js";
 import { wireTensor } from "./session/wire-tensor.js";

@@ -1,5 +1,6 @@
-import { byteLength, type HostTensor, MpError, type State, type ValueType } from "@mp/core";
-import { StateTypes, WorkQueue } from "@mp/core/backend";
+import { type HostTensor, MpError } from "@mp/core";
+import { type State, StateTypes, WorkQueue } from "@mp/core/backend";
+import { byteLength, type ValueType } from "@mp/core/graph";
 import type { TfjsBinding } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { copyOf } from "./session/wire-tensor.js";

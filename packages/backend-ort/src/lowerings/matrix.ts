@@ -1,5 +1,4 @@
-import { type GraphNode, isFloat } from "@mp/core";
-import { plainEquation } from "@mp/core/backend";
+import { type GraphNode, isFloat, plainEquation } from "@mp/core/graph";
 import { float, int } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 

@@ -1,15 +1,15 @@
 /** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
+import { type HostTensor, zeros } from "@mp/core";
+import type { Bound, Replacement } from "@mp/core/backend";
 import {
   type AnyNode,
+  expandEinsums,
   type Graph,
   type GraphNode,
-  type HostTensor,
   type Op,
   type Value,
   type ValueType,
-  zeros,
-} from "@mp/core";
-import { type Bound, expandEinsums, type Replacement } from "@mp/core/backend";
+} from "@mp/core/graph";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
 import { isExpanded } from "../lowerings/matrix.js";

@@ -1,5 +1,5 @@
-import { type DType, type GraphNode, isFloat, type OpOf, type Shape } from "@mp/core";
-import { plainEquation } from "@mp/core/backend";
+import type { DType, Shape } from "@mp/core";
+import { type GraphNode, isFloat, type OpOf, plainEquation } from "@mp/core/graph";
 import {
   bool,
   int,

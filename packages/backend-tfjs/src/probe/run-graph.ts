@@ -1,5 +1,6 @@
-import type { AnyNode, Graph, HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
 import { HandleTable, resolveBindings } from "@mp/core/backend";
+import type { AnyNode, Graph } from "@mp/core/graph";
 import { takeInputs } from "../feeds.js";
 import { lowerProgram } from "../graph/program.js";
 import type { TfjsBinding } from "../load/index.js";

@@ -1,4 +1,5 @@
-import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData } from "./host-data.js";
 import { type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";

@@ -3,7 +3,6 @@ import { gradientError, gradientSum, pointOf } from "../../test/finite-differenc
 import { attention, lstm, modelShapes } from "../../test/model-losses.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { gather, scatterElements } from "../trace/ops/indexing.js";
@@ -12,6 +11,7 @@ import { gemm, matMul } from "../trace/ops/matrix.js";
 import { reduceSum } from "../trace/ops/reduce.js";
 import { constant } from "../trace/ops/source.js";
 import { cast, relu, tanh } from "../trace/ops/unary.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, traceInto } from "../trace/trace.js";
 import { eliminateDeadCode } from "./dead-code.js";
@@ -235,8 +235,8 @@ describe("whole models", () => {
   it.each([
     ["an LSTM", lstm],
     ["attention with dropout", attention],
-    ["an LSTM, checkpointed", checkpoint(lstm)],
-    ["attention with dropout, checkpointed", checkpoint(attention)],
+    ["an LSTM, checkpointed", remat(lstm)],
+    ["attention with dropout, checkpointed", remat(attention)],
   ] as const)("have the gradients of finite differences: %s", (_, loss) => {
     expect(gradientError((...weights) => loss(weights), points)).toBeLessThan(1e-7);
   });

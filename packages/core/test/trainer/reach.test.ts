@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../../src/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { checkpoint } from "../../src/trace/checkpoint.js";
 import { add, greater, mul } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { argMax, reduceMean, reduceSum, topK } from "../../src/trace/ops/reduce.js";
 import { constant, literal } from "../../src/trace/ops/source.js";
 import { cast, round } from "../../src/trace/ops/unary.js";
+import { remat } from "../../src/trace/remat.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/warning.js";
 import { batch, loss, type SmallOptions, smallRun, stateOf } from "../small-run.js";
@@ -46,7 +46,7 @@ const nothingTrained: readonly (readonly [name: string, loss: unknown, message: 
   ],
   [
     "steps, inside a checkpoint",
-    (weights: Weights, { x }: { x: Tensor }) => checkpoint(() => reduceMean(round(outputs(weights, x))))(),
+    (weights: Weights, { x }: { x: Tensor }) => remat(() => reduceMean(round(outputs(weights, x))))(),
     /Round \(.*; constant between its steps\)/,
   ],
 ];

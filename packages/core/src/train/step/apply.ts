@@ -5,7 +5,7 @@ import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast, not } from "../../trace/ops/unary.js";
-import { fold } from "../../trace/random.js";
+import { foldIn } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import { poisonOfUpdate } from "../checks/poison.js";
@@ -56,7 +56,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
-  const master = masterWeights.apply(state.master, updates, fold(definition.key, "master"));
+  const master = masterWeights.apply(state.master, updates, foldIn(definition.key, "master"));
 
   const { finite, finiteAtScale } = judge(definition, {
     window,

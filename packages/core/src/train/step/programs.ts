@@ -6,7 +6,7 @@ import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
-import { fold, setRandomCounter } from "../../trace/random.js";
+import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
@@ -229,7 +229,7 @@ export function predictProgram(
     const current = tree as TrainingState;
     const context: LossContext<TensorTree> = {
       training: false,
-      key: fold(definition.key, "predict"),
+      key: foldIn(definition.key, "predict"),
       modelState: current.model,
       step: current.applied,
     };
