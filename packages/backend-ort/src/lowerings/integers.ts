@@ -1,6 +1,6 @@
 /** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
 import type { DType } from "@mp/core";
-import type { GraphNode, Op } from "@mp/core/graph";
+import type { GraphNode } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import { reducedAxes } from "./reduced-axes.js";
@@ -69,14 +69,3 @@ export const chosen: OwnLowering<"Where"> = (node, [condition = "", x = "", y = 
   const dtype = node.inputs[1]?.dtype;
   return dtype === "u64" || dtype === "bool" ? [choose([condition, x, y], dtype, writer)] : undefined;
 };
-
-/** Tries several custom lowerings and takes the first that applies. */
-export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
-  return (node, operands, writer, standard) => {
-    for (const lower of lowerings) {
-      const results = lower(node, operands, writer, standard);
-      if (results !== undefined) return results;
-    }
-    return undefined;
-  };
-}

@@ -1,12 +1,12 @@
 import { type GraphNode, isFloat, plainEquation } from "@mp/core/graph";
 import { float, int } from "@mp/onnx";
-import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 /**
  * Where a factor is 0 the engine does not read the operands, and so loses NaN; without inner elements it forgets to
  * multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
  */
-export const gemm: OwnLowering<"Gemm"> = (node, operands, writer) => {
+const gemm: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
   const { dtype, shape } = operandType(node);
   const hasC = operands.length > 2;
@@ -28,3 +28,5 @@ export function isExpanded({ attributes, inputs }: GraphNode<"Einsum">): boolean
   const shapes = inputs.map(({ shape }) => shape);
   return !isFloat(inputs[0]?.dtype ?? "f32") || plainEquation(attributes.equation, shapes) === undefined;
 }
+
+export const matrixLowerings: OwnLoweringsOf<"matrix"> = { Gemm: gemm };

@@ -1,4 +1,4 @@
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import type { Lowering, LoweringTable, TfWriter } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
@@ -77,7 +77,7 @@ const rmsNormalization: Lowering<"RMSNormalization"> = (node, operands, writer) 
   return [emitT("Mul", [normalized, operandAt(operands, 1)], "f32", writer)];
 };
 
-export const normalizationLowerings: LoweringTable<OnAxis | "LayerNormalization" | "RMSNormalization"> = {
+export const normalizationLowerings: LoweringTable<OpOf<"normalization">> = {
   Softmax: alongAxis("Softmax"),
   LogSoftmax: alongAxis("LogSoftmax"),
   LayerNormalization: inF32(layerNormalization),

@@ -1,6 +1,15 @@
 /** Reductions and searches. NaN at every position has its own file. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, isComputeFloat, isFloat, isHalf, type Op, type OpAttributes } from "@mp/core/graph";
+import {
+  elementCount,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type OpAttributes,
+  type OpOf,
+  type ReduceOp,
+} from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import {
@@ -46,8 +55,6 @@ const EMPTY: readonly Extent[] = [
   { shape: [2, 0, 3], axes: [1], keepdims: false },
   { shape: [2, 0], axes: [0, 1], keepdims: true },
 ];
-
-type ReduceOp = Extract<Op, `Reduce${string}`>;
 type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
 
 interface Options {
@@ -222,7 +229,7 @@ const cumulative = (axis: number, exclusive = false, reverse = false): OpAttribu
   reverse,
 });
 
-export const reduceSamples: OpRows<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceSamples: OpRows<OpOf<"reduce">> = {
   ReduceSum: row({ exactDraw: smallIntegers, ofNothing: true, more: infinities }),
   ReduceMean: row({ more: infinities }),
   ReduceMax: row({ draw: randomData, more: extremes }),

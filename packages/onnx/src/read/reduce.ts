@@ -1,9 +1,5 @@
-import { normalizeAxis, type OpAttributes } from "@mp/core/graph";
+import { normalizeAxis, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
@@ -36,7 +32,7 @@ function argReduce(op: "ArgMax" | "ArgMin"): ReadNode {
   };
 }
 
-export const reduceReaders: ReaderTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
   ReduceSum: reduce("ReduceSum"),
   ReduceMean: reduce("ReduceMean"),
   ReduceMax: reduce("ReduceMax"),

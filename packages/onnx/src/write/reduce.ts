@@ -1,9 +1,6 @@
+import type { OpOf, ReduceOp } from "@mp/core/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 type OfOne = (x: string, writer: NodeWriter) => string;
 
@@ -55,7 +52,7 @@ const argReduce: Lowering<"ArgMax" | "ArgMin"> = (node, operands, writer) => {
   return [writer.cast(indices, "i32")];
 };
 
-export const reduceLowerings: LoweringTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ReduceSum: reduceWrapping,
   ReduceMean: reduce,
   ReduceMax: reduce,

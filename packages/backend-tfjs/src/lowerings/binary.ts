@@ -1,8 +1,21 @@
-import { byteLength } from "@mp/core/graph";
+import { byteLength, type OpOf } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
-import { plain } from "./elementwise.js";
 import { emitT, operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
-import { throughF16 } from "./twins.js";
+import { plain } from "./plain.js";
+import { sumOf } from "./sum.js";
+import { inF32, throughF16 } from "./twins.js";
+
+/** The engine's remainder of floats has one sign convention, its remainder of integers the other. */
+const mod: Lowering<"Mod"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
+};
+
+export const add: Lowering<"Add"> = (node, operands, writer) => {
+  const a = { name: operandAt(operands, 0), shape: typeAt(node, 0).shape };
+  const b = { name: operandAt(operands, 1), shape: typeAt(node, 1).shape };
+  return [sumOf(a, b, resultAt(node), writer)];
+};
 
 type Logical = "And" | "Or";
 
@@ -10,11 +23,6 @@ const logical =
   (op: string): Lowering<Logical> =>
   (_, operands, writer) =>
     writer.emit(op, operands);
-
-/** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
-const not: Lowering<"Not"> = (_, operands, writer) => [
-  emitT("NotEqual", [operandAt(operands, 0), writer.scalar(1, "bool")], "bool", writer),
-];
 
 /** Up to this size a number is expanded to the shape of the other operand, which is faster. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
@@ -36,18 +44,21 @@ const where: Lowering<"Where"> = (node, operands, writer) => {
   return [emitT("Select", given, dtype, writer)];
 };
 
-type ComparisonOp =
-  | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "IsNaN" | "IsInf" | "Where" | "Xor"; // biome-ignore format: one list
-
-export const comparisonLowerings: LoweringTable<ComparisonOp | Logical | "Not"> = {
+export const binaryLowerings: LoweringTable<OpOf<"binary">> = {
+  Add: add,
+  Sub: plain("Sub"),
+  Mul: plain("Mul"),
+  /** Integers truncate toward zero, and fail on a divisor of 0. */
+  Div: plain("RealDiv", "TruncateDiv"),
+  Pow: plain("Pow"),
+  Mod: inF32(mod),
+  Min: plain("Minimum"),
+  Max: plain("Maximum"),
   Equal: plain("Equal"),
   Greater: plain("Greater"),
   GreaterOrEqual: plain("GreaterEqual"),
   Less: plain("Less"),
   LessOrEqual: plain("LessEqual"),
-  IsNaN: plain("IsNan"),
-  IsInf: plain("IsInf"),
-  Not: not,
   And: logical("LogicalAnd"),
   Or: logical("LogicalOr"),
   // Of bools.

@@ -1,25 +1,11 @@
 import type { DType } from "@mp/core";
-import { bytesPerElement, isFloat, type Op, type OpAttributes } from "@mp/core/graph";
+import { bytesPerElement, isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
 import { codeOfElementType } from "../element-type.js";
 import { float, int, type OnnxAttributes, string } from "../model.js";
-import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
+import { type LoweringTable, operandAt, typeAt } from "./lowering.js";
+import { plain } from "./plain.js";
 
-/** The ONNX op of the same name on the same operands. */
-export function plain<K extends Op>(
-  attributes?: (node: Parameters<Lowering<K>>[0]) => OnnxAttributes,
-): Lowering<K> {
-  return (node, operands, writer) => writer.emit(node.op, operands, attributes?.(node) ?? {});
-}
-
-type PlainOp =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "Not" | "IsNaN" | "IsInf" | "Identity" | "Add" | "Sub" | "Mul"
-  | "Div" | "Pow" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or"
-  | "Xor" | "MatMul"; // biome-ignore format: one list
-
-export const elementwiseLowerings: LoweringTable<
-  PlainOp | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Cast" | "Mod" | "Gemm" | "Einsum"
-> = {
+export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Abs: plain(),
   Neg: plain(),
   Sign: plain(),
@@ -41,22 +27,6 @@ export const elementwiseLowerings: LoweringTable<
   IsNaN: plain(),
   IsInf: plain(),
   Identity: plain(),
-  Add: plain(),
-  Sub: plain(),
-  Mul: plain(),
-  Div: plain(),
-  Pow: plain(),
-  Min: plain(),
-  Max: plain(),
-  Equal: plain(),
-  Greater: plain(),
-  GreaterOrEqual: plain(),
-  Less: plain(),
-  LessOrEqual: plain(),
-  And: plain(),
-  Or: plain(),
-  Xor: plain(),
-  MatMul: plain(),
   LeakyRelu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
   Elu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
   Gelu: plain(({ attributes: { approximate } }) => ({ approximate: string(approximate) })),
@@ -71,14 +41,6 @@ export const elementwiseLowerings: LoweringTable<
     return writer.emit("Clip", inputs);
   },
   Cast: plain(({ attributes: { to } }) => castAttributes(to)),
-  Mod: plain(({ attributes: { fmod } }) => ({ fmod: int(fmod ? 1 : 0) })),
-  Einsum: plain(({ attributes: { equation } }) => ({ equation: string(equation) })),
-  Gemm: plain(({ attributes: { transA, transB, alpha, beta } }) => ({
-    transA: int(transA ? 1 : 0),
-    transB: int(transB ? 1 : 0),
-    alpha: float(alpha),
-    beta: float(beta),
-  })),
 };
 
 /** The bounds of a Clip as values of its dtype: none where it bounds nothing. */

@@ -1,44 +1,10 @@
 import type { DType } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { isFloat, type OpOf } from "@mp/core/graph";
 import { elementTypeOfCode, isDType } from "../element-type.js";
 import { quote } from "../problem.js";
-import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
+import type { NodeReader, NodeResult, ReaderTable } from "./node-reader.js";
+import { same } from "./same.js";
 import { scalarOperand } from "./scalar-operand.js";
-
-type Unattributed =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "Not" | "IsNaN" | "Identity" | "Add" | "Sub" | "Mul" | "Div"
-  | "Pow" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "And" | "Or" | "Xor"
-  | "Where" | "MatMul"; // biome-ignore format: one list
-
-/** The op of the same name on the same operands. */
-function same(op: Unattributed, operands: number): ReadNode {
-  return (reader) => [
-    reader.emitOne(
-      op,
-      Array.from({ length: operands }, (_, index) => reader.operand(index)),
-      {},
-    ),
-  ];
-}
-
-/** ONNX takes any number of operands, the graph two. */
-function folded(op: "Min" | "Max" | "Add"): ReadNode {
-  return (reader) => [foldOperands(reader, op)];
-}
-
-/** All operands joined by a binary op, from the left. */
-export function foldOperands(
-  reader: NodeReader,
-  op: "Min" | "Max" | "Add",
-): ReturnType<NodeReader["operand"]> {
-  let value = reader.operand(0);
-  if (reader.operandCount === 1) return reader.emitOne("Identity", [value], {});
-  for (let index = 1; index < reader.operandCount; index++) {
-    value = reader.emitOne(op, [value, reader.operand(index)], {});
-  }
-  return value;
-}
 
 /** The largest integers, which exporters write where there is no bound, and which no number is. */
 const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
@@ -71,9 +37,7 @@ export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
   return [reader.emitOne("Cast", [reader.operand(0)], { to })];
 }
 
-export const elementwiseReaders: ReaderTable<
-  Unattributed | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "IsInf" | "Cast" | "Mod" | "Gemm" | "Einsum"
-> = {
+export const unaryReaders: ReaderTable<OpOf<"unary">> = {
   Abs: same("Abs", 1),
   Neg: same("Neg", 1),
   Sign: same("Sign", 1),
@@ -94,23 +58,6 @@ export const elementwiseReaders: ReaderTable<
   Not: same("Not", 1),
   IsNaN: same("IsNaN", 1),
   Identity: same("Identity", 1),
-  Add: same("Add", 2),
-  Sub: same("Sub", 2),
-  Mul: same("Mul", 2),
-  Div: same("Div", 2),
-  Pow: same("Pow", 2),
-  Min: folded("Min"),
-  Max: folded("Max"),
-  Equal: same("Equal", 2),
-  Greater: same("Greater", 2),
-  GreaterOrEqual: same("GreaterOrEqual", 2),
-  Less: same("Less", 2),
-  LessOrEqual: same("LessOrEqual", 2),
-  And: same("And", 2),
-  Or: same("Or", 2),
-  Xor: same("Xor", 2),
-  Where: same("Where", 3),
-  MatMul: same("MatMul", 2),
   IsInf: (reader) => {
     if (reader.int("detect_negative", 1) !== 1 || reader.int("detect_positive", 1) !== 1) {
       return reader.unsupported("looks for one of the infinities only");
@@ -138,22 +85,4 @@ export const elementwiseReaders: ReaderTable<
     ];
   },
   Cast: (reader) => castTo(reader, dtypeOfCode(reader, reader.int("to"))),
-  Mod: (reader) => [
-    reader.emitOne("Mod", [reader.operand(0), reader.operand(1)], { fmod: reader.int("fmod", 0) !== 0 }),
-  ],
-  Einsum: (reader) => {
-    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
-    return [reader.emitOne("Einsum", operands, { equation: reader.string("equation", "") })];
-  },
-  Gemm: (reader) => {
-    const c = reader.optional(2);
-    return [
-      reader.emitOne("Gemm", [reader.operand(0), reader.operand(1), ...(c === undefined ? [] : [c])], {
-        transA: reader.int("transA", 0) !== 0,
-        transB: reader.int("transB", 0) !== 0,
-        alpha: reader.float("alpha", 1),
-        beta: reader.float("beta", 1),
-      }),
-    ];
-  },
 };

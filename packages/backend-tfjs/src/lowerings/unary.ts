@@ -1,16 +1,9 @@
-import { isFloat, type Op } from "@mp/core/graph";
+import type { OpOf } from "@mp/core/graph";
 import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
-import { emitT, operandAt, resultAt, typeAt } from "./lowering.js";
-import { sumOf } from "./sum.js";
+import { cast } from "./cast.js";
+import { emitT, operandAt, typeAt } from "./lowering.js";
+import { plain } from "./plain.js";
 import { inF32 } from "./twins.js";
-
-/** The TensorFlow op of that name, or one for floats and another for integers, on the same operands. */
-export function plain<K extends Op>(op: string, ofIntegers: string = op): Lowering<K> {
-  return (node, operands, writer) => {
-    const { dtype } = typeAt(node, 0);
-    return [emitT(isFloat(dtype) ? op : ofIntegers, operands, dtype, writer)];
-  };
-}
 
 /** Arithmetic on f32 names, for functions that the engine has no op for. */
 function f32Arithmetic(writer: TfWriter) {
@@ -96,24 +89,12 @@ function boundIn(dtype: string, bound: number, inside: (x: number) => number): n
   return integer >= range[0] && integer < range[1] ? integer : undefined;
 }
 
-/** The engine's remainder of floats has one sign convention, its remainder of integers the other. */
-const mod: Lowering<"Mod"> = (node, operands, writer) => {
-  const { dtype } = typeAt(node, 0);
-  return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
-};
+/** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
+const not: Lowering<"Not"> = (_, operands, writer) => [
+  emitT("NotEqual", [operandAt(operands, 0), writer.scalar(1, "bool")], "bool", writer),
+];
 
-const add: Lowering<"Add"> = (node, operands, writer) => {
-  const a = { name: operandAt(operands, 0), shape: typeAt(node, 0).shape };
-  const b = { name: operandAt(operands, 1), shape: typeAt(node, 1).shape };
-  return [sumOf(a, b, resultAt(node), writer)];
-};
-
-type ElementwiseOp =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Identity" | "Add"
-  | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max"; // biome-ignore format: one list
-
-export const elementwiseLowerings: LoweringTable<ElementwiseOp> = {
+export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Abs: plain("Abs"),
   Neg: plain("Neg"),
   Sign: plain("Sign"),
@@ -141,13 +122,8 @@ export const elementwiseLowerings: LoweringTable<ElementwiseOp> = {
   }),
   Clip: clip,
   Identity: (_, operands) => [operandAt(operands, 0)],
-  Add: add,
-  Sub: plain("Sub"),
-  Mul: plain("Mul"),
-  /** Integers truncate toward zero, and fail on a divisor of 0. */
-  Div: plain("RealDiv", "TruncateDiv"),
-  Pow: plain("Pow"),
-  Mod: inF32(mod),
-  Min: plain("Minimum"),
-  Max: plain("Maximum"),
+  Cast: cast,
+  IsNaN: plain("IsNan"),
+  IsInf: plain("IsInf"),
+  Not: not,
 };

@@ -1,13 +1,16 @@
 import { isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx";
+import type { Target } from "../target.js";
 import { inF32 } from "./in-f32.js";
-import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { integerCast } from "./integer-cast.js";
+import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { clipInOrder, signInOrder } from "./word-order.js";
 
 /**
  * The engine computes exp(x) - 1, whose error near 0 is that of numbers near 1. There, (u - 1) · x / log(u) with u =
  * exp(x) cancels the error of u (Kahan). Further from 0, u - 1 is accurate, and the quotient is not where u is 0.
  */
-export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
+const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
   const { alpha } = node.attributes;
   return [inF32(node, at(operands, 0), writer, (x) => eluInF32(x, alpha, writer))];
 };
@@ -25,7 +28,7 @@ function eluInF32(x: string, alpha: number, writer: NodeWriter): string {
 }
 
 /** The engine takes a missing bound as the largest finite number, which would clip infinities. */
-export const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
+const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = node.attributes;
   const { dtype } = operandType(node);
   if (!isComputeFloat(dtype)) return undefined;
@@ -39,7 +42,7 @@ const overflow: Readonly<Record<"f8e4m3" | "f8e5m2", { readonly above: number; r
 };
 
 /** The engine's casts to the 8-bit formats are wrong for the first numbers above the largest finite one. */
-export const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
+const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   if (to !== "f8e4m3" && to !== "f8e5m2") return undefined;
   const { dtype } = operandType(node);
@@ -54,3 +57,10 @@ function overflowing(x: string, to: "f8e4m3" | "f8e5m2", writer: NodeWriter): st
   const isBeyond = writer.one("Greater", [writer.one("Abs", [x]), writer.scalar(above, "f32")]);
   return writer.one("Where", [isBeyond, writer.one("Mul", [x, writer.scalar(limit, "f32")]), x]);
 }
+
+export const unaryLowerings = (target: Target): OwnLoweringsOf<"unary"> => ({
+  Elu: elu,
+  Sign: signInOrder,
+  Clip: firstOf(clipInOrder, clip),
+  Cast: firstOf(integerCast(target), cast),
+});

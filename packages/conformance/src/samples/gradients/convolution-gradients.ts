@@ -1,4 +1,5 @@
 import { grad, type Shape, type Tensor } from "@mp/core";
+import type { OpOf } from "@mp/core/graph";
 import {
   type ConvOptions,
   type ConvTransposeOptions,
@@ -7,7 +8,7 @@ import {
   mul,
   reduceSum,
 } from "@mp/core/ops";
-import { type GradientRows, type GradientSample, sample, spread } from "./gradient-sample.js";
+import { type GradientRows, type GradientSample, sample, spread } from "../gradient-sample.js";
 
 const convolved = (behaviour: string, x: Shape, w: Shape, options: ConvOptions = {}): GradientSample =>
   sample(
@@ -49,7 +50,7 @@ const weightGradient = (
     spread(dy, 2),
   );
 
-export const convolutionGradientSamples: GradientRows<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+export const convolutionGradients: GradientRows<OpOf<"convolution">> = {
   Conv: [
     convolved("images", [2, 2, 4, 5], [3, 2, 3, 3], { pads: 1 }),
     sample(
