@@ -1,12 +1,10 @@
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import type { GraphNode, OpOf, SoftmaxOp } from "@mp/core/graph";
 import type { Lowering, LoweringTable, TfWriter } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
-type OnAxis = "Softmax" | "LogSoftmax";
-
 /** The engine's own ops normalize the last axis; for any other axis this takes one more pass, but no transposition. */
-function alongAxis(op: OnAxis): Lowering<OnAxis> {
+function alongAxis(op: SoftmaxOp): Lowering<SoftmaxOp> {
   return inF32((node, operands, writer) => {
     const { axis } = node.attributes;
     const { shape } = typeAt(node, 0);

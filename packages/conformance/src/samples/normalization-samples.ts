@@ -1,12 +1,13 @@
 /** Softmax, normalization and the likelihood losses. */
+
 import type { DType, Shape } from "@mp/core";
-import type { OpAttributes, OpOf } from "@mp/core/graph";
+import type { OpAttributes, OpOf, SoftmaxOp } from "@mp/core/graph";
 import { generated, hostData, randomData } from "./host-data.js";
 import { type OpRow, type OpRows, type OpSample, positives } from "./op-sample.js";
 
 export const INFINITE: number = Number.POSITIVE_INFINITY;
 
-function alongAxis<K extends "Softmax" | "LogSoftmax">(): OpRow<K> {
+function alongAxis<K extends SoftmaxOp>(): OpRow<K> {
   return {
     samples: (dtype, random) => {
       const at = (axis: number, shape: Shape): OpSample<K> => ({

@@ -2,6 +2,7 @@
 
 import type { DType, HostTensor, Shape } from "@mp/core";
 import {
+  type ArgOp,
   elementCount,
   isComputeFloat,
   isFloat,
@@ -166,7 +167,7 @@ const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceO
 });
 
 /** Both searches break ties in the same way. */
-function search<K extends "ArgMax" | "ArgMin">(): OpRow<K> {
+function search<K extends ArgOp>(): OpRow<K> {
   const at = (axis: number, keepdims: boolean, x: HostTensor) => ({
     attributes: { axis, keepdims },
     inputs: [x],

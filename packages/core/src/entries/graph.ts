@@ -24,7 +24,15 @@ export type {
   ScatterReduction,
 } from "../graph/attributes.js";
 
-export { FAMILIES, type Family, type OpOf, type ReduceOp } from "../graph/families.js";
+export {
+  FAMILIES,
+  type ArgOp,
+  type Family,
+  type OpOf,
+  type ReduceOp,
+  type ScatterOp,
+  type SoftmaxOp,
+} from "../graph/families.js";
 
 // Building, tracing, checking and printing
 export { GraphBuilder, formatType } from "../graph/builder.js";

@@ -103,3 +103,10 @@ export type OpOf<F extends Family> = (typeof FAMILIES)[F][number];
 
 /** The reductions proper, without the searches and the scan of their family. */
 export type ReduceOp = Extract<OpOf<"reduce">, `Reduce${string}`>;
+
+/** The searches for the place of an extreme. */
+export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
+
+export type SoftmaxOp = Extract<OpOf<"normalization">, `${string}Softmax`>;
+
+export type ScatterOp = Extract<OpOf<"indexing">, `Scatter${string}`>;

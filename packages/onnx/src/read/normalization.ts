@@ -1,8 +1,8 @@
-import type { OpOf, Value } from "@mp/core/graph";
+import type { OpOf, SoftmaxOp, Value } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 
-function alongAxis(op: "Softmax" | "LogSoftmax"): ReadNode {
+function alongAxis(op: SoftmaxOp): ReadNode {
   return (reader) => {
     const x = reader.operand(0);
     return [reader.emitOne(op, [x], { axis: axisOf(reader, reader.int("axis", -1), x.shape.length) })];

@@ -1,4 +1,4 @@
-import { normalizeAxis, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
+import { type ArgOp, normalizeAxis, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
@@ -23,7 +23,7 @@ export function axisOf(reader: NodeReader, axis: number, rank: number): number {
   return normalizeAxis(axis, rank, reader.node.opType);
 }
 
-function argReduce(op: "ArgMax" | "ArgMin"): ReadNode {
+function argReduce(op: ArgOp): ReadNode {
   return (reader) => {
     if (reader.int("select_last_index", 0) !== 0) return reader.unsupported("takes the last of equals");
     const x = reader.operand(0);

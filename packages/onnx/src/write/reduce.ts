@@ -1,4 +1,4 @@
-import type { OpOf, ReduceOp } from "@mp/core/graph";
+import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 
@@ -46,7 +46,7 @@ const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, wr
 };
 
 /** ONNX's indices are i64. */
-const argReduce: Lowering<"ArgMax" | "ArgMin"> = (node, operands, writer) => {
+const argReduce: Lowering<ArgOp> = (node, operands, writer) => {
   const { axis, keepdims } = node.attributes;
   const indices = writer.one(node.op, operands, { axis: int(axis), keepdims: int(keepdims ? 1 : 0) });
   return [writer.cast(indices, "i32")];

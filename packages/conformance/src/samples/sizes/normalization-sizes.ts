@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import type { OpOf } from "@mp/core/graph";
+import type { OpOf, SoftmaxOp } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { sample } from "../op-sample.js";
 import { balanced, LONG, natural, ROWS, type SizeRow, type SizeRows, TALL, WIDE, whole } from "./size-row.js";
@@ -7,7 +7,7 @@ import { balanced, LONG, natural, ROWS, type SizeRow, type SizeRows, TALL, WIDE,
 /** Their exponentials are 1 and 0, so that every sum of them is exact. */
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
-function alongAxis<K extends "Softmax" | "LogSoftmax">(): SizeRow<K> {
+function alongAxis<K extends SoftmaxOp>(): SizeRow<K> {
   const of = (axis: number, shape: Shape) => sample<"Softmax">({ axis }, onesAndZeros(shape));
   const samples = () => [of(0, LONG), of(0, TALL), of(1, TALL), of(1, WIDE), of(1, ROWS)];
   return samples as unknown as SizeRow<K>;

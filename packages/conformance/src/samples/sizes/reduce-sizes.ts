@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import type { OpOf, ReduceOp } from "@mp/core/graph";
+import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import {
@@ -39,7 +39,7 @@ const factors = (shape: Shape): HostTensor =>
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 /** The element to find is somewhere, last and first. */
-function search<K extends "ArgMax" | "ArgMin">(): SizeRow<K> {
+function search<K extends ArgOp>(): SizeRow<K> {
   const of = (axis: number, x: HostTensor) => sample<"ArgMax">({ axis, keepdims: false }, x);
   const samples = () => [
     of(0, counting(LONG)),

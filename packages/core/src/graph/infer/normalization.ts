@@ -1,6 +1,6 @@
 import { broadcastShapes, formatShape, normalizeAxis, type Shape, sameShape } from "../../shape.js";
 import type { Op } from "../attributes.js";
-import type { OpOf } from "../families.js";
+import type { OpOf, SoftmaxOp } from "../families.js";
 import type { ValueType } from "../graph.js";
 import {
   argumentError,
@@ -12,7 +12,7 @@ import {
   shapeError,
 } from "./rule.js";
 
-function alongAxis(op: "Softmax" | "LogSoftmax") {
+function alongAxis(op: SoftmaxOp) {
   return (inputs: readonly ValueType[], { axis }: { readonly axis: number }): readonly ValueType[] => {
     expectCount(op, inputs, 1);
     const x = operand(op, inputs, 0);

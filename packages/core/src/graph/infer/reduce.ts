@@ -1,6 +1,6 @@
 import { elementCount, normalizeAxis, type Shape } from "../../shape.js";
 import type { Op } from "../attributes.js";
-import type { OpOf, ReduceOp } from "../families.js";
+import type { ArgOp, OpOf, ReduceOp } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { argumentError, expectCount, expectDType, type InferTable, operand, shapeError } from "./rule.js";
 
@@ -32,7 +32,7 @@ function reduce(op: ReduceOp) {
   };
 }
 
-function argReduce(op: "ArgMax" | "ArgMin") {
+function argReduce(op: ArgOp) {
   return (
     inputs: readonly ValueType[],
     { axis, keepdims }: { readonly axis: number; readonly keepdims: boolean },
