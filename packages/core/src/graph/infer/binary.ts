@@ -3,7 +3,7 @@ import { broadcastShapes } from "../../shape.js";
 import type { Op } from "../attributes.js";
 import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { FLOATS } from "../op-dtypes.js";
+import { FLOATS } from "../op-table.js";
 import { expectCount, expectDType, expectSameDType, type InferTable, operand } from "./rule.js";
 
 type Rule = (inputs: readonly ValueType[]) => readonly ValueType[];

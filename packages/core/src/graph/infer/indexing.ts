@@ -3,7 +3,7 @@ import { formatShape, normalizeAxis } from "../../shape.js";
 import type { Op, ScatterReduction } from "../attributes.js";
 import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { NUMBERS } from "../op-dtypes.js";
+import { NUMBERS } from "../op-table.js";
 import {
   argumentError,
   expectCount,
