@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
+import { stageProblems } from "./stages.mjs";
 
 const MAX_SOURCE_LINES = 400;
 const MAX_README_LINES = 150;
@@ -50,6 +51,8 @@ for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
     );
   }
 }
+
+problems.push(...stageProblems(root, files));
 
 /** @type {Map<string, number>} */
 const trainingFolders = new Map();

@@ -1,9 +1,18 @@
-import { emulateHalves, type Graph, peakLiveBytes, producers, type Value, widenNodes } from "@mp/core/graph";
+import {
+  emulateHalves,
+  expandEinsums,
+  type Graph,
+  peakLiveBytes,
+  producers,
+  type Value,
+  widenNodes,
+} from "@mp/core/graph";
 import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, writeGraph } from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
+import { isExpanded } from "./lowerings/matrix.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
 import { isWidened, type Target } from "./target.js";
 
@@ -28,8 +37,10 @@ export interface Lowered {
 export function lowerGraph(graph: Graph, target: Target): Lowered {
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
+  const expansions = new Map<string, string>();
+  const expanded = expandEinsums(graph, isExpanded, (made, { name }) => expansions.set(made, name));
   const widened = widenNodes(
-    graph,
+    expanded,
     (node) => isWidened(node, target),
     (made, { name }) => widenings.set(made, name),
   );
@@ -52,7 +63,8 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
     nodeOf: (name) => {
       const source = parts.get(name) ?? name;
       const wide = sources.get(source) ?? source;
-      return widenings.get(wide) ?? wide;
+      const narrow = widenings.get(wide) ?? wide;
+      return expansions.get(narrow) ?? narrow;
     },
     plannedPeakBytes: plan.peakBytes,
   };

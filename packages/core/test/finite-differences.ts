@@ -6,9 +6,9 @@ import { tensor } from "../src/host-tensor.js";
 import { evaluateRaw, type RawTensor } from "../src/reference/evaluate.js";
 import { elementCount, formatShape, type Shape } from "../src/shape.js";
 import { grad } from "../src/trace/grad.js";
-import { add, mul } from "../src/trace/ops/elementwise.js";
-import { constant } from "../src/trace/ops/movement.js";
+import { add, mul } from "../src/trace/ops/binary.js";
 import { reduceSum } from "../src/trace/ops/reduce.js";
+import { constant } from "../src/trace/ops/source.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { traceInto } from "../src/trace/trace.js";
 

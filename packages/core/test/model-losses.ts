@@ -1,9 +1,12 @@
 // Two small models for tests of whole training graphs.
 import type { Shape } from "../src/shape.js";
-import { add, cast, gelu, mul, sigmoid, tanh } from "../src/trace/ops/elementwise.js";
+import { add, mul } from "../src/trace/ops/binary.js";
+import { gather } from "../src/trace/ops/indexing.js";
+import { softmaxCrossEntropyLoss } from "../src/trace/ops/loss.js";
 import { matMul } from "../src/trace/ops/matrix.js";
-import { gather, slice, split, squeeze, transpose } from "../src/trace/ops/movement.js";
-import { layerNormalization, softmax, softmaxCrossEntropyLoss } from "../src/trace/ops/normalization.js";
+import { slice, split, squeeze, transpose } from "../src/trace/ops/movement.js";
+import { layerNormalization, softmax } from "../src/trace/ops/normalization.js";
+import { cast, gelu, sigmoid, tanh } from "../src/trace/ops/unary.js";
 import { key, randomBernoulli } from "../src/trace/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { indices } from "./finite-differences.js";

@@ -1,11 +1,14 @@
 /** Small forward graphs that casting is tested on. */
 import type { Graph, ValueType } from "../src/graph/graph.js";
 import type { Shape } from "../src/shape.js";
-import { add, div, exp, gelu, mul, relu, sigmoid, sub, tanh } from "../src/trace/ops/elementwise.js";
+import { add, div, mul, sub } from "../src/trace/ops/binary.js";
+import { gather } from "../src/trace/ops/indexing.js";
+import { softmaxCrossEntropyLoss } from "../src/trace/ops/loss.js";
 import { matMul } from "../src/trace/ops/matrix.js";
-import { concat, gather, reshape, split, transpose } from "../src/trace/ops/movement.js";
-import { layerNormalization, softmax, softmaxCrossEntropyLoss } from "../src/trace/ops/normalization.js";
+import { concat, reshape, split, transpose } from "../src/trace/ops/movement.js";
+import { layerNormalization, softmax } from "../src/trace/ops/normalization.js";
 import { reduceMax, reduceSum } from "../src/trace/ops/reduce.js";
+import { exp, gelu, relu, sigmoid, tanh } from "../src/trace/ops/unary.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope, traceInto } from "../src/trace/trace.js";
 

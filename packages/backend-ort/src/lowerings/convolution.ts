@@ -18,7 +18,7 @@ import {
   transpose,
   wholeBlocks,
 } from "./blocked-layout.js";
-import { at, type OwnLowering, type OwnLowerings } from "./own-lowering.js";
+import { at, type OwnLowering, type OwnLoweringsOf } from "./own-lowering.js";
 
 type Window = OpAttributes["Conv"];
 
@@ -236,7 +236,7 @@ function gradientAsKernels(
 }
 
 /** The convolutions in the form that is fastest on that engine. */
-export function convolutions(target: Target): OwnLowerings {
+export function convolutionLowerings(target: Target): OwnLoweringsOf<"convolution"> {
   return {
     Conv: conv(target),
     ConvTranspose: convTranspose(target),

@@ -1,12 +1,12 @@
 /** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
+
 import type { DType } from "@mp/core";
-import type { GraphNode, Op } from "@mp/core/graph";
+import type { ArgOp, GraphNode } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import { reducedAxes } from "./reduced-axes.js";
 
 type Sum = "ReduceSum" | "ReduceProd";
-type Search = "ArgMax" | "ArgMin";
 
 const isU64 = (node: GraphNode): boolean => operandType(node).dtype === "u64";
 const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
@@ -41,7 +41,7 @@ function shifted(x: string, writer: NodeWriter): string {
 export const signed = (x: string, writer: NodeWriter): string => writer.cast(shifted(x, writer), "i64");
 export const unsigned = (x: string, writer: NodeWriter): string => shifted(writer.cast(x, "u64"), writer);
 
-export const searchAsSigned: OwnLowering<Search> = (node, [x = ""], writer, standard) =>
+export const searchAsSigned: OwnLowering<ArgOp> = (node, [x = ""], writer, standard) =>
   isU64(node) ? standard([signed(x, writer)], "i64") : undefined;
 
 export const topKAsSigned: OwnLowering<"TopK"> = (node, [x = ""], writer, standard) => {
@@ -69,14 +69,3 @@ export const chosen: OwnLowering<"Where"> = (node, [condition = "", x = "", y = 
   const dtype = node.inputs[1]?.dtype;
   return dtype === "u64" || dtype === "bool" ? [choose([condition, x, y], dtype, writer)] : undefined;
 };
-
-/** Tries several custom lowerings and takes the first that applies. */
-export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
-  return (node, operands, writer, standard) => {
-    for (const lower of lowerings) {
-      const results = lower(node, operands, writer, standard);
-      if (results !== undefined) return results;
-    }
-    return undefined;
-  };
-}

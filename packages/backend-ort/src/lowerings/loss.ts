@@ -1,14 +1,12 @@
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx";
-import { type OwnLowering, operandType } from "./own-lowering.js";
-
-type Likelihood = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
+import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 /**
  * The engine counts negative labels from the last class. Moved beyond the classes they make it fail, as every invalid
  * label must.
  */
-function checkedLabels(node: GraphNode<Likelihood>, labels: string, writer: NodeWriter): string {
+function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
   const classes = operandType(node).shape[1] ?? 0;
   const outside = writer.scalar(classes === ignoreIndex ? classes + 1 : classes, "i32");
@@ -21,7 +19,7 @@ function checkedLabels(node: GraphNode<Likelihood>, labels: string, writer: Node
 }
 
 /** The engine inlines ONNX's function, a dozen passes over the scores; the plain mean loss needs two. */
-export const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
+const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
   const { reduction, ignoreIndex } = node.attributes;
   const [scores = "", labels = "", ...weights] = operands;
   const checked = checkedLabels(node, labels, writer);
@@ -36,9 +34,14 @@ export const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, opera
   return [writer.one(reduce, [each, writer.ints([0])], { keepdims: int(0) }), logProbabilities];
 };
 
-export const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (
+const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (
   node,
   [scores = "", labels = "", ...weights],
   writer,
   standard,
 ) => standard([scores, checkedLabels(node, labels, writer), ...weights]);
+
+export const lossLowerings: OwnLoweringsOf<"loss"> = {
+  SoftmaxCrossEntropyLoss: crossEntropy,
+  NegativeLogLikelihoodLoss: logLikelihood,
+};

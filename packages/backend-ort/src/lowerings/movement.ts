@@ -1,11 +1,11 @@
 import type { DType } from "@mp/core";
 import { int } from "@mp/onnx";
-import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
 /** The engine reshapes 8-bit floats, but neither squeezes nor unsqueezes them. */
-export const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
+const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
   if (!isEighth(operandType(node).dtype)) return undefined;
   const shape = node.outputs[0]?.shape ?? [];
   const attributes = shape.includes(0) ? { allowzero: int(1) } : undefined;
@@ -15,16 +15,15 @@ export const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, opera
 /**
  * A scalar has nothing to pad, and the engine refuses it. It does not pad 8-bit floats either; f16 holds their values.
  */
-export const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
+const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
   if (shape.length === 0) return [writer.one("Identity", [at(operands, 0)])];
   if (!isEighth(dtype)) return undefined;
   return [writer.cast(at(standard([writer.cast(at(operands, 0), "f16")], "f16"), 0), dtype)];
 };
 
-/** The engine requires at least one dimension. */
-export const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
-  if (operandType(node).shape.length > 0) return undefined;
-  const [hot = ""] = standard([writer.one("Reshape", [at(operands, 0), writer.ints([1])])]);
-  return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
+export const movementLowerings: OwnLoweringsOf<"movement"> = {
+  Squeeze: reshapedEighth,
+  Unsqueeze: reshapedEighth,
+  Pad: pad,
 };

@@ -2,13 +2,11 @@
  * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
  * starts from such a maximum.
  */
-import { floatFormats, isComputeFloat } from "@mp/core/graph";
+import { type ArgOp, floatFormats, isComputeFloat, type ScatterOp } from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
-type Scatter = "ScatterElements" | "ScatterND";
-type Search = "ArgMax" | "ArgMin";
 
 /** 1 where x is NaN and 0 elsewhere, f32. */
 const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
@@ -30,7 +28,7 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
 };
 
 /** Puts NaN back wherever one was, or was written. */
-export const scatterKeepingNaN: OwnLowering<Scatter> = (node, operands, writer, standard) => {
+export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { attributes } = node;
   const { dtype } = operandType(node);
   const isExtreme = attributes.reduction === "max" || attributes.reduction === "min";
@@ -47,7 +45,7 @@ export const scatterKeepingNaN: OwnLowering<Scatter> = (node, operands, writer, 
 };
 
 /** The first NaN where there is one. */
-export const searchFindingNaN: OwnLowering<Search> = (node, operands, writer, standard) => {
+export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, standard) => {
   const { axis, keepdims } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
   const marked = marks(at(operands, 0), writer);

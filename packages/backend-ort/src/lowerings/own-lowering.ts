@@ -1,5 +1,5 @@
 import type { DType } from "@mp/core";
-import type { GraphNode, Op, Value } from "@mp/core/graph";
+import type { Family, GraphNode, Op, OpOf, Value } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx";
 
 /** The standard lowering of the node itself, on other operands or with another dtype. */
@@ -17,6 +17,20 @@ export type OwnLowering<K extends Op = Op> = (
 ) => readonly string[] | undefined;
 
 export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
+
+/** Of one family. */
+export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
+
+/** Tries several custom lowerings and takes the first that applies. */
+export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
+  return (node, operands, writer, standard) => {
+    for (const lower of lowerings) {
+      const results = lower(node, operands, writer, standard);
+      if (results !== undefined) return results;
+    }
+    return undefined;
+  };
+}
 
 /** The first operand's type. */
 export function operandType(node: GraphNode): Value {

@@ -10,7 +10,7 @@ import {
 } from "@mp/core/graph";
 import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx";
 import { inF32 } from "./in-f32.js";
-import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 const spatialOf = (node: GraphNode): Shape => operandType(node).shape.slice(2);
 
@@ -61,7 +61,7 @@ function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: Node
  * there was a NaN, and 0 where the window held only -infinity. A mean that overflows a half is infinite, which is
  * neither.
  */
-export const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
+const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   const { dtype } = operandType(node);
   if (!isComputeFloat(dtype)) throw new Error(`internal: MaxPool of ${dtype}`);
   const [x, window] = withinKernel(
@@ -79,7 +79,7 @@ export const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
 };
 
 /** Elements that ceil mode adds to the padding are summed as zeros and do not count. */
-export const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
+const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
   const { countIncludePad, ...attributes } = node.attributes;
   const x = at(operands, 0);
   const whole = withoutCeiling(spatialOf(node), attributes);
@@ -108,7 +108,7 @@ export const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) 
 };
 
 /** With x padded explicitly, a window of only -infinity could select a place in the padding, which is not in x. */
-export const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node) => {
+const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node) => {
   const [, { shape = [] } = {}] = node.inputs;
   const { pads, kernelShape } = withoutCeiling(shape.slice(2), node.attributes);
   if (isWithinKernel({ ...node.attributes, pads })) return undefined;
@@ -116,4 +116,10 @@ export const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node) => {
     "MP_UNSUPPORTED",
     `ort: MaxPoolGradient takes pads below the kernel's size, got [${pads}] for [${kernelShape}]; pad x before the pool`,
   );
+};
+
+export const poolingLowerings: OwnLoweringsOf<"pooling"> = {
+  MaxPool: maxPool,
+  MaxPoolGradient: maxPoolGradient,
+  AveragePool: averagePool,
 };

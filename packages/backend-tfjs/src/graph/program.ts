@@ -1,9 +1,18 @@
 /** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
 import { type HostTensor, zeros } from "@mp/core";
 import type { Bound, Replacement } from "@mp/core/backend";
-import type { AnyNode, Graph, GraphNode, Op, Value, ValueType } from "@mp/core/graph";
+import {
+  type AnyNode,
+  expandEinsums,
+  type Graph,
+  type GraphNode,
+  type Op,
+  type Value,
+  type ValueType,
+} from "@mp/core/graph";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
+import { isExpanded } from "../lowerings/matrix.js";
 import { inF32 } from "../lowerings/twins.js";
 import { ConstantTable } from "./constant-table.js";
 import { receive, send } from "./edges.js";
@@ -42,7 +51,16 @@ export interface ProgramOptions {
 }
 
 export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
-  return new ProgramLowering(graph, options).run();
+  const expansions = new Map<string, string>();
+  const expanded = expandEinsums(graph, isExpanded, (made, { name }) => expansions.set(made, name));
+  const program = new ProgramLowering(expanded, options).run();
+  return {
+    ...program,
+    nodeOf: (engineNode) => {
+      const name = program.nodeOf(engineNode);
+      return name === undefined ? undefined : (expansions.get(name) ?? name);
+    },
+  };
 }
 
 class ProgramLowering {

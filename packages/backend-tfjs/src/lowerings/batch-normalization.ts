@@ -1,5 +1,5 @@
 import type { Shape } from "@mp/core";
-import { type GraphNode, sameShape, type ValueType } from "@mp/core/graph";
+import { type GraphNode, type OpOf, sameShape, type ValueType } from "@mp/core/graph";
 import {
   bool,
   float,
@@ -13,8 +13,6 @@ import {
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
 import { emitReduce, emitT, operandAt, reshape, sizeOf, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
-
-type BatchNormalization = "BatchNormalization" | "BatchNormalizationGradient";
 
 /**
  * Three results of the engine's kernel that only its own gradient kernel can read, since their contents depend on the
@@ -51,7 +49,7 @@ function reserveFor(
   return isOwn ? reserve.names : undefined;
 }
 
-const attributesOf = (node: GraphNode<BatchNormalization>): TfAttributes => ({
+const attributesOf = (node: GraphNode<OpOf<"batch-normalization">>): TfAttributes => ({
   T: type(typeAt(node, 0).dtype),
   U: type("f32"),
   epsilon: float(node.attributes.epsilon),
@@ -66,13 +64,13 @@ function fourAxes(shape: Shape): Shape {
   return rest.length === 3 ? [batch, ...rest] : [batch, sizeOf(rest.slice(0, -1)), 1, channels];
 }
 
-function intoKernel(node: GraphNode<BatchNormalization>, x: string, writer: TfWriter): string {
+function intoKernel(node: GraphNode<OpOf<"batch-normalization">>, x: string, writer: TfWriter): string {
   const { dtype, shape } = typeAt(node, 0);
   const last = toChannelsLast(x, { dtype, shape }, writer);
   return reshape(last, dtype, channelsLast(shape), fourAxes(shape), writer);
 }
 
-function outOfKernel(node: GraphNode<BatchNormalization>, y: string, writer: TfWriter): string {
+function outOfKernel(node: GraphNode<OpOf<"batch-normalization">>, y: string, writer: TfWriter): string {
   const { dtype, shape } = typeAt(node, 0);
   const last = reshape(y, dtype, fourAxes(shape), channelsLast(shape), writer);
   return toChannelsFirst(last, { dtype, shape }, writer);
@@ -155,7 +153,7 @@ const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node
   return [outOfKernel(node, dx, writer), dscale, dbias];
 };
 
-export const batchNormalizationLowerings: LoweringTable<BatchNormalization> = {
+export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {
   BatchNormalization: batchNormalization,
   BatchNormalizationGradient: batchNormalizationGradient,
 };

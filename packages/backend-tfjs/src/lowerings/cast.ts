@@ -1,6 +1,6 @@
 import type { DType } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
-import { type Lowering, type LoweringTable, type TfDType, type TfWriter, type } from "../graph/tf-writer.js";
+import { type Lowering, type TfDType, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, typeAt } from "./lowering.js";
 
 type Wide = "i32" | "i64" | "u64";
@@ -55,7 +55,7 @@ function bitcast(x: string, from: TfDType, to: TfDType, writer: TfWriter): strin
   return writer.one("Bitcast", [x], { T: type(from), type: type(to) });
 }
 
-const cast: Lowering<"Cast"> = (node, operands, writer) => {
+export const cast: Lowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   const { dtype: from } = typeAt(node, 0);
   const x = operandAt(operands, 0);
@@ -67,5 +67,3 @@ const cast: Lowering<"Cast"> = (node, operands, writer) => {
   if (narrow(from) && narrow(to)) return [writer.cast(writer.cast(x, from, "f32"), "f32", to)];
   return [writer.cast(x, from, to)];
 };
-
-export const castLowerings: LoweringTable<"Cast"> = { Cast: cast };

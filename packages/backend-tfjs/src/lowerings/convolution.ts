@@ -3,16 +3,15 @@
  * are images of one row. Groups are convolved one by one, except groups of one channel, which have depthwise kernels:
  * not every build of the engine has grouped kernels on the CPU.
  */
+
 import type { Shape } from "@mp/core";
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { toChannelsFirst, toChannelsLast } from "./channels-last.js";
 import { backToFilter, backToImage, type Convolution, forward } from "./convolution-kernels.js";
 import { operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
 import { zerosOf } from "./zeros.js";
-
-type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
 
 /** What is convolved, the result, and the weights, all channels first; 1-D ones with an inserted axis of 1. */
 interface Roles {
@@ -25,7 +24,7 @@ interface Roles {
 const lifted = (shape: Shape): Shape =>
   shape.length === 3 ? [...shape.slice(0, 2), 1, ...shape.slice(2)] : shape;
 
-const roles: { readonly [K in ConvolutionOp]: (node: GraphNode<K>) => Roles } = {
+const roles: { readonly [K in OpOf<"convolution">]: (node: GraphNode<K>) => Roles } = {
   Conv: (node) => ({
     image: lifted(typeAt(node, 0).shape),
     out: lifted(resultAt(node).shape),
@@ -50,7 +49,7 @@ interface Plan extends Roles {
   readonly parts: number;
 }
 
-function planOf<K extends ConvolutionOp>(node: GraphNode<K>): Plan {
+function planOf<K extends OpOf<"convolution">>(node: GraphNode<K>): Plan {
   const { strides, pads, dilations, group } = node.attributes as GraphNode<"Conv">["attributes"];
   const { image, out, weights } = roles[node.op](node);
   const [batch = 0, channels = 0, ...sizes] = image;
@@ -181,7 +180,7 @@ const unlessBiased = <K extends "Conv" | "ConvTranspose">(lowering: Lowering<K>)
   return (node, operands, writer) => (operands.length > 2 ? wide : lowering)(node, operands, writer);
 };
 
-export const convolutionLowerings: LoweringTable<ConvolutionOp> = {
+export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {
   Conv: unlessBiased(conv),
   ConvTranspose: unlessBiased(convTranspose),
   ConvWeightGradient: convWeightGradient,

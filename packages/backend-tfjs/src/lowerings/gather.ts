@@ -1,3 +1,4 @@
+import type { OpOf, ScatterOp } from "@mp/core/graph";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { coordinate, elementCoordinates, elementView, fromStart, gather } from "./indices.js";
 import { operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
@@ -71,7 +72,7 @@ const oneHot: Lowering<"OneHot"> = (node, operands, writer) => {
   );
 };
 
-export const gatherLowerings: LoweringTable<"Gather" | "GatherElements" | "GatherND" | "OneHot"> = {
+export const gatherLowerings: LoweringTable<Exclude<OpOf<"indexing">, ScatterOp>> = {
   Gather: throughF16(gatherRows),
   GatherElements: throughF16(gatherElements),
   GatherND: throughF16(gatherND),

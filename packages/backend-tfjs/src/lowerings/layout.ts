@@ -2,9 +2,8 @@
  * The axis order in which a node is computed: nodes after a convolution stay in the engine's order, so that a network
  * of convolutions transposes its images once. Sums over all places work in any order.
  */
-import type { GraphNode, Op, Value } from "@mp/core/graph";
+import { FAMILIES, type GraphNode, type Op, type OpOf, type ReduceOp, type Value } from "@mp/core/graph";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
-import { castLowerings } from "./cast.js";
 import {
   channelsLast,
   knownChannelsLast,
@@ -12,10 +11,7 @@ import {
   toChannelsFirst,
   toChannelsLast,
 } from "./channels-last.js";
-import { comparisonLowerings } from "./comparison.js";
-import { elementwiseLowerings } from "./elementwise.js";
 import { isOverRows, operandAt, reshape, resultAt, sameDimensions, typeAt } from "./lowering.js";
-import { reduceLowerings } from "./reduce.js";
 
 /** A lowering in the engine's order; undefined where ours is better for the node. */
 type Layout = (lowering: Lowering, ...node: Parameters<Lowering>) => readonly string[] | undefined;
@@ -69,12 +65,11 @@ const reduction: Layout = (lowering, node, operands, writer) => {
   return keepdims ? names.map((name, index) => toChannelsFirst(name, resultAt(node, index), writer)) : names;
 };
 
-const { CumSum: _, ...reductions } = reduceLowerings;
+const isReduction = (op: OpOf<"reduce">): op is ReduceOp => op.startsWith("Reduce");
+
 const layouts = new Map<Op, Layout>([
-  ...Object.keys({ ...elementwiseLowerings, ...comparisonLowerings, ...castLowerings }).map(
-    (op) => [op as Op, elementwise] as const,
-  ),
-  ...Object.keys(reductions).map((op) => [op as Op, reduction] as const),
+  ...[...FAMILIES.unary, ...FAMILIES.binary].map((op) => [op, elementwise] as const),
+  ...FAMILIES.reduce.filter(isReduction).map((op) => [op, reduction] as const),
 ]);
 
 /** The lowering in the axis order of its operands. */

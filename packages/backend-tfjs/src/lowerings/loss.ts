@@ -1,12 +1,10 @@
 import { tensor } from "@mp/core";
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { coordinate, gather, packed } from "./indices.js";
 import { emitReduce, emitT, operandAt, reshape, sizeOf, typeAt } from "./lowering.js";
 import { logSoftmax } from "./normalization.js";
 import { inF32 } from "./twins.js";
-
-type LossOp = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
 
 /** Scores as [N, C, D], labels as [N, D]. */
 interface LossShape {
@@ -15,13 +13,13 @@ interface LossShape {
   readonly inner: number;
 }
 
-function shapeOf(node: GraphNode<LossOp>): LossShape {
+function shapeOf(node: GraphNode<OpOf<"loss">>): LossShape {
   const { shape } = typeAt(node, 0);
   return { batch: shape[0] ?? 0, classes: shape[1] ?? 0, inner: sizeOf(shape.slice(2)) };
 }
 
 /** Marks the labels to ignore, if there may be any; they are set to class 0 until they are removed. */
-function ignored(node: GraphNode<LossOp>, labels: string, writer: TfWriter) {
+function ignored(node: GraphNode<OpOf<"loss">>, labels: string, writer: TfWriter) {
   const { ignoreIndex } = node.attributes;
   if (ignoreIndex === undefined) return { labels };
   const isIgnored = emitT("Equal", [labels, writer.scalar(ignoreIndex, "i32")], "i32", writer);
@@ -32,7 +30,7 @@ function ignored(node: GraphNode<LossOp>, labels: string, writer: TfWriter) {
 }
 
 /** The log-probability of each label, [N · D]; a label outside the classes fails the run. */
-function picked(logs: string, labels: string, node: GraphNode<LossOp>, writer: TfWriter): string {
+function picked(logs: string, labels: string, node: GraphNode<OpOf<"loss">>, writer: TfWriter): string {
   const { batch, classes, inner } = shapeOf(node);
   const { shape } = typeAt(node, 0);
   if (inner === 1) {
@@ -50,7 +48,7 @@ function picked(logs: string, labels: string, node: GraphNode<LossOp>, writer: T
 /** -weight · log-probability at each label that is not ignored, reduced; `mean` divides by the sum of their weights. */
 function lossOf(
   logs: string,
-  node: GraphNode<LossOp>,
+  node: GraphNode<OpOf<"loss">>,
   operands: readonly string[],
   writer: TfWriter,
 ): string {
@@ -87,7 +85,7 @@ const likelihood: Lowering<"NegativeLogLikelihoodLoss"> = (node, operands, write
   lossOf(operandAt(operands, 0), node, operands, writer),
 ];
 
-export const lossLowerings: LoweringTable<LossOp> = {
+export const lossLowerings: LoweringTable<OpOf<"loss">> = {
   SoftmaxCrossEntropyLoss: inF32(crossEntropy),
   NegativeLogLikelihoodLoss: inF32(likelihood),
 };

@@ -1,4 +1,5 @@
 import { type DType, type Shape, tensor } from "@mp/core";
+import type { OpOf } from "@mp/core/graph";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { gather } from "./indices.js";
 import {
@@ -132,10 +133,7 @@ const tile: Lowering<"Tile"> = (node, operands, writer) => {
   return writer.emit("Tile", [x, writer.ints(repeats)], attributes);
 };
 
-type MovementOp =
-  | "Reshape" | "Transpose" | "Slice" | "Concat" | "Split" | "Expand" | "Squeeze" | "Unsqueeze" | "Pad" | "Tile"; // biome-ignore format: one list
-
-export const movementLowerings: LoweringTable<MovementOp> = {
+export const movementLowerings: LoweringTable<OpOf<"movement">> = {
   Reshape: throughF16(reshaped),
   Squeeze: throughF16(reshaped),
   Unsqueeze: throughF16(reshaped),

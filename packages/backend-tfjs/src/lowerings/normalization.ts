@@ -1,12 +1,10 @@
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf, SoftmaxOp } from "@mp/core/graph";
 import type { Lowering, LoweringTable, TfWriter } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
-type OnAxis = "Softmax" | "LogSoftmax";
-
 /** The engine's own ops normalize the last axis; for any other axis this takes one more pass, but no transposition. */
-function alongAxis(op: OnAxis): Lowering<OnAxis> {
+function alongAxis(op: SoftmaxOp): Lowering<SoftmaxOp> {
   return inF32((node, operands, writer) => {
     const { axis } = node.attributes;
     const { shape } = typeAt(node, 0);
@@ -77,7 +75,7 @@ const rmsNormalization: Lowering<"RMSNormalization"> = (node, operands, writer) 
   return [emitT("Mul", [normalized, operandAt(operands, 1)], "f32", writer)];
 };
 
-export const normalizationLowerings: LoweringTable<OnAxis | "LayerNormalization" | "RMSNormalization"> = {
+export const normalizationLowerings: LoweringTable<OpOf<"normalization">> = {
   Softmax: alongAxis("Softmax"),
   LogSoftmax: alongAxis("LogSoftmax"),
   LayerNormalization: inF32(layerNormalization),

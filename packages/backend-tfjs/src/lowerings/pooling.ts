@@ -1,5 +1,12 @@
 import type { DType, Shape } from "@mp/core";
-import { floatFormats, type GraphNode, type PoolingWindow, tapCounts, withoutCeiling } from "@mp/core/graph";
+import {
+  floatFormats,
+  type GraphNode,
+  type OpOf,
+  type PoolingWindow,
+  tapCounts,
+  withoutCeiling,
+} from "@mp/core/graph";
 import {
   ints,
   type Lowering,
@@ -13,8 +20,6 @@ import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.j
 import { emitT, operandAt, padded, reshape, resultAt, typeAt } from "./lowering.js";
 import { firstLargest, pooledBySlices, type Sliced } from "./pooling-by-slices.js";
 import { inF32 } from "./twins.js";
-
-type PoolOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
 
 /** A pool over 1-D or 2-D data, in the engine's axis order; 1-D data is a plane of one column. */
 interface Planes {
@@ -87,7 +92,7 @@ function wholeMean(x: string, { dtype, window }: Planes, writer: TfWriter): stri
   return writer.one("AvgPool", [whole], { ...kernelOf(dtype, window), padding: string("VALID") });
 }
 
-function planesOf(node: GraphNode<PoolOp>, index: number, pooled: Shape): Planes {
+function planesOf(node: GraphNode<OpOf<"pooling">>, index: number, pooled: Shape): Planes {
   const { dtype, shape } = typeAt(node, index);
   return { dtype, shape, pooled, window: withoutCeiling(shape.slice(2), node.attributes) };
 }
@@ -115,7 +120,7 @@ const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   return [outOfKernel(y, dtype, pooled, writer)];
 };
 
-const slicedOf = (node: GraphNode<PoolOp>, x: string, index: number, pooled: Shape): Sliced => ({
+const slicedOf = (node: GraphNode<OpOf<"pooling">>, x: string, index: number, pooled: Shape): Sliced => ({
   ...planesOf(node, index, pooled),
   x,
 });
@@ -166,7 +171,7 @@ const gradientBySlices: Lowering<"MaxPoolGradient"> = inF32((node, operands, wri
   return [firstLargest(sliced, operandAt(operands, 2), operandAt(operands, 0), writer)];
 });
 
-export const poolingLowerings: LoweringTable<PoolOp> = {
+export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
   MaxPool: maxPool,
   AveragePool: averagePool,
   MaxPoolGradient: maxPoolGradient,

@@ -1,9 +1,9 @@
 // Squares32 (Widynski, arXiv 2004.06278) on u64, which wraps as required; a rotation by half a word is two shifts.
 import { tensor } from "@mp/core";
-import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
+import { type Lowering, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, reshape, sizeOf } from "./lowering.js";
 
-const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
+export const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
   const { key, shape } = node.attributes;
   const count = sizeOf(shape);
   const u64 = (value: bigint): string => writer.constant(tensor(BigUint64Array.of(value), [], "u64"));
@@ -24,5 +24,3 @@ const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
   const bits = high(on("AddV2", on("Mul", x, x), z));
   return [reshape(bits, "u64", [count], shape, writer)];
 };
-
-export const randomLowerings: LoweringTable<"RandomBits"> = { RandomBits: randomBits };

@@ -1,10 +1,8 @@
+import type { OpOf, ReduceOp } from "@mp/core/graph";
 import { bool, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, reshape, resultAt, typeAt } from "./lowering.js";
+import { searchLowerings } from "./search.js";
 import { inF32 } from "./twins.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 const reduce =
   (op: "Sum" | "Mean" | "Max" | "Min" | "Prod"): Lowering<ReduceOp> =>
@@ -73,7 +71,7 @@ const cumSum: Lowering<"CumSum"> = (node, operands, writer) => {
   });
 };
 
-export const reduceLowerings: LoweringTable<ReduceOp | "CumSum"> = {
+export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ReduceSum: reduce("Sum"),
   ReduceMean: reduce("Mean"),
   ReduceMax: reduce("Max"),
@@ -85,5 +83,6 @@ export const reduceLowerings: LoweringTable<ReduceOp | "CumSum"> = {
   ReduceLogSum: sumOf(undefined, "Log"),
   ReduceLogSumExp: inF32(logSumExp),
   ReduceSumSquare: sumOfSquares(),
+  ...searchLowerings,
   CumSum: inF32(cumSum),
 };

@@ -1,5 +1,5 @@
 import { type DType, type Shape, tensor } from "@mp/core";
-import { isFloat, type Op, type ScatterReduction } from "@mp/core/graph";
+import { isFloat, type Op, type ScatterOp, type ScatterReduction } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { elementCoordinates, elementView, fromStart, gather } from "./indices.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";
@@ -125,8 +125,6 @@ const scatterElements: Lowering<"ScatterElements"> = (node, operands, writer) =>
   };
   return [reshape(reductions[reduction](scatter, writer), dtype, view.data, shape, writer)];
 };
-
-type ScatterOp = "ScatterElements" | "ScatterND";
 
 /** Pure movement keeps the dtype; reductions are computed in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {

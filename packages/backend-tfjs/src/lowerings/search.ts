@@ -1,16 +1,14 @@
 /** Searches along one axis. The engine's ops compare with `<`, so the position of NaN is arbitrary. */
-import { type GraphNode, isFloat } from "@mp/core/graph";
+import { type ArgOp, type GraphNode, isFloat } from "@mp/core/graph";
 import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
-type Search = "ArgMax" | "ArgMin";
-
 function search(
-  op: Search,
+  op: ArgOp,
   x: string,
   dtype: "f32" | "u8" | undefined,
-  node: GraphNode<Search>,
+  node: GraphNode<ArgOp>,
   writer: TfWriter,
 ) {
   const { axis } = node.attributes;
@@ -25,7 +23,7 @@ function search(
 }
 
 /** For floats, the first element that equals the extreme, or the first NaN: the extreme is NaN if any element is. */
-function argReduce(op: Search, extreme: "Max" | "Min"): Lowering<Search> {
+function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
   return inF32((node, operands, writer) => {
     const { dtype } = typeAt(node, 0);
     const x = operandAt(operands, 0);
@@ -85,7 +83,7 @@ function picked(x: string, indices: string, last: number, writer: TfWriter): str
   });
 }
 
-export const searchLowerings: LoweringTable<Search | "TopK"> = {
+export const searchLowerings: LoweringTable<ArgOp | "TopK"> = {
   ArgMax: argReduce("ArgMax", "Max"),
   ArgMin: argReduce("ArgMin", "Min"),
   TopK: inF32(topK),

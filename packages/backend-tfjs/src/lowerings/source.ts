@@ -1,8 +1,9 @@
 import type { HostTensor } from "@mp/core";
-import { GraphBuilder, type GraphNode } from "@mp/core/graph";
+import { GraphBuilder, type GraphNode, type OpOf } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { operandAt, resultAt } from "./lowering.js";
+import { randomBits } from "./random.js";
 import { noteZero } from "./zeros.js";
 
 /** Whether every engine computes the same values: true for integers; fractions depend on how they are summed. */
@@ -42,8 +43,9 @@ const barrier: Lowering<"Barrier"> = (node, operands, writer) => {
   return writer.emit("Identity", [x], { T: type(resultAt(node).dtype) }, { after: operands.slice(1) });
 };
 
-export const sourceLowerings: LoweringTable<"Constant" | "Range" | "Barrier"> = {
+export const sourceLowerings: LoweringTable<OpOf<"source">> = {
   Constant: constant,
   Range: range,
+  RandomBits: randomBits,
   Barrier: barrier,
 };

@@ -39,7 +39,7 @@ export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "d
 }
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
-const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"];
+const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "ConvWeightGradient"];
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];

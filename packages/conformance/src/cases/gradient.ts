@@ -9,7 +9,7 @@ import { fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
 import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
 import type { GradientSample } from "../samples/gradient-sample.js";
-import { gradientSamples } from "../samples/gradient-sample-table.js";
+import { gradientSamples } from "../samples/gradients/gradient-samples.js";
 import { hostData, numbersOf } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
@@ -58,6 +58,7 @@ const TWICE: readonly Op[] = [
   "Div",
   "Pow",
   "MatMul",
+  "Einsum",
   "Conv",
   "ConvTranspose",
   "ReduceSumSquare",

@@ -64,6 +64,7 @@ const finite = ({ numbers }: Terms): Reach => ({
 const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
   MatMul: sum,
   Gemm: sum,
+  Einsum: sum,
   Conv: sum,
   ConvTranspose: sum,
   ConvWeightGradient: sum,

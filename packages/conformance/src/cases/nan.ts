@@ -8,6 +8,7 @@ import {
   type Op,
   type OpAttributes,
   opDTypes,
+  type ReduceOp,
   type Value,
 } from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
@@ -87,15 +88,13 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
   if (fold === undefined) return [];
   return opDTypes[op].filter(isComputeFloat).map((dtype) => foldCase(op, dtype, fold));
 }
-
-type Reduction = Extract<Op, `Reduce${string}`>;
-const reductions = (Object.keys(folds) as Reduction[]).filter((op) => folds[op] === reduce);
+const reductions = (Object.keys(folds) as ReduceOp[]).filter((op) => folds[op] === reduce);
 const PAIRED = 6;
 
 /**
  * NaN in every position together with an infinity in every other: as rows of a matrix, and each row reduced as a whole.
  */
-function besideInfinity(op: Reduction, dtype: ComputeDType): ConformanceCase {
+function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
     const builder = new GraphBuilder();
     const inputs: Record<string, HostTensor> = {};

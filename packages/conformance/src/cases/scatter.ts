@@ -1,9 +1,11 @@
 /** Scatters into zeros that are in the graph, as in gradients of gathers: an engine may never allocate those zeros. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
 import {
   formatShape,
   GraphBuilder,
   type OpAttributes,
+  type ScatterOp,
   type ScatterReduction,
   type Value,
 } from "@mp/core/graph";
@@ -40,15 +42,13 @@ const ROWS: readonly Places[] = [
   { zeros: [2, 3, 2], indices: [2, 1, 2], values: [1, 2, 0, 0], axis: 0 },
 ];
 
-type Scatter = "ScatterElements" | "ScatterND";
-
-interface Form<K extends Scatter> {
+interface Form<K extends ScatterOp> {
   readonly places: readonly Places[];
   readonly updates: (places: Places) => Shape;
   readonly attributes: (places: Places, reduction: ScatterReduction) => OpAttributes[K];
 }
 
-const forms: { readonly [K in Scatter]: Form<K> } = {
+const forms: { readonly [K in ScatterOp]: Form<K> } = {
   ScatterElements: {
     places: ELEMENTS,
     updates: ({ indices }) => indices,
@@ -61,7 +61,7 @@ const forms: { readonly [K in Scatter]: Form<K> } = {
   },
 };
 
-function intoZeros<K extends Scatter>(op: K, dtype: DType): ConformanceCase {
+function intoZeros<K extends ScatterOp>(op: K, dtype: DType): ConformanceCase {
   const { places, updates, attributes } = forms[op];
   return graphCase(`op/${op}-${dtype}/into-zeros-of-the-graph`, () => {
     const builder = new GraphBuilder();

@@ -85,6 +85,7 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
     ),
     sum("MatMul", "small-terms-are-not-lost", {}, row, column),
     sum("Gemm", "small-terms-are-not-lost", gemm, row, column),
+    sum("Einsum", "small-terms-are-not-lost", { equation: "ij,jk->ik" }, row, column),
     sum(
       "Gemm",
       "the-bias-is-added-before-rounding",

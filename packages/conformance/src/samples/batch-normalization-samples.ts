@@ -1,6 +1,7 @@
 /** Batch normalization and its gradient. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, isHalf } from "@mp/core/graph";
+import { elementCount, isHalf, type OpOf } from "@mp/core/graph";
 import { generated, hostData, numbersOf, randomData } from "./host-data.js";
 import { type OpRows, positives } from "./op-sample.js";
 
@@ -47,7 +48,7 @@ function statisticsOf(x: HostTensor): readonly [mean: HostTensor, variance: Host
   return [hostData("f32", mean), hostData("f32", variance)];
 }
 
-export const batchNormalizationSamples: OpRows<"BatchNormalization" | "BatchNormalizationGradient"> = {
+export const batchNormalizationSamples: OpRows<OpOf<"batch-normalization">> = {
   BatchNormalization: {
     samples: (dtype, random) => {
       const of = (x: HostTensor, epsilon = 1e-5, parameters: DType = "f32") => {

@@ -1,6 +1,7 @@
 /** Elementwise ops of two operands, and Where. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isComputeFloat, type Op, type OpAttributes } from "@mp/core/graph";
+import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 
@@ -104,14 +105,10 @@ const powers = [-INFINITE, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, INFINITE, Number.N
 const dividends = [-20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, INFINITE, Number.NaN];
 const divisors = [-INFINITE, -3, -0.5, 0, 0.5, 2.5, 3, 7, INFINITE, Number.NaN];
 
-type BinaryOp =
-  | "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less"
-  | "LessOrEqual" | "And" | "Or" | "Xor" | "Where"; // biome-ignore format: one list
-
 const byDividend = row<"Mod">({ fmod: true }, { values: dividends, others: divisors });
 const byDivisor = row<"Mod">({ fmod: false }, { withZero: false });
 
-export const binarySamples: OpRows<BinaryOp> = {
+export const binarySamples: OpRows<OpOf<"binary">> = {
   Add: row(plain),
   Sub: row(plain),
   Mul: row(plain),

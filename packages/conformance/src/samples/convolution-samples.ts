@@ -1,5 +1,5 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import type { OpAttributes } from "@mp/core/graph";
+import type { OpAttributes, OpOf } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated } from "./host-data.js";
 import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
@@ -131,7 +131,7 @@ function resultOf(sample: Convolved): { readonly y: Shape; readonly rest: readon
 }
 
 export type Draw = (dtype: DType, shape: Shape) => HostTensor;
-export type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
+export type ConvolutionOp = OpOf<"convolution">;
 export type Make<K extends ConvolutionOp> = (
   sample: Convolved,
   draw: Draw,

@@ -1,5 +1,5 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import type { OpAttributes } from "@mp/core/graph";
+import { isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData } from "./host-data.js";
 import { type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
@@ -97,7 +97,127 @@ function gemms(random: RandomSource, dtype: DType, draw: Draw, exact: boolean): 
   ];
 }
 
-export const matrixSamples: OpRows<"MatMul" | "Gemm"> = {
+const EINSUMS: readonly (readonly [equation: string, ...shapes: Shape[]])[] = [
+  ["ij,jk->ik", [2, 3], [3, 4]],
+  ["ij,jk", [2, 3], [3, 4]],
+  [" i j , j k -> k i ", [2, 3], [3, 4]],
+  ["bA,cb->cA", [3, 2], [4, 3]],
+  ["ji,kj->ik", [3, 2], [4, 3]],
+  ["bij,bjk->bik", [2, 3, 4], [2, 4, 5]],
+  ["ijb,kbj->bki", [3, 4, 2], [5, 2, 4]],
+  ["bqhd,bkhd->bhqk", [2, 3, 2, 4], [2, 5, 2, 4]],
+  ["i,i->", [5], [5]],
+  ["i,j->ji", [3], [4]],
+  ["ij,ij->ji", [3, 4], [3, 4]],
+  ["ij,j->ij", [3, 4], [4]],
+  ["ij,kl->", [2, 3], [4, 2]],
+  ["ij,kl->jl", [2, 3], [4, 2]],
+  ["ij,ijk->ik", [2, 3], [2, 3, 4]],
+  ["ij->ij", [3, 4]],
+  ["ba", [3, 4]],
+  ["ij->", [3, 4]],
+  ["ijk->ik", [3, 4, 2]],
+  [",ij->ji", [], [2, 3]],
+  [",", [], []],
+  ["ij,jk->ik", [17, 33], [33, 9]],
+]; // biome-ignore format: one equation a line
+
+/** A letter twice in a term is a diagonal, and in the result's place it stays one axis. */
+const DIAGONALS: typeof EINSUMS = [
+  ["ii->i", [4, 4]],
+  ["ii", [4, 4]],
+  ["iii->i", [3, 3, 3]],
+  ["ijij->ji", [2, 3, 2, 3]],
+  ["ijji->j", [2, 3, 3, 2]],
+  ["ii,ij->j", [3, 3], [3, 2]],
+  ["iij,jkk->ik", [2, 2, 3], [3, 2, 2]],
+];
+
+const ELLIPSES: typeof EINSUMS = [
+  ["...ij,...jk->...ik", [2, 2, 3], [2, 3, 4]],
+  ["...ij,...jk->...ik", [5, 1, 2, 3], [2, 3, 4]],
+  ["...ij,...jk", [2, 1, 2, 3], [1, 3, 3, 2]],
+  ["i...,...->...i", [2, 3], [3]],
+  ["...,...->...", [2, 1], [3]],
+  ["...i->...", [2, 3, 4]],
+  ["...ii->i...", [2, 3, 3]],
+  ["i...j->j...", [2, 3, 4]],
+];
+
+const SEVERAL: typeof EINSUMS = [
+  ["ij,jk,kl->il", [2, 3], [3, 4], [4, 5]],
+  ["ij,ik,il->jkl", [2, 3], [2, 4], [2, 2]],
+  ["a,b,c,d->dbca", [2], [3], [2], [2]],
+  ["i,i,i->i", [4], [4], [4]],
+  ["i,i,i,i->", [4], [4], [4], [4]],
+  ["...i,ij,j...->...", [2, 3], [3, 4], [4, 2]],
+];
+
+/** Sums without terms are 0; and results without elements. */
+const WITHOUT: typeof EINSUMS = [
+  ["ij,jk->ik", [2, 0], [0, 3]],
+  ["ij,jk->ik", [0, 2], [2, 3]],
+  ["bij,bjk->bik", [2, 3, 0], [2, 0, 4]],
+  ["bij,bjk->bik", [0, 3, 2], [0, 2, 4]],
+  ["i,i->", [0], [0]],
+  ["ij->j", [0, 3]],
+  ["ij->i", [0, 3]],
+  ["ii->i", [0, 0]],
+  ["ii->", [0, 0]],
+  ["i,j->ij", [0], [3]],
+  ["ij,jk,kl->il", [2, 3], [3, 0], [0, 5]],
+  ["...ij,...jk->...ik", [0, 2, 3], [1, 3, 4]],
+];
+
+function einsums(
+  random: RandomSource,
+  dtype: DType,
+  list: typeof EINSUMS,
+  draw: Draw,
+  exact = false,
+): readonly OpSample<"Einsum">[] {
+  return list.map(([equation, ...shapes]) => ({
+    attributes: { equation },
+    inputs: shapes.map((shape) => draw(random, dtype, shape)),
+    exact,
+  }));
+}
+
+export const matrixSamples: OpRows<OpOf<"matrix">> = {
+  Einsum: {
+    samples: (dtype, random) => {
+      const whole = (list: typeof EINSUMS) => einsums(random, dtype, list, smallIntegers, true);
+      const exactly = {
+        "whole-numbers-are-exact": whole(EINSUMS),
+        diagonals: whole(DIAGONALS),
+        ellipses: whole(ELLIPSES),
+        "several-operands": whole(SEVERAL),
+        "no-elements": whole(WITHOUT),
+      };
+      if (!isFloat(dtype)) return exactly;
+      return {
+        values: einsums(random, dtype, EINSUMS, positives),
+        "values-of-diagonals": einsums(random, dtype, DIAGONALS, positives),
+        "values-of-ellipses": einsums(random, dtype, ELLIPSES, positives),
+        "values-of-several-operands": einsums(random, dtype, SEVERAL, positives),
+        ...exactly,
+        "non-finite-terms": [
+          { attributes: { equation: "ij,jk->ik" }, inputs: nonFinite(dtype) },
+          { attributes: { equation: "ij,jk->ki" }, inputs: nonFinite(dtype) },
+          {
+            attributes: { equation: "ij,ij->i" },
+            inputs: nonFinite(dtype).flatMap((x) => (x.shape[0] === 5 ? [x, x] : [])),
+          },
+          { attributes: { equation: "ij->i" }, inputs: nonFinite(dtype).slice(0, 1) },
+          // Beside the diagonal they are not read.
+          {
+            attributes: { equation: "ii->i" },
+            inputs: [hostData(dtype, [1, Number.NaN, INFINITE, 2], [2, 2])],
+          },
+        ],
+      };
+    },
+  },
   MatMul: {
     samples: (dtype, random) => ({
       values: PRODUCTS.map(([a, b]) => ({

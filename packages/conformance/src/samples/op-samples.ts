@@ -2,13 +2,14 @@ import type { Op } from "@mp/core/graph";
 import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
 import { convolutionSamples } from "./convolution-samples.js";
+import { indexingSamples } from "./indexing-samples.js";
+import { lossSamples } from "./loss-samples.js";
 import { matrixSamples } from "./matrix-samples.js";
 import { movementSamples } from "./movement-samples.js";
 import { normalizationSamples } from "./normalization-samples.js";
 import type { OpRows } from "./op-sample.js";
 import { poolingSamples } from "./pooling-samples.js";
 import { reduceSamples } from "./reduce-samples.js";
-import { scatterSamples } from "./scatter-samples.js";
 import { sourceSamples } from "./source-samples.js";
 import { unarySamples } from "./unary-samples.js";
 
@@ -20,9 +21,10 @@ export const opSamples: OpRows<Op> = {
   ...convolutionSamples,
   ...reduceSamples,
   ...normalizationSamples,
+  ...lossSamples,
   ...poolingSamples,
   ...batchNormalizationSamples,
   ...movementSamples,
-  ...scatterSamples,
+  ...indexingSamples,
   ...sourceSamples,
 };

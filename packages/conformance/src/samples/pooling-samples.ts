@@ -1,6 +1,7 @@
 /** Pools over windows, and the gradient of the maximum. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { type ComputeDType, floatFormats, GraphBuilder, type PoolingWindow } from "@mp/core/graph";
+import { type ComputeDType, floatFormats, GraphBuilder, type OpOf, type PoolingWindow } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";
@@ -129,7 +130,7 @@ function atTheLowest(dtype: DType) {
   });
 }
 
-export const poolingSamples: OpRows<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+export const poolingSamples: OpRows<OpOf<"pooling">> = {
   MaxPool: {
     samples: (dtype, random) => {
       const of = ({ shape, window }: Pool) => ({

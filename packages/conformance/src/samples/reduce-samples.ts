@@ -1,6 +1,16 @@
 /** Reductions and searches. NaN at every position has its own file. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, isComputeFloat, isFloat, isHalf, type Op, type OpAttributes } from "@mp/core/graph";
+import {
+  type ArgOp,
+  elementCount,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type OpAttributes,
+  type OpOf,
+  type ReduceOp,
+} from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import {
@@ -46,8 +56,6 @@ const EMPTY: readonly Extent[] = [
   { shape: [2, 0, 3], axes: [1], keepdims: false },
   { shape: [2, 0], axes: [0, 1], keepdims: true },
 ];
-
-type ReduceOp = Extract<Op, `Reduce${string}`>;
 type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
 
 interface Options {
@@ -159,7 +167,7 @@ const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceO
 });
 
 /** Both searches break ties in the same way. */
-function search<K extends "ArgMax" | "ArgMin">(): OpRow<K> {
+function search<K extends ArgOp>(): OpRow<K> {
   const at = (axis: number, keepdims: boolean, x: HostTensor) => ({
     attributes: { axis, keepdims },
     inputs: [x],
@@ -222,7 +230,7 @@ const cumulative = (axis: number, exclusive = false, reverse = false): OpAttribu
   reverse,
 });
 
-export const reduceSamples: OpRows<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceSamples: OpRows<OpOf<"reduce">> = {
   ReduceSum: row({ exactDraw: smallIntegers, ofNothing: true, more: infinities }),
   ReduceMean: row({ more: infinities }),
   ReduceMax: row({ draw: randomData, more: extremes }),

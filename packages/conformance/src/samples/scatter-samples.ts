@@ -1,5 +1,11 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isComputeFloat, isHalf, type OpAttributes, type ScatterReduction } from "@mp/core/graph";
+import {
+  isComputeFloat,
+  isHalf,
+  type OpAttributes,
+  type ScatterOp,
+  type ScatterReduction,
+} from "@mp/core/graph";
 import { generated, hostData } from "./host-data.js";
 import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
@@ -32,7 +38,7 @@ function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTe
   return [hostData(dtype, [big, 1]), hostData(dtype, [1, 1, 1])];
 }
 
-export const scatterSamples: OpRows<"ScatterElements" | "ScatterND"> = {
+export const scatterSamples: OpRows<ScatterOp> = {
   ScatterElements: {
     samples: (dtype) => {
       const one = (

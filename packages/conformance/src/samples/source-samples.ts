@@ -1,6 +1,7 @@
 /** Ops without operands, random bits and the barrier. */
+
 import { type DType, tensor } from "@mp/core";
-import { isComputeFloat, type OpAttributes } from "@mp/core/graph";
+import { isComputeFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
 import { hostData, specialValues } from "./host-data.js";
 import { counted, type OpRows, SHAPES } from "./op-sample.js";
 
@@ -11,7 +12,7 @@ const draws = (key: bigint, shape: readonly number[], ...counters: readonly bigi
 
 const KEY = 0x9c3e5a1fb7d24681n;
 
-export const sourceSamples: OpRows<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceSamples: OpRows<OpOf<"source">> = {
   Constant: {
     samples: (dtype) => ({
       values: [

@@ -1,6 +1,14 @@
 /** Elementwise ops of one operand. */
+
 import type { DType } from "@mp/core";
-import { type ComputeDType, floatFormats, isComputeFloat, type Op, type OpAttributes } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  floatFormats,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+} from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues, tameValues } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
 
@@ -104,12 +112,7 @@ const roundings: Values = (dtype) => {
 /** Without -infinity: x · Φ(x) is 0 · infinity there. */
 const gaussian: Values = (dtype) => [...tameValues(dtype), 20, -20, Number.POSITIVE_INFINITY];
 
-type UnaryOp =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Not" | "IsNaN"
-  | "IsInf" | "Identity" | "Cast"; // biome-ignore format: one list
-
-export const unarySamples: OpRows<UnaryOp> = {
+export const unarySamples: OpRows<OpOf<"unary">> = {
   Abs: row(plain),
   Neg: row(plain),
   Sign: row(plain),

@@ -78,6 +78,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
 
   MatMul: sum(64),
   Gemm: sum(64),
+  Einsum: sum(64),
   Conv: sum(64),
   ConvTranspose: sum(64),
 

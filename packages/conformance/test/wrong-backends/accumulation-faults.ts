@@ -62,6 +62,7 @@ const forms: Readonly<Partial<Record<AddingOp, readonly string[]>>> = {
     "of-a-matrix-by-a-vector",
   ),
   Gemm: terms("of-rows-and-columns", "left-transposed", "right-transposed", "both-transposed"),
+  Einsum: terms("of-rows-and-columns", "batched", "of-several-operands", "of-one-operand"),
   Conv: terms("over-channels", "over-taps", "over-both-in-groups"),
   ConvTranspose: terms("over-channels"),
   ConvWeightGradient: terms("along-a-line"),

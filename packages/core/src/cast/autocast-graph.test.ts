@@ -6,24 +6,14 @@ import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { emit } from "../trace/emit.js";
 import { grad } from "../trace/grad.js";
-import {
-  add,
-  cast,
-  div,
-  exp,
-  gelu,
-  literal,
-  mul,
-  relu,
-  sigmoid,
-  sqrt,
-  square,
-  where,
-} from "../trace/ops/elementwise.js";
+import { add, div, mul, square, where } from "../trace/ops/binary.js";
+import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
 import { matMul } from "../trace/ops/matrix.js";
-import { concat, constant, expand, pad, reshape, transpose } from "../trace/ops/movement.js";
-import { softmax, softmaxCrossEntropyLoss } from "../trace/ops/normalization.js";
+import { concat, expand, pad, reshape, transpose } from "../trace/ops/movement.js";
+import { softmax } from "../trace/ops/normalization.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import { constant, literal } from "../trace/ops/source.js";
+import { cast, exp, gelu, relu, sigmoid, sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, withSegment } from "../trace/trace.js";
 import { autocastGraph } from "./autocast-graph.js";

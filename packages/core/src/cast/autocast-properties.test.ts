@@ -5,24 +5,12 @@ import type { Graph, Value } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { evaluateRaw } from "../reference/evaluate.js";
-import {
-  abs,
-  add,
-  cast,
-  exp,
-  gelu,
-  greater,
-  mul,
-  relu,
-  sigmoid,
-  softplus,
-  sub,
-  where,
-} from "../trace/ops/elementwise.js";
+import { add, greater, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { concat, slice, transpose } from "../trace/ops/movement.js";
 import { layerNormalization, logSoftmax, softmax } from "../trace/ops/normalization.js";
 import { reduceMax, reduceMean } from "../trace/ops/reduce.js";
+import { abs, cast, exp, gelu, relu, sigmoid, softplus } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, withSegment } from "../trace/trace.js";
 import { autocastGraph } from "./autocast-graph.js";

@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/builder.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import { isPlainObject } from "../plain-object.js";
-import { cast } from "../trace/ops/elementwise.js";
+import { cast } from "../trace/ops/unary.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
 import { currentBuilder, inlineTraced, type Traced, traceInto, withoutLines } from "../trace/trace.js";
 import { autocastGraph } from "./autocast-graph.js";

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { isComputeFloat } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { opDTypes } from "../graph/op-dtypes.js";
-import { castCategories, summingOps } from "./category.js";
+import { summingOps } from "./category.js";
+import { castCategories } from "./op-categories.js";
 
 const ops = Object.keys(castCategories) as Op[];
 
@@ -20,6 +21,7 @@ describe("the table of casting categories", () => {
       expect(ops.filter((op) => castCategories[op][half] === "low")).toEqual([
         "MatMul",
         "Gemm",
+        "Einsum",
         "Conv",
         "ConvTranspose",
         "ConvWeightGradient",

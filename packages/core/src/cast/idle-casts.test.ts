@@ -3,8 +3,9 @@ import { graphOf } from "../../test/traced-nets.js";
 import { printGraph } from "../graph/print.js";
 import { emit } from "../trace/emit.js";
 import { grad } from "../trace/grad.js";
-import { cast, mul } from "../trace/ops/elementwise.js";
+import { mul } from "../trace/ops/binary.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import { cast } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { dropIdleCasts } from "./idle-casts.js";
 

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { graphOf, mlp } from "../../test/traced-nets.js";
 import type { Graph } from "../graph/graph.js";
 import { tensor } from "../host-tensor.js";
-import { add, cast, clip, div, exp, mul, sub, where } from "../trace/ops/elementwise.js";
+import { add, div, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
-import { constant } from "../trace/ops/movement.js";
 import { reduceMean } from "../trace/ops/reduce.js";
+import { constant } from "../trace/ops/source.js";
+import { cast, clip, exp } from "../trace/ops/unary.js";
 import { scope } from "../trace/trace.js";
 import { lintCasts } from "./lint.js";
 import {

@@ -6,7 +6,8 @@ import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js"
 import { inferTypes } from "../graph/infer.js";
 import { accumulatorOf, type BackendManifest, unsupportedReason } from "../manifest.js";
 import { elementCount } from "../shape.js";
-import { type CastCategory, castCategories, leadingOperands, summingOps } from "./category.js";
+import { type CastCategory, leadingOperands, summingOps } from "./category.js";
+import { castCategories } from "./op-categories.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
 import type { CastRule } from "./rule.js";
 

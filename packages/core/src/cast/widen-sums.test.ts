@@ -5,7 +5,7 @@ import { tensor } from "../host-tensor.js";
 import type { Accumulation, Accumulators } from "../manifest.js";
 import { sgd } from "../optim/sgd.js";
 import { mixed, mixedBfloat16, mixedFloat16, type PrecisionChoice } from "../precision/presets.js";
-import { mul, sub } from "../trace/ops/elementwise.js";
+import { mul, sub } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { softmax } from "../trace/ops/normalization.js";
 import { reduceMean } from "../trace/ops/reduce.js";
@@ -83,7 +83,7 @@ describe("training where the engine adds up halves in halves", () => {
     const others: Accumulation = {
       default: narrow,
       ops: Object.fromEntries(
-        ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => [op, exact]),
+        ["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "ConvWeightGradient"].map((op) => [op, exact]),
       ),
     };
     const { name, ...run } = await train(others, others, mixed());

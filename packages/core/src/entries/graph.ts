@@ -24,6 +24,16 @@ export type {
   ScatterReduction,
 } from "../graph/attributes.js";
 
+export {
+  FAMILIES,
+  type ArgOp,
+  type Family,
+  type OpOf,
+  type ReduceOp,
+  type ScatterOp,
+  type SoftmaxOp,
+} from "../graph/families.js";
+
 // Building, tracing, checking and printing
 export { GraphBuilder, formatType } from "../graph/builder.js";
 export { traceInto, type TracedInput } from "../trace/trace.js";
@@ -41,11 +51,13 @@ export type { CastCategory } from "../cast/category.js";
 export type { OpCategories } from "../cast/policy.js";
 export { emulateHalves } from "../cast/emulate-halves.js";
 export { widenNodes } from "../cast/widen-nodes.js";
+export { expandEinsums } from "../transform/expand-einsum.js";
 export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liveness.js";
 
 // What operators take
 export { opDTypes, decidingDType } from "../graph/op-dtypes.js";
 export { ADDING_OPS, addsUp, type AddingOp } from "../graph/adding-ops.js";
+export { plainEquation } from "../graph/einsum-equation.js";
 export { tapCounts, tapsOf, withoutCeiling } from "../graph/pooling-window.js";
 export { halvedPads, samePads, windowExtent } from "../graph/window.js";
 

@@ -3,37 +3,22 @@
 // Elementwise
 export {
   abs,
-  add,
-  and,
   cast,
   ceil,
   clip,
   cos,
-  div,
   elu,
-  equal,
   erf,
   exp,
   floor,
   gelu,
-  greater,
-  greaterOrEqual,
   identity,
   isInf,
   isNan,
   leakyRelu,
-  less,
-  lessOrEqual,
-  literal,
   log,
-  maximum,
-  minimum,
-  mod,
-  mul,
   neg,
   not,
-  or,
-  pow,
   reciprocal,
   relu,
   round,
@@ -42,16 +27,33 @@ export {
   sin,
   softplus,
   sqrt,
-  square,
   stopGradient,
-  sub,
   tanh,
+} from "../trace/ops/unary.js";
+export {
+  add,
+  and,
+  div,
+  equal,
+  greater,
+  greaterOrEqual,
+  less,
+  lessOrEqual,
+  maximum,
+  minimum,
+  mod,
+  mul,
+  or,
+  pow,
+  square,
+  sub,
   where,
   xor,
-} from "../trace/ops/elementwise.js";
+} from "../trace/ops/binary.js";
+export { literal } from "../trace/ops/source.js";
 
 // Products
-export { gemm, matMul, type GemmOptions } from "../trace/ops/matrix.js";
+export { einsum, gemm, matMul, type GemmOptions } from "../trace/ops/matrix.js";
 
 // Convolution and pooling
 export {
@@ -95,17 +97,9 @@ export {
 // Shapes, indices and movement
 export {
   concat,
-  constant,
   expand,
-  gather,
-  gatherElements,
-  gatherND,
-  oneHot,
   pad,
-  range,
   reshape,
-  scatterElements,
-  scatterND,
   slice,
   split,
   squeeze,
@@ -114,21 +108,32 @@ export {
   transpose,
   unsqueeze,
   type PadOptions,
-  type ScatterOptions,
   type SliceRange,
 } from "../trace/ops/movement.js";
+export { constant, range } from "../trace/ops/source.js";
+export {
+  gather,
+  gatherElements,
+  gatherND,
+  oneHot,
+  scatterElements,
+  scatterND,
+  type ScatterOptions,
+} from "../trace/ops/indexing.js";
 
 // Normalization and losses
 export {
   layerNormalization,
   logSoftmax,
-  negativeLogLikelihoodLoss,
   rmsNormalization,
   softmax,
-  softmaxCrossEntropyLoss,
-  type LikelihoodOptions,
   type NormalizationOptions,
 } from "../trace/ops/normalization.js";
+export {
+  negativeLogLikelihoodLoss,
+  softmaxCrossEntropyLoss,
+  type LikelihoodOptions,
+} from "../trace/ops/loss.js";
 export {
   batchNormalization,
   normalizeByStatistics,

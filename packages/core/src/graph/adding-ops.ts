@@ -8,6 +8,7 @@ import { type AnyNode, isNode } from "./graph.js";
 export const ADDING_OPS = [
   "MatMul",
   "Gemm",
+  "Einsum",
   "Conv",
   "ConvTranspose",
   "ConvWeightGradient",

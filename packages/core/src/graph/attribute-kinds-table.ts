@@ -52,6 +52,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
     says: "is a number of at least 0, finite in f32",
     holds: (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
   },
+  equation: { says: 'is text such as "ij,jk->ik"', holds: (value) => typeof value === "string" },
   exclusive: flag,
   fmod: flag,
   group: integer,

@@ -101,6 +101,13 @@ export interface OpAttributes {
   /** Y = alpha · A' · B' + beta · C; A and B of rank 2, C (optional) broadcast to the result. */
   Gemm: { readonly transA: boolean; readonly transB: boolean; readonly alpha: number; readonly beta: number };
 
+  /**
+   * Sums of products: inputs are one or more operands, `equation` names their axes and those of the result in ONNX's
+   * grammar, see einsum-equation.ts. Axes of `...` broadcast; letters must agree in size. Several operands are
+   * multiplied in any order, and a letter that only one operand has may be summed over first.
+   */
+  Einsum: { readonly equation: string };
+
   // convolutions
   /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
   Conv: Convolution;

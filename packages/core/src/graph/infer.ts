@@ -3,8 +3,10 @@ import { checkAttributes } from "./attribute-kinds-table.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
 import { batchNormalizationInfer } from "./infer/batch-normalization.js";
+import { binaryInfer } from "./infer/binary.js";
 import { convolutionInfer } from "./infer/convolution.js";
-import { elementwiseInfer } from "./infer/elementwise.js";
+import { indexingInfer } from "./infer/indexing.js";
+import { lossInfer } from "./infer/loss.js";
 import { matrixInfer } from "./infer/matrix.js";
 import { movementInfer } from "./infer/movement.js";
 import { normalizationInfer } from "./infer/normalization.js";
@@ -12,17 +14,21 @@ import { poolingInfer } from "./infer/pooling.js";
 import { reduceInfer } from "./infer/reduce.js";
 import type { InferTable } from "./infer/rule.js";
 import { sourceInfer } from "./infer/source.js";
+import { unaryInfer } from "./infer/unary.js";
 
 /** Output types of every op from its input types; the only source of a graph's shapes. */
 export const inferRules: InferTable<Op> = {
-  ...elementwiseInfer,
+  ...unaryInfer,
+  ...binaryInfer,
   ...matrixInfer,
   ...convolutionInfer,
   ...reduceInfer,
   ...poolingInfer,
   ...normalizationInfer,
+  ...lossInfer,
   ...batchNormalizationInfer,
   ...movementInfer,
+  ...indexingInfer,
   ...sourceInfer,
 };
 

@@ -1,110 +1,12 @@
-import { DTYPES, type DType, isFloat } from "../dtype.js";
+import { type DType, isFloat } from "../dtype.js";
 import type { Op } from "./attributes.js";
 import type { ValueType } from "./graph.js";
-import { FLOATS, NUMBERS, SIGNED } from "./infer/rule.js";
+import { opTable } from "./op-table.js";
 
-const INDEXED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
-const BOOL: readonly DType[] = ["bool"];
-
-/**
- * The dtypes of the deciding operand that each op supports; a manifest's `ops` is a subset. A test compares it with
- * type inference.
- */
-export const opDTypes: Readonly<Record<Op, readonly DType[]>> = {
-  Abs: SIGNED,
-  Neg: SIGNED,
-  Sign: SIGNED,
-  Floor: FLOATS,
-  Ceil: FLOATS,
-  Round: FLOATS,
-  Reciprocal: FLOATS,
-  Exp: FLOATS,
-  Log: FLOATS,
-  Sqrt: FLOATS,
-  Erf: FLOATS,
-  Tanh: FLOATS,
-  Sigmoid: FLOATS,
-  Relu: FLOATS,
-  Softplus: FLOATS,
-  Sin: FLOATS,
-  Cos: FLOATS,
-  LeakyRelu: FLOATS,
-  Elu: FLOATS,
-  Gelu: FLOATS,
-  Clip: NUMBERS,
-  Not: BOOL,
-  IsNaN: FLOATS,
-  IsInf: FLOATS,
-  Identity: DTYPES,
-  Cast: DTYPES,
-  Add: NUMBERS,
-  Sub: NUMBERS,
-  Mul: NUMBERS,
-  Div: NUMBERS,
-  Pow: FLOATS,
-  Mod: ["f32", "f16", "bf16", "i32", "i64", "u8"],
-  Min: NUMBERS,
-  Max: NUMBERS,
-  Equal: [...NUMBERS, "bool"],
-  Greater: NUMBERS,
-  GreaterOrEqual: NUMBERS,
-  Less: NUMBERS,
-  LessOrEqual: NUMBERS,
-  And: BOOL,
-  Or: BOOL,
-  Xor: BOOL,
-  Where: DTYPES,
-  MatMul: FLOATS,
-  Gemm: FLOATS,
-  Conv: FLOATS,
-  ConvTranspose: FLOATS,
-  ReduceSum: NUMBERS,
-  ReduceMean: FLOATS,
-  ReduceMax: NUMBERS,
-  ReduceMin: NUMBERS,
-  ReduceProd: NUMBERS,
-  ReduceL1: FLOATS,
-  ReduceL2: FLOATS,
-  ReduceLogSum: FLOATS,
-  ReduceLogSumExp: FLOATS,
-  ReduceSumSquare: FLOATS,
-  ArgMax: NUMBERS,
-  ArgMin: NUMBERS,
-  TopK: NUMBERS,
-  CumSum: INDEXED,
-  MaxPool: FLOATS,
-  AveragePool: FLOATS,
-  Softmax: FLOATS,
-  LogSoftmax: FLOATS,
-  SoftmaxCrossEntropyLoss: FLOATS,
-  NegativeLogLikelihoodLoss: FLOATS,
-  LayerNormalization: FLOATS,
-  RMSNormalization: FLOATS,
-  BatchNormalization: FLOATS,
-  Reshape: DTYPES,
-  Transpose: DTYPES,
-  Slice: DTYPES,
-  Concat: DTYPES,
-  Split: DTYPES,
-  Gather: DTYPES,
-  GatherElements: DTYPES,
-  GatherND: DTYPES,
-  ScatterElements: DTYPES,
-  ScatterND: DTYPES,
-  Expand: DTYPES,
-  Squeeze: DTYPES,
-  Unsqueeze: DTYPES,
-  Pad: DTYPES,
-  Tile: DTYPES,
-  OneHot: ["i32"],
-  Constant: DTYPES,
-  Range: DTYPES,
-  RandomBits: ["u64"],
-  MaxPoolGradient: FLOATS,
-  BatchNormalizationGradient: FLOATS,
-  ConvWeightGradient: FLOATS,
-  Barrier: DTYPES,
-};
+/** The dtypes of the deciding operand that each op supports, which type inference checks; a manifest's `ops` is a subset. */
+export const opDTypes: Readonly<Record<Op, readonly DType[]>> = Object.fromEntries(
+  Object.entries(opTable).map(([op, { dtypes }]) => [op, dtypes]),
+) as Record<Op, readonly DType[]>;
 
 /** Ops whose first operand does not decide what they compute in. */
 const decidingOperand: Readonly<Partial<Record<Op, number>>> = { Where: 1 };

@@ -21,6 +21,7 @@ export const libraryTolerance: BackendManifest["tolerance"] = {
   BatchNormalizationGradient: SUMMED,
   MatMul: SUMMED,
   Gemm: SUMMED,
+  Einsum: SUMMED,
   Conv: SUMMED,
   ConvTranspose: SUMMED,
   ConvWeightGradient: SUMMED,

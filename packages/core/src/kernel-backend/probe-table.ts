@@ -149,6 +149,10 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
       alpha: 0.5,
       beta: 0.5,
     }),
+  Einsum: (site, op) => {
+    site.emit(op, [site.value([2, 3]), site.value([3, 2])], { equation: "ij,jk->ki" });
+    site.emit(op, [site.value([2, 2, 3])], { equation: "iij->j" });
+  },
   Conv: (site, op) => {
     for (const { x, w, window } of convolutions) site.emit(op, [site.value(x), site.value(w)], window);
   },

@@ -109,6 +109,18 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
     );
     site.expect(biased, 0, big + 2);
   },
+  Einsum: (site, op) => {
+    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const both = (a: Value, b: Value, equation: string): void =>
+      site.expect(site.emit(op, [a, b], { equation }), 0, LEFT);
+    both(site.value(x, [1, TERMS]), site.value(ones, [TERMS, 1]), "ij,jk->ik");
+    both(
+      site.value([...x, ...x], [2, 1, TERMS]),
+      site.value([...ones, ...ones], [2, TERMS, 1]),
+      "bij,bjk->bik",
+    );
+    site.expect(site.emit(op, [site.value(x, [1, TERMS])], { equation: "ij->i" }), 0, LEFT);
+  },
   Conv: (site, op) => {
     const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
     // Over channels, over taps, and over both.

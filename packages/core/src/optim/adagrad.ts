@@ -1,8 +1,10 @@
 import { described } from "../described.js";
 import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, literal, sqrt } from "../trace/ops/elementwise.js";
+import { add, div } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
+import { literal } from "../trace/ops/source.js";
+import { sqrt } from "../trace/ops/unary.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { checkEpsilon, square } from "./moments.js";
 import { checkRate, descend, type LearningRate, type Optimizer } from "./optimizer.js";

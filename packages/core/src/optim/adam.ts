@@ -2,7 +2,9 @@
 import { described } from "../described.js";
 import { checkOptions, type OptionNames } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, cast, div, literal, mul, sqrt, tanh } from "../trace/ops/elementwise.js";
+import { add, div, mul } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { cast, sqrt, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { average, checkEpsilon, square } from "./moments.js";

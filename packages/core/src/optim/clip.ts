@@ -1,7 +1,9 @@
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 import { mapTensors } from "../trace/map-tensors.js";
-import { clip, div, literal, maximum, mul } from "../trace/ops/elementwise.js";
+import { div, maximum, mul } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { clip } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { globalNorm } from "./global-norm.js";
 import { checkHyperparameter } from "./hyperparameter.js";

@@ -1,6 +1,8 @@
 import { type TensorTree, tensorsOf } from "../trace/map-tensors.js";
-import { add, literal, sqrt } from "../trace/ops/elementwise.js";
+import { add } from "../trace/ops/binary.js";
 import { reduceSumSquare } from "../trace/ops/reduce.js";
+import { literal } from "../trace/ops/source.js";
+import { sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** √Σg² over all leaves, f32 scalar. */

@@ -1,5 +1,5 @@
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/elementwise.js";
+import { add, mul } from "../trace/ops/binary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 

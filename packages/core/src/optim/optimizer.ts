@@ -2,8 +2,10 @@ import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { literal, mul, neg } from "../trace/ops/elementwise.js";
+import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
+import { literal } from "../trace/ops/source.js";
+import { neg } from "../trace/ops/unary.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 

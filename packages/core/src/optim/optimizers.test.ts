@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runTraced, runTrees } from "../../test/run-traced.js";
-import type { HostTensor } from "../host-tensor.js";
-import { tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
-import { literal } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
+import { literal } from "../trace/ops/source.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import { adagrad } from "./adagrad.js";

@@ -1,7 +1,8 @@
 import { described } from "../described.js";
 import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, sqrt } from "../trace/ops/elementwise.js";
+import { add, div } from "../trace/ops/binary.js";
+import { sqrt } from "../trace/ops/unary.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { average, checkEpsilon, square } from "./moments.js";
 import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";

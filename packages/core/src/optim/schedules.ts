@@ -3,20 +3,9 @@ import { described } from "../described.js";
 import { MpError } from "../errors.js";
 import { checkOptions } from "../options.js";
 import { shown } from "../shown.js";
-import {
-  add,
-  cast,
-  clip,
-  cos,
-  div,
-  floor,
-  less,
-  literal,
-  mul,
-  pow,
-  sub,
-  where,
-} from "../trace/ops/elementwise.js";
+import { add, div, less, mul, pow, sub, where } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { cast, clip, cos, floor } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { Schedule } from "./optimizer.js";

@@ -1,7 +1,7 @@
 import { described } from "../described.js";
 import { checkOptions } from "../options.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/elementwise.js";
+import { add, mul } from "../trace/ops/binary.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
 

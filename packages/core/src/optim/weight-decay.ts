@@ -1,5 +1,5 @@
 import { mapTensors } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/elementwise.js";
+import { add, mul } from "../trace/ops/binary.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./stateless.js";

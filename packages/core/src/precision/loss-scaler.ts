@@ -9,19 +9,9 @@ import { MpError } from "../errors.js";
 import { checkOptions } from "../options.js";
 import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
-import {
-  add,
-  and,
-  greaterOrEqual,
-  less,
-  literal,
-  maximum,
-  minimum,
-  mul,
-  not,
-  sub,
-  where,
-} from "../trace/ops/elementwise.js";
+import { add, and, greaterOrEqual, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { not } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** A custom scaler is these three functions in traced operators; it runs inside the graph on every engine. */

@@ -6,20 +6,10 @@ import { dtypeHint, type HalfDType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import {
-  abs,
-  add,
-  cast,
-  div,
-  equal,
-  less,
-  literal,
-  mul,
-  sign,
-  sub,
-  where,
-} from "../trace/ops/elementwise.js";
+import { add, div, equal, less, mul, sub, where } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
+import { literal } from "../trace/ops/source.js";
+import { abs, cast, sign } from "../trace/ops/unary.js";
 import { foldIn, type Key, randomUniform } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 

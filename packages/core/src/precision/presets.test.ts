@@ -3,9 +3,10 @@ import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../tes
 import { tinyBackend } from "../../test/tiny-backend.js";
 import { type BackendManifest, defineManifest } from "../manifest.js";
 import { reference } from "../reference/index.js";
-import { cast, greater, mul } from "../trace/ops/elementwise.js";
+import { greater, mul } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
+import { cast } from "../trace/ops/unary.js";
 import type { TrainingWarning } from "../train/warning.js";
 import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./presets.js";
 

@@ -1,5 +1,5 @@
 import type { BackendWarning } from "../backend.js";
-import { castCategories } from "../cast/category.js";
+import { castCategories } from "../cast/op-categories.js";
 import {
   bfloat16Policy,
   type CastingPolicy,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../host-tensor.js";
-import { mul, sigmoid } from "../trace/ops/elementwise.js";
+import { mul } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import { sigmoid } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { evaluate, evaluateRaw } from "./evaluate.js";

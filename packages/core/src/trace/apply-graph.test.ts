@@ -7,7 +7,7 @@ import { mixedFloat16 } from "../precision/presets.js";
 import { reference } from "../reference/index.js";
 import { trainer } from "../train/trainer.js";
 import { applyGraph } from "./apply-graph.js";
-import { add } from "./ops/elementwise.js";
+import { add } from "./ops/binary.js";
 import { matMul } from "./ops/matrix.js";
 import { reduceSum } from "./ops/reduce.js";
 import { Tensor } from "./tensor.js";

@@ -1,7 +1,9 @@
 import { isFloat } from "../dtype.js";
 import { type TensorTree, tensorsOf } from "./map-tensors.js";
-import { add, cast, equal, literal, mul } from "./ops/elementwise.js";
+import { add, equal, mul } from "./ops/binary.js";
 import { reduceSum } from "./ops/reduce.js";
+import { literal } from "./ops/source.js";
+import { cast } from "./ops/unary.js";
 import type { Tensor } from "./tensor.js";
 
 /**

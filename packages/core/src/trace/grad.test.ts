@@ -4,11 +4,11 @@ import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../cast/
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
 import { grad, valueAndGrad } from "./grad.js";
-import { add, cast, mul, round, sin, stopGradient, sub } from "./ops/elementwise.js";
+import { add, mul, sub } from "./ops/binary.js";
 import { reduceSum } from "./ops/reduce.js";
+import { cast, round, sin, stopGradient } from "./ops/unary.js";
 import { remat } from "./remat.js";
-import type { Tensor } from "./tensor.js";
-import { Tensor as TensorClass } from "./tensor.js";
+import { type Tensor, Tensor as TensorClass } from "./tensor.js";
 import { currentBuilder, traceInto, withPhase } from "./trace.js";
 
 const vector = { dtype: "f32" as const, shape: [2] };

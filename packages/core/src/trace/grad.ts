@@ -6,7 +6,8 @@ import { formatShape } from "../shape.js";
 import { emitGradient } from "../transform/gradient.js";
 import { type GradientCut, gradientCuts } from "../transform/gradient-cuts.js";
 import { leavesOf, rebuildTree } from "../tree.js";
-import { cast, literal } from "./ops/elementwise.js";
+import { literal } from "./ops/source.js";
+import { cast } from "./ops/unary.js";
 import { isTensor, Tensor } from "./tensor.js";
 import { currentBuilder, traceInto, withoutLines, withPhase } from "./trace.js";
 

@@ -3,10 +3,11 @@ import { batch, type SmallOptions, smallRun } from "../../test/small-run.js";
 import { MpError } from "../errors.js";
 import { tensor } from "../host-tensor.js";
 import { hideFromOrigins, userLineOf } from "./line.js";
-import { add, mul, where } from "./ops/elementwise.js";
-import { concat, constant } from "./ops/movement.js";
+import { add, mul, where } from "./ops/binary.js";
+import { concat } from "./ops/movement.js";
 import { softmax } from "./ops/normalization.js";
 import { argMax, reduceMean } from "./ops/reduce.js";
+import { constant } from "./ops/source.js";
 import type { Tensor } from "./tensor.js";
 
 const stack = (...places: readonly string[]): string =>

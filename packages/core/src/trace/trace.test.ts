@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { printGraph } from "../graph/print.js";
-import { add, mul } from "./ops/elementwise.js";
+import { add, mul } from "./ops/binary.js";
 import type { Tensor } from "./tensor.js";
 import { inlineTraced, scope, traceInto } from "./trace.js";
 

@@ -3,19 +3,10 @@ import type { DType } from "../dtype.js";
 import { GraphBuilder } from "../graph/builder.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
-import {
-  add,
-  cast,
-  div,
-  exp,
-  greater,
-  identity,
-  literal,
-  mul,
-  sub,
-  where,
-} from "../trace/ops/elementwise.js";
-import { constant, expand, reshape, squeeze, transpose, unsqueeze } from "../trace/ops/movement.js";
+import { add, div, greater, mul, sub, where } from "../trace/ops/binary.js";
+import { expand, reshape, squeeze, transpose, unsqueeze } from "../trace/ops/movement.js";
+import { constant, literal } from "../trace/ops/source.js";
+import { cast, exp, identity } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { foldConstants } from "./constant-folding.js";

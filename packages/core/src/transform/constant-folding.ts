@@ -2,8 +2,8 @@ import { type DType, type FloatDType, hostArrayOf, isFloat, isHalf } from "../dt
 import { decode, encode } from "../float-format/bits.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
-import { isNode } from "../graph/graph.js";
+import { FAMILIES } from "../graph/families.js";
+import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
 import { type Rebuilding, rebuildGraph } from "./rebuild.js";
@@ -30,10 +30,7 @@ export function foldConstants(graph: Graph): Graph {
   });
 }
 
-const BROADCASTING: ReadonlySet<Op> = new Set<Op>([
-  "Add", "Sub", "Mul", "Div", "Pow", "Mod", "Min", "Max", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-  "And", "Or", "Xor", "Where",
-]); // biome-ignore format: one list
+const BROADCASTING: ReadonlySet<Op> = new Set<Op>(FAMILIES.binary);
 
 function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): readonly Value[] {
   let lean = inputs;

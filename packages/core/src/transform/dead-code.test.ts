@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { printGraph } from "../graph/print.js";
-import { add, exp, mul } from "../trace/ops/elementwise.js";
+import { add, mul } from "../trace/ops/binary.js";
 import { split } from "../trace/ops/movement.js";
+import { exp } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { eliminateDeadCode } from "./dead-code.js";

@@ -3,7 +3,7 @@ import { batchNormalizationGradients } from "./gradient-rules/batch-normalizatio
 import { binaryGradients } from "./gradient-rules/binary.js";
 import { convolutionGradients } from "./gradient-rules/convolution.js";
 import { indexingGradients } from "./gradient-rules/indexing.js";
-import { likelihoodGradients } from "./gradient-rules/likelihood.js";
+import { lossGradients } from "./gradient-rules/loss.js";
 import { matrixGradients } from "./gradient-rules/matrix.js";
 import { movementGradients } from "./gradient-rules/movement.js";
 import { normalizationGradients } from "./gradient-rules/normalization.js";
@@ -23,7 +23,7 @@ export const gradientRules: GradientTable<Op> = {
   ...poolingGradients,
   ...normalizationGradients,
   ...batchNormalizationGradients,
-  ...likelihoodGradients,
+  ...lossGradients,
   ...movementGradients,
   ...indexingGradients,
   ...sourceGradients,

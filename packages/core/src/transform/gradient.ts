@@ -8,7 +8,7 @@ import type { Op } from "../graph/attributes.js";
 import { formatType, type GraphBuilder } from "../graph/builder.js";
 import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
 import { sameShape } from "../shape.js";
-import { add } from "../trace/ops/elementwise.js";
+import { add } from "../trace/ops/binary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";

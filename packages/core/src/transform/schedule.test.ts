@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type AnyNode, type Graph, producers } from "../graph/graph.js";
 import { grad } from "../trace/grad.js";
-import { add, cast, div, exp, literal, mul, relu, sqrt, sub, tanh } from "../trace/ops/elementwise.js";
+import { add, div, mul, sub } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../trace/ops/reduce.js";
+import { literal } from "../trace/ops/source.js";
+import { cast, exp, relu, sqrt, tanh } from "../trace/ops/unary.js";
 import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto, withPhase } from "../trace/trace.js";

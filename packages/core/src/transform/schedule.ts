@@ -18,6 +18,7 @@ import { peakLiveBytes, Storages } from "./liveness.js";
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([
   "MatMul",
   "Gemm",
+  "Einsum",
   "Conv",
   "ConvTranspose",
   "ConvWeightGradient",

@@ -10,20 +10,11 @@ import type { MasterWeights } from "../../src/precision/master-weights.js";
 import { float32, mixedFloat16 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
 import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
-import {
-  add,
-  cast,
-  div,
-  greater,
-  literal,
-  maximum,
-  mul,
-  sign,
-  sub,
-  where,
-} from "../../src/trace/ops/elementwise.js";
+import { add, div, greater, maximum, mul, sub, where } from "../../src/trace/ops/binary.js";
 import { expand } from "../../src/trace/ops/movement.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
+import { literal } from "../../src/trace/ops/source.js";
+import { cast, sign } from "../../src/trace/ops/unary.js";
 import { type Key, randomUniform } from "../../src/trace/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../small-run.js";

@@ -8,7 +8,7 @@ import { adamW } from "../../src/optim/adam.js";
 import { kahan } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
-import { add, mul } from "../../src/trace/ops/elementwise.js";
+import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { frozenPaths } from "../../src/train/frozen.js";
 import { trainer } from "../../src/train/trainer.js";
@@ -47,7 +47,7 @@ describe("frozen parameters", () => {
       frozen: { w: true },
       loss: ({ w, b }, { x }) => reduceMean(mul(add(mul(x, b), reduceMean(w)), b)),
     });
-    const { constant } = await import("../../src/trace/ops/movement.js");
+    const { constant } = await import("../../src/trace/ops/source.js");
     const byHand = await trainer({
       ...common,
       params: { b: params().hidden.b },

@@ -7,8 +7,9 @@ import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
-import { literal, mul } from "../../src/trace/ops/elementwise.js";
+import { mul } from "../../src/trace/ops/binary.js";
 import { reduceSum } from "../../src/trace/ops/reduce.js";
+import { literal } from "../../src/trace/ops/source.js";
 import { type TrainerOptions, trainer } from "../../src/train/trainer.js";
 
 const ones = (): HostTensor<"f32"> => tensor(Float32Array.of(1, 1));

@@ -3,7 +3,7 @@ import type { Backend } from "../../src/backend.js";
 import { staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/elementwise.js";
+import { mul } from "../../src/trace/ops/binary.js";
 import type { Traced } from "../../src/train/step/loss.js";
 import type { TrainingWarning } from "../../src/train/warning.js";
 import { batch, type SmallParams, smallRun, stateOf } from "../small-run.js";

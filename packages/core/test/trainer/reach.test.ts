@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../../src/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { add, cast, greater, literal, mul, round } from "../../src/trace/ops/elementwise.js";
+import { add, greater, mul } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
-import { constant } from "../../src/trace/ops/movement.js";
 import { argMax, reduceMean, reduceSum, topK } from "../../src/trace/ops/reduce.js";
+import { constant, literal } from "../../src/trace/ops/source.js";
+import { cast, round } from "../../src/trace/ops/unary.js";
 import { remat } from "../../src/trace/remat.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/warning.js";

@@ -9,7 +9,7 @@ import { dynamicLossScale } from "../../src/precision/loss-scaler.js";
 import { stochasticRounding } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
-import { add, mul, sub } from "../../src/trace/ops/elementwise.js";
+import { add, mul, sub } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import type { AllReduce } from "../../src/train/step/window.js";

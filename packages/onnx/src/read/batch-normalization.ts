@@ -1,5 +1,5 @@
 import type { DType } from "@mp/core";
-import type { Value } from "@mp/core/graph";
+import type { OpOf, Value } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 
 const inDType = (reader: NodeReader, value: Value, dtype: DType): Value =>
@@ -61,7 +61,7 @@ const batchNormalization: ReadNode = (reader) => {
   return [y, running(reader, 3, mean, momentum), running(reader, 4, variance, momentum)];
 };
 
-export const batchNormalizationReaders: ReaderTable<"BatchNormalization" | "BatchNormalizationGradient"> = {
+export const batchNormalizationReaders: ReaderTable<OpOf<"batch-normalization">> = {
   BatchNormalization: batchNormalization,
   BatchNormalizationGradient: (reader) =>
     reader.emit(

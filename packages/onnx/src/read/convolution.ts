@@ -1,5 +1,5 @@
 import type { Shape } from "@mp/core";
-import { halvedPads, type KernelWindow, samePads, type Value, windowExtent } from "@mp/core/graph";
+import { halvedPads, type KernelWindow, type OpOf, samePads, type Value, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -66,7 +66,7 @@ function transposedPads(
   return halvedPads(totals, oddOf(fill));
 }
 
-export const convolutionReaders: ReaderTable<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+export const convolutionReaders: ReaderTable<OpOf<"convolution">> = {
   Conv: (reader) => {
     const node = given(reader);
     const { operands, window, group } = node;

@@ -3,9 +3,10 @@
 import type { HostTensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { literals } from "../literals.js";
-import { castTo, foldOperands } from "./elementwise.js";
+import { foldOperands } from "./binary.js";
 import type { ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
+import { castTo } from "./unary.js";
 
 const integersTensor = (values: readonly number[]): HostTensor => literals(values, "i64");
 

@@ -59,14 +59,18 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
 };
 
 /** What each operand of an op of any number of them is. */
-const EVERY_OPERAND: Readonly<Record<string, string>> = { Sum: "added by", Concat: "part of" };
+const EVERY_OPERAND: Readonly<Record<string, string>> = {
+  Sum: "added by",
+  Concat: "part of",
+  Einsum: "weight of",
+};
 
 /** Where the elements have to tell a weight from a table that is computed, or from a number of the formula. */
 const TOLD_BY_VALUES: ReadonlySet<string> = new Set([
   "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where",
 ]); // biome-ignore format: one list
 
-const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Conv", "ConvTranspose"]);
+const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose"]);
 
 /** Exporters write four nodes or five from frequencies to their cosines. The walk branches at every use, and has to end. */
 const MOST_STEPS = 8;

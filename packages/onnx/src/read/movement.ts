@@ -1,22 +1,12 @@
 import type { Shape } from "@mp/core";
-import { broadcastShapes, elementCount, type ScatterReduction } from "@mp/core/graph";
-import { numbersOf } from "../numbers.js";
+import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 import { scalarOperand } from "./scalar-operand.js";
 
-const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
-
-function scatterReduction(reader: NodeReader): ScatterReduction {
-  const name = reader.string("reduction", "none");
-  return (
-    SCATTER_REDUCTIONS.find((known) => known === name) ?? reader.unsupported(`reduces by ${quote(name)}`)
-  );
-}
-
 /** An operand of integers that must be there. */
-function integers(reader: NodeReader, index: number, what: string): readonly number[] {
+export function integers(reader: NodeReader, index: number, what: string): readonly number[] {
   return reader.integers(index) ?? reader.unsupported(`has no ${what}`);
 }
 
@@ -63,24 +53,7 @@ function padsOfAllAxes(reader: NodeReader, rank: number): readonly number[] {
   return pads;
 }
 
-export const movementReaders: ReaderTable<
-  | "Reshape"
-  | "Transpose"
-  | "Slice"
-  | "Concat"
-  | "Split"
-  | "Gather"
-  | "GatherElements"
-  | "GatherND"
-  | "ScatterElements"
-  | "ScatterND"
-  | "Expand"
-  | "Squeeze"
-  | "Unsqueeze"
-  | "Pad"
-  | "Tile"
-  | "OneHot" // biome-ignore format: one list
-> = {
+export const movementReaders: ReaderTable<OpOf<"movement">> = {
   Reshape: (reader) => {
     const x = reader.operand(0);
     const shape = resolveShape(reader, x.shape, integers(reader, 1, "shape"));
@@ -124,30 +97,6 @@ export const movementReaders: ReaderTable<
     const split = reader.integers(1) ?? equalParts(reader, x.shape[axis] as number);
     return reader.emit("Split", [x], { axis, split });
   },
-  Gather: (reader) => {
-    const x = reader.operand(0);
-    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
-    return [reader.emitOne("Gather", [x, reader.indices(1)], { axis })];
-  },
-  GatherElements: (reader) => {
-    const x = reader.operand(0);
-    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
-    return [reader.emitOne("GatherElements", [x, reader.indices(1)], { axis })];
-  },
-  GatherND: (reader) => {
-    const batchDims = reader.int("batch_dims", 0);
-    return [reader.emitOne("GatherND", [reader.operand(0), reader.indices(1)], { batchDims })];
-  },
-  ScatterElements: (reader) => {
-    const x = reader.operand(0);
-    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
-    const operands = [x, reader.indices(1), reader.operand(2)];
-    return [reader.emitOne("ScatterElements", operands, { axis, reduction: scatterReduction(reader) })];
-  },
-  ScatterND: (reader) => {
-    const operands = [reader.operand(0), reader.indices(1), reader.operand(2)];
-    return [reader.emitOne("ScatterND", operands, { reduction: scatterReduction(reader) })];
-  },
   Expand: (reader) => {
     const x = reader.operand(0);
     const shape = broadcastShapes(x.shape, integers(reader, 1, "shape"), "Expand");
@@ -178,17 +127,4 @@ export const movementReaders: ReaderTable<
   Tile: (reader) => [
     reader.emitOne("Tile", [reader.operand(0)], { repeats: integers(reader, 1, "repeats") }),
   ],
-  OneHot: (reader) => {
-    const [depth] = integers(reader, 1, "depth");
-    const values = reader.constant(2);
-    if (depth === undefined || values === undefined) return reader.unsupported("has no depth or no values");
-    const { dtype } = values;
-    const [off, on] = numbersOf(values);
-    if (off !== 0 || on !== 1 || (dtype !== "f32" && dtype !== "f16" && dtype !== "i32")) {
-      return reader.unsupported(`makes ${dtype} of ${off} and ${on}, here it is 0 and 1 in f32, f16 or i32`);
-    }
-    const indices = reader.indices(0);
-    const axis = axisOf(reader, reader.int("axis", -1), indices.shape.length + 1);
-    return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
-  },
 };

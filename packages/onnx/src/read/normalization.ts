@@ -1,31 +1,11 @@
-import type { LossReduction, Value } from "@mp/core/graph";
-import { quote } from "../problem.js";
+import type { OpOf, SoftmaxOp, Value } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 
-function alongAxis(op: "Softmax" | "LogSoftmax"): ReadNode {
+function alongAxis(op: SoftmaxOp): ReadNode {
   return (reader) => {
     const x = reader.operand(0);
     return [reader.emitOne(op, [x], { axis: axisOf(reader, reader.int("axis", -1), x.shape.length) })];
-  };
-}
-
-const REDUCTIONS: readonly LossReduction[] = ["mean", "sum", "none"];
-
-function likelihood(op: "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss"): ReadNode {
-  return (reader) => {
-    const name = reader.string("reduction", "mean");
-    const reduction = REDUCTIONS.find((known) => known === name);
-    if (reduction === undefined) return reader.unsupported(`reduces by ${quote(name)}`);
-    const weights = reader.optional(2);
-    return reader.emit(
-      op,
-      [reader.operand(0), reader.indices(1), ...(weights === undefined ? [] : [weights])],
-      {
-        reduction,
-        ...(reader.hasAttribute("ignore_index") ? { ignoreIndex: reader.int("ignore_index") } : {}),
-      },
-    );
   };
 }
 
@@ -40,18 +20,9 @@ function normalized(reader: NodeReader): {
   return { x, attributes: { axis, epsilon: reader.float("epsilon", 1e-5) } };
 }
 
-export const normalizationReaders: ReaderTable<
-  | "Softmax"
-  | "LogSoftmax"
-  | "SoftmaxCrossEntropyLoss"
-  | "NegativeLogLikelihoodLoss"
-  | "LayerNormalization"
-  | "RMSNormalization"
-> = {
+export const normalizationReaders: ReaderTable<OpOf<"normalization">> = {
   Softmax: alongAxis("Softmax"),
   LogSoftmax: alongAxis("LogSoftmax"),
-  SoftmaxCrossEntropyLoss: likelihood("SoftmaxCrossEntropyLoss"),
-  NegativeLogLikelihoodLoss: likelihood("NegativeLogLikelihoodLoss"),
   LayerNormalization: (reader) => {
     const { x, attributes } = normalized(reader);
     const bias = reader.optional(2);

@@ -1,4 +1,4 @@
-import { type PoolingWindow, samePads, windowExtent } from "@mp/core/graph";
+import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
@@ -31,7 +31,7 @@ function windowOf(reader: NodeReader, index: number): PoolingWindow {
   return { ...window, ceilMode: false, pads: samePads(spatial, kernelShape, window, odd) };
 }
 
-export const poolingReaders: ReaderTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+export const poolingReaders: ReaderTable<OpOf<"pooling">> = {
   MaxPool: (reader) => {
     // Says how indices count, which are refused as an output.
     reader.int("storage_order", 0);

@@ -1,25 +1,33 @@
 import type { Op } from "@mp/core/graph";
 import { OWN_DOMAIN } from "../write/own-domain.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
+import { binaryReaders } from "./binary.js";
 import { convolutionReaders } from "./convolution.js";
-import { elementwiseReaders } from "./elementwise.js";
 import { foreignReaders } from "./foreign.js";
 import { imageReaders } from "./foreign-images.js";
+import { indexingReaders } from "./indexing.js";
+import { lossReaders } from "./loss.js";
+import { matrixReaders } from "./matrix.js";
 import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
 import { reduceReaders } from "./reduce.js";
 import { sourceReaders } from "./source.js";
+import { unaryReaders } from "./unary.js";
 
 const ownReaders: ReaderTable = {
-  ...elementwiseReaders,
+  ...unaryReaders,
+  ...binaryReaders,
+  ...matrixReaders,
   ...convolutionReaders,
   ...reduceReaders,
   ...poolingReaders,
   ...normalizationReaders,
+  ...lossReaders,
   ...batchNormalizationReaders,
   ...movementReaders,
+  ...indexingReaders,
   ...sourceReaders,
 };
 

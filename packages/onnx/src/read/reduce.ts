@@ -1,9 +1,5 @@
-import { normalizeAxis, type OpAttributes } from "@mp/core/graph";
+import { type ArgOp, normalizeAxis, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
@@ -27,7 +23,7 @@ export function axisOf(reader: NodeReader, axis: number, rank: number): number {
   return normalizeAxis(axis, rank, reader.node.opType);
 }
 
-function argReduce(op: "ArgMax" | "ArgMin"): ReadNode {
+function argReduce(op: ArgOp): ReadNode {
   return (reader) => {
     if (reader.int("select_last_index", 0) !== 0) return reader.unsupported("takes the last of equals");
     const x = reader.operand(0);
@@ -36,7 +32,7 @@ function argReduce(op: "ArgMax" | "ArgMin"): ReadNode {
   };
 }
 
-export const reduceReaders: ReaderTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
   ReduceSum: reduce("ReduceSum"),
   ReduceMean: reduce("ReduceMean"),
   ReduceMax: reduce("ReduceMax"),

@@ -1,4 +1,5 @@
 import { type HostTensor, tensor } from "@mp/core";
+import type { OpOf } from "@mp/core/graph";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { scalarOperand } from "./scalar-operand.js";
 
@@ -24,7 +25,7 @@ function constantOf(reader: NodeReader): HostTensor {
   return reader.unsupported(`has none of ${constants.map(([attribute]) => attribute).join(", ")}`);
 }
 
-export const sourceReaders: ReaderTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceReaders: ReaderTable<OpOf<"source">> = {
   Constant: (reader) => [{ constant: constantOf(reader) }],
   Range: (reader) => {
     const [start, limit, delta] = ["start", "limit", "delta"].map((what, index) =>

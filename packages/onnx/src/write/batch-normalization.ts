@@ -1,8 +1,9 @@
 // ONNX has batch normalization in training, but no gradient of it, and engines for inference have neither. What takes
 // their place is made of means and of ONNX's normalization by given statistics, which is one pass for a scale and an
 // offset for each channel. Everything is computed in f32.
+
 import { type DType, type Shape, zeros } from "@mp/core";
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import { float, int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";
@@ -11,16 +12,12 @@ const product = (sizes: Shape): number => sizes.reduce((result, size) => result 
 
 /** Arithmetic on the f32 counterparts of a node's operands. */
 class Channels {
-  readonly #node: GraphNode<"BatchNormalization" | "BatchNormalizationGradient">;
+  readonly #node: GraphNode<OpOf<"batch-normalization">>;
   readonly #operands: readonly string[];
   readonly #writer: NodeWriter;
   readonly #shape: Shape;
 
-  constructor(
-    node: GraphNode<"BatchNormalization" | "BatchNormalizationGradient">,
-    operands: readonly string[],
-    writer: NodeWriter,
-  ) {
+  constructor(node: GraphNode<OpOf<"batch-normalization">>, operands: readonly string[], writer: NodeWriter) {
     this.#node = node;
     this.#operands = operands;
     this.#writer = writer;
@@ -116,26 +113,25 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
   return [channels.result(dx), channels.two("Mul", slope, count), channels.two("Mul", shift, count)];
 };
 
-export const batchNormalizationLowerings: LoweringTable<"BatchNormalization" | "BatchNormalizationGradient"> =
-  {
-    /**
-     * Kept, ONNX's own in training mode; with a momentum of 0 the running statistics that come out are those of the
-     * batch. Engines may write these over the operands that they replace (ONNX Runtime 1.30 does, onto constants
-     * that other nodes read), so that what is to run is decomposed.
-     */
-    BatchNormalization: (node, operands, writer) => {
-      if (!writer.keepsOwnOps) return decomposed(node, operands, writer);
-      const { epsilon } = node.attributes;
-      const none = writer.list(new Array<number>(node.inputs[1]?.shape[0] ?? 1).fill(0), "f32");
-      const attributes = { epsilon: float(epsilon), momentum: float(0), training_mode: int(1) };
-      return writer.emit("BatchNormalization", [...operands, none, none], attributes, { outputs: 3 });
-    },
-    BatchNormalizationGradient: (node, operands, writer) => {
-      if (!writer.keepsOwnOps) return decomposeGradient(node, operands, writer);
-      const attributes = { epsilon: float(node.attributes.epsilon) };
-      return writer.emit("BatchNormalizationGradient", operands, attributes, {
-        domain: OWN_DOMAIN,
-        outputs: 3,
-      });
-    },
-  };
+export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {
+  /**
+   * Kept, ONNX's own in training mode; with a momentum of 0 the running statistics that come out are those of the
+   * batch. Engines may write these over the operands that they replace (ONNX Runtime 1.30 does, onto constants
+   * that other nodes read), so that what is to run is decomposed.
+   */
+  BatchNormalization: (node, operands, writer) => {
+    if (!writer.keepsOwnOps) return decomposed(node, operands, writer);
+    const { epsilon } = node.attributes;
+    const none = writer.list(new Array<number>(node.inputs[1]?.shape[0] ?? 1).fill(0), "f32");
+    const attributes = { epsilon: float(epsilon), momentum: float(0), training_mode: int(1) };
+    return writer.emit("BatchNormalization", [...operands, none, none], attributes, { outputs: 3 });
+  },
+  BatchNormalizationGradient: (node, operands, writer) => {
+    if (!writer.keepsOwnOps) return decomposeGradient(node, operands, writer);
+    const attributes = { epsilon: float(node.attributes.epsilon) };
+    return writer.emit("BatchNormalizationGradient", operands, attributes, {
+      domain: OWN_DOMAIN,
+      outputs: 3,
+    });
+  },
+};

@@ -1,7 +1,8 @@
+import type { OpOf } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
-import { plain } from "./elementwise.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";
+import { plain } from "./plain.js";
 
 interface Attributes {
   readonly strides: readonly number[];
@@ -99,7 +100,7 @@ function product(
   return writer.one("MatMul", [a, writer.one("Transpose", [b], { perm: ints([0, 2, 1]) })]);
 }
 
-export const convolutionLowerings: LoweringTable<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {
   Conv: plain((node) => ({
     ...windowAttributes(node.attributes),
     kernel_shape: ints(typeAt(node, 1).shape.slice(2)),

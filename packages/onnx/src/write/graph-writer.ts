@@ -8,9 +8,9 @@ import {
   onnxNode,
   type StringMap,
 } from "../model.js";
-import { castAttributes } from "./elementwise.js";
 import type { EmitOptions, NodeWriter } from "./lowering.js";
 import { HELPER_KEY, NODE_KEY } from "./metadata-keys.js";
+import { castAttributes } from "./unary.js";
 
 /** Names given out so far; a taken one gets a number. */
 export class Names {

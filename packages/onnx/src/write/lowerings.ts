@@ -1,21 +1,29 @@
 import { batchNormalizationLowerings } from "./batch-normalization.js";
+import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
-import { elementwiseLowerings } from "./elementwise.js";
+import { indexingLowerings } from "./indexing.js";
+import { lossLowerings } from "./loss.js";
 import type { LoweringTable } from "./lowering.js";
+import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
+import { unaryLowerings } from "./unary.js";
 
 /** Every op of the vocabulary as standard ONNX of opset 23, in every dtype that the graph allows it. */
 export const standardLowerings: LoweringTable = {
-  ...elementwiseLowerings,
+  ...unaryLowerings,
+  ...binaryLowerings,
+  ...matrixLowerings,
   ...convolutionLowerings,
   ...reduceLowerings,
   ...poolingLowerings,
   ...normalizationLowerings,
+  ...lossLowerings,
   ...batchNormalizationLowerings,
   ...movementLowerings,
+  ...indexingLowerings,
   ...sourceLowerings,
 };

@@ -1,36 +1,11 @@
-import { float, int, string } from "../model.js";
-import { plain } from "./elementwise.js";
-import type { Lowering, LoweringTable } from "./lowering.js";
+import type { OpOf } from "@mp/core/graph";
+import { float, int } from "../model.js";
+import type { LoweringTable } from "./lowering.js";
+import { plain } from "./plain.js";
 
-const likelihood: Lowering<"SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss"> = (
-  node,
-  operands,
-  writer,
-) => {
-  const { reduction, ignoreIndex } = node.attributes;
-  return writer.emit(
-    node.op,
-    operands,
-    {
-      reduction: string(reduction),
-      ...(ignoreIndex === undefined ? {} : { ignore_index: int(ignoreIndex) }),
-    },
-    { outputs: node.outputs.length },
-  );
-};
-
-export const normalizationLowerings: LoweringTable<
-  | "Softmax"
-  | "LogSoftmax"
-  | "SoftmaxCrossEntropyLoss"
-  | "NegativeLogLikelihoodLoss"
-  | "LayerNormalization"
-  | "RMSNormalization"
-> = {
+export const normalizationLowerings: LoweringTable<OpOf<"normalization">> = {
   Softmax: plain(({ attributes: { axis } }) => ({ axis: int(axis) })),
   LogSoftmax: plain(({ attributes: { axis } }) => ({ axis: int(axis) })),
-  SoftmaxCrossEntropyLoss: likelihood,
-  NegativeLogLikelihoodLoss: likelihood,
   LayerNormalization: (node, operands, writer) => {
     const { axis, epsilon } = node.attributes;
     const attributes = { axis: int(axis), epsilon: float(epsilon), stash_type: int(1) };

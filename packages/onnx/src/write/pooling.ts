@@ -1,4 +1,4 @@
-import { type GraphNode, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
+import { type GraphNode, type OpOf, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";
@@ -45,7 +45,7 @@ const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) 
 const pool = (node: GraphNode<"MaxPool" | "AveragePool">): OnnxAttributes =>
   windowAttributes(node.attributes);
 
-export const poolingLowerings: LoweringTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
   MaxPool: (node, operands, writer) => writer.emit("MaxPool", operands, pool(node)),
   AveragePool: (node, operands, writer) => {
     const count_include_pad = int(node.attributes.countIncludePad ? 1 : 0);

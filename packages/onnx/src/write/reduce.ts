@@ -1,9 +1,6 @@
+import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 type OfOne = (x: string, writer: NodeWriter) => string;
 
@@ -49,13 +46,13 @@ const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, wr
 };
 
 /** ONNX's indices are i64. */
-const argReduce: Lowering<"ArgMax" | "ArgMin"> = (node, operands, writer) => {
+const argReduce: Lowering<ArgOp> = (node, operands, writer) => {
   const { axis, keepdims } = node.attributes;
   const indices = writer.one(node.op, operands, { axis: int(axis), keepdims: int(keepdims ? 1 : 0) });
   return [writer.cast(indices, "i32")];
 };
 
-export const reduceLowerings: LoweringTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ReduceSum: reduceWrapping,
   ReduceMean: reduce,
   ReduceMax: reduce,

@@ -1,5 +1,5 @@
 import type { HostTensor } from "@mp/core";
-import { GraphBuilder, type GraphNode } from "@mp/core/graph";
+import { GraphBuilder, type GraphNode, type OpOf } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { int, ints } from "../model.js";
 import type { LoweringTable } from "./lowering.js";
@@ -20,7 +20,7 @@ function evaluated({ op, attributes }: GraphNode<"Range">): HostTensor {
   return result;
 }
 
-export const sourceLowerings: LoweringTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceLowerings: LoweringTable<OpOf<"source">> = {
   Constant: (node, _, writer) =>
     writer.emit("Constant", [], { value: { kind: "tensor", value: node.attributes.value } }),
   Range: (node, _, writer) => {

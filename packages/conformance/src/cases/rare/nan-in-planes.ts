@@ -1,13 +1,14 @@
 /**
  * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
  */
+
 import type { HostTensor, Shape } from "@mp/core";
 import {
   type ComputeDType,
   GraphBuilder,
   isComputeFloat,
-  type Op,
   opDTypes,
+  type ReduceOp,
   type Value,
 } from "@mp/core/graph";
 import { allowanceOf } from "../../compare/allowance.js";
@@ -18,9 +19,7 @@ import { generated } from "../../samples/host-data.js";
 const BLOCK: Shape = [3, 4, 5];
 const SIZE = 60;
 
-type FoldOp = Extract<Op, `Reduce${string}`>;
-
-const FOLDS: readonly FoldOp[] = [
+const FOLDS: readonly ReduceOp[] = [
   "ReduceSum",
   "ReduceMean",
   "ReduceMax",
@@ -52,7 +51,7 @@ function interleaved(dtype: ComputeDType): HostTensor {
 
 const PAIRS: readonly (readonly number[])[] = [[0, 1], [1, 2], [0, 2]]; // biome-ignore format: one line
 
-function planeCase(op: FoldOp, dtype: ComputeDType): ConformanceCase {
+function planeCase(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`rare/${op}-${dtype}/nan-in-two-axes`, () => {
     const builder = new GraphBuilder();
     const inputs = { blocks: blocks(dtype), interleaved: interleaved(dtype) };

@@ -1,6 +1,7 @@
 /** Rare options, and two of them at once. */
+
 import type { Shape } from "@mp/core";
-import type { LossReduction, OpAttributes } from "@mp/core/graph";
+import type { LossReduction, OpAttributes, OpOf, SoftmaxOp } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import {
   type Convolved,
@@ -38,7 +39,7 @@ function drawConvolution(random: RandomSource, rank: number): Convolved {
   };
 }
 
-function convolution<K extends "Conv" | "ConvTranspose" | "ConvWeightGradient">(make: Make<K>): RareRow<K> {
+function convolution<K extends OpOf<"convolution">>(make: Make<K>): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
     samples: (dtype, random) => {
@@ -96,10 +97,8 @@ const clip: RareRow<"Clip"> = {
   },
 };
 
-type LossOp = "SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss";
-
 /** Ignored labels in the middle of an image, inside and outside of the classes. */
-function loss<K extends LossOp>(low: number, high: number): RareRow<K> {
+function loss<K extends OpOf<"loss">>(low: number, high: number): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
     samples: (dtype, random) => {
@@ -109,7 +108,7 @@ function loss<K extends LossOp>(low: number, high: number): RareRow<K> {
           at % 3 === 1 ? ignoreIndex : random.integer(0, classes - 1),
         );
         const weights = weighted ? [positives(random, dtype, [classes])] : [];
-        return sample<LossOp>(
+        return sample<OpOf<"loss">>(
           { reduction, ignoreIndex },
           randomData(random, dtype, shape, low, high),
           labels,
@@ -163,7 +162,7 @@ function leftTail<K extends "Sigmoid" | "Softplus" | "Elu">(attributes: OpAttrib
   };
 }
 
-function smallShares<K extends "Softmax" | "LogSoftmax">(): RareRow<K> {
+function smallShares<K extends SoftmaxOp>(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
     samples: (dtype) => {

@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import type { Op } from "@mp/core/graph";
+import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import {
@@ -14,8 +14,6 @@ import {
   WIDE,
   whole,
 } from "./size-row.js";
-
-type ReduceOp = Extract<Op, `Reduce${string}`>;
 
 const EXTENTS: readonly (readonly [shape: Shape, axes: readonly number[]])[] = [
   [LONG, [0]],
@@ -41,7 +39,7 @@ const factors = (shape: Shape): HostTensor =>
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 /** The element to find is somewhere, last and first. */
-function search<K extends "ArgMax" | "ArgMin">(): SizeRow<K> {
+function search<K extends ArgOp>(): SizeRow<K> {
   const of = (axis: number, x: HostTensor) => sample<"ArgMax">({ axis, keepdims: false }, x);
   const samples = () => [
     of(0, counting(LONG)),
@@ -53,7 +51,7 @@ function search<K extends "ArgMax" | "ArgMin">(): SizeRow<K> {
   return samples as unknown as SizeRow<K>;
 }
 
-export const reduceSizes: SizeRows<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceSizes: SizeRows<OpOf<"reduce">> = {
   ReduceSum: reduce(whole, true),
   ReduceMean: reduce(whole, false),
   ReduceMax: reduce(shuffled, true),

@@ -1,12 +1,12 @@
 import { formatShape } from "../../shape.js";
 import type { Op } from "../attributes.js";
+import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import {
   expectCount,
   expectDType,
   expectSameDType,
   expectShape,
-  FLOATS,
   type InferTable,
   operand,
   shapeError,
@@ -25,12 +25,12 @@ function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): v
   expectShape(op, part.shape, channelsOf(op, x).shape, what);
 }
 
-export const batchNormalizationInfer: InferTable<"BatchNormalization" | "BatchNormalizationGradient"> = {
+export const batchNormalizationInfer: InferTable<OpOf<"batch-normalization">> = {
   BatchNormalization: (inputs) => {
     const op = "BatchNormalization";
     expectCount(op, inputs, 3);
     const x = operand(op, inputs, 0);
-    expectDType(op, x, FLOATS);
+    expectDType(op, x);
     const statistics = channelsOf(op, x);
     expectParameter(op, operand(op, inputs, 1), x, "scale");
     expectParameter(op, operand(op, inputs, 2), x, "bias");
@@ -40,7 +40,7 @@ export const batchNormalizationInfer: InferTable<"BatchNormalization" | "BatchNo
     const op = "BatchNormalizationGradient";
     expectCount(op, inputs, 5);
     const [dy, x] = [operand(op, inputs, 0), operand(op, inputs, 1)];
-    expectDType(op, dy, FLOATS);
+    expectDType(op, dy);
     expectSameDType(op, [dy, x]);
     expectShape(op, dy.shape, x.shape, "dy");
     const statistics = channelsOf(op, x);

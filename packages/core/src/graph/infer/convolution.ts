@@ -1,5 +1,6 @@
 import { formatShape, type Shape } from "../../shape.js";
 import type { KernelWindow, Op, OpAttributes } from "../attributes.js";
+import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { windowExtent } from "../window.js";
 import {
@@ -9,13 +10,10 @@ import {
   expectIntegers,
   expectSameDType,
   expectShape,
-  FLOATS,
   type InferTable,
   operand,
   shapeError,
 } from "./rule.js";
-
-type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
 
 /**
  * Sizes of the result of a kernel on those spatial axes.
@@ -43,7 +41,7 @@ function expectWindow(op: Op, rank: number, { strides, pads, dilations }: Kernel
 }
 
 /** Only the batch axis may be empty. */
-function expectChannelled(op: ConvolutionOp, what: string, { shape }: ValueType): void {
+function expectChannelled(op: OpOf<"convolution">, what: string, { shape }: ValueType): void {
   if (shape.length < 3 || shape.length > 5) {
     throw shapeError(
       op,
@@ -54,7 +52,11 @@ function expectChannelled(op: ConvolutionOp, what: string, { shape }: ValueType)
 }
 
 /** @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH naming the sizes */
-function expectGroups(op: ConvolutionOp, group: number, counts: Readonly<Record<string, number>>): void {
+function expectGroups(
+  op: OpOf<"convolution">,
+  group: number,
+  counts: Readonly<Record<string, number>>,
+): void {
   if (!Number.isSafeInteger(group) || group < 1) {
     throw argumentError(op, `group is an integer of 1 or more, got ${group}`);
   }
@@ -71,7 +73,7 @@ function operandsOf(
   expectCount(op, inputs, 2, 3);
   const x = operand(op, inputs, 0);
   const w = operand(op, inputs, 1);
-  expectDType(op, x, FLOATS);
+  expectDType(op, x);
   expectSameDType(op, inputs);
   expectChannelled(op, "x", x);
   if (w.shape.length !== x.shape.length || w.shape.includes(0)) {
@@ -80,7 +82,7 @@ function operandsOf(
   return [x, w];
 }
 
-function expectBias(op: ConvolutionOp, bias: ValueType | undefined, channels: number): void {
+function expectBias(op: OpOf<"convolution">, bias: ValueType | undefined, channels: number): void {
   if (bias !== undefined) expectShape(op, bias.shape, [channels], "the bias");
 }
 
@@ -104,7 +106,7 @@ const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): r
   return [{ dtype: x.dtype, shape: [batch, results, ...windowedSizes("Conv", sizes, kernel, attributes)] }];
 };
 
-export const convolutionInfer: InferTable<ConvolutionOp> = {
+export const convolutionInfer: InferTable<OpOf<"convolution">> = {
   Conv: conv,
   ConvTranspose: (inputs, attributes) => {
     const op = "ConvTranspose";
@@ -146,7 +148,7 @@ export const convolutionInfer: InferTable<ConvolutionOp> = {
     expectCount(op, inputs, 2);
     const x = operand(op, inputs, 0);
     const dy = operand(op, inputs, 1);
-    expectDType(op, x, FLOATS);
+    expectDType(op, x);
     expectSameDType(op, inputs);
     expectChannelled(op, "x", x);
     expectChannelled(op, "dy", dy);

@@ -1,20 +1,14 @@
 import { broadcastShapes, formatShape } from "../../shape.js";
-import {
-  expectCount,
-  expectDType,
-  expectSameDType,
-  FLOATS,
-  type InferTable,
-  operand,
-  shapeError,
-} from "./rule.js";
+import { contractionOf } from "../einsum-equation.js";
+import type { OpOf } from "../families.js";
+import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
 
-export const matrixInfer: InferTable<"MatMul" | "Gemm"> = {
+export const matrixInfer: InferTable<OpOf<"matrix">> = {
   MatMul: (inputs) => {
     expectCount("MatMul", inputs, 2);
     const a = operand("MatMul", inputs, 0);
     const b = operand("MatMul", inputs, 1);
-    expectDType("MatMul", a, FLOATS);
+    expectDType("MatMul", a);
     expectSameDType("MatMul", inputs);
     if (a.shape.length === 0 || b.shape.length === 0) throw shapeError("MatMul", "takes no scalars, use mul");
     const left = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
@@ -36,7 +30,7 @@ export const matrixInfer: InferTable<"MatMul" | "Gemm"> = {
     expectCount("Gemm", inputs, 2, 3);
     const a = operand("Gemm", inputs, 0);
     const b = operand("Gemm", inputs, 1);
-    expectDType("Gemm", a, FLOATS);
+    expectDType("Gemm", a);
     expectSameDType("Gemm", inputs);
     if (a.shape.length !== 2 || b.shape.length !== 2) {
       throw shapeError("Gemm", `takes matrices, got ${formatShape(a.shape)} and ${formatShape(b.shape)}`);
@@ -54,5 +48,15 @@ export const matrixInfer: InferTable<"MatMul" | "Gemm"> = {
       throw shapeError("Gemm", `C of ${formatShape(c.shape)} does not broadcast to ${formatShape([m, n])}`);
     }
     return [{ dtype: a.dtype, shape: [m, n] }];
+  },
+  Einsum: (inputs, { equation }) => {
+    const { dtype } = operand("Einsum", inputs, 0);
+    for (const input of inputs) expectDType("Einsum", input);
+    expectSameDType("Einsum", inputs);
+    const { output, sizes } = contractionOf(
+      equation,
+      inputs.map(({ shape }) => shape),
+    );
+    return [{ dtype, shape: [...output].map((label) => sizes.get(label) as number) }];
   },
 };

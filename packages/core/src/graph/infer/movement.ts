@@ -1,4 +1,3 @@
-import { DTYPES } from "../../dtype.js";
 import {
   broadcastShapes,
   elementCount,
@@ -7,51 +6,15 @@ import {
   type Shape,
   sameShape,
 } from "../../shape.js";
-import type { Op, ScatterReduction } from "../attributes.js";
-import type { ValueType } from "../graph.js";
-import {
-  argumentError,
-  expectCount,
-  expectDType,
-  expectSameDType,
-  expectShape,
-  type InferTable,
-  NUMBERS,
-  operand,
-  shapeError,
-} from "./rule.js";
-
-function expectIndices(op: Op, indices: ValueType): void {
-  expectDType(op, indices, ["i32"], "indices");
-}
-
-function expectScatterable(op: Op, data: ValueType, reduction: ScatterReduction): void {
-  expectDType(op, data, reduction === "none" ? DTYPES : NUMBERS, "data");
-}
+import type { OpOf } from "../families.js";
+import { argumentError, expectCount, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
 
 /** Number of elements in a slice of one axis. */
 function sliceLength(start: number, end: number, step: number): number {
   return Math.max(0, Math.ceil((end - start) / step));
 }
 
-export const movementInfer: InferTable<
-  | "Reshape"
-  | "Transpose"
-  | "Slice"
-  | "Concat"
-  | "Split"
-  | "Gather"
-  | "GatherElements"
-  | "GatherND"
-  | "ScatterElements"
-  | "ScatterND"
-  | "Expand"
-  | "Squeeze"
-  | "Unsqueeze"
-  | "Pad"
-  | "Tile"
-  | "OneHot" // biome-ignore format: one list
-> = {
+export const movementInfer: InferTable<OpOf<"movement">> = {
   Reshape: (inputs, { shape }) => {
     expectCount("Reshape", inputs, 1);
     const x = operand("Reshape", inputs, 0);
@@ -128,102 +91,6 @@ export const movementInfer: InferTable<
       shape: x.shape.map((dimension, index) => (index === axis ? part : dimension)),
     }));
   },
-  Gather: (inputs, { axis }) => {
-    expectCount("Gather", inputs, 2);
-    const data = operand("Gather", inputs, 0);
-    const indices = operand("Gather", inputs, 1);
-    expectIndices("Gather", indices);
-    normalizeAxis(axis, data.shape.length, "Gather");
-    return [
-      {
-        dtype: data.dtype,
-        shape: [...data.shape.slice(0, axis), ...indices.shape, ...data.shape.slice(axis + 1)],
-      },
-    ];
-  },
-  GatherElements: (inputs, { axis }) => {
-    expectCount("GatherElements", inputs, 2);
-    const data = operand("GatherElements", inputs, 0);
-    const indices = operand("GatherElements", inputs, 1);
-    expectIndices("GatherElements", indices);
-    normalizeAxis(axis, data.shape.length, "GatherElements");
-    if (indices.shape.length !== data.shape.length) {
-      throw shapeError(
-        "GatherElements",
-        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
-      );
-    }
-    return [{ dtype: data.dtype, shape: indices.shape }];
-  },
-  GatherND: (inputs, { batchDims }) => {
-    expectCount("GatherND", inputs, 2);
-    const data = operand("GatherND", inputs, 0);
-    const indices = operand("GatherND", inputs, 1);
-    expectIndices("GatherND", indices);
-    const depth = indices.shape.at(-1);
-    if (batchDims < 0 || batchDims >= indices.shape.length) {
-      throw argumentError(
-        "GatherND",
-        `batchDims is 0 to ${indices.shape.length - 1} for indices ${formatShape(indices.shape)}, got ${batchDims}`,
-      );
-    }
-    if (depth === undefined || depth < 1 || depth > data.shape.length - batchDims) {
-      throw shapeError(
-        "GatherND",
-        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
-      );
-    }
-    expectShape(
-      "GatherND",
-      indices.shape.slice(0, batchDims),
-      data.shape.slice(0, batchDims),
-      "batch part of indices",
-    );
-    return [
-      { dtype: data.dtype, shape: [...indices.shape.slice(0, -1), ...data.shape.slice(batchDims + depth)] },
-    ];
-  },
-  ScatterElements: (inputs, { axis, reduction }) => {
-    expectCount("ScatterElements", inputs, 3);
-    const data = operand("ScatterElements", inputs, 0);
-    const indices = operand("ScatterElements", inputs, 1);
-    const updates = operand("ScatterElements", inputs, 2);
-    expectIndices("ScatterElements", indices);
-    expectScatterable("ScatterElements", data, reduction);
-    expectSameDType("ScatterElements", [data, updates]);
-    normalizeAxis(axis, data.shape.length, "ScatterElements");
-    expectShape("ScatterElements", updates.shape, indices.shape, "updates");
-    if (indices.shape.length !== data.shape.length) {
-      throw shapeError(
-        "ScatterElements",
-        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
-      );
-    }
-    return [data];
-  },
-  ScatterND: (inputs, { reduction }) => {
-    expectCount("ScatterND", inputs, 3);
-    const data = operand("ScatterND", inputs, 0);
-    const indices = operand("ScatterND", inputs, 1);
-    const updates = operand("ScatterND", inputs, 2);
-    expectIndices("ScatterND", indices);
-    expectScatterable("ScatterND", data, reduction);
-    expectSameDType("ScatterND", [data, updates]);
-    const depth = indices.shape.at(-1);
-    if (depth === undefined || depth < 1 || depth > data.shape.length) {
-      throw shapeError(
-        "ScatterND",
-        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
-      );
-    }
-    expectShape(
-      "ScatterND",
-      updates.shape,
-      [...indices.shape.slice(0, -1), ...data.shape.slice(depth)],
-      "updates",
-    );
-    return [data];
-  },
   Expand: (inputs, { shape }) => {
     expectCount("Expand", inputs, 1);
     const x = operand("Expand", inputs, 0);
@@ -292,14 +159,5 @@ export const movementInfer: InferTable<
     return [
       { dtype: x.dtype, shape: x.shape.map((dimension, axis) => dimension * (repeats[axis] as number)) },
     ];
-  },
-  OneHot: (inputs, { axis, depth, dtype }) => {
-    expectCount("OneHot", inputs, 1);
-    const indices = operand("OneHot", inputs, 0);
-    expectIndices("OneHot", indices);
-    normalizeAxis(axis, indices.shape.length + 1, "OneHot");
-    if (!Number.isInteger(depth) || depth < 1)
-      throw argumentError("OneHot", `depth is ${depth}, needs 1 or more`);
-    return [{ dtype, shape: [...indices.shape.slice(0, axis), depth, ...indices.shape.slice(axis)] }];
   },
 };

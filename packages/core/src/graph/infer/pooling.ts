@@ -1,5 +1,6 @@
 import { elementCount, formatShape, type Shape } from "../../shape.js";
 import type { PoolingWindow } from "../attributes.js";
+import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { hasEmptyWindow, pooledSizes } from "../pooling-window.js";
 import {
@@ -9,16 +10,13 @@ import {
   expectIntegers,
   expectSameDType,
   expectShape,
-  FLOATS,
   type InferTable,
   operand,
   shapeError,
 } from "./rule.js";
 
-type PoolingOp = "MaxPool" | "AveragePool" | "MaxPoolGradient";
-
 /** The shape of the result of pooling x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
-function pooledShape(op: PoolingOp, shape: Shape, window: PoolingWindow): Shape {
+function pooledShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Shape {
   const [batch, channels, ...spatial] = shape;
   if (batch === undefined || channels === undefined || spatial.length === 0) {
     throw shapeError(op, `x is [N, C, d…], got ${formatShape(shape)}`);
@@ -54,19 +52,19 @@ function pooled(op: "MaxPool" | "AveragePool") {
   return (inputs: readonly ValueType[], window: PoolingWindow): readonly ValueType[] => {
     expectCount(op, inputs, 1);
     const x = operand(op, inputs, 0);
-    expectDType(op, x, FLOATS);
+    expectDType(op, x);
     return [{ dtype: x.dtype, shape: pooledShape(op, x.shape, window) }];
   };
 }
 
-export const poolingInfer: InferTable<PoolingOp> = {
+export const poolingInfer: InferTable<OpOf<"pooling">> = {
   MaxPool: pooled("MaxPool"),
   AveragePool: pooled("AveragePool"),
   MaxPoolGradient: (inputs, window) => {
     const op = "MaxPoolGradient";
     expectCount(op, inputs, 3);
     const [dy, x, y] = [operand(op, inputs, 0), operand(op, inputs, 1), operand(op, inputs, 2)];
-    expectDType(op, dy, FLOATS);
+    expectDType(op, dy);
     expectSameDType(op, inputs);
     const shape = pooledShape(op, x.shape, window);
     expectShape(op, dy.shape, shape, "dy");

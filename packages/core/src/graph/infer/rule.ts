@@ -3,16 +3,13 @@ import { MpError } from "../../errors.js";
 import { formatShape, type Shape, sameShape } from "../../shape.js";
 import type { Op, OpAttributes } from "../attributes.js";
 import type { ValueType } from "../graph.js";
+import { opDTypes } from "../op-dtypes.js";
 
 export type InferRule<K extends Op> = (
   inputs: readonly ValueType[],
   attributes: OpAttributes[K],
 ) => readonly ValueType[];
 export type InferTable<O extends Op> = { readonly [K in O]: InferRule<K> };
-
-export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
-export const NUMBERS: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "u8"];
-export const SIGNED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
 
 /** The operand at that index. @throws MP_INVALID_ARGUMENT when it is missing */
 export function operand(op: Op, inputs: readonly ValueType[], index: number): ValueType {
@@ -31,8 +28,13 @@ export function expectCount(op: Op, inputs: readonly ValueType[], min: number, m
   }
 }
 
-/** @throws MP_DTYPE_MISMATCH for a dtype outside the list */
-export function expectDType(op: Op, type: ValueType, allowed: readonly DType[], what = "operand"): void {
+/** @throws MP_DTYPE_MISMATCH for a dtype outside the list, by default that of the op's deciding operand */
+export function expectDType(
+  op: Op,
+  type: ValueType,
+  allowed: readonly DType[] = opDTypes[op],
+  what = "operand",
+): void {
   if (!allowed.includes(type.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",

@@ -1,6 +1,7 @@
+import type { OpOf } from "../families.js";
 import { argumentError, expectCount, expectDType, expectShape, type InferTable, operand } from "./rule.js";
 
-export const sourceInfer: InferTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceInfer: InferTable<OpOf<"source">> = {
   Constant: (inputs, { value }) => {
     expectCount("Constant", inputs, 0);
     return [value];

@@ -4,24 +4,12 @@
  * exact for every float that the engine does not flush to 0.
  */
 import { tensor } from "../../host-tensor.js";
-import {
-  abs,
-  add,
-  cast,
-  clip,
-  equal,
-  floor,
-  greaterOrEqual,
-  isNan,
-  lessOrEqual,
-  literal,
-  log,
-  mul,
-  sub,
-  where,
-} from "../../trace/ops/elementwise.js";
-import { concat, constant, expand, gather, reshape, scatterElements } from "../../trace/ops/movement.js";
+import { add, equal, greaterOrEqual, lessOrEqual, mul, sub, where } from "../../trace/ops/binary.js";
+import { gather, scatterElements } from "../../trace/ops/indexing.js";
+import { concat, expand, reshape } from "../../trace/ops/movement.js";
 import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";
+import { constant, literal } from "../../trace/ops/source.js";
+import { abs, cast, clip, floor, isNan, log } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 
 /** Exponent of the first count, which has everything below 2^-126: engines may flush it to 0. */

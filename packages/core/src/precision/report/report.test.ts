@@ -3,7 +3,7 @@ import { batch, params, smallRun, stateOf } from "../../../test/small-run.js";
 import { tensor } from "../../host-tensor.js";
 import { momentum, sgd } from "../../optim/sgd.js";
 import { reference } from "../../reference/index.js";
-import { mul } from "../../trace/ops/elementwise.js";
+import { mul } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { scope } from "../../trace/trace.js";

@@ -1,5 +1,7 @@
 // Searches along one axis. NaN counts as larger than every number; of equal elements the first wins.
+
 import type { Op } from "../../graph/attributes.js";
+import type { ArgOp } from "../../graph/families.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { elementsOf, operand } from "../store.js";
 import { viewOfAxis } from "../strided.js";
@@ -13,7 +15,7 @@ function isNan(x: Comparable): boolean {
 /** Whether `x` replaces `best`; NaN wins over all but NaN, for the largest and for the smallest. */
 type Better = (x: Comparable, best: Comparable) => boolean;
 
-function argKernel<K extends "ArgMax" | "ArgMin">(better: Better): ReferenceKernel<K> {
+function argKernel<K extends ArgOp>(better: Better): ReferenceKernel<K> {
   return (inputs, attributes) => {
     const x = operand(inputs, 0);
     const { outer, size, inner } = viewOfAxis(x.shape, attributes.axis);

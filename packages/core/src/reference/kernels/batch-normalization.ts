@@ -1,5 +1,6 @@
 // Statistics and sums are in f32 for every dtype, plane by plane within each channel; the variance is computed from
 // squared differences, so that a large mean costs no precision.
+import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
@@ -71,53 +72,52 @@ function centred(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Ar
   return result;
 }
 
-export const batchNormalizationKernels: ReferenceTable<"BatchNormalization" | "BatchNormalizationGradient"> =
-  {
-    BatchNormalization: (inputs, { epsilon }, outputs, arithmetic) => {
-      const layout = layoutOf(operand(inputs, 0).shape);
-      const [x, scale, bias] = [0, 1, 2].map((index) => floatsOf(operand(inputs, index))) as [
-        FloatStore,
-        FloatStore,
-        FloatStore,
-      ];
-      const count = layout.batch * layout.plane;
-      const mean = scaled(
-        channelSums(layout, (at) => x[at] as number, arithmetic),
-        (sum) => sum / count,
-      );
-      const y = centred(layout, x, mean, arithmetic);
-      const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
-      const variance = scaled(squares, (sum) => sum / count);
-      const inverse = inverseDeviations(variance, epsilon, arithmetic);
-      forEachElement(layout, (at, channel) => {
-        y[at] = (y[at] as number) * (inverse[channel] as number);
-        y[at] = (y[at] as number) * (scale[channel] as number);
-        y[at] = (y[at] as number) + (bias[channel] as number);
-      });
-      return [arithmetic.round(outputType(outputs).dtype, y), mean, variance];
-    },
+export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization">> = {
+  BatchNormalization: (inputs, { epsilon }, outputs, arithmetic) => {
+    const layout = layoutOf(operand(inputs, 0).shape);
+    const [x, scale, bias] = [0, 1, 2].map((index) => floatsOf(operand(inputs, index))) as [
+      FloatStore,
+      FloatStore,
+      FloatStore,
+    ];
+    const count = layout.batch * layout.plane;
+    const mean = scaled(
+      channelSums(layout, (at) => x[at] as number, arithmetic),
+      (sum) => sum / count,
+    );
+    const y = centred(layout, x, mean, arithmetic);
+    const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
+    const variance = scaled(squares, (sum) => sum / count);
+    const inverse = inverseDeviations(variance, epsilon, arithmetic);
+    forEachElement(layout, (at, channel) => {
+      y[at] = (y[at] as number) * (inverse[channel] as number);
+      y[at] = (y[at] as number) * (scale[channel] as number);
+      y[at] = (y[at] as number) + (bias[channel] as number);
+    });
+    return [arithmetic.round(outputType(outputs).dtype, y), mean, variance];
+  },
 
-    /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
-    BatchNormalizationGradient: (inputs, { epsilon }, outputs, arithmetic) => {
-      const layout = layoutOf(operand(inputs, 1).shape);
-      const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) =>
-        floatsOf(operand(inputs, index)),
-      ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
-      const count = layout.batch * layout.plane;
-      const inverse = inverseDeviations(variance, epsilon, arithmetic);
-      const difference = centred(layout, x, mean, arithmetic);
-      const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
-      const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
-      const dscale = scaled(slope, (sum, channel) => sum * (inverse[channel] as number));
-      const meanShift = scaled(shift, (sum) => sum / count);
-      const meanSlope = scaled(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
-      const factor = scaled(inverse, (r, channel) => r * (scale[channel] as number));
-      const dx = difference;
-      forEachElement(layout, (at, channel) => {
-        dx[at] = (dx[at] as number) * (meanSlope[channel] as number);
-        dx[at] = (dy[at] as number) - (meanShift[channel] as number) - (dx[at] as number);
-        dx[at] = (dx[at] as number) * (factor[channel] as number);
-      });
-      return [arithmetic.round(outputType(outputs).dtype, dx), dscale, shift];
-    },
-  };
+  /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
+  BatchNormalizationGradient: (inputs, { epsilon }, outputs, arithmetic) => {
+    const layout = layoutOf(operand(inputs, 1).shape);
+    const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) =>
+      floatsOf(operand(inputs, index)),
+    ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
+    const count = layout.batch * layout.plane;
+    const inverse = inverseDeviations(variance, epsilon, arithmetic);
+    const difference = centred(layout, x, mean, arithmetic);
+    const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
+    const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
+    const dscale = scaled(slope, (sum, channel) => sum * (inverse[channel] as number));
+    const meanShift = scaled(shift, (sum) => sum / count);
+    const meanSlope = scaled(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
+    const factor = scaled(inverse, (r, channel) => r * (scale[channel] as number));
+    const dx = difference;
+    forEachElement(layout, (at, channel) => {
+      dx[at] = (dx[at] as number) * (meanSlope[channel] as number);
+      dx[at] = (dy[at] as number) - (meanShift[channel] as number) - (dx[at] as number);
+      dx[at] = (dx[at] as number) * (factor[channel] as number);
+    });
+    return [arithmetic.round(outputType(outputs).dtype, dx), dscale, shift];
+  },
+};

@@ -1,12 +1,15 @@
 // Two operands that broadcast. Each rule has the op on numbers, on i32 and u8 if they differ from floats, and on 64-bit
 // integers; results wrap to the dtype when they are stored.
+
 import { isFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
+import type { OpOf } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { type BigStore, isBig, type NumberStore, operand } from "../store.js";
 import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
 import { type ArithmeticLoop, addLoop, divLoop, mulLoop, subLoop } from "./arithmetic-loops.js";
+import { whereKernel } from "./where.js";
 
 interface BinaryRule {
   readonly number: (a: number, b: number) => number;
@@ -121,11 +124,7 @@ const floorMod: BinaryRule = {
 const modByDividend: BinaryKernel = binary({ number: (a, b) => a % b });
 const modByDivisor: BinaryKernel = binary(floorMod);
 
-export type BinaryOp =
-  | "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less"
-  | "LessOrEqual" | "And" | "Or" | "Xor"; // biome-ignore format: one list
-
-export const binaryKernels: ReferenceTable<BinaryOp> = {
+export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
   Add: binary({ number: (a, b) => a + b, big: (a, b) => a + b, floatLoop: addLoop }),
   Sub: binary({ number: (a, b) => a - b, big: (a, b) => a - b, floatLoop: subLoop }),
   Mul: binary({ number: (a, b) => a * b, integer: Math.imul, big: (a, b) => a * b, floatLoop: mulLoop }),
@@ -150,4 +149,5 @@ export const binaryKernels: ReferenceTable<BinaryOp> = {
   And: binary({ number: (a, b) => a & b }),
   Or: binary({ number: (a, b) => a | b }),
   Xor: binary({ number: (a, b) => a ^ b }),
+  Where: whereKernel,
 };

@@ -1,6 +1,8 @@
 // Convolutions as matrix products: a column has the elements under one position of the kernel (`unfold`), and is added
 // back to those elements (`fold`). Missing axes get size 1, so that there are always three.
+
 import type { KernelWindow } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
@@ -127,10 +129,8 @@ function finished(
   return [arithmetic.round(dtype, out)];
 }
 
-type ConvolutionOp = "Conv" | "ConvTranspose" | "ConvWeightGradient";
-
 /** Products and sums (including the bias) are in f32 for every dtype, with one rounding to the dtype at the end. */
-export const convolutionKernels: ReferenceTable<ConvolutionOp> = {
+export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
   Conv: (inputs, attributes, outputs, arithmetic) => {
     const [x, w] = [operand(inputs, 0), operand(inputs, 1)];
     const { shape } = outputType(outputs);

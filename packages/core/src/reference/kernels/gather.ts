@@ -1,10 +1,11 @@
+import type { OpOf, ScatterOp } from "../../graph/families.js";
 import { stridesOf } from "../../shape.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import { elementsOf, indicesOf, operand } from "../store.js";
 import { sizeOf, viewOfAxis } from "../strided.js";
 import { resolveIndex } from "./index-range.js";
 
-export const gatherKernels: ReferenceTable<"Gather" | "GatherElements" | "GatherND" | "OneHot"> = {
+export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>> = {
   Gather: (inputs, { axis }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const indices = indicesOf(operand(inputs, 1));

@@ -1,10 +1,12 @@
+import type { OpOf } from "../../graph/families.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import { floatsOf, operand } from "../store.js";
 import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { einsumKernel } from "./einsum.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
 /** Products and sums in f32 for every dtype, terms in order, with one rounding to the dtype at the end. */
-export const matrixKernels: ReferenceTable<"MatMul" | "Gemm"> = {
+export const matrixKernels: ReferenceTable<OpOf<"matrix">> = {
   MatMul: (inputs, _, outputs, arithmetic) => {
     const a = operand(inputs, 0);
     const b = operand(inputs, 1);
@@ -58,4 +60,5 @@ export const matrixKernels: ReferenceTable<"MatMul" | "Gemm"> = {
     }
     return [arithmetic.round(dtype, out)];
   },
+  Einsum: einsumKernel,
 };

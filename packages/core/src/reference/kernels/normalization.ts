@@ -1,11 +1,11 @@
 // These compute in f32 for every dtype, round every intermediate to f32, and round their results once. ONNX's function
 // bodies round the normalized values to x's dtype before scale and bias; here, as in the engines' kernels, they are not
 // rounded.
+import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import { type FloatStore, floatsOf, type Operand, operand } from "../store.js";
 import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
-import { crossEntropyKernel, likelihoodKernel } from "./likelihood.js";
 import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
 
 /** y = y · part, or y + part, for a part that broadcasts over the normalized axes of each row. */
@@ -56,18 +56,9 @@ function inverseDeviation(variance: FloatStore, epsilon: number, arithmetic: Ari
   return variance;
 }
 
-export const normalizationKernels: ReferenceTable<
-  | "Softmax"
-  | "LogSoftmax"
-  | "SoftmaxCrossEntropyLoss"
-  | "NegativeLogLikelihoodLoss"
-  | "LayerNormalization"
-  | "RMSNormalization" // biome-ignore format: one list
-> = {
+export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
   Softmax: softmaxKernel,
   LogSoftmax: logSoftmaxKernel,
-  SoftmaxCrossEntropyLoss: crossEntropyKernel,
-  NegativeLogLikelihoodLoss: likelihoodKernel,
 
   /** The variance from squared differences, not from the difference of squares. */
   LayerNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {

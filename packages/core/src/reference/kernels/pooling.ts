@@ -1,5 +1,7 @@
 // Windows are visited in row-major order; sums accumulate in f32, tap by tap.
+
 import type { PoolingWindow } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import { tapCounts, tapsOf } from "../../graph/pooling-window.js";
 import type { Shape } from "../../shape.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
@@ -47,7 +49,7 @@ function largest(x: FloatStore, plane: number, taps: readonly number[]): number 
   return plane + place;
 }
 
-export const poolingKernels: ReferenceTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
   MaxPool: (inputs, window, outputs, arithmetic) => {
     const { shape, data } = operand(inputs, 0);
     const x = data as FloatStore;

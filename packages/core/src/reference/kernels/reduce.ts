@@ -1,7 +1,8 @@
 // Reductions visit elements in row-major order. Floats of any dtype accumulate in f32 with every partial result
 // rounded, and the final result is rounded to the dtype; integers wrap. NaN propagates.
+
 import type { DType } from "../../dtype.js";
-import type { Op } from "../../graph/attributes.js";
+import type { OpOf, ReduceOp } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../store.js";
@@ -31,8 +32,6 @@ interface FoldRule {
   /** Applied to each sum of `count` elements. */
   readonly finish?: (sum: number, count: number) => number;
 }
-
-type ReduceOp = Extract<Op, `Reduce${string}`>;
 type ReduceKernel = ReferenceKernel<ReduceOp>;
 
 const add = (sum: number, x: number): number => sum + x;
@@ -95,7 +94,7 @@ const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs
   return [arithmetic.round(dtype, sums)];
 };
 
-export const reduceKernels: ReferenceTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceKernels: ReferenceTable<OpOf<"reduce">> = {
   ReduceSum: reduce({ start: 0, step: add, big: (sum, x) => sum + x }),
   ReduceMean: reduce({ start: 0, step: add, finish: (sum, count) => sum / count }),
   ReduceMax: reduce({ start: "least", step: Math.max, big: greatestBig }),

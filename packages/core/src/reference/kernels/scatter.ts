@@ -1,7 +1,9 @@
 // Updates are applied in row-major order, so the last one wins if reduction is "none" and an index repeats (undefined
 // in ONNX). Floats accumulate in f32 and are rounded to the dtype after all updates.
+
 import type { DType } from "../../dtype.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
+import type { ScatterOp } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../big-integers.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import {
@@ -79,7 +81,7 @@ function addBlocks(out: NumberStore, starts: readonly number[], block: number, u
   }
 }
 
-export const scatterKernels: ReferenceTable<"ScatterElements" | "ScatterND"> = {
+export const scatterKernels: ReferenceTable<ScatterOp> = {
   ScatterElements: (inputs, { axis, reduction }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);

@@ -1,11 +1,12 @@
 import { isFloat } from "../../dtype.js";
+import type { OpOf } from "../../graph/families.js";
 import { randomBits } from "../../random-bits.js";
 import { fromHost } from "../host.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
 import { type BigStore, isBig, operand } from "../store.js";
 import { sizeOf } from "../strided.js";
 
-export const sourceKernels: ReferenceTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceKernels: ReferenceTable<OpOf<"source">> = {
   /** In f64 arithmetic a literal is the number the user wrote, not its rounding. */
   Constant: (_, { value, literal }, __, arithmetic) => {
     if (literal !== undefined && arithmetic.mode === "f64" && isFloat(value.dtype)) {

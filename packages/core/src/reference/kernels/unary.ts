@@ -1,11 +1,14 @@
 // One operand, one result of the same shape. The functions work in f64 on exact operands; writing the result to its
 // store rounds it to f32, and `Arithmetic.round` from there to a half.
+
 import type { Op, OpAttributes } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../arithmetic.js";
 import { erf, erfc } from "../erf.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
 import { roundHalfEven } from "../round-half-even.js";
 import { type BigStore, isBig, type NumberStore, operand } from "../store.js";
+import { castKernel } from "./cast.js";
 
 type Fn = (x: number) => number;
 type BigFn = (x: bigint) => bigint;
@@ -41,12 +44,9 @@ function mapWith<K extends Op>(
 const map = <K extends Op>(f: Fn, big?: BigFn): ReferenceKernel<K> =>
   mapWith<K>(() => f, big === undefined ? undefined : () => big);
 
-export type UnaryOp =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Not" | "IsNaN"
-  | "IsInf" | "Identity"; // biome-ignore format: one list
+export type UnaryOp = OpOf<"unary">;
 
-export const unaryKernels: ReferenceTable<UnaryOp> = {
+export const unaryKernels: ReferenceTable<OpOf<"unary">> = {
   /** In two's complement the absolute value of the smallest integer is that integer itself. */
   Abs: map(Math.abs, (x) => (x < 0n ? -x : x)),
   Neg: map(
@@ -100,6 +100,7 @@ export const unaryKernels: ReferenceTable<UnaryOp> = {
   IsNaN: map((x) => (Number.isNaN(x) ? 1 : 0)),
   IsInf: map((x) => (Math.abs(x) === Number.POSITIVE_INFINITY ? 1 : 0)),
   Identity: (inputs) => [operand(inputs, 0).data],
+  Cast: castKernel,
 };
 
 /** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels; NaN at -infinity, as for the product. */

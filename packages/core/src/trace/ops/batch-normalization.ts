@@ -5,8 +5,9 @@ import { checkOptions, type OptionNames } from "../../options.js";
 import { formatShape } from "../../shape.js";
 import { asTensor, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { add, cast, mul, reciprocal, sqrt, sub } from "./elementwise.js";
+import { add, mul, sub } from "./binary.js";
 import { reshape } from "./movement.js";
+import { cast, reciprocal, sqrt } from "./unary.js";
 
 export interface BatchNormalizationOptions {
   /** Added to the variance; default 1e-5. */

@@ -10,8 +10,10 @@ import { elementCount, formatShape, type Shape } from "../../shape.js";
 import { asTensor } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { type BatchNormalizationOptions, batchNormalization } from "./batch-normalization.js";
-import { add, cast, mul } from "./elementwise.js";
-import { constant, expand, reshape } from "./movement.js";
+import { add, mul } from "./binary.js";
+import { expand, reshape } from "./movement.js";
+import { constant } from "./source.js";
+import { cast } from "./unary.js";
 
 export interface GroupNormalizationOptions extends BatchNormalizationOptions {
   /** Must divide the number of channels. */

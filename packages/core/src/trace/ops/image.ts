@@ -5,7 +5,7 @@ import { elementCount, formatShape, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { asTensor } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { add, div, mul, pow } from "./elementwise.js";
+import { add, div, mul, pow } from "./binary.js";
 import { reshape, transpose } from "./movement.js";
 import { averagePool } from "./pooling.js";
 

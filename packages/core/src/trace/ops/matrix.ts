@@ -1,4 +1,6 @@
 /** Matrix products. Halves accumulate in f32 and are rounded once, on every engine. */
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
+import { explicitEquation } from "../../graph/einsum-equation.js";
 import { checkOptions } from "../../options.js";
 import { emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -6,6 +8,22 @@ import type { Tensor } from "../tensor.js";
 /** NumPy's matmul: [..., m, k] by [..., k, n], leading axes broadcast, vectors allowed. */
 export function matMul(a: Tensor, b: Tensor): Tensor {
   return emit("MatMul", [a, b], {});
+}
+
+/**
+ * Sums of products along named axes (NumPy's and PyTorch's `einsum`): `einsum("bij,bjk->bik", a, b)` is a batch of
+ * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over, a
+ * letter that a term repeats takes the diagonal, `...` stands for axes that broadcast, and without `->` the result has
+ * the letters that occur once, in alphabetical order. Operands have one dtype, of floats or integers, which is that of
+ * the result; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are multiplied
+ * two at a time, the cheapest pair first.
+ * @throws MP_INVALID_ARGUMENT for an equation outside ONNX's grammar, and for another number of operands than terms
+ * @throws MP_SHAPE_MISMATCH for an operand of another rank than its term, and for a letter of two sizes
+ * @throws MP_DTYPE_MISMATCH for operands of two dtypes
+ */
+export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
+  checkAttribute("Einsum", "equation", equation);
+  return emit("Einsum", operands, { equation: explicitEquation(equation) });
 }
 
 export interface GemmOptions {

@@ -1,9 +1,6 @@
-/** Operators that move elements without computing on them, and the scatters that accumulate. */
-import type { ComputeDType, DType } from "../../dtype.js";
+/** Operators that move elements without computing on them. */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
-import type { ScatterReduction } from "../../graph/attributes.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
@@ -137,64 +134,6 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
   return emitAll("Split", [x], { axis: index, split: [...sizes] });
 }
 
-/** Slices of `data` along the axis at indices (i32); an embedding lookup with axis 0. */
-export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
-  return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
-}
-
-/**
- * Takes the element of data that each index (i32, negative from the end) selects along the axis, at the index's own
- * position on the other axes, like PyTorch's `gather`. The result has the shape of the indices.
- * @throws MP_SHAPE_MISMATCH for indices of another rank, MP_DTYPE_MISMATCH
- */
-export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
-  return emit("GatherElements", [data, indices], { axis: axisOf(data, axis, "GatherElements") });
-}
-
-/**
- * Slices of data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that both
- * share.
- * @throws MP_SHAPE_MISMATCH for indices that do not fit the shape of data, MP_DTYPE_MISMATCH
- */
-export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
-  return emit("GatherND", [data, indices], { batchDims });
-}
-
-export interface ScatterOptions {
-  readonly axis?: number;
-  /** How updates combine with existing elements; repeated indices accumulate in f32. */
-  readonly reduction?: ScatterReduction;
-}
-
-/**
- * A copy of data with updates at the positions that `gatherElements` would read. Updates have data's dtype and the
- * shape of the indices.
- * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
- */
-export function scatterElements(
-  data: Tensor,
-  indices: Tensor,
-  updates: Tensor,
-  options: ScatterOptions = {},
-): Tensor {
-  checkOptions("ScatterElements", options, { axis: true, reduction: true });
-  const { axis = 0, reduction = "none" } = options;
-  const along = axisOf(data, axis, "ScatterElements");
-  return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
-}
-
-/** A copy of data with updates at the positions that `gatherND` would read. @throws as `scatterElements` */
-export function scatterND(
-  data: Tensor,
-  indices: Tensor,
-  updates: Tensor,
-  options: { readonly reduction?: ScatterReduction } = {},
-): Tensor {
-  checkOptions("ScatterND", options, { reduction: true });
-  const { reduction = "none" } = options;
-  return emit("ScatterND", [data, indices, updates], { reduction });
-}
-
 /** Broadcasts to that shape; with the same shape it returns the same tensor. */
 export function expand(x: Tensor, shape: Shape): Tensor {
   checkAttribute("Expand", "shape", shape);
@@ -243,38 +182,4 @@ export function pad(
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
   checkAttribute("Tile", "repeats", repeats);
   return emit("Tile", [x], { repeats: [...repeats] });
-}
-
-/** 1 at each index (i32) along a new axis of that depth, 0 elsewhere. */
-export function oneHot(
-  indices: Tensor,
-  depth: number,
-  options: { readonly axis?: number; readonly dtype?: ComputeDType | "i32" } = {},
-): Tensor {
-  checkOptions("OneHot", options, { axis: true, dtype: true });
-  const { axis: along = -1, dtype = "f32" } = options;
-  const axis = normalizeAxis(along, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
-  return emit("OneHot", [indices], { axis, depth, dtype });
-}
-
-/** Host data as a tensor of the graph. It is uploaded to the engine once, not in every run. */
-export function constant(value: HostTensor): Tensor {
-  if (!isHostTensor(value)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`,
-    );
-  }
-  return emit("Constant", [], { value });
-}
-
-/** start, start + delta, … below limit. */
-export function range(
-  start: number,
-  limit: number,
-  options: { readonly delta?: number; readonly dtype?: DType } = {},
-): Tensor {
-  checkOptions("Range", options, { delta: true, dtype: true });
-  const { delta = 1, dtype = "i32" } = options;
-  return emit("Range", [], { start, limit, delta, dtype });
 }

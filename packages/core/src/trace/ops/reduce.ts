@@ -1,6 +1,7 @@
 /** Reductions. Floats of any dtype accumulate in f32; NaN always propagates. */
+
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
-import type { Op } from "../../graph/attributes.js";
+import type { ArgOp, ReduceOp } from "../../graph/families.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -14,7 +15,6 @@ export interface ReduceOptions {
 }
 
 type Reduction = (x: Tensor, options?: ReduceOptions) => Tensor;
-type ReduceOp = Extract<Op, `Reduce${string}`>;
 
 const REDUCE: OptionNames<ReduceOptions> = { axes: true, keepdims: true };
 
@@ -55,7 +55,7 @@ const ARG: OptionNames<ArgOptions> = { axis: true, keepdims: true };
 type Search = (x: Tensor, options?: ArgOptions) => Tensor;
 
 const search =
-  (op: "ArgMax" | "ArgMin"): Search =>
+  (op: ArgOp): Search =>
   (x, options = {}) => {
     checkOptions(op, options, ARG, "{ axis: 1 }");
     const { axis = -1, keepdims = false } = options;

@@ -9,8 +9,11 @@ import { elementCount, formatShape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { asTensor } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { add, cast, mul } from "./elementwise.js";
-import { constant, expand, gather, reshape } from "./movement.js";
+import { add, mul } from "./binary.js";
+import { gather } from "./indexing.js";
+import { expand, reshape } from "./movement.js";
+import { constant } from "./source.js";
+import { cast } from "./unary.js";
 import { alongAxes } from "./window-options.js";
 
 export type ResizeMode = "nearest" | "linear";

@@ -1,26 +1,23 @@
 /** What a program in JavaScript may give as an option: refused with a code, by name, before anything is allocated. */
 import { describe, expect, it } from "vitest";
-import type { Graph } from "../../graph/graph.js";
-import { isNode } from "../../graph/graph.js";
+import { type Graph, isNode } from "../../graph/graph.js";
 import { full } from "../../host-tensor.js";
 import type { Shape } from "../../shape.js";
 import { foldIn, key, randomBernoulli, randomUniform } from "../random.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
 import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
+import { greater, mod, where } from "./binary.js";
 import { conv, convTranspose } from "./convolution.js";
-import { cast, clip, elu, gelu, greater, leakyRelu, literal, mod, where } from "./elementwise.js";
 import { groupNormalization, instanceNormalization } from "./group-normalization.js";
 import { depthToSpace, lrn, spaceToDepth } from "./image.js";
+import { gatherND, oneHot } from "./indexing.js";
+import { softmaxCrossEntropyLoss } from "./loss.js";
 import { gemm } from "./matrix.js";
 import {
   concat,
-  constant,
   expand,
-  gatherND,
-  oneHot,
   pad,
-  range,
   reshape,
   slice,
   split,
@@ -30,10 +27,12 @@ import {
   transpose,
   unsqueeze,
 } from "./movement.js";
-import { layerNormalization, rmsNormalization, softmax, softmaxCrossEntropyLoss } from "./normalization.js";
+import { layerNormalization, rmsNormalization, softmax } from "./normalization.js";
 import { averagePool, maxPool } from "./pooling.js";
 import { argMax, cumSum, reduceMean, topK } from "./reduce.js";
 import { resize } from "./resize.js";
+import { constant, literal, range } from "./source.js";
+import { cast, clip, elu, gelu, leakyRelu } from "./unary.js";
 
 const shapes = { x: [1, 4, 6, 6], w: [4, 4, 3, 3], c: [4], rows: [6, 6], last: [6], labels: [6] } as const;
 type Tensors = Readonly<Record<keyof typeof shapes, Tensor>>;

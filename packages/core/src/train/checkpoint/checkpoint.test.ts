@@ -17,8 +17,9 @@ import { sgd } from "../../optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../precision/loss-scaler.js";
 import { kahan } from "../../precision/master-weights.js";
 import { bfloat16, mixedFloat16 } from "../../precision/presets.js";
-import { literal, sub } from "../../trace/ops/elementwise.js";
+import { sub } from "../../trace/ops/binary.js";
 import { reduceMean } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 
 let folder = "";

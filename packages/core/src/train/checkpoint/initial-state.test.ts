@@ -7,9 +7,10 @@ import { sgd } from "../../optim/sgd.js";
 import { f32Master, noMasterWeights } from "../../precision/master-weights.js";
 import { float32, mixedFloat16 } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";
-import { add, cast, maximum, minimum, mul } from "../../trace/ops/elementwise.js";
-import { constant } from "../../trace/ops/movement.js";
+import { add, maximum, minimum, mul } from "../../trace/ops/binary.js";
 import { reduceMax, reduceMin, reduceSum } from "../../trace/ops/reduce.js";
+import { constant } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type Trainer, type TrainerOptions, trainer } from "../trainer.js";
 

@@ -6,20 +6,10 @@ import { adam } from "../../optim/adam.js";
 import { clipByValue } from "../../optim/clip.js";
 import { momentum, sgd } from "../../optim/sgd.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
-import {
-  abs,
-  add,
-  cast,
-  div,
-  equal,
-  literal,
-  maximum,
-  mul,
-  neg,
-  sub,
-  where,
-} from "../../trace/ops/elementwise.js";
+import { add, div, equal, maximum, mul, sub, where } from "../../trace/ops/binary.js";
 import { expand, reshape, slice } from "../../trace/ops/movement.js";
+import { literal } from "../../trace/ops/source.js";
+import { abs, cast, neg } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutImplied } from "./implied-checks.js";
 

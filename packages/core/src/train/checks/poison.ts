@@ -3,10 +3,12 @@ import { zeros } from "../../host-tensor.js";
 import { elementCount } from "../../shape.js";
 import { poison } from "../../trace/finite.js";
 import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
-import { add, cast, literal } from "../../trace/ops/elementwise.js";
+import { add } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
-import { constant, reshape } from "../../trace/ops/movement.js";
+import { reshape } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
+import { constant, literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutImplied } from "./implied-checks.js";
 

@@ -4,11 +4,13 @@ import type { Backend } from "../../backend.js";
 import { MpError } from "../../errors.js";
 import { type HostTensor, tensor } from "../../host-tensor.js";
 import { reference } from "../../reference/index.js";
-import { add, cast, div, greater, literal, log, mul, sub, where } from "../../trace/ops/elementwise.js";
+import { add, div, greater, mul, sub, where } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { concat, slice } from "../../trace/ops/movement.js";
 import { softmax } from "../../trace/ops/normalization.js";
 import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast, log } from "../../trace/ops/unary.js";
 import { randomBernoulli } from "../../trace/random.js";
 
 const poisoned = (rows = 4): { readonly x: HostTensor<"f32">; readonly y: HostTensor<"f32"> } => ({

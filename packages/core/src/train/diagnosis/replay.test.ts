@@ -3,9 +3,10 @@ import { batch, type SmallOptions, smallRun, stateOf } from "../../../test/small
 import { tensor } from "../../host-tensor.js";
 import { dynamicLossScale, staticLossScale } from "../../precision/loss-scaler.js";
 import { float32, mixedFloat16 } from "../../precision/presets.js";
-import { cast, div, log, mul } from "../../trace/ops/elementwise.js";
+import { div, mul } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
+import { cast, log } from "../../trace/ops/unary.js";
 import { randomBernoulli } from "../../trace/random.js";
 import { scope } from "../../trace/trace.js";
 

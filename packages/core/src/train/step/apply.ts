@@ -1,8 +1,10 @@
 import { checkUpdate } from "../../optim/check-update.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
-import { add, and, cast, equal, greater, literal, mul, not, or, where } from "../../trace/ops/elementwise.js";
+import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast, not } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";

@@ -4,7 +4,7 @@ import { isComputeFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { valueAndGrad } from "../../trace/grad.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { cast } from "../../trace/ops/elementwise.js";
+import { cast } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random.js";
 import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";

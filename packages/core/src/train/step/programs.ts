@@ -1,10 +1,11 @@
 /** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
-
 import { autocast } from "../../cast/autocast.js";
 import { zerosLike } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add, cast, literal, mul, where } from "../../trace/ops/elementwise.js";
+import { add, mul, where } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
 import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";

@@ -1,6 +1,6 @@
 import { MpError } from "../../errors.js";
 import { LARGEST_SCALE, type LossScaler, SMALLEST_SCALE } from "../../precision/loss-scaler.js";
-import { and, lessOrEqual } from "../../trace/ops/elementwise.js";
+import { and, lessOrEqual } from "../../trace/ops/binary.js";
 import { isTensor, type Tensor } from "../../trace/tensor.js";
 import type { StepDefinition } from "../definition.js";
 import type { TrainingState } from "../state.js";

@@ -11,7 +11,7 @@ import { runTraced } from "../../../test/run-traced.js";
 import { MpError } from "../../errors.js";
 import { tensor } from "../../host-tensor.js";
 import { batchNormalization, normalizeByStatistics } from "../../trace/ops/batch-normalization.js";
-import { add, mul } from "../../trace/ops/elementwise.js";
+import { add, mul } from "../../trace/ops/binary.js";
 import { reshape } from "../../trace/ops/movement.js";
 
 const shapes = [

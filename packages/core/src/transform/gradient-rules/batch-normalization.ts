@@ -1,5 +1,6 @@
+import type { OpOf } from "../../graph/families.js";
 import { emitAll } from "../../trace/emit.js";
-import { add, mul, sub } from "../../trace/ops/elementwise.js";
+import { add, mul, sub } from "../../trace/ops/binary.js";
 import { reshape } from "../../trace/ops/movement.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
@@ -46,10 +47,9 @@ function batchNormalizationGradient(
   ];
 }
 
-export const batchNormalizationGradients: GradientTable<"BatchNormalization" | "BatchNormalizationGradient"> =
-  {
-    BatchNormalization: batchNormalizationGradient,
-    BatchNormalizationGradient: {
-      notDifferentiable: "second derivatives through batch normalisation are not there",
-    },
-  };
+export const batchNormalizationGradients: GradientTable<OpOf<"batch-normalization">> = {
+  BatchNormalization: batchNormalizationGradient,
+  BatchNormalizationGradient: {
+    notDifferentiable: "second derivatives through batch normalisation are not there",
+  },
+};

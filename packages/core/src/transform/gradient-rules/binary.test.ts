@@ -12,8 +12,8 @@ import {
 } from "../../../test/finite-differences.js";
 import type { Op } from "../../graph/attributes.js";
 import { tensor } from "../../host-tensor.js";
-import * as e from "../../trace/ops/elementwise.js";
-import { constant } from "../../trace/ops/movement.js";
+import * as binaryOps from "../../trace/ops/binary.js";
+import { constant } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { binaryGradients } from "./binary.js";
 
@@ -52,20 +52,21 @@ const binary = (
   { op, name: "of one value twice", fn: (x) => fn(x as Tensor, x as Tensor), points: [make([2, 3])] },
 ];
 
-const mask = (): Tensor => e.greater(constant(tensor(Float32Array.of(1, -1, 2, -2, 3, -3), [2, 3])), 0);
+const mask = (): Tensor =>
+  binaryOps.greater(constant(tensor(Float32Array.of(1, -1, 2, -2, 3, -3), [2, 3])), 0);
 
 const cases: readonly GradientCase[] = [
-  ...binary("Add", e.add),
-  ...binary("Sub", e.sub),
-  ...binary("Mul", e.mul),
-  ...binary("Div", e.div, positivePoint),
-  ...binary("Pow", e.pow, positivePoint),
-  ...binary("Max", e.maximum),
-  ...binary("Min", e.minimum),
+  ...binary("Add", binaryOps.add),
+  ...binary("Sub", binaryOps.sub),
+  ...binary("Mul", binaryOps.mul),
+  ...binary("Div", binaryOps.div, positivePoint),
+  ...binary("Pow", binaryOps.pow, positivePoint),
+  ...binary("Max", binaryOps.maximum),
+  ...binary("Min", binaryOps.minimum),
   ...shapes.map(
     ([a, b]): GradientCase => ({
       op: "Mod",
-      fn: (x, y) => e.mod(x as Tensor, e.add(y as Tensor, 2.1), { fmod: true }),
+      fn: (x, y) => binaryOps.mod(x as Tensor, binaryOps.add(y as Tensor, 2.1), { fmod: true }),
       points: [pointOf(a, 5), pointOf(b, 9)].map(({ shape, data }, index) => ({
         shape,
         data: data.map((value) => (index === 0 ? 4 * value : 0.2 * value)),
@@ -76,11 +77,16 @@ const cases: readonly GradientCase[] = [
     (power): GradientCase => ({
       op: "Pow",
       name: `to the literal ${power}`,
-      fn: (x) => e.pow(x as Tensor, power),
+      fn: (x) => binaryOps.pow(x as Tensor, power),
       points: [Number.isInteger(power) ? pointOf([2, 3]) : positivePoint([2, 3])],
     }),
   ),
-  { op: "Pow", name: "of the literal 2", fn: (x) => e.pow(2, x as Tensor), points: [pointOf([2, 3])] },
+  {
+    op: "Pow",
+    name: "of the literal 2",
+    fn: (x) => binaryOps.pow(2, x as Tensor),
+    points: [pointOf([2, 3])],
+  },
   ...(
     [
       [
@@ -93,7 +99,7 @@ const cases: readonly GradientCase[] = [
   ).map(
     ([a, b]): GradientCase => ({
       op: "Where",
-      fn: (x, y) => e.where(mask(), x as Tensor, y as Tensor),
+      fn: (x, y) => binaryOps.where(mask(), x as Tensor, y as Tensor),
       points: [pointOf(a, 1), pointOf(b, 2)],
     }),
   ),

@@ -1,4 +1,5 @@
 import type { Op } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import {
   add,
   and,
@@ -7,20 +8,14 @@ import {
   greater,
   greaterOrEqual,
   less,
-  log,
   mul,
-  neg,
   pow,
-  round,
   sub,
   where,
-} from "../../trace/ops/elementwise.js";
+} from "../../trace/ops/binary.js";
+import { log, neg, round } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientSite, type GradientTable, unbroadcast, zerosOf } from "./rule.js";
-
-type BinaryOp =
-  | "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Min" | "Max" | "Equal" | "Greater" | "GreaterOrEqual" | "Less"
-  | "LessOrEqual" | "And" | "Or" | "Xor" | "Where"; // biome-ignore format: one list
 
 /** The gradient of an operand, made only if wanted and summed over the axes along which it was repeated. */
 function forOperand<K extends Op>(
@@ -66,7 +61,7 @@ function powExponent({ gradient, input, output }: GradientSite<"Pow">): Tensor {
   return where(vanishes, 0, mul(gradient(0), mul(output(0), log(a))));
 }
 
-export const binaryGradients: GradientTable<BinaryOp> = {
+export const binaryGradients: GradientTable<OpOf<"binary">> = {
   Add: (site) => [forOperand(site, 0, () => site.gradient(0)), forOperand(site, 1, () => site.gradient(0))],
   Sub: (site) => {
     const b = forOperand(site, 1, () => site.gradient(0));

@@ -1,4 +1,5 @@
 import type { OpAttributes } from "../../graph/attributes.js";
+import type { OpOf } from "../../graph/families.js";
 import { windowExtent } from "../../graph/window.js";
 import type { Shape } from "../../shape.js";
 import { emit } from "../../trace/emit.js";
@@ -44,7 +45,7 @@ const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: At
  * y = x ∗ w is linear in each of the two, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩: each of the three operators
  * is the gradient of the others, with the roles of their operands exchanged.
  */
-export const convolutionGradients: GradientTable<"Conv" | "ConvTranspose" | "ConvWeightGradient"> = {
+export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
   Conv: (site) => {
     const { attributes, input, needs, inputTypes } = site;
     const g = site.gradient(0);

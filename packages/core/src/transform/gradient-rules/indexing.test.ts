@@ -9,8 +9,8 @@ import {
   titled,
   withoutCase,
 } from "../../../test/finite-differences.js";
-import { literal } from "../../trace/ops/elementwise.js";
-import * as m from "../../trace/ops/movement.js";
+import * as indexingOps from "../../trace/ops/indexing.js";
+import { literal } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { indexingGradients } from "./indexing.js";
 
@@ -22,13 +22,13 @@ const cases: readonly GradientCase[] = [
     {
       op: "Gather",
       name: `axis ${axis}`,
-      fn: (x) => m.gather(x as Tensor, indices([1, 0, -1, 1], [2, 2]), axis),
+      fn: (x) => indexingOps.gather(x as Tensor, indices([1, 0, -1, 1], [2, 2]), axis),
       points: [x234],
     },
     {
       op: "Gather",
       name: `axis ${axis}, one index`,
-      fn: (x) => m.gather(x as Tensor, indices([-2], []), axis),
+      fn: (x) => indexingOps.gather(x as Tensor, indices([-2], []), axis),
       points: [x234],
     },
   ]),
@@ -36,37 +36,37 @@ const cases: readonly GradientCase[] = [
     (place): GradientCase => ({
       op: "Gather",
       name: `literal ${place}`,
-      fn: (x) => m.gather(x as Tensor, literal(place, "i32"), 1),
+      fn: (x) => indexingOps.gather(x as Tensor, literal(place, "i32"), 1),
       points: [x234],
     }),
   ),
   {
     op: "GatherElements",
-    fn: (x) => m.gatherElements(x as Tensor, indices([0, 1, 1, -1, 0, 0], [2, 3]), 0),
+    fn: (x) => indexingOps.gatherElements(x as Tensor, indices([0, 1, 1, -1, 0, 0], [2, 3]), 0),
     points: [x23],
   },
   {
     op: "GatherElements",
     name: "fewer rows",
-    fn: (x) => m.gatherElements(x as Tensor, indices([2, 2], [1, 2]), 1),
+    fn: (x) => indexingOps.gatherElements(x as Tensor, indices([2, 2], [1, 2]), 1),
     points: [x23],
   },
   {
     op: "GatherND",
-    fn: (x) => m.gatherND(x as Tensor, indices([0, 1, 1, -1, 0, 1], [3, 2])),
+    fn: (x) => indexingOps.gatherND(x as Tensor, indices([0, 1, 1, -1, 0, 1], [3, 2])),
     points: [x234],
   },
-  { op: "GatherND", fn: (x) => m.gatherND(x as Tensor, indices([1, 1], [2, 1])), points: [x234] },
+  { op: "GatherND", fn: (x) => indexingOps.gatherND(x as Tensor, indices([1, 1], [2, 1])), points: [x234] },
   {
     op: "GatherND",
     name: "batchDims 1",
-    fn: (x) => m.gatherND(x as Tensor, indices([0, 2, 2, 1], [2, 2, 1]), 1),
+    fn: (x) => indexingOps.gatherND(x as Tensor, indices([0, 2, 2, 1], [2, 2, 1]), 1),
     points: [x234],
   },
   {
     op: "GatherND",
     name: "batchDims 2",
-    fn: (x) => m.gatherND(x as Tensor, indices([0, 2, 3, 1, 0, 0], [2, 3, 1]), 2),
+    fn: (x) => indexingOps.gatherND(x as Tensor, indices([0, 2, 3, 1, 0, 0], [2, 3, 1]), 2),
     points: [x234],
   },
   ...(["none", "add"] as const).flatMap((reduction): readonly GradientCase[] => [
@@ -74,20 +74,25 @@ const cases: readonly GradientCase[] = [
       op: "ScatterElements",
       name: reduction,
       fn: (x, u) =>
-        m.scatterElements(x as Tensor, indices([0, 2, 1, -1], [2, 2]), u as Tensor, { axis: 1, reduction }),
+        indexingOps.scatterElements(x as Tensor, indices([0, 2, 1, -1], [2, 2]), u as Tensor, {
+          axis: 1,
+          reduction,
+        }),
       points: [x23, pointOf([2, 2], 8)],
     },
     {
       op: "ScatterND",
       name: reduction,
-      fn: (x, u) => m.scatterND(x as Tensor, indices([0, 1, 1, -1], [2, 2]), u as Tensor, { reduction }),
+      fn: (x, u) =>
+        indexingOps.scatterND(x as Tensor, indices([0, 1, 1, -1], [2, 2]), u as Tensor, { reduction }),
       points: [x234, pointOf([2, 4], 8)],
     },
   ]),
   {
     op: "ScatterND",
     name: "add, one place twice",
-    fn: (x, u) => m.scatterND(x as Tensor, indices([1, 1], [2, 1]), u as Tensor, { reduction: "add" }),
+    fn: (x, u) =>
+      indexingOps.scatterND(x as Tensor, indices([1, 1], [2, 1]), u as Tensor, { reduction: "add" }),
     points: [x23, pointOf([2, 3], 8)],
   },
 ];

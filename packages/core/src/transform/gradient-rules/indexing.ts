@@ -1,21 +1,10 @@
+import type { OpOf } from "../../graph/families.js";
 import { elementCount } from "../../shape.js";
-import {
-  concat,
-  expand,
-  gatherElements,
-  gatherND,
-  pad,
-  range,
-  reshape,
-  scatterElements,
-  scatterND,
-  transpose,
-  unsqueeze,
-} from "../../trace/ops/movement.js";
+import { gatherElements, gatherND, scatterElements, scatterND } from "../../trace/ops/indexing.js";
+import { concat, expand, pad, reshape, transpose, unsqueeze } from "../../trace/ops/movement.js";
+import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, zerosOf } from "./rule.js";
-
-type IndexingOp = "Gather" | "GatherElements" | "GatherND" | "ScatterElements" | "ScatterND" | "OneHot";
 
 const ADD = { reduction: "add" } as const;
 
@@ -77,7 +66,7 @@ function gatherNDGradient({
 
 const UNSCATTERABLE = "a scatter that multiplies or takes extrema; scatter into zeros and combine afterwards";
 
-export const indexingGradients: GradientTable<IndexingOp> = {
+export const indexingGradients: GradientTable<OpOf<"indexing">> = {
   Gather: gatherGradient,
   GatherElements: ({ attributes: { axis }, gradient, input, inputTypes: [data] }) => [
     data === undefined

@@ -8,7 +8,7 @@ import {
   titled,
   withoutCase,
 } from "../../../test/finite-differences.js";
-import { gemm, matMul } from "../../trace/ops/matrix.js";
+import { einsum, gemm, matMul } from "../../trace/ops/matrix.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { matrixGradients } from "./matrix.js";
 
@@ -88,6 +88,35 @@ const cases: readonly GradientCase[] = [
         ],
       }),
     ),
+  ),
+  ...(
+    [
+      ["ij,jk->ik", [2, 3], [3, 4]],
+      ["bij,kbj->ikb", [2, 2, 3], [2, 2, 3]],
+      ["ij->ji", [2, 3]],
+      ["ij->", [2, 3]],
+      ["ij->j", [2, 3]],
+      ["ii->", [3, 3]],
+      ["ii->i", [3, 3]],
+      ["ijij->i", [2, 3, 2, 3]],
+      ["iii,ij->j", [2, 2, 2], [2, 3]],
+      ["ij,kl->il", [2, 3], [2, 3]],
+      ["i,i->", [3], [3]],
+      ["i,j->ij", [2], [3]],
+      ["ij,jk,kl->il", [2, 3], [3, 2], [2, 3]],
+      ["...ij,...jk->...ik", [2, 1, 2, 3], [3, 3, 2]],
+      ["...i->...", [2, 3]],
+      ["...,...->...", [2, 1], [3]],
+      [",i->i", [], [3]],
+      ["ij,jk->ik", [0, 3], [3, 2]],
+    ] as const
+  ).map(
+    ([equation, ...shapes]): GradientCase => ({
+      op: "Einsum",
+      name: equation,
+      fn: (...operands) => einsum(equation, ...operands),
+      points: shapes.map((shape, index) => pointOf(shape, index + 1)),
+    }),
   ),
 ];
 

@@ -1,7 +1,10 @@
-import { elementCount } from "../../shape.js";
-import { mul } from "../../trace/ops/elementwise.js";
-import { gemm, matMul } from "../../trace/ops/matrix.js";
-import { reshape, transpose } from "../../trace/ops/movement.js";
+import { type Contraction, contractionOf } from "../../graph/einsum-equation.js";
+import type { OpOf } from "../../graph/families.js";
+import { elementCount, type Shape, sameShape } from "../../shape.js";
+import { equal, mul, where } from "../../trace/ops/binary.js";
+import { einsum, gemm, matMul } from "../../trace/ops/matrix.js";
+import { expand, reshape, transpose } from "../../trace/ops/movement.js";
+import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, toShape, unbroadcast } from "./rule.js";
 
@@ -79,7 +82,66 @@ function gemmGradient({
   ];
 }
 
-export const matrixGradients: GradientTable<"MatMul" | "Gemm"> = {
+/**
+ * With respect to one operand, the same sums of products with the gradient in that operand's place and its term as the
+ * result: of "ij,jk->ik" that is "ik,jk->ij" and "ik,ij->jk". A letter that only this operand has was summed over, so
+ * its gradient repeats along it; one that its term repeats was a diagonal, beside which the gradient is 0.
+ */
+function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefined)[] {
+  const { attributes, inputTypes } = site;
+  const contraction = contractionOf(
+    attributes.equation,
+    inputTypes.map(({ shape }) => shape),
+  );
+  return inputTypes.map(({ shape }, index) =>
+    site.needs(index) ? toShape(einsumGradientOf(site, contraction, index), shape) : undefined,
+  );
+}
+
+/** The gradient of the operand without its axes that broadcast. */
+function einsumGradientOf(
+  { gradient, input }: GradientSite<"Einsum">,
+  { operands, output, sizes }: Contraction,
+  index: number,
+): Tensor {
+  const extents = (labels: readonly string[]): Shape => labels.map((label) => sizes.get(label) ?? 1);
+  const terms = operands.map((axes) => axes.filter((label) => label !== undefined));
+  const own = terms[index] ?? [];
+  const others = terms.flatMap((labels, at) =>
+    at === index ? [] : [{ labels, tensor: (): Tensor => toShape(input(at), extents(labels)) }],
+  );
+  const labels = [...new Set(own)];
+  const isElsewhere = (label: string): boolean =>
+    output.includes(label) || others.some((other) => other.labels.includes(label));
+  const reached = labels.filter(isElsewhere);
+  const equation = `${[output, ...others.map((other) => other.labels.join(""))].join()}->${reached.join("")}`;
+  const g =
+    equation === `${output}->${output}`
+      ? gradient(0)
+      : einsum(equation, gradient(0), ...others.map(({ tensor }) => tensor()));
+  const kept = labels.map((label) => (isElsewhere(label) ? (sizes.get(label) ?? 1) : 1));
+  const repeated = toShape(g, kept);
+  const whole = sameShape(kept, extents(labels)) ? repeated : expand(repeated, extents(labels));
+  return labels.length === own.length ? whole : onDiagonal(whole, own, sizes);
+}
+
+/** x on the diagonals of those labels, of which it has each first one as an axis; 0 beside them. */
+function onDiagonal(x: Tensor, labels: readonly string[], sizes: Contraction["sizes"]): Tensor {
+  const shape = labels.map((label) => sizes.get(label) ?? 1);
+  const along = (axis: number): Shape => shape.map((size, at) => (at === axis ? size : 1));
+  const first = shape.map((size, axis) => (labels.indexOf(labels[axis] as string) === axis ? size : 1));
+  let whole = expand(reshape(x, first), shape);
+  labels.forEach((label, axis) => {
+    const from = labels.indexOf(label);
+    if (from === axis) return;
+    const [row, column] = [from, axis].map((at) => reshape(range(0, shape[axis] as number), along(at)));
+    whole = where(equal(row as Tensor, column as Tensor), whole, 0);
+  });
+  return whole;
+}
+
+export const matrixGradients: GradientTable<OpOf<"matrix">> = {
   MatMul: matMulGradient,
   Gemm: gemmGradient,
+  Einsum: einsumGradient,
 };

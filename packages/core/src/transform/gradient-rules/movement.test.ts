@@ -11,8 +11,10 @@ import {
 } from "../../../test/finite-differences.js";
 import type { Op } from "../../graph/attributes.js";
 import { tensor } from "../../host-tensor.js";
-import * as e from "../../trace/ops/elementwise.js";
-import * as m from "../../trace/ops/movement.js";
+import * as binaryOps from "../../trace/ops/binary.js";
+import * as movementOps from "../../trace/ops/movement.js";
+import * as sourceOps from "../../trace/ops/source.js";
+import * as unaryOps from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { movementGradients } from "./movement.js";
 
@@ -24,14 +26,14 @@ const unary = (op: Op, fn: (x: Tensor) => Tensor, point: Point, name = ""): Grad
 });
 const x23 = pointOf([2, 3]);
 const x234 = pointOf([2, 3, 4]);
-const fixed = (...data: readonly number[]): Tensor => m.constant(tensor(Float32Array.from(data)));
+const fixed = (...data: readonly number[]): Tensor => sourceOps.constant(tensor(Float32Array.from(data)));
 
 const cases: readonly GradientCase[] = [
-  unary("Reshape", (x) => m.reshape(x, [4, -1]), x234),
-  unary("Squeeze", (x) => m.squeeze(x), pointOf([1, 2, 1, 3])),
-  unary("Unsqueeze", (x) => m.unsqueeze(x, [0, 2]), x23),
-  unary("Transpose", (x) => m.transpose(x, [2, 0, 1]), x234),
-  unary("Transpose", (x) => m.transpose(x), x234),
+  unary("Reshape", (x) => movementOps.reshape(x, [4, -1]), x234),
+  unary("Squeeze", (x) => movementOps.squeeze(x), pointOf([1, 2, 1, 3])),
+  unary("Unsqueeze", (x) => movementOps.unsqueeze(x, [0, 2]), x23),
+  unary("Transpose", (x) => movementOps.transpose(x, [2, 0, 1]), x234),
+  unary("Transpose", (x) => movementOps.transpose(x), x234),
   ...(
     [
       [{ axis: 0, start: 1, end: 3 }],
@@ -48,24 +50,26 @@ const cases: readonly GradientCase[] = [
       ],
       [],
     ] as const
-  ).map((ranges) => unary("Slice", (x) => m.slice(x, ranges), pointOf([7, 3]), JSON.stringify(ranges))),
+  ).map((ranges) =>
+    unary("Slice", (x) => movementOps.slice(x, ranges), pointOf([7, 3]), JSON.stringify(ranges)),
+  ),
   {
     op: "Concat",
-    fn: (a, b, c) => m.concat([a as Tensor, b as Tensor, c as Tensor, a as Tensor], 1),
+    fn: (a, b, c) => movementOps.concat([a as Tensor, b as Tensor, c as Tensor, a as Tensor], 1),
     points: [x23, pointOf([2, 1], 2), pointOf([2, 0])],
   },
   unary(
     "Concat",
-    (x) => m.concat([e.cast(fixed(1, 2), x.dtype), x, e.cast(fixed(3), x.dtype)]),
+    (x) => movementOps.concat([unaryOps.cast(fixed(1, 2), x.dtype), x, unaryOps.cast(fixed(3), x.dtype)]),
     pointOf([3]),
     "one wanted",
   ),
-  unary("Split", (x) => m.split(x, [1, 2, 1], 2)[1] as Tensor, x234, "one used"),
+  unary("Split", (x) => movementOps.split(x, [1, 2, 1], 2)[1] as Tensor, x234, "one used"),
   unary(
     "Split",
     (x) => {
-      const [a, b] = m.split(x, 2, 0);
-      return e.mul(a as Tensor, b as Tensor);
+      const [a, b] = movementOps.split(x, 2, 0);
+      return binaryOps.mul(a as Tensor, b as Tensor);
     },
     x234,
   ),
@@ -88,20 +92,22 @@ const cases: readonly GradientCase[] = [
     ).map((pads) =>
       unary(
         "Pad",
-        (x) => m.pad(x, pads, { mode, value: 3 }),
+        (x) => movementOps.pad(x, pads, { mode, value: 3 }),
         pointOf([3, 4]),
         `${mode} ${JSON.stringify(pads)}`,
       ),
     ),
   ),
-  ...[1, 2].map((size) => unary("Pad", (x) => m.pad(x, [[2, 3]], { mode: "edge" }), pointOf([size]), "edge")),
+  ...[1, 2].map((size) =>
+    unary("Pad", (x) => movementOps.pad(x, [[2, 3]], { mode: "edge" }), pointOf([size]), "edge"),
+  ),
   ...[
     [1, 1],
     [2, 3],
     [1, 2],
-  ].map((repeats) => unary("Tile", (x) => m.tile(x, repeats), x23, JSON.stringify(repeats))),
-  unary("Expand", (x) => m.expand(x, [4, 2, 3]), pointOf([1, 3])),
-  unary("Expand", (x) => m.expand(x, [2, 3]), pointOf([])),
+  ].map((repeats) => unary("Tile", (x) => movementOps.tile(x, repeats), x23, JSON.stringify(repeats))),
+  unary("Expand", (x) => movementOps.expand(x, [4, 2, 3]), pointOf([1, 3])),
+  unary("Expand", (x) => movementOps.expand(x, [2, 3]), pointOf([])),
 ];
 
 describe.each(titled(cases))("%s", (_, { fn, points }) => {

@@ -1,5 +1,6 @@
+import type { OpOf } from "../../graph/families.js";
 import { elementCount, sameShape } from "../../shape.js";
-import { add } from "../../trace/ops/elementwise.js";
+import { add } from "../../trace/ops/binary.js";
 import { concat, pad, reshape, slice, split, transpose } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
@@ -13,7 +14,6 @@ import {
 } from "./rule.js";
 
 type ShapeOp = "Reshape" | "Squeeze" | "Unsqueeze";
-type MovementOp = ShapeOp | "Transpose" | "Slice" | "Concat" | "Split" | "Expand" | "Pad" | "Tile"; // biome-ignore format: one list
 
 const backToShape: GradientRule<ShapeOp> = ({ gradient, inputTypes: [x] }) => [
   x === undefined ? undefined : toShape(gradient(0), x.shape),
@@ -127,7 +127,7 @@ function tileGradient({
   return [reduceSum(reshape(gradient(0), apart), { axes: repeats.map((_, axis) => 2 * axis) })];
 }
 
-export const movementGradients: GradientTable<MovementOp> = {
+export const movementGradients: GradientTable<OpOf<"movement">> = {
   Reshape: backToShape,
   Squeeze: backToShape,
   Unsqueeze: backToShape,

@@ -8,7 +8,7 @@ import {
   titled,
   withoutCase,
 } from "../../../test/finite-differences.js";
-import * as n from "../../trace/ops/normalization.js";
+import * as normalizationOps from "../../trace/ops/normalization.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { normalizationGradients } from "./normalization.js";
 
@@ -17,13 +17,13 @@ const cases: readonly GradientCase[] = [
     {
       op: "Softmax",
       name: `axis ${axis}`,
-      fn: (x) => n.softmax(x as Tensor, axis),
+      fn: (x) => normalizationOps.softmax(x as Tensor, axis),
       points: [pointOf([2, 3, 4])],
     },
     {
       op: "LogSoftmax",
       name: `axis ${axis}`,
-      fn: (x) => n.logSoftmax(x as Tensor, axis),
+      fn: (x) => normalizationOps.logSoftmax(x as Tensor, axis),
       points: [pointOf([2, 3, 4])],
     },
   ]),
@@ -38,12 +38,13 @@ const cases: readonly GradientCase[] = [
   ).flatMap(([shape, axis, scale, bias]): readonly GradientCase[] => [
     {
       op: "LayerNormalization",
-      fn: (x, s, b) => n.layerNormalization(x as Tensor, s as Tensor, b, { axis, epsilon: 0.01 }),
+      fn: (x, s, b) =>
+        normalizationOps.layerNormalization(x as Tensor, s as Tensor, b, { axis, epsilon: 0.01 }),
       points: [pointOf(shape, 1), pointOf(scale, 2), ...(bias === undefined ? [] : [pointOf(bias, 3)])],
     },
     {
       op: "RMSNormalization",
-      fn: (x, s) => n.rmsNormalization(x as Tensor, s as Tensor, { axis, epsilon: 0.01 }),
+      fn: (x, s) => normalizationOps.rmsNormalization(x as Tensor, s as Tensor, { axis, epsilon: 0.01 }),
       points: [pointOf(shape, 1), pointOf(scale, 2)],
     },
   ]),

@@ -1,11 +1,13 @@
+import type { OpOf } from "../../graph/families.js";
 import { elementCount } from "../../shape.js";
-import { add, div, exp, mul, reciprocal, sqrt, sub } from "../../trace/ops/elementwise.js";
+import { add, div, mul, sub } from "../../trace/ops/binary.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../../trace/ops/reduce.js";
+import { exp, reciprocal, sqrt } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, unbroadcast, wide } from "./rule.js";
 
 /** Everything here is computed in f32 and rounded once: sums of products of few significant bits cancel. */
-const back = <K extends "Softmax" | "LogSoftmax" | "LayerNormalization" | "RMSNormalization">(
+const back = <K extends OpOf<"normalization">>(
   { inputTypes }: GradientSite<K>,
   index: number,
   gradient: Tensor,
@@ -69,9 +71,7 @@ function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): reado
   ];
 }
 
-export const normalizationGradients: GradientTable<
-  "Softmax" | "LogSoftmax" | "LayerNormalization" | "RMSNormalization"
-> = {
+export const normalizationGradients: GradientTable<OpOf<"normalization">> = {
   // y · (g - Σ g·y)
   Softmax: (site) => {
     const [g, y] = [wide(site.gradient(0)), wide(site.output(0))];

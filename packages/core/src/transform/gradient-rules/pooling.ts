@@ -1,8 +1,10 @@
+import type { OpOf } from "../../graph/families.js";
 import { tapCounts } from "../../graph/pooling-window.js";
 import { tensor } from "../../host-tensor.js";
 import { emit } from "../../trace/emit.js";
-import { add, mul } from "../../trace/ops/elementwise.js";
-import { constant, expand, pad, reshape, slice } from "../../trace/ops/movement.js";
+import { add, mul } from "../../trace/ops/binary.js";
+import { expand, pad, reshape, slice } from "../../trace/ops/movement.js";
+import { constant } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, wide } from "./rule.js";
 
@@ -87,7 +89,7 @@ function averagePoolGradient({
   return [narrow(result, x)];
 }
 
-export const poolingGradients: GradientTable<"MaxPool" | "AveragePool" | "MaxPoolGradient"> = {
+export const poolingGradients: GradientTable<OpOf<"pooling">> = {
   MaxPool: ({ attributes, gradient, input, output }) => [
     emit("MaxPoolGradient", [gradient(0), input(0), output(0)], attributes),
   ],

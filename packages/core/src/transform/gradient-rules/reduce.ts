@@ -1,14 +1,13 @@
+import type { OpOf, ReduceOp } from "../../graph/families.js";
 import { reducedShape } from "../../graph/infer/reduce.js";
 import { elementCount } from "../../shape.js";
-import { cast, div, equal, exp, isInf, mul, neg, sign, sub, where } from "../../trace/ops/elementwise.js";
-import { expand, scatterElements } from "../../trace/ops/movement.js";
+import { div, equal, mul, sub, where } from "../../trace/ops/binary.js";
+import { scatterElements } from "../../trace/ops/indexing.js";
+import { expand } from "../../trace/ops/movement.js";
 import { cumSum, reduceProd, reduceSum } from "../../trace/ops/reduce.js";
+import { cast, exp, isInf, neg, sign } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientSite, type GradientTable, toShape, wide, zerosOf } from "./rule.js";
-
-type ReduceOp =
-  | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum"
-  | "ReduceLogSumExp" | "ReduceSumSquare"; // biome-ignore format: one list
 
 type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
 
@@ -59,7 +58,7 @@ const products = rule<"ReduceProd">(({ g, x }, { attributes: { axes } }) => {
 
 const INDICES = { zero: "its output is an index" };
 
-export const reduceGradients: GradientTable<ReduceOp | "ArgMax" | "ArgMin" | "TopK" | "CumSum"> = {
+export const reduceGradients: GradientTable<OpOf<"reduce">> = {
   ReduceSum: rule(({ g }, site) => spread(g, site)),
   ReduceMean: rule(({ g }, site) => {
     const count =

@@ -2,9 +2,10 @@ import type { DType } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { ValueType } from "../../graph/graph.js";
 import { type Shape, sameShape } from "../../shape.js";
-import { cast, literal } from "../../trace/ops/elementwise.js";
 import { expand, reshape } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 
 /**

@@ -1,8 +1,9 @@
+import type { OpOf } from "../../graph/families.js";
 import type { GradientTable } from "./rule.js";
 
 const SOURCE = { zero: "it has no float operands" };
 
-export const sourceGradients: GradientTable<"Constant" | "Range" | "RandomBits" | "Barrier"> = {
+export const sourceGradients: GradientTable<OpOf<"source">> = {
   Constant: SOURCE,
   Range: SOURCE,
   RandomBits: SOURCE,

@@ -3,10 +3,11 @@ import { indices } from "../../../test/finite-differences.js";
 import { type HostTensor, tensor } from "../../host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
 import { grad } from "../../trace/grad.js";
-import * as e from "../../trace/ops/elementwise.js";
-import { constant } from "../../trace/ops/movement.js";
-import { softmaxCrossEntropyLoss } from "../../trace/ops/normalization.js";
+import * as binaryOps from "../../trace/ops/binary.js";
+import { softmaxCrossEntropyLoss } from "../../trace/ops/loss.js";
 import * as r from "../../trace/ops/reduce.js";
+import { constant } from "../../trace/ops/source.js";
+import * as unaryOps from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
 
@@ -38,22 +39,29 @@ const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
 
 describe("at kinks, gradients are those of PyTorch", () => {
   it.each([
-    ["abs at 0", unary(e.abs)(-1, 0, -0, 2), [-1, 0, 0, 1]],
-    ["relu at 0", unary(e.relu)(-1, 0, 2), [0, 0, 1]],
-    ["leakyRelu at 0", unary((x) => e.leakyRelu(x, 0.5))(-1, 0, 2), [0.5, 0.5, 1]],
-    ["elu at 0", unary((x) => e.elu(x, 0.5))(0, 2), [0.5, 1]],
+    ["abs at 0", unary(unaryOps.abs)(-1, 0, -0, 2), [-1, 0, 0, 1]],
+    ["relu at 0", unary(unaryOps.relu)(-1, 0, 2), [0, 0, 1]],
+    ["leakyRelu at 0", unary((x) => unaryOps.leakyRelu(x, 0.5))(-1, 0, 2), [0.5, 0.5, 1]],
+    ["elu at 0", unary((x) => unaryOps.elu(x, 0.5))(0, 2), [0.5, 1]],
     [
       "clip at and beyond its limits",
-      unary((x) => e.clip(x, { min: 0, max: 1 }))(-1, 0, 0.5, 1, 2, nan),
+      unary((x) => unaryOps.clip(x, { min: 0, max: 1 }))(-1, 0, 0.5, 1, 2, nan),
       [0, 1, 1, 1, 0, 0],
     ],
-    ["sqrt at 0", unary(e.sqrt)(0, 4), [infinity, 0.25]],
-    ["floor, sign, round", unary((x) => e.add(e.floor(x), e.add(e.sign(x), e.round(x))))(0.5, 2), [0, 0]],
-    ["a comparison", unary((x) => e.cast(e.greater(x, 0), "f32"))(0.5, 2), [0, 0]],
-    ["x² at 0", unary((x) => e.pow(x, 2))(0, 3), [0, 6]],
-    ["x⁰ at 0", unary((x) => e.pow(x, 0))(0, 3), [0, 0]],
-    ["x¹ at 0", unary((x) => e.pow(x, 1))(0, 3), [1, 1]],
-    ["x³ below 0", unary((x) => e.pow(x, 3))(-2, 0), [12, 0]],
+    ["sqrt at 0", unary(unaryOps.sqrt)(0, 4), [infinity, 0.25]],
+    [
+      "floor, sign, round",
+      unary((x) => binaryOps.add(unaryOps.floor(x), binaryOps.add(unaryOps.sign(x), unaryOps.round(x))))(
+        0.5,
+        2,
+      ),
+      [0, 0],
+    ],
+    ["a comparison", unary((x) => unaryOps.cast(binaryOps.greater(x, 0), "f32"))(0.5, 2), [0, 0]],
+    ["x² at 0", unary((x) => binaryOps.pow(x, 2))(0, 3), [0, 6]],
+    ["x⁰ at 0", unary((x) => binaryOps.pow(x, 0))(0, 3), [0, 0]],
+    ["x¹ at 0", unary((x) => binaryOps.pow(x, 1))(0, 3), [1, 1]],
+    ["x³ below 0", unary((x) => binaryOps.pow(x, 3))(-2, 0), [12, 0]],
     ["the sum of magnitudes at 0", unary((x) => r.reduceL1(x))(-2, 0, 3), [-1, 0, 1]],
     ["the norm of zeros", unary((x) => r.reduceL2(x))(0, 0), [0, 0]],
     ["the norm", unary((x) => r.reduceL2(x))(3, 4), [Math.fround(0.6), Math.fround(0.8)]],
@@ -63,29 +71,29 @@ describe("at kinks, gradients are those of PyTorch", () => {
       unary((x) => r.reduceMin(x))(1, 1, 3, 1),
       [1 / 3, 1 / 3, 0, 1 / 3].map(Math.fround),
     ],
-    ["argMax", unary((x) => e.mul(x, e.cast(r.argMax(x), "f32")))(1, 2), [1, 1]],
+    ["argMax", unary((x) => binaryOps.mul(x, unaryOps.cast(r.argMax(x), "f32")))(1, 2), [1, 1]],
     ["topK among equals takes the lower index", unary((x) => r.topK(x, 2).values)(5, 5, 5), [1, 1, 0]],
     ["logSumExp of -∞ only", unary((x) => r.reduceLogSumExp(x))(-infinity, -infinity), [0, 0]],
     ["product with a zero", unary((x) => r.reduceProd(x))(2, 0, 3), [0, 6, 0]],
     ["product with two zeros", unary((x) => r.reduceProd(x))(2, 0, 0), [0, 0, 0]],
-    ["softplus far out", unary(e.softplus)(-200, 200), [0, 1]],
+    ["softplus far out", unary(unaryOps.softplus)(-200, 200), [0, 1]],
   ] as const)("%s", (_, got, wanted) => {
     expect(got?.map((x) => x + 0)).toEqual(wanted);
   });
 
   it("of two operands that are equal, each gets half", () => {
-    expect(gradients(e.maximum as never, [1, 2, 3], [2, 2, 2])).toEqual([
+    expect(gradients(binaryOps.maximum as never, [1, 2, 3], [2, 2, 2])).toEqual([
       [0, 0.5, 1],
       [1, 0.5, 0],
     ]);
-    expect(gradients(e.minimum as never, [1, 2, 3], [2, 2, 2])).toEqual([
+    expect(gradients(binaryOps.minimum as never, [1, 2, 3], [2, 2, 2])).toEqual([
       [1, 0.5, 0],
       [0, 0.5, 1],
     ]);
   });
 
   it("0ᵇ has gradient 0 in b, and aᵇ with b = 0 has gradient 0 in a", () => {
-    expect(gradients(e.pow as never, [0, 0, 0], [0, 1, 2])).toEqual([
+    expect(gradients(binaryOps.pow as never, [0, 0, 0], [0, 1, 2])).toEqual([
       [0, 1, 0],
       [0, 0, 0],
     ]);
@@ -93,7 +101,7 @@ describe("at kinks, gradients are those of PyTorch", () => {
 
   it("fmod follows the whole number it took away", () => {
     const [a, b] = gradients(
-      ((x: Tensor, y: Tensor) => e.mod(x, y, { fmod: true })) as never,
+      ((x: Tensor, y: Tensor) => binaryOps.mod(x, y, { fmod: true })) as never,
       [7, -7, 7],
       [3, 3, -3],
     );
@@ -106,7 +114,9 @@ describe("at kinks, gradients are those of PyTorch", () => {
 
 describe("what does not count stays out", () => {
   it("an infinite gradient behind a mask does not become NaN", () => {
-    const blown = unary((x) => e.mul(e.relu(x), constant(tensor(Float32Array.of(infinity, infinity)))));
+    const blown = unary((x) =>
+      binaryOps.mul(unaryOps.relu(x), constant(tensor(Float32Array.of(infinity, infinity)))),
+    );
     expect(blown(-1, 1)).toEqual([0, infinity]);
   });
 
@@ -126,7 +136,9 @@ describe("what does not count stays out", () => {
 
   it("in f16 neither 1/x nor a division overflows on the way", () => {
     const { graph } = traceInto([{ name: "x", role: "batch", type: { dtype: "f16", shape: [] } }], ([x]) =>
-      grad((v: Tensor) => e.mul(e.add(e.reciprocal(v), e.div(1, v)), 2 ** -10))(x as Tensor),
+      grad((v: Tensor) =>
+        binaryOps.mul(binaryOps.add(unaryOps.reciprocal(v), binaryOps.div(1, v)), 2 ** -10),
+      )(x as Tensor),
     );
     const { result } = evaluate(graph, { x: tensor(Uint16Array.of(0x1800), [], "f16") });
     // x = 2^-9, so each term's gradient is -2^18 · 2^-10 though 2^18 is beyond f16.

@@ -11,7 +11,7 @@ import {
   withoutCase,
 } from "../../../test/finite-differences.js";
 import type { Op } from "../../graph/attributes.js";
-import * as e from "../../trace/ops/elementwise.js";
+import * as unaryOps from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { unaryGradients } from "./unary.js";
 
@@ -22,32 +22,32 @@ const unary = (
 ): readonly GradientCase[] => [[2, 3], [], [0, 3]].map((shape) => ({ op, fn, points: [make(shape)] }));
 
 const cases: readonly GradientCase[] = [
-  ...unary("Abs", e.abs),
-  ...unary("Neg", e.neg),
-  ...unary("Reciprocal", e.reciprocal, positivePoint),
-  ...unary("Exp", e.exp),
-  ...unary("Log", e.log, positivePoint),
-  ...unary("Sqrt", e.sqrt, positivePoint),
-  ...unary("Erf", e.erf),
-  ...unary("Tanh", e.tanh),
-  ...unary("Sigmoid", e.sigmoid),
-  ...unary("Relu", e.relu),
-  ...unary("Softplus", e.softplus),
-  ...unary("Sin", e.sin),
-  ...unary("Cos", e.cos),
-  ...unary("LeakyRelu", (x) => e.leakyRelu(x, 0.2)),
-  ...unary("LeakyRelu", (x) => e.leakyRelu(x, -0.2)),
-  ...unary("Elu", (x) => e.elu(x, 0.7)),
-  ...unary("Elu", (x) => e.elu(x, -0.7)),
-  ...unary("Gelu", (x) => e.gelu(x)),
-  ...unary("Gelu", (x) => e.gelu(x, { approximate: "tanh" })),
-  ...unary("Clip", (x) => e.clip(x, { min: -0.5, max: 0.6 })),
-  ...unary("Clip", (x) => e.clip(x, { min: -0.5 })),
-  ...unary("Clip", (x) => e.clip(x, { max: 0.6 })),
-  ...unary("Clip", (x) => e.clip(x, {})),
-  ...unary("Identity", e.identity),
-  ...unary("Cast", (x) => e.cast(e.cast(x, "f16"), "f32")),
-  ...unary("Cast", (x) => e.cast(e.cast(x, "f8e4m3"), "f32")),
+  ...unary("Abs", unaryOps.abs),
+  ...unary("Neg", unaryOps.neg),
+  ...unary("Reciprocal", unaryOps.reciprocal, positivePoint),
+  ...unary("Exp", unaryOps.exp),
+  ...unary("Log", unaryOps.log, positivePoint),
+  ...unary("Sqrt", unaryOps.sqrt, positivePoint),
+  ...unary("Erf", unaryOps.erf),
+  ...unary("Tanh", unaryOps.tanh),
+  ...unary("Sigmoid", unaryOps.sigmoid),
+  ...unary("Relu", unaryOps.relu),
+  ...unary("Softplus", unaryOps.softplus),
+  ...unary("Sin", unaryOps.sin),
+  ...unary("Cos", unaryOps.cos),
+  ...unary("LeakyRelu", (x) => unaryOps.leakyRelu(x, 0.2)),
+  ...unary("LeakyRelu", (x) => unaryOps.leakyRelu(x, -0.2)),
+  ...unary("Elu", (x) => unaryOps.elu(x, 0.7)),
+  ...unary("Elu", (x) => unaryOps.elu(x, -0.7)),
+  ...unary("Gelu", (x) => unaryOps.gelu(x)),
+  ...unary("Gelu", (x) => unaryOps.gelu(x, { approximate: "tanh" })),
+  ...unary("Clip", (x) => unaryOps.clip(x, { min: -0.5, max: 0.6 })),
+  ...unary("Clip", (x) => unaryOps.clip(x, { min: -0.5 })),
+  ...unary("Clip", (x) => unaryOps.clip(x, { max: 0.6 })),
+  ...unary("Clip", (x) => unaryOps.clip(x, {})),
+  ...unary("Identity", unaryOps.identity),
+  ...unary("Cast", (x) => unaryOps.cast(unaryOps.cast(x, "f16"), "f32")),
+  ...unary("Cast", (x) => unaryOps.cast(unaryOps.cast(x, "f8e4m3"), "f32")),
 ];
 
 describe.each(titled(cases))("%s", (_, { fn, points }) => {

@@ -1,30 +1,9 @@
 import type { Op } from "../../graph/attributes.js";
-import {
-  add,
-  cast,
-  clip,
-  cos,
-  div,
-  equal,
-  erf,
-  exp,
-  lessOrEqual,
-  mul,
-  neg,
-  sigmoid,
-  sign,
-  sin,
-  sub,
-  tanh,
-  where,
-} from "../../trace/ops/elementwise.js";
+import type { OpOf } from "../../graph/families.js";
+import { add, div, equal, lessOrEqual, mul, sub, where } from "../../trace/ops/binary.js";
+import { cast, clip, cos, erf, exp, neg, sigmoid, sign, sin, tanh } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientTable, gradientDType, wide } from "./rule.js";
-
-type UnaryOp =
-  | "Abs" | "Neg" | "Sign" | "Floor" | "Ceil" | "Round" | "Reciprocal" | "Exp" | "Log" | "Sqrt" | "Erf" | "Tanh"
-  | "Sigmoid" | "Relu" | "Softplus" | "Sin" | "Cos" | "LeakyRelu" | "Elu" | "Gelu" | "Clip" | "Not" | "IsNaN"
-  | "IsInf" | "Identity" | "Cast"; // biome-ignore format: one list
 
 /** dL/dx = dL/dy · f'(x). */
 const ofInput =
@@ -63,7 +42,7 @@ function geluTanhSlope(x: Tensor): Tensor {
  * At the kinks PyTorch's choices: Abs 0 at 0; Relu, LeakyRelu and Elu the left slope at 0; Clip passes the
  * gradient at its limits. Masks are `Where`, not products: an infinite gradient behind a mask stays out.
  */
-export const unaryGradients: GradientTable<UnaryOp> = {
+export const unaryGradients: GradientTable<OpOf<"unary">> = {
   Abs: ofInput((g, x) => mul(g, sign(x))),
   Neg: ({ gradient }) => [neg(gradient(0))],
   Sign: STEP,

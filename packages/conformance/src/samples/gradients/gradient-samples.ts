@@ -1,0 +1,33 @@
+/**
+ * Differentiable functions for every op. The table is total: a new op does not compile until it says how its gradient
+ * is tested.
+ */
+import type { Op } from "@mp/core/graph";
+import type { GradientRows } from "../gradient-sample.js";
+import { batchNormalizationGradients } from "./batch-normalization-gradients.js";
+import { binaryGradients } from "./binary-gradients.js";
+import { convolutionGradients } from "./convolution-gradients.js";
+import { indexingGradients } from "./indexing-gradients.js";
+import { lossGradients } from "./loss-gradients.js";
+import { matrixGradients } from "./matrix-gradients.js";
+import { movementGradients } from "./movement-gradients.js";
+import { normalizationGradients } from "./normalization-gradients.js";
+import { poolingGradients } from "./pooling-gradients.js";
+import { reduceGradients } from "./reduce-gradients.js";
+import { sourceGradients } from "./source-gradients.js";
+import { unaryGradients } from "./unary-gradients.js";
+
+export const gradientSamples: GradientRows<Op> = {
+  ...unaryGradients,
+  ...binaryGradients,
+  ...matrixGradients,
+  ...reduceGradients,
+  ...normalizationGradients,
+  ...lossGradients,
+  ...batchNormalizationGradients,
+  ...poolingGradients,
+  ...movementGradients,
+  ...indexingGradients,
+  ...sourceGradients,
+  ...convolutionGradients,
+};

@@ -1,0 +1,162 @@
+/**
+ * The equations of Einsum, in ONNX's grammar: a term of letters per operand, `...` for axes that broadcast, and after
+ * `->` the letters of the result. Letters that the result lacks are summed over, a letter that a term repeats takes the
+ * diagonal, and without `->` the result has the letters that occur once, in alphabetical order.
+ */
+import { MpError } from "../errors.js";
+import { formatShape, type Shape } from "../shape.js";
+import { shown } from "../shown.js";
+
+const ELLIPSIS = "...";
+const TERM = /^([A-Za-z]*)(?:(\.\.\.)([A-Za-z]*))?$/;
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+interface Equation {
+  /** What is wrong with the equation or with operands of these shapes is said in its name. */
+  readonly text: string;
+  readonly terms: readonly string[];
+  readonly output: string;
+}
+
+/** What an equation computes on operands of given shapes. Every label is one letter; ellipses have been given some. */
+export interface Contraction {
+  /** The label of each axis of each operand; undefined for an axis of size 1 that broadcasts. */
+  readonly operands: readonly (readonly (string | undefined)[])[];
+  /** The labels of the result's axes, each once. */
+  readonly output: string;
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+/**
+ * The equation without spaces and with the letters of its result.
+ * @throws MP_INVALID_ARGUMENT for one outside the grammar
+ */
+export function explicitEquation(equation: string): string {
+  const { terms, output } = parsed(equation);
+  return `${terms.join()}->${output}`;
+}
+
+/**
+ * The contraction that an equation denotes on operands of those shapes.
+ * @throws MP_INVALID_ARGUMENT for an equation outside the grammar or for another number of operands,
+ * MP_SHAPE_MISMATCH for an operand of another rank than its term and for a letter of two sizes
+ */
+export function contractionOf(equation: string, shapes: readonly Shape[]): Contraction {
+  const parts = parsed(equation);
+  const { text, terms, output } = parts;
+  if (terms.length !== shapes.length) {
+    const [wanted, got] = [`${terms.length} term${terms.length === 1 ? "" : "s"}`, shapes.length];
+    throw invalid(text, `has ${wanted}, got ${got} operand${got === 1 ? "" : "s"}`);
+  }
+  const broadcast = broadcastLetters(parts, shapes);
+  const labels = terms.map((term, index) => labelsOf(parts, term, shapes[index] as Shape, index, broadcast));
+  const sizes = sizesOf(parts, labels, shapes, broadcast);
+  if (broadcast !== "" && !output.includes(ELLIPSIS))
+    throw invalid(text, "leaves out of its result the axes that ... stands for");
+  return {
+    operands: labels.map((term, index) =>
+      [...term].map((label, axis) =>
+        shapes[index]?.[axis] === 1 && sizes.get(label) !== 1 ? undefined : label,
+      ),
+    ),
+    output: output.replace(ELLIPSIS, broadcast),
+    sizes,
+  };
+}
+
+/**
+ * The equation without ellipses, where it multiplies one or two operands and has no diagonals, no axes that broadcast
+ * and no empty ones: what the Einsum of every engine is the same for. Undefined otherwise.
+ */
+export function plainEquation(equation: string, shapes: readonly Shape[]): string | undefined {
+  const { operands, output, sizes } = contractionOf(equation, shapes);
+  const isPlain =
+    operands.length < 3 &&
+    operands.every((axes) => !axes.includes(undefined) && new Set(axes).size === axes.length) &&
+    ![...sizes.values()].includes(0);
+  return isPlain ? `${operands.map((axes) => axes.join("")).join()}->${output}` : undefined;
+}
+
+function parsed(equation: string): Equation {
+  const text = shown(equation);
+  const [left = "", right, ...more] = equation.replaceAll(" ", "").split("->");
+  if (more.length > 0) throw invalid(text, "has more than one ->");
+  const terms = left.split(",");
+  for (const term of right === undefined ? terms : [...terms, right]) {
+    if (!TERM.test(term))
+      throw invalid(text, `has the term ${shown(term)}; a term is letters and at most one ...`);
+  }
+  const output = right ?? implicitOutput(terms);
+  const letters = [...output.replace(ELLIPSIS, "")];
+  for (const letter of letters) {
+    if (!terms.some((term) => term.includes(letter)))
+      throw invalid(text, `has the letter ${letter} in its result and in no operand`);
+  }
+  if (new Set(letters).size < letters.length)
+    throw invalid(text, `repeats a letter in its result ${shown(output)}`);
+  return { text, terms, output };
+}
+
+function implicitOutput(terms: readonly string[]): string {
+  const all = terms.join("");
+  const once = [...LETTERS].filter((letter) => all.split(letter).length === 2);
+  return `${all.includes(ELLIPSIS) ? ELLIPSIS : ""}${once.join("")}`;
+}
+
+/** Letters that the equation does not use, one for each axis that the longest ellipsis stands for. */
+function broadcastLetters({ text, terms }: Equation, shapes: readonly Shape[]): string {
+  const counts = terms.map((term, index) =>
+    term.includes(ELLIPSIS) ? (shapes[index] as Shape).length - (term.length - ELLIPSIS.length) : 0,
+  );
+  const count = Math.max(0, ...counts);
+  const free = [...LETTERS].filter((letter) => !terms.some((term) => term.includes(letter)));
+  if (count > free.length) throw invalid(text, `needs more than ${LETTERS.length} different axes`);
+  return free.slice(0, count).join("");
+}
+
+/** The labels of an operand's axes; ellipses are aligned at their ends. */
+function labelsOf({ text }: Equation, term: string, shape: Shape, index: number, broadcast: string): string {
+  const [, before = "", ellipsis, after = ""] = TERM.exec(term) ?? [];
+  const named = before.length + after.length;
+  const rest = shape.length - named;
+  if (rest < 0 || (rest > 0 && ellipsis === undefined)) {
+    throw mismatch(
+      text,
+      `operand ${index} of ${formatShape(shape)} has ${shape.length} axes, its term ${shown(term)} ${ellipsis === undefined ? "" : "at least "}${named}`,
+    );
+  }
+  return `${before}${broadcast.slice(broadcast.length - rest)}${after}`;
+}
+
+function sizesOf(
+  { text }: Equation,
+  labels: readonly string[],
+  shapes: readonly Shape[],
+  broadcast: string,
+): ReadonlyMap<string, number> {
+  const sizes = new Map<string, { readonly size: number; readonly operand: number }>();
+  labels.forEach((term, operand) => {
+    [...term].forEach((label, axis) => {
+      const size = shapes[operand]?.[axis] as number;
+      const known = sizes.get(label);
+      const repeats = broadcast.includes(label);
+      if (known === undefined || (repeats && known.size === 1)) sizes.set(label, { size, operand });
+      else if (known.size !== size && !(repeats && size === 1)) {
+        const what = repeats ? "an axis of ..." : label;
+        throw mismatch(
+          text,
+          `${what} is ${known.size} in operand ${known.operand} and ${size} in operand ${operand}`,
+        );
+      }
+    });
+  });
+  return new Map([...sizes].map(([label, { size }]) => [label, size]));
+}
+
+function invalid(text: string, message: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `Einsum: equation ${text} ${message}`);
+}
+
+function mismatch(text: string, message: string): MpError<"MP_SHAPE_MISMATCH"> {
+  return new MpError("MP_SHAPE_MISMATCH", `Einsum: equation ${text}: ${message}`);
+}

@@ -1,0 +1,112 @@
+/**
+ * The families of operators. Each stage (tracing, type inference, gradients, the reference, ONNX reading and writing,
+ * each engine's lowerings, the conformance samples) has one file per family, named after it. Every operator is in exactly
+ * one of them.
+ */
+export const FAMILIES = {
+  /** Functions of each element. */
+  unary: [
+    "Abs",
+    "Neg",
+    "Sign",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Reciprocal",
+    "Exp",
+    "Log",
+    "Sqrt",
+    "Erf",
+    "Tanh",
+    "Sigmoid",
+    "Relu",
+    "Softplus",
+    "Sin",
+    "Cos",
+    "LeakyRelu",
+    "Elu",
+    "Gelu",
+    "Clip",
+    "Not",
+    "IsNaN",
+    "IsInf",
+    "Identity",
+    "Cast",
+  ],
+  /** Functions of the elements of operands that broadcast. */
+  binary: [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Pow",
+    "Mod",
+    "Min",
+    "Max",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "And",
+    "Or",
+    "Xor",
+    // With its condition a third operand, which broadcasts as the other two do.
+    "Where",
+  ],
+  matrix: ["MatMul", "Gemm", "Einsum"],
+  convolution: ["Conv", "ConvTranspose", "ConvWeightGradient"],
+  /** Reductions, searches and scans along axes. */
+  reduce: [
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceSumSquare",
+    "ArgMax",
+    "ArgMin",
+    "TopK",
+    "CumSum",
+  ],
+  pooling: ["MaxPool", "AveragePool", "MaxPoolGradient"],
+  normalization: ["Softmax", "LogSoftmax", "LayerNormalization", "RMSNormalization"],
+  "batch-normalization": ["BatchNormalization", "BatchNormalizationGradient"],
+  loss: ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"],
+  /** Rearrangements of elements that the attributes alone decide. */
+  movement: [
+    "Reshape",
+    "Transpose",
+    "Slice",
+    "Concat",
+    "Split",
+    "Expand",
+    "Squeeze",
+    "Unsqueeze",
+    "Pad",
+    "Tile",
+  ],
+  /** Reading and writing at indices that are data. */
+  indexing: ["Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot"],
+  /** Values that are made, and the order of execution. */
+  source: ["Constant", "Range", "RandomBits", "Barrier"],
+} as const;
+
+export type Family = keyof typeof FAMILIES;
+
+/** The operators of a family. */
+export type OpOf<F extends Family> = (typeof FAMILIES)[F][number];
+
+/** The reductions proper, without the searches and the scan of their family. */
+export type ReduceOp = Extract<OpOf<"reduce">, `Reduce${string}`>;
+
+/** The searches for the place of an extreme. */
+export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
+
+export type SoftmaxOp = Extract<OpOf<"normalization">, `${string}Softmax`>;
+
+export type ScatterOp = Extract<OpOf<"indexing">, `Scatter${string}`>;

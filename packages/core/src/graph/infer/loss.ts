@@ -1,0 +1,55 @@
+import { formatShape } from "../../shape.js";
+import { shown } from "../../shown.js";
+import type { LossReduction } from "../attributes.js";
+import type { OpOf } from "../families.js";
+import type { ValueType } from "../graph.js";
+import { opDTypes } from "../op-dtypes.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectSameDType,
+  expectShape,
+  type InferTable,
+  operand,
+  shapeError,
+} from "./rule.js";
+
+const REDUCTIONS: readonly LossReduction[] = ["mean", "sum", "none"];
+
+function likelihood(op: OpOf<"loss">) {
+  return (
+    inputs: readonly ValueType[],
+    { reduction }: { readonly reduction: LossReduction },
+  ): { readonly scores: ValueType; readonly loss: ValueType } => {
+    expectCount(op, inputs, 2, 3);
+    const scores = operand(op, inputs, 0);
+    const labels = operand(op, inputs, 1);
+    const weights = inputs[2];
+    expectDType(op, scores, opDTypes[op], "scores");
+    expectDType(op, labels, ["i32"], "labels");
+    const [batch, classes, ...rest] = scores.shape;
+    if (batch === undefined || classes === undefined) {
+      throw shapeError(op, `scores are [batch, classes, …], got ${formatShape(scores.shape)}`);
+    }
+    expectShape(op, labels.shape, [batch, ...rest], "labels");
+    if (!REDUCTIONS.includes(reduction)) {
+      throw argumentError(op, `reduction is one of ${REDUCTIONS.join(", ")}, got ${shown(reduction)}`);
+    }
+    if (weights !== undefined) {
+      expectSameDType(op, [scores, weights]);
+      expectShape(op, weights.shape, [classes], "weights");
+    }
+    return { scores, loss: { dtype: scores.dtype, shape: reduction === "none" ? labels.shape : [] } };
+  };
+}
+
+export const lossInfer: InferTable<OpOf<"loss">> = {
+  SoftmaxCrossEntropyLoss: (inputs, attributes) => {
+    const { scores, loss } = likelihood("SoftmaxCrossEntropyLoss")(inputs, attributes);
+    return [loss, scores];
+  },
+  NegativeLogLikelihoodLoss: (inputs, attributes) => [
+    likelihood("NegativeLogLikelihoodLoss")(inputs, attributes).loss,
+  ],
+};

@@ -1,0 +1,226 @@
+/**
+ * What is known of each operator for itself: the dtypes of its deciding operand, in which precision policies compute it,
+ * and its arithmetic. What it does is in the stages' files of its family.
+ */
+
+import type { CastCategory } from "../cast/category.js";
+import { DTYPES, type DType, type HalfDType } from "../dtype.js";
+import type { Op } from "./attributes.js";
+import { contractionFlops } from "./contraction-path.js";
+import { contractionOf } from "./einsum-equation.js";
+import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
+
+export interface OpRow<K extends Op> {
+  /** What type inference accepts; a manifest's `ops` is a subset. */
+  readonly dtypes: readonly DType[];
+  readonly cast: Readonly<Record<HalfDType, CastCategory>>;
+  readonly flops: FlopsRule<K>;
+}
+
+export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
+export const NUMBERS: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "u8"];
+const SIGNED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
+const BOOL: readonly DType[] = ["bool"];
+
+type Row = OpRow<Op>["cast"];
+
+const both = (category: CastCategory): Row => ({ f16: category, bf16: category });
+const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
+
+/**
+ * Of the categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do infer,
+ * between and deny ops downstream of a deny op. bf16 has f32's range, so only ops that need more than 8 bits (sums,
+ * logarithms, phases) stay in f32.
+ */
+export const opTable: { readonly [K in Op]: OpRow<K> } = {
+  Abs: { dtypes: SIGNED, cast: both("clear"), flops: perResult(1) },
+  Neg: { dtypes: SIGNED, cast: both("clear"), flops: perResult(1) },
+  Sign: { dtypes: SIGNED, cast: both("widest"), flops: perResult(1) },
+  Floor: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Ceil: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Round: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Reciprocal: { dtypes: FLOATS, cast: row("f32", "widest"), flops: perResult(1) },
+  Exp: { dtypes: FLOATS, cast: row("deny", "widest"), flops: perResult(1) },
+  Log: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perResult(1) },
+  Sqrt: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(1) },
+  Erf: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(1) },
+  Tanh: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Sigmoid: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Relu: { dtypes: FLOATS, cast: both("clear"), flops: perResult(1) },
+  Softplus: { dtypes: FLOATS, cast: row("f32", "widest"), flops: perResult(1) },
+  Sin: { dtypes: FLOATS, cast: row("widest", "f32"), flops: perResult(1) },
+  Cos: { dtypes: FLOATS, cast: row("widest", "f32"), flops: perResult(1) },
+  LeakyRelu: { dtypes: FLOATS, cast: both("widest"), flops: perResult(2) },
+  Elu: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(2) },
+  Gelu: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(4) },
+  // Commutes with rounding only when its bounds do, so it is not `clear`.
+  Clip: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(2) },
+  Not: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
+  IsNaN: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  IsInf: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Identity: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Cast: { dtypes: DTYPES, cast: both("fixed"), flops: none },
+
+  Add: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Sub: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Mul: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Div: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Pow: { dtypes: FLOATS, cast: row("deny", "widest"), flops: perResult(1) },
+  Mod: { dtypes: ["f32", "f16", "bf16", "i32", "i64", "u8"], cast: both("widest"), flops: perResult(1) },
+  Min: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Max: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Equal: { dtypes: [...NUMBERS, "bool"], cast: both("widest"), flops: perResult(1) },
+  Greater: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  GreaterOrEqual: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  Less: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  LessOrEqual: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
+  And: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
+  Or: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
+  Xor: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
+  Where: { dtypes: DTYPES, cast: both("widest"), flops: perResult(1) },
+
+  MatMul: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs) => 2 * size(outputs, 0) * (inputs[0]?.shape.at(-1) ?? 0),
+  },
+  Gemm: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs, { transA, alpha, beta }) => {
+      const terms = 2 * (inputs[0]?.shape[transA ? 0 : 1] ?? 0);
+      const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
+      return size(outputs, 0) * (terms + (alpha === 1 ? 0 : 1) + bias);
+    },
+  },
+  Einsum: {
+    dtypes: NUMBERS,
+    cast: both("low"),
+    flops: (inputs, _, { equation }) =>
+      contractionFlops(
+        contractionOf(
+          equation,
+          inputs.map(({ shape }) => shape),
+        ),
+      ),
+  },
+
+  Conv: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs) => size(outputs, 0) * (2 * taps(inputs[1]) + (inputs[2] === undefined ? 0 : 1)),
+  },
+  ConvTranspose: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs) =>
+      2 * size(inputs, 0) * taps(inputs[1]) + (inputs[2] === undefined ? 0 : size(outputs, 0)),
+  },
+
+  ReduceSum: { dtypes: NUMBERS, cast: row("deny", "f32"), flops: perOperand(1) },
+  ReduceMean: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
+  },
+  ReduceMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
+  ReduceMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
+  ReduceProd: { dtypes: NUMBERS, cast: row("deny", "f32"), flops: perOperand(1) },
+  ReduceL1: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(2) },
+  ReduceL2: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs, outputs) => 2 * size(inputs, 0) + size(outputs, 0),
+  },
+  ReduceLogSum: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
+  },
+  ReduceLogSumExp: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs, outputs) => 4 * size(inputs, 0) + 2 * size(outputs, 0),
+  },
+  ReduceSumSquare: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(2) },
+  ArgMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
+  ArgMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
+  /** The number of comparisons of a sort depends on the engine; one per element does not. */
+  TopK: { dtypes: NUMBERS, cast: row("widest", "f32"), flops: perOperand(1) },
+  CumSum: { dtypes: SIGNED, cast: both("f32"), flops: perOperand(1) },
+
+  /** One operation per element of each window; AveragePool also divides. */
+  MaxPool: {
+    dtypes: FLOATS,
+    cast: both("clear"),
+    flops: (_, outputs, { kernelShape }) => size(outputs, 0) * windowSize(kernelShape),
+  },
+  AveragePool: {
+    dtypes: FLOATS,
+    cast: row("infer", "widest"),
+    flops: (_, outputs, { kernelShape }) => size(outputs, 0) * (windowSize(kernelShape) + 1),
+  },
+
+  /** Maximum, subtraction, exponential, sum, division. */
+  Softmax: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(5) },
+  LogSoftmax: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(5) },
+  SoftmaxCrossEntropyLoss: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1),
+  },
+  NegativeLogLikelihoodLoss: {
+    dtypes: FLOATS,
+    cast: row("deny", "f32"),
+    flops: (inputs) => 2 * size(inputs, 1),
+  },
+  /** Mean 1, center 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
+  LayerNormalization: {
+    dtypes: FLOATS,
+    cast: row("f32", "between"),
+    flops: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
+  },
+  RMSNormalization: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(4) },
+  /** Mean 1, center 1, variance 2, scale 1, shift 1. */
+  BatchNormalization: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(6) },
+
+  Reshape: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Transpose: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Slice: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Concat: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Split: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  // Follows its data, but no cast moves upstream of it: a lookup reads far less than the table that a cast would copy,
+  // and the gradient must be scattered in f32.
+  Gather: { dtypes: DTYPES, cast: both("widest"), flops: none },
+  GatherElements: { dtypes: DTYPES, cast: both("widest"), flops: none },
+  GatherND: { dtypes: DTYPES, cast: both("widest"), flops: none },
+  ScatterElements: { dtypes: DTYPES, cast: row("widest", "f32"), flops: perUpdate },
+  ScatterND: { dtypes: DTYPES, cast: row("widest", "f32"), flops: perUpdate },
+  Expand: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Squeeze: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Unsqueeze: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Pad: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Tile: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  OneHot: { dtypes: ["i32"], cast: both("fixed"), flops: none },
+
+  Constant: { dtypes: DTYPES, cast: both("fixed"), flops: none },
+  Range: { dtypes: DTYPES, cast: both("fixed"), flops: none },
+
+  /** Four squarings of 64 bits and the operations between them. */
+  RandomBits: { dtypes: ["u64"], cast: both("fixed"), flops: perResult(16) },
+  /** The search, and one addition per window. */
+  MaxPoolGradient: {
+    dtypes: FLOATS,
+    cast: both("widest"),
+    flops: (inputs, _, { kernelShape }) => size(inputs, 0) * (windowSize(kernelShape) + 1),
+  },
+  /** Center 1, the two sums 3, dx 5. */
+  BatchNormalizationGradient: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(9) },
+  ConvWeightGradient: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),
+  },
+  // Fixes an order of execution, which moving a cast upstream of it would undo.
+  Barrier: { dtypes: DTYPES, cast: both("widest"), flops: none },
+};

@@ -1,0 +1,7 @@
+import type { OpOf } from "../../graph/families.js";
+import type { ReferenceTable } from "../kernel.js";
+import { gatherKernels } from "./gather.js";
+import { scatterKernels } from "./scatter.js";
+
+/** Reads never round; only scatters that accumulate do arithmetic. */
+export const indexingKernels: ReferenceTable<OpOf<"indexing">> = { ...gatherKernels, ...scatterKernels };

@@ -1,0 +1,78 @@
+/** Reading and writing at indices that are data, and the scatters that accumulate. */
+import type { ComputeDType } from "../../dtype.js";
+import type { ScatterReduction } from "../../graph/attributes.js";
+import { checkOptions } from "../../options.js";
+import { normalizeAxis } from "../../shape.js";
+import { asTensor, emit } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+import { axisOf } from "./axis.js";
+
+/** Slices of `data` along the axis at indices (i32); an embedding lookup with axis 0. */
+export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
+  return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
+}
+
+/**
+ * Takes the element of data that each index (i32, negative from the end) selects along the axis, at the index's own
+ * position on the other axes, like PyTorch's `gather`. The result has the shape of the indices.
+ * @throws MP_SHAPE_MISMATCH for indices of another rank, MP_DTYPE_MISMATCH
+ */
+export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
+  return emit("GatherElements", [data, indices], { axis: axisOf(data, axis, "GatherElements") });
+}
+
+/**
+ * Slices of data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that both
+ * share.
+ * @throws MP_SHAPE_MISMATCH for indices that do not fit the shape of data, MP_DTYPE_MISMATCH
+ */
+export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
+  return emit("GatherND", [data, indices], { batchDims });
+}
+
+export interface ScatterOptions {
+  readonly axis?: number;
+  /** How updates combine with existing elements; repeated indices accumulate in f32. */
+  readonly reduction?: ScatterReduction;
+}
+
+/**
+ * A copy of data with updates at the positions that `gatherElements` would read. Updates have data's dtype and the
+ * shape of the indices.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+ */
+export function scatterElements(
+  data: Tensor,
+  indices: Tensor,
+  updates: Tensor,
+  options: ScatterOptions = {},
+): Tensor {
+  checkOptions("ScatterElements", options, { axis: true, reduction: true });
+  const { axis = 0, reduction = "none" } = options;
+  const along = axisOf(data, axis, "ScatterElements");
+  return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
+}
+
+/** A copy of data with updates at the positions that `gatherND` would read. @throws as `scatterElements` */
+export function scatterND(
+  data: Tensor,
+  indices: Tensor,
+  updates: Tensor,
+  options: { readonly reduction?: ScatterReduction } = {},
+): Tensor {
+  checkOptions("ScatterND", options, { reduction: true });
+  const { reduction = "none" } = options;
+  return emit("ScatterND", [data, indices, updates], { reduction });
+}
+
+/** 1 at each index (i32) along a new axis of that depth, 0 elsewhere. */
+export function oneHot(
+  indices: Tensor,
+  depth: number,
+  options: { readonly axis?: number; readonly dtype?: ComputeDType | "i32" } = {},
+): Tensor {
+  checkOptions("OneHot", options, { axis: true, dtype: true });
+  const { axis: along = -1, dtype = "f32" } = options;
+  const axis = normalizeAxis(along, asTensor(indices, "OneHot").shape.length + 1, "OneHot");
+  return emit("OneHot", [indices], { axis, depth, dtype });
+}

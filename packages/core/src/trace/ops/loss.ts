@@ -1,0 +1,50 @@
+/** Likelihood losses. */
+import type { LossReduction, Op } from "../../graph/attributes.js";
+import { checkOptions, type OptionNames } from "../../options.js";
+import { emit, emitAll } from "../emit.js";
+import type { Tensor } from "../tensor.js";
+
+export interface LikelihoodOptions {
+  /** `mean` divides by the total weight of the labels that are not ignored. */
+  readonly reduction?: LossReduction;
+  /** Labels of this value are ignored. */
+  readonly ignoreIndex?: number;
+  /** One weight per class, [C]. */
+  readonly weights?: Tensor;
+}
+
+const LIKELIHOOD: OptionNames<LikelihoodOptions> = { reduction: true, ignoreIndex: true, weights: true };
+
+function attributes(
+  op: Op,
+  options: LikelihoodOptions,
+): {
+  readonly reduction: LossReduction;
+  readonly ignoreIndex?: number;
+} {
+  checkOptions(op, options, LIKELIHOOD, '{ reduction: "sum" }');
+  const { reduction = "mean", ignoreIndex } = options;
+  return ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex };
+}
+
+/** Cross entropy of scores [N, C, d…] against labels i32 [N, d…], computed through log-softmax. */
+export function softmaxCrossEntropyLoss(
+  scores: Tensor,
+  labels: Tensor,
+  options: LikelihoodOptions = {},
+): Tensor {
+  const settings = attributes("SoftmaxCrossEntropyLoss", options);
+  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
+  return emitAll("SoftmaxCrossEntropyLoss", inputs, settings)[0] as Tensor;
+}
+
+/** Negative log likelihood of log-probabilities [N, C, d…] at labels i32 [N, d…]. */
+export function negativeLogLikelihoodLoss(
+  scores: Tensor,
+  labels: Tensor,
+  options: LikelihoodOptions = {},
+): Tensor {
+  const settings = attributes("NegativeLogLikelihoodLoss", options);
+  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
+  return emit("NegativeLogLikelihoodLoss", inputs, settings);
+}

@@ -1,0 +1,42 @@
+/** Values that the graph makes. */
+import type { DType } from "../../dtype.js";
+import { MpError } from "../../errors.js";
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { checkOptions } from "../../options.js";
+import { shown } from "../../shown.js";
+import { emit } from "../emit.js";
+import { Tensor } from "../tensor.js";
+import { currentBuilder } from "../trace.js";
+
+/** A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE */
+export function literal(number: number, dtype: DType = "f32"): Tensor {
+  const builder = currentBuilder("literal");
+  if (typeof number !== "number") {
+    throw new MpError("MP_INVALID_ARGUMENT", `literal: takes a number, got ${shown(number)}`);
+  }
+  checkAttribute("literal", "dtype", dtype);
+  return Tensor.of(builder.literal(number, dtype));
+}
+
+/** Host data as a tensor of the graph. It is uploaded to the engine once, not in every run. */
+export function constant(value: HostTensor): Tensor {
+  if (!isHostTensor(value)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`,
+    );
+  }
+  return emit("Constant", [], { value });
+}
+
+/** start, start + delta, … below limit. */
+export function range(
+  start: number,
+  limit: number,
+  options: { readonly delta?: number; readonly dtype?: DType } = {},
+): Tensor {
+  checkOptions("Range", options, { delta: true, dtype: true });
+  const { delta = 1, dtype = "i32" } = options;
+  return emit("Range", [], { start, limit, delta, dtype });
+}

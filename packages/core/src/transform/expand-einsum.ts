@@ -1,0 +1,211 @@
+/**
+ * Einsum in terms of MatMul, Gemm, Mul and ReduceSum, for engines that have no kernel for it or a wrong one. Two
+ * operands at a time: the labels of both become the batch, those of one the rows or columns of a matrix product.
+ */
+
+import { rewriteNodes } from "../cast/rewrite-nodes.js";
+import { type DType, isFloat, isHalf } from "../dtype.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import { contractionPath, extentOf, type Pairing } from "../graph/contraction-path.js";
+import { type Contraction, contractionOf } from "../graph/einsum-equation.js";
+import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
+import { type Shape, sameShape } from "../shape.js";
+
+/** What the labels of two operands are in their product. */
+interface Roles {
+  readonly rows: string;
+  readonly columns: string;
+  readonly summed: string;
+}
+
+/** A value whose axes have these labels. */
+interface Labelled {
+  readonly value: Value;
+  readonly labels: string;
+}
+
+/**
+ * The same graph with the chosen Einsum nodes replaced. A graph without any is returned unchanged. A product of halves
+ * that rounds once stays in the half, and one of several steps is computed in f32 and rounded at its end.
+ * @param isExpanded called for each Einsum
+ * @param onNode called with the name of each node of the new graph and the node that it is part of
+ */
+export function expandEinsums(
+  graph: Graph,
+  isExpanded: (node: GraphNode<"Einsum">) => boolean = () => true,
+  onNode?: (made: string, source: AnyNode) => void,
+): Graph {
+  const chosen = new Set(graph.nodes.filter((node) => isNode(node, "Einsum") && isExpanded(node)));
+  if (chosen.size === 0) return graph;
+  return rewriteNodes(graph, {
+    visit: (builder, node, inputs) =>
+      chosen.has(node)
+        ? [new Expansion(builder, node as GraphNode<"Einsum">, inputs).run()]
+        : builder.emit(node.op, inputs, node.attributes, node.origin, node.name),
+    onNode,
+  });
+}
+
+class Expansion {
+  readonly #builder: GraphBuilder;
+  readonly #origin: Origin;
+  readonly #contraction: Contraction;
+  readonly #inputs: readonly Value[];
+
+  constructor(builder: GraphBuilder, node: GraphNode<"Einsum">, inputs: readonly Value[]) {
+    this.#builder = builder;
+    this.#origin = node.origin;
+    this.#inputs = inputs;
+    const shapes = inputs.map(({ shape }) => shape);
+    this.#contraction = contractionOf(node.attributes.equation, shapes);
+  }
+
+  run(): Value {
+    const { alone, pairings } = contractionPath(this.#contraction);
+    const { dtype } = this.#inputs[0] as Value;
+    const roundings = pairings.length + alone.filter((labels) => labels !== "").length;
+    const isWide = isHalf(dtype) && roundings > 1;
+    let left = this.#inputs.map((input, index) => {
+      const value = isWide ? this.#cast(input, "f32") : input;
+      return this.#summed(this.#diagonal(value, index), alone[index] as string);
+    });
+    for (const pairing of pairings) {
+      const product = this.#product(left[pairing.left] as Labelled, left[pairing.right] as Labelled, pairing);
+      left = left.with(pairing.left, product).toSpliced(pairing.right, 1);
+    }
+    const result = this.#ordered(left[0] as Labelled, this.#contraction.output);
+    if (isWide) return this.#cast(result, dtype);
+    return this.#inputs.includes(result) ? this.#emit("Identity", [result], {}) : result;
+  }
+
+  /** An operand without the axes that broadcast, and with the diagonal of each label that it repeats. */
+  #diagonal(value: Value, index: number): Labelled {
+    const axes = (this.#contraction.operands[index] ?? []).filter((label) => label !== undefined);
+    let labels = axes.join("");
+    let current = this.#reshaped(value, this.#shapeOf(labels));
+    for (const label of new Set(axes)) {
+      const count = labels.split(label).length - 1;
+      if (count === 1) continue;
+      const rest = labels.replaceAll(label, "");
+      const inFront = this.#ordered({ value: current, labels }, label.repeat(count) + rest);
+      const size = this.#contraction.sizes.get(label) ?? 1;
+      const all = size ** count;
+      const flat = this.#reshaped(inFront, [all, ...this.#shapeOf(rest)]);
+      // The diagonal's elements are that many steps apart.
+      const step = size < 2 ? 1 : (all - 1) / (size - 1);
+      current = this.#emit("Slice", [flat], { axes: [0], starts: [0], ends: [all], steps: [step] });
+      labels = label + rest;
+    }
+    return { value: current, labels };
+  }
+
+  #summed({ value, labels }: Labelled, over: string): Labelled {
+    if (over === "") return { value, labels };
+    const axes = [...labels].flatMap((label, axis) => (over.includes(label) ? [axis] : []));
+    return {
+      value: this.#emit("ReduceSum", [value], { axes, keepdims: false }),
+      labels: [...labels].filter((label) => !over.includes(label)).join(""),
+    };
+  }
+
+  #product(a: Labelled, b: Labelled, { summed: over, result }: Pick<Pairing, "summed" | "result">): Labelled {
+    const of = (labels: string, holds: (label: string) => boolean): string =>
+      [...labels].filter(holds).join("");
+    const batch = of(result, (label) => a.labels.includes(label) && b.labels.includes(label));
+    const summed = of(a.labels, (label) => over.includes(label));
+    const rows = of(a.labels, (label) => !b.labels.includes(label));
+    const columns = of(b.labels, (label) => !a.labels.includes(label));
+    // The result's own order saves a transposition.
+    const { output } = this.#contraction;
+    const place = (labels: string): number => Math.min(...[...labels].map((label) => output.indexOf(label)));
+    if (rows !== "" && columns !== "" && place(columns) < place(rows))
+      return this.#product(b, a, { summed: over, result });
+    const value =
+      summed === "" || !isFloat(a.value.dtype)
+        ? this.#byElements(a, b, { batch, rows, columns, summed })
+        : batch === ""
+          ? this.#gemm(a, b, { rows, columns, summed })
+          : this.#matMul(a, b, { batch, rows, columns, summed });
+    const labels = batch + rows + columns;
+    return { value: this.#reshaped(value, this.#shapeOf(labels)), labels };
+  }
+
+  /** A product of two matrices, whose flags save transpositions. */
+  #gemm(a: Labelled, b: Labelled, { rows, columns, summed }: Roles): Value {
+    const transA = a.labels === summed + rows && rows !== "";
+    const transB = b.labels === columns + summed && columns !== "";
+    const left = this.#grouped(a, transA ? [summed, rows] : [rows, summed]);
+    const right = this.#grouped(b, transB ? [columns, summed] : [summed, columns]);
+    return this.#emit("Gemm", [left, right], { transA, transB, alpha: 1, beta: 1 });
+  }
+
+  #matMul(
+    a: Labelled,
+    b: Labelled,
+    { batch, rows, columns, summed }: Roles & { readonly batch: string },
+  ): Value {
+    return this.#emit(
+      "MatMul",
+      [this.#grouped(a, [batch, rows, summed]), this.#grouped(b, [batch, summed, columns])],
+      {},
+    );
+  }
+
+  /** Products without a sum, and of integers, which matrix products do not take. */
+  #byElements(
+    a: Labelled,
+    b: Labelled,
+    { batch, rows, columns, summed }: Roles & { readonly batch: string },
+  ): Value {
+    const left = this.#reshaped(
+      this.#ordered(a, batch + rows + summed),
+      [batch, rows, "", summed].map((labels) => this.#extent(labels)),
+    );
+    const right = this.#reshaped(
+      this.#ordered(b, batch + columns + summed),
+      [batch, "", columns, summed].map((labels) => this.#extent(labels)),
+    );
+    const product = this.#emit("Mul", [left, right], {});
+    return summed === "" ? product : this.#emit("ReduceSum", [product], { axes: [3], keepdims: false });
+  }
+
+  /** With one axis for each group of labels. */
+  #grouped(given: Labelled, groups: readonly string[]): Value {
+    return this.#reshaped(
+      this.#ordered(given, groups.join("")),
+      groups.map((labels) => this.#extent(labels)),
+    );
+  }
+
+  #ordered({ value, labels }: Labelled, order: string): Value {
+    if (labels === order) return value;
+    const used = new Set<number>();
+    const perm = [...order].map((label) => {
+      const axis = [...labels].findIndex((other, at) => other === label && !used.has(at));
+      used.add(axis);
+      return axis;
+    });
+    return this.#emit("Transpose", [value], { perm });
+  }
+
+  #reshaped(value: Value, shape: Shape): Value {
+    return sameShape(value.shape, shape) ? value : this.#emit("Reshape", [value], { shape });
+  }
+
+  #shapeOf(labels: string): Shape {
+    return [...labels].map((label) => this.#extent(label));
+  }
+
+  #extent(labels: string): number {
+    return extentOf(labels, this.#contraction.sizes);
+  }
+
+  #cast(value: Value, to: DType): Value {
+    return this.#emit("Cast", [value], { to });
+  }
+
+  #emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value {
+    return this.#builder.emitOne(op, inputs, attributes, this.#origin);
+  }
+}

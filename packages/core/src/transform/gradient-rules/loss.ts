@@ -1,0 +1,123 @@
+import type { OpOf } from "../../graph/families.js";
+import { elementCount, type Shape } from "../../shape.js";
+import { add, div, equal, mul, sub, where } from "../../trace/ops/binary.js";
+import { gather, gatherElements, scatterElements, scatterND } from "../../trace/ops/indexing.js";
+import { expand, reshape, unsqueeze } from "../../trace/ops/movement.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { exp, neg } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
+
+type Site = GradientSite<OpOf<"loss">>;
+
+/**
+ * loss = reduction of w[label] · nll over the labels that count, nll = -logp[label]. Both gradients are
+ * per-label factors f = dL/d nll, placed at the labels; for `mean`, f = g · w[label] / Σ w[label].
+ */
+interface Labels {
+  /** i32 [N, 1, d…]; ignored labels point at class 0, with factor 0. */
+  readonly columns: Tensor;
+  /** f32, scalar where all labels count the same, else [N, d…]. */
+  readonly factor: Tensor;
+  /** The gradient for Σ-reduced terms before weighting: g, divided by the weight that counts for `mean`. */
+  readonly base: Tensor;
+  readonly masked: (perLabel: Tensor) => Tensor;
+}
+
+function labelsOf({ attributes, gradient, input, inputTypes }: Site): Labels {
+  const { reduction, ignoreIndex } = attributes;
+  const labels = input(1);
+  const ignored = ignoreIndex === undefined ? undefined : equal(labels, ignoreIndex);
+  const masked = (x: Tensor): Tensor => (ignored === undefined ? x : where(ignored, 0, x));
+  const safe = masked(labels);
+  const weight = inputTypes.length > 2 ? gather(wide(input(2)), safe) : undefined;
+  const g = wide(gradient(0));
+  const total = (): Tensor | number =>
+    weight === undefined && ignored === undefined
+      ? elementCount(labels.shape, "SoftmaxCrossEntropyLoss")
+      : reduceSum(masked(weight ?? literal(1)));
+  const base = reduction === "mean" ? div(g, total()) : g;
+  return {
+    columns: unsqueeze(safe, [1]),
+    factor: masked(weight === undefined ? base : mul(weight, base)),
+    base,
+    masked,
+  };
+}
+
+const asColumn = (factor: Tensor): Tensor => (factor.shape.length === 0 ? factor : unsqueeze(factor, [1]));
+
+/** dL/dw[c]: Σ over the labels c of base · nll, for `mean` of base · (nll - loss). */
+function weightGradient(site: Site, { columns, base, masked }: Labels, logProbabilities: Tensor): Tensor {
+  const labelShape: Shape = site.inputTypes[1]?.shape ?? [];
+  const nll = neg(reshape(gatherElements(wide(logProbabilities), columns, 1), labelShape));
+  const excess = site.attributes.reduction === "mean" ? sub(nll, wide(site.output(0))) : nll;
+  const parts = masked(mul(excess, base));
+  const places = reshape(columns, [...labelShape, 1]);
+  const zeros = zerosOf({ dtype: "f32", shape: site.inputTypes[2]?.shape ?? [] });
+  return scatterND(zeros, places, parts, { reduction: "add" });
+}
+
+/**
+ * dL/d scores = (softmax - onehot) · f in three passes over [N, C]: exp of the saved log-probabilities,
+ * -1 scattered to the labels, and the product with f.
+ */
+function softmaxCrossEntropyGradient(
+  site: GradientSite<"SoftmaxCrossEntropyLoss">,
+): readonly (Tensor | undefined)[] {
+  const { gradient, inputTypes, needs, output, receives } = site;
+  const [scores, , weights] = inputTypes;
+  if (scores === undefined) return [];
+  const labels = receives(0) ? labelsOf(site as unknown as Site) : undefined;
+
+  const forScores = (): Tensor | undefined => {
+    const probabilities = exp(wide(output(1)));
+    let sum: Tensor | undefined;
+    if (labels !== undefined) {
+      const minusOne = expand(literal(-1), labels.columns.shape);
+      const errors = scatterElements(probabilities, labels.columns, minusOne, { axis: 1, reduction: "add" });
+      sum = mul(errors, asColumn(labels.factor));
+    }
+    if (receives(1)) {
+      const g = wide(gradient(1));
+      const through = sub(g, mul(probabilities, reduceSum(g, { axes: [1], keepdims: true })));
+      sum = sum === undefined ? through : add(sum, through);
+    }
+    return sum === undefined ? undefined : narrow(sum, scores);
+  };
+  return [
+    needs(0) ? forScores() : undefined,
+    undefined,
+    weights !== undefined && needs(2) && labels !== undefined
+      ? narrow(weightGradient(site as unknown as Site, labels, output(1)), weights)
+      : undefined,
+  ];
+}
+
+/** dL/d logp is -f at the labels and 0 elsewhere. */
+function negativeLogLikelihoodGradient(
+  site: GradientSite<"NegativeLogLikelihoodLoss">,
+): readonly (Tensor | undefined)[] {
+  const { input, inputTypes, needs } = site;
+  const [scores, , weights] = inputTypes;
+  if (scores === undefined) return [];
+  const labels = labelsOf(site as unknown as Site);
+  const forScores = (): Tensor => {
+    const updates = expand(asColumn(neg(labels.factor)), labels.columns.shape);
+    const zeros = zerosOf({ dtype: "f32", shape: scores.shape });
+    return narrow(scatterElements(zeros, labels.columns, updates, { axis: 1 }), scores);
+  };
+  return [
+    needs(0) ? forScores() : undefined,
+    undefined,
+    weights !== undefined && needs(2)
+      ? narrow(weightGradient(site as unknown as Site, labels, input(0)), weights)
+      : undefined,
+  ];
+}
+
+export const lossGradients: GradientTable<OpOf<"loss">> = {
+  SoftmaxCrossEntropyLoss: softmaxCrossEntropyGradient,
+  NegativeLogLikelihoodLoss: negativeLogLikelihoodGradient,
+};

@@ -1,0 +1,43 @@
+import type { OpOf } from "@mp/core/graph";
+import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import { same } from "./same.js";
+
+/** ONNX takes any number of operands, the graph two. */
+function folded(op: "Min" | "Max" | "Add"): ReadNode {
+  return (reader) => [foldOperands(reader, op)];
+}
+
+/** All operands joined by a binary op, from the left. */
+export function foldOperands(
+  reader: NodeReader,
+  op: "Min" | "Max" | "Add",
+): ReturnType<NodeReader["operand"]> {
+  let value = reader.operand(0);
+  if (reader.operandCount === 1) return reader.emitOne("Identity", [value], {});
+  for (let index = 1; index < reader.operandCount; index++) {
+    value = reader.emitOne(op, [value, reader.operand(index)], {});
+  }
+  return value;
+}
+
+export const binaryReaders: ReaderTable<OpOf<"binary">> = {
+  Add: same("Add", 2),
+  Sub: same("Sub", 2),
+  Mul: same("Mul", 2),
+  Div: same("Div", 2),
+  Pow: same("Pow", 2),
+  Min: folded("Min"),
+  Max: folded("Max"),
+  Equal: same("Equal", 2),
+  Greater: same("Greater", 2),
+  GreaterOrEqual: same("GreaterOrEqual", 2),
+  Less: same("Less", 2),
+  LessOrEqual: same("LessOrEqual", 2),
+  And: same("And", 2),
+  Or: same("Or", 2),
+  Xor: same("Xor", 2),
+  Where: same("Where", 3),
+  Mod: (reader) => [
+    reader.emitOne("Mod", [reader.operand(0), reader.operand(1)], { fmod: reader.int("fmod", 0) !== 0 }),
+  ],
+};

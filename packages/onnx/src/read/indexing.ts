@@ -1,0 +1,55 @@
+import type { OpOf, ScatterReduction } from "@mp/core/graph";
+import { numbersOf } from "../numbers.js";
+import { quote } from "../problem.js";
+import { integers } from "./movement.js";
+import type { NodeReader, ReaderTable } from "./node-reader.js";
+import { axisOf } from "./reduce.js";
+
+const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
+
+function scatterReduction(reader: NodeReader): ScatterReduction {
+  const name = reader.string("reduction", "none");
+  return (
+    SCATTER_REDUCTIONS.find((known) => known === name) ?? reader.unsupported(`reduces by ${quote(name)}`)
+  );
+}
+
+export const indexingReaders: ReaderTable<OpOf<"indexing">> = {
+  Gather: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    return [reader.emitOne("Gather", [x, reader.indices(1)], { axis })];
+  },
+  GatherElements: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    return [reader.emitOne("GatherElements", [x, reader.indices(1)], { axis })];
+  },
+  GatherND: (reader) => {
+    const batchDims = reader.int("batch_dims", 0);
+    return [reader.emitOne("GatherND", [reader.operand(0), reader.indices(1)], { batchDims })];
+  },
+  ScatterElements: (reader) => {
+    const x = reader.operand(0);
+    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    const operands = [x, reader.indices(1), reader.operand(2)];
+    return [reader.emitOne("ScatterElements", operands, { axis, reduction: scatterReduction(reader) })];
+  },
+  ScatterND: (reader) => {
+    const operands = [reader.operand(0), reader.indices(1), reader.operand(2)];
+    return [reader.emitOne("ScatterND", operands, { reduction: scatterReduction(reader) })];
+  },
+  OneHot: (reader) => {
+    const [depth] = integers(reader, 1, "depth");
+    const values = reader.constant(2);
+    if (depth === undefined || values === undefined) return reader.unsupported("has no depth or no values");
+    const { dtype } = values;
+    const [off, on] = numbersOf(values);
+    if (off !== 0 || on !== 1 || (dtype !== "f32" && dtype !== "f16" && dtype !== "i32")) {
+      return reader.unsupported(`makes ${dtype} of ${off} and ${on}, here it is 0 and 1 in f32, f16 or i32`);
+    }
+    const indices = reader.indices(0);
+    const axis = axisOf(reader, reader.int("axis", -1), indices.shape.length + 1);
+    return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
+  },
+};

@@ -1,0 +1,88 @@
+import type { DType } from "@mp/core";
+import { isFloat, type OpOf } from "@mp/core/graph";
+import { elementTypeOfCode, isDType } from "../element-type.js";
+import { quote } from "../problem.js";
+import type { NodeReader, NodeResult, ReaderTable } from "./node-reader.js";
+import { same } from "./same.js";
+import { scalarOperand } from "./scalar-operand.js";
+
+/** The largest integers, which exporters write where there is no bound, and which no number is. */
+const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
+
+function upperBound(reader: NodeReader): number | undefined {
+  const { dtype, data } = reader.constant(2) ?? {};
+  const isNone = dtype !== undefined && data?.length === 1 && data[0] === noBound[dtype];
+  return isNone ? undefined : scalarOperand(reader, 2, "the upper bound");
+}
+
+/** The dtype that an attribute names by ONNX's number. */
+function dtypeOfCode(reader: NodeReader, code: number): DType {
+  const type = elementTypeOfCode(code);
+  if (type === undefined || !isDType(type))
+    return reader.unsupported(`makes ${type ?? `element type ${code}`}`);
+  return type;
+}
+
+export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
+  const isEighth = to === "f8e4m3" || to === "f8e5m2";
+  if (reader.int("saturate", 1) !== 0 && isEighth && isFloat(reader.typeOf(0).dtype)) {
+    return reader.unsupported("saturates, which casts here do not");
+  }
+  if (!reader.isVerbatim) {
+    // Indices: what the graph has as i32 all along needs neither cast.
+    const narrow = reader.narrow(0);
+    if (to === "i32" && narrow !== undefined) return [narrow];
+    if (to === "i64" && reader.typeOf(0).dtype === "i32") return [{ narrow: reader.operand(0) }];
+  }
+  return [reader.emitOne("Cast", [reader.operand(0)], { to })];
+}
+
+export const unaryReaders: ReaderTable<OpOf<"unary">> = {
+  Abs: same("Abs", 1),
+  Neg: same("Neg", 1),
+  Sign: same("Sign", 1),
+  Floor: same("Floor", 1),
+  Ceil: same("Ceil", 1),
+  Round: same("Round", 1),
+  Reciprocal: same("Reciprocal", 1),
+  Exp: same("Exp", 1),
+  Log: same("Log", 1),
+  Sqrt: same("Sqrt", 1),
+  Erf: same("Erf", 1),
+  Tanh: same("Tanh", 1),
+  Sigmoid: same("Sigmoid", 1),
+  Relu: same("Relu", 1),
+  Softplus: same("Softplus", 1),
+  Sin: same("Sin", 1),
+  Cos: same("Cos", 1),
+  Not: same("Not", 1),
+  IsNaN: same("IsNaN", 1),
+  Identity: same("Identity", 1),
+  IsInf: (reader) => {
+    if (reader.int("detect_negative", 1) !== 1 || reader.int("detect_positive", 1) !== 1) {
+      return reader.unsupported("looks for one of the infinities only");
+    }
+    return [reader.emitOne("IsInf", [reader.operand(0)], {})];
+  },
+  LeakyRelu: (reader) => [
+    reader.emitOne("LeakyRelu", [reader.operand(0)], { alpha: reader.float("alpha", 0.01) }),
+  ],
+  Elu: (reader) => [reader.emitOne("Elu", [reader.operand(0)], { alpha: reader.float("alpha", 1) })],
+  Gelu: (reader) => {
+    const approximate = reader.string("approximate", "none");
+    if (approximate !== "none" && approximate !== "tanh")
+      return reader.unsupported(`approximates by ${quote(approximate)}`);
+    return [reader.emitOne("Gelu", [reader.operand(0)], { approximate })];
+  },
+  Clip: (reader) => {
+    const min = scalarOperand(reader, 1, "the lower bound");
+    const max = upperBound(reader);
+    return [
+      reader.emitOne("Clip", [reader.operand(0)], {
+        ...(min === undefined ? {} : { min }),
+        ...(max === undefined ? {} : { max }),
+      }),
+    ];
+  },
+  Cast: (reader) => castTo(reader, dtypeOfCode(reader, reader.int("to"))),
+};

@@ -1,0 +1,20 @@
+import type { DType } from "@mp/core";
+import type { Op } from "@mp/core/graph";
+import { type Lowering, typeAt } from "./lowering.js";
+
+const isStorageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
+
+/** ONNX moves 8-bit floats in few ops; f16 holds every one of their values, so the way through it is exact. */
+export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
+  return (node, operands, writer) => {
+    const [result] = node.outputs;
+    if (result === undefined || !isStorageOnly(result.dtype)) return lowering(node, operands, writer);
+    const wide = operands.map((name, index) =>
+      isStorageOnly(typeAt(node, index).dtype) ? writer.cast(name, "f16") : name,
+    );
+    const as16 = <V extends { readonly dtype: DType }>(value: V): V =>
+      isStorageOnly(value.dtype) ? { ...value, dtype: "f16" } : value;
+    const twin = { ...node, inputs: node.inputs.map(as16), outputs: node.outputs.map(as16) };
+    return lowering(twin, wide, writer).map((name) => writer.cast(name, result.dtype));
+  };
+}

@@ -1,0 +1,68 @@
+import type { DType } from "@mp/core";
+import { bytesPerElement, isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { codeOfElementType } from "../element-type.js";
+import { float, int, type OnnxAttributes, string } from "../model.js";
+import { type LoweringTable, operandAt, typeAt } from "./lowering.js";
+import { plain } from "./plain.js";
+
+export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
+  Abs: plain(),
+  Neg: plain(),
+  Sign: plain(),
+  Floor: plain(),
+  Ceil: plain(),
+  Round: plain(),
+  Reciprocal: plain(),
+  Exp: plain(),
+  Log: plain(),
+  Sqrt: plain(),
+  Erf: plain(),
+  Tanh: plain(),
+  Sigmoid: plain(),
+  Relu: plain(),
+  Softplus: plain(),
+  Sin: plain(),
+  Cos: plain(),
+  Not: plain(),
+  IsNaN: plain(),
+  IsInf: plain(),
+  Identity: plain(),
+  LeakyRelu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
+  Elu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
+  Gelu: plain(({ attributes: { approximate } }) => ({ approximate: string(approximate) })),
+  Clip: (node, operands, writer) => {
+    const { dtype } = typeAt(node, 0);
+    const { min, max } = clipBounds(dtype, node.attributes);
+    const inputs = [
+      operandAt(operands, 0),
+      ...[min, max].map((bound) => (bound === undefined ? "" : writer.scalar(bound, dtype))),
+    ];
+    while (inputs.at(-1) === "") inputs.pop();
+    return writer.emit("Clip", inputs);
+  },
+  Cast: plain(({ attributes: { to } }) => castAttributes(to)),
+};
+
+/** The bounds of a Clip as values of its dtype: none where it bounds nothing. */
+export function clipBounds(
+  dtype: DType,
+  { min, max }: OpAttributes["Clip"],
+): { readonly min: number | undefined; readonly max: number | undefined } {
+  return { min: boundIn(dtype, min, Math.ceil), max: boundIn(dtype, max, Math.floor) };
+}
+
+/** A bound as the dtype holds it: of integers the next one inside, none where it lies outside all of them. */
+function boundIn(dtype: DType, bound: number | undefined, inside: (x: number) => number): number | undefined {
+  if (bound === undefined || isFloat(dtype)) return bound;
+  const bits = 8 * bytesPerElement[dtype];
+  const isSigned = dtype === "i32" || dtype === "i64";
+  const low = isSigned ? -(2 ** (bits - 1)) : 0;
+  const integer = inside(bound);
+  return integer >= low && integer < low + 2 ** bits ? integer : undefined;
+}
+
+/** ONNX saturates casts to its f8 types unless told not to; we never do. */
+export function castAttributes(to: DType): OnnxAttributes {
+  const saturate = to === "f8e4m3" || to === "f8e5m2" ? { saturate: int(0) } : {};
+  return { to: int(codeOfElementType(to)), ...saturate };
+}
