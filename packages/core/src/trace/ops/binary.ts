@@ -5,6 +5,11 @@ import { isTensor, type Tensor } from "../tensor.js";
 import { literal } from "./source.js";
 import type { Plain } from "./unary.js";
 
+/**
+ * Two operands of one dtype, one of which may be a number; shapes broadcast. Of floats of two dtypes the
+ * narrower is cast to the wider one (f16 and bf16 to f32).
+ * @throws MP_SHAPE_MISMATCH for shapes that do not broadcast, MP_DTYPE_MISMATCH
+ */
 type Binary = (a: Operand, b: Operand) => Tensor;
 
 const binary =
@@ -12,39 +17,55 @@ const binary =
   (a, b) =>
     emitBroadcast(op, [a, b], {});
 
+/** a + b, broadcasting; integers wrap around. */
 export const add: Binary = binary("Add");
 
+/** a - b, broadcasting; integers wrap around. */
 export const sub: Binary = binary("Sub");
 
+/** a · b, broadcasting; integers wrap around. 0 · ∞ is NaN. */
 export const mul: Binary = binary("Mul");
 
 /**
- * Integer division truncates toward zero; the smallest integer divided by -1 wraps to itself. An integer divided by 0
- * is an error: the run fails with MP_OUT_OF_RANGE or MP_BACKEND_FAILED, or the result is undefined on a device that
- * does not check.
+ * a / b, broadcasting. Integer division truncates toward zero; the smallest integer divided by -1 wraps to itself. An
+ * integer divided by 0 is an error: the run fails with MP_OUT_OF_RANGE or MP_BACKEND_FAILED, or the result is undefined
+ * on a device that does not check.
  */
 export const div: Binary = binary("Div");
 
+/**
+ * a to the power b, broadcasting; floats. 1 to any power and anything to the power 0 are 1, NaN included (IEEE 754).
+ */
 export const pow: Binary = binary("Pow");
 
+/** The smaller of a and b, broadcasting; NaN if either is NaN. Equal elements share the gradient. */
 export const minimum: Binary = binary("Min");
 
+/** The larger of a and b, broadcasting; NaN if either is NaN. Equal elements share the gradient. */
 export const maximum: Binary = binary("Max");
 
+/** Where a equals b, broadcasting, as bool; NaN equals nothing. It has no gradient. */
 export const equal: Binary = binary("Equal");
 
+/** Where a > b, broadcasting, as bool; false for NaN. It has no gradient. */
 export const greater: Binary = binary("Greater");
 
+/** Where a ≥ b, broadcasting, as bool; false for NaN. It has no gradient. */
 export const greaterOrEqual: Binary = binary("GreaterOrEqual");
 
+/** Where a < b, broadcasting, as bool; false for NaN. It has no gradient. */
 export const less: Binary = binary("Less");
 
+/** Where a ≤ b, broadcasting, as bool; false for NaN. It has no gradient. */
 export const lessOrEqual: Binary = binary("LessOrEqual");
 
+/** Where both are true, broadcasting; bool. */
 export const and: Binary = binary("And");
 
+/** Where either is true, broadcasting; bool. */
 export const or: Binary = binary("Or");
 
+/** Where exactly one is true, broadcasting; bool. */
 export const xor: Binary = binary("Xor");
 
 /**
@@ -57,11 +78,16 @@ export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean }
   return emitBroadcast("Mod", [a, b], { fmod });
 }
 
+/** x² of each element; numbers of any shape. Policies compute it in f32: in f16 it overflows above 255. */
 export function square(x: Tensor): Tensor {
   return mul(x, x);
 }
 
-/** x where the condition (bool) is true, y elsewhere. Both are computed. */
+/**
+ * x where the condition (bool) is true, y elsewhere; the three broadcast, x and y have one dtype or are numbers. Both are
+ * computed, and the gradient of the one that is not chosen is 0, or NaN where its own derivative is not finite.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+ */
 export function where(condition: Tensor, x: Operand, y: Operand): Tensor {
   const dtype = commonDType("Where", [x, y].filter(isTensor));
   const side = (operand: Operand): Tensor => {

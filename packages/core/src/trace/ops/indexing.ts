@@ -7,7 +7,11 @@ import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { axisOf } from "./axis.js";
 
-/** Slices of `data` along the axis at indices (i32); an embedding lookup with axis 0. */
+/**
+ * Slices of `data` along the axis at indices (i32): [a…, n, b…] with indices of shape s to [a…, s…, b…]. With axis 0 it is an
+ * embedding lookup. Negative indices count from the end; the gradient adds up where an index repeats.
+ * @throws MP_INVALID_ARGUMENT for an axis that data does not have, MP_DTYPE_MISMATCH for indices that are not i32
+ */
 export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
   return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
 }
@@ -65,7 +69,10 @@ export function scatterND(
   return emit("ScatterND", [data, indices, updates], { reduction });
 }
 
-/** 1 at each index (i32) along a new axis of that depth, 0 elsewhere. */
+/**
+ * 1 at each index (i32, any shape) along a new axis of size `depth`, 0 elsewhere, in the given dtype. An index outside
+ * -depth … depth - 1 gives zeros.
+ */
 export function oneHot(
   indices: Tensor,
   depth: number,

@@ -27,7 +27,11 @@ function attributes(
   return ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex };
 }
 
-/** Cross entropy of scores [N, C, d…] against labels i32 [N, d…], computed through log-softmax. */
+/**
+ * Cross entropy of scores [N, C, d…] against labels i32 [N, d…], computed through log-softmax, in f32 under any policy. A
+ * scalar for the reductions `mean` (default) and `sum`, [N, d…] for `none`. Labels equal to `ignoreIndex` do not count.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+ */
 export function softmaxCrossEntropyLoss(
   scores: Tensor,
   labels: Tensor,
@@ -38,7 +42,11 @@ export function softmaxCrossEntropyLoss(
   return emitAll("SoftmaxCrossEntropyLoss", inputs, settings)[0] as Tensor;
 }
 
-/** Negative log likelihood of log-probabilities [N, C, d…] at labels i32 [N, d…]. */
+/**
+ * Negative log likelihood of log-probabilities [N, C, d…] at labels i32 [N, d…], with the reductions of
+ * `softmaxCrossEntropyLoss`.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+ */
 export function negativeLogLikelihoodLoss(
   scores: Tensor,
   labels: Tensor,

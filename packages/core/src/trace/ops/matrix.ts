@@ -5,7 +5,11 @@ import { checkOptions } from "../../options.js";
 import { emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 
-/** NumPy's matmul: [..., m, k] by [..., k, n], leading axes broadcast, vectors allowed. */
+/**
+ * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]; leading axes broadcast, vectors are allowed. Halves accumulate
+ * in f32 and are rounded once.
+ * @throws MP_SHAPE_MISMATCH for inner sizes that differ, MP_DTYPE_MISMATCH for operands of two dtypes
+ */
 export function matMul(a: Tensor, b: Tensor): Tensor {
   return emit("MatMul", [a, b], {});
 }
@@ -33,7 +37,11 @@ export interface GemmOptions {
   readonly beta?: number;
 }
 
-/** alpha · A' · B' + beta · C for matrices A, B and a C that broadcasts to the result. */
+/**
+ * alpha · A' · B' + beta · C for matrices A [m, k] and B [k, n], each transposed on request, and a C that broadcasts to
+ * [m, n]. Halves accumulate in f32 and are rounded once.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+ */
 export function gemm(a: Tensor, b: Tensor, c?: Tensor, options: GemmOptions = {}): Tensor {
   checkOptions("Gemm", options, { transA: true, transB: true, alpha: true, beta: true });
   const { transA = false, transB = false, alpha = 1, beta = 1 } = options;

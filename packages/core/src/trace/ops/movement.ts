@@ -19,7 +19,10 @@ function checkList(
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a list of ${members}, got ${shown(list)}`);
 }
 
-/** One dimension may be -1; it is inferred. */
+/**
+ * The elements of x in row-major order in another shape; any dtype. One dimension may be -1, which is inferred.
+ * @throws MP_SHAPE_MISMATCH for a shape with another number of elements, MP_INVALID_ARGUMENT
+ */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   checkAttribute("Reshape", "shape", shape);
   const open = shape.indexOf(-1);
@@ -40,7 +43,10 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   });
 }
 
-/** Permutes axes by `perm`; reverses them by default. */
+/**
+ * x with its axes permuted by `perm`, reversed by default; any dtype. Axis i of the result is axis perm[i] of x.
+ * @throws MP_INVALID_ARGUMENT for something other than a permutation of x's axes
+ */
 export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
   const { length } = asTensor(x, "Transpose").shape;
   const order = perm === undefined ? Array.from({ length }, (_, axis) => length - 1 - axis) : perm;
@@ -57,7 +63,10 @@ export interface SliceRange {
   readonly step?: number;
 }
 
-/** Slices the given ranges, at most one per axis. */
+/**
+ * The given ranges of x, at most one per axis; any dtype. Other axes stay whole.
+ * @throws MP_INVALID_ARGUMENT for an axis that x does not have or that is given twice
+ */
 export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
   checkList("Slice", "ranges such as { axis: 0, end: 2 }", ranges);
   const parts = ranges.map((range) => {
@@ -110,7 +119,10 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   return emit("Concat", tensors, { axis: axisOf(head, axis, "Concat") });
 }
 
-/** Stacks tensors of one shape along a new axis. */
+/**
+ * Tensors of one shape and dtype, stacked along a new axis: n tensors [a, b] give [n, a, b].
+ * @throws MP_INVALID_ARGUMENT for an empty list, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH
+ */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   checkList("stack", "tensors", tensors);
   return concat(
@@ -119,7 +131,10 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   );
 }
 
-/** Splits an axis into that many equal parts, or into parts of the given sizes. */
+/**
+ * Splits an axis into that many equal parts, or into parts of the given sizes; any dtype.
+ * @throws MP_SHAPE_MISMATCH for parts that do not make up the axis, MP_INVALID_ARGUMENT
+ */
 export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
   const index = axisOf(x, axis, "Split");
   const size = x.shape[index] as number;
@@ -134,13 +149,19 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
   return emitAll("Split", [x], { axis: index, split: [...sizes] });
 }
 
-/** Broadcasts to that shape; with the same shape it returns the same tensor. */
+/**
+ * x broadcast to that shape; any dtype. With the same shape it returns the same tensor. The gradient is summed back.
+ * @throws MP_SHAPE_MISMATCH
+ */
 export function expand(x: Tensor, shape: Shape): Tensor {
   checkAttribute("Expand", "shape", shape);
   return emit("Expand", [x], { shape: [...shape] });
 }
 
-/** Removes those axes of size 1; by default all of them. */
+/**
+ * x without those axes, each of size 1; by default without all axes of size 1. Any dtype.
+ * @throws MP_SHAPE_MISMATCH for an axis of another size, MP_INVALID_ARGUMENT
+ */
 export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   const all = asTensor(x, "Squeeze").shape.flatMap((dimension, axis) => (dimension === 1 ? [axis] : []));
   const given = axes === undefined ? all : axes;
@@ -149,7 +170,7 @@ export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
 }
 
-/** Inserts axes of size 1 at those positions of the result. */
+/** x with axes of size 1 at those positions of the result; any dtype. @throws MP_INVALID_ARGUMENT */
 export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
   checkAttribute("Unsqueeze", "axes", axes);
   const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
@@ -162,7 +183,11 @@ export interface PadOptions {
   readonly value?: number;
 }
 
-/** Pads each axis by [before, after]. */
+/**
+ * x with [before, after] elements added to each axis: `value` (default 0), or by `mode` copies of its edge or its mirror
+ * image.
+ * @throws MP_INVALID_ARGUMENT unless there is one pair per axis
+ */
 export function pad(
   x: Tensor,
   pads: readonly (readonly [number, number])[],
@@ -178,7 +203,10 @@ export function pad(
   });
 }
 
-/** Repeats x that many times along each axis. @throws MP_INVALID_ARGUMENT unless there is one number per axis */
+/**
+ * x repeated that many times along each axis; any dtype.
+ * @throws MP_INVALID_ARGUMENT unless there is one number per axis
+ */
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {
   checkAttribute("Tile", "repeats", repeats);
   return emit("Tile", [x], { repeats: [...repeats] });

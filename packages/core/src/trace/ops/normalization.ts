@@ -25,7 +25,11 @@ export interface NormalizationOptions {
 
 const NORMALIZATION: OptionNames<NormalizationOptions> = { axis: true, epsilon: true };
 
-/** (x - mean) / sqrt(variance + epsilon) · scale + bias over `axis` … last; statistics are in f32. */
+/**
+ * (x - mean) / √(variance + epsilon) · scale + bias over `axis` … last (Ba et al., arXiv 1607.06450). Statistics are in f32;
+ * the result has x's shape and dtype.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+ */
 export function layerNormalization(
   x: Tensor,
   scale: Tensor,
@@ -40,7 +44,11 @@ export function layerNormalization(
   })[0] as Tensor;
 }
 
-/** x / sqrt(mean(x²) + epsilon) · scale over `axis` … last; the mean is in f32. */
+/**
+ * x / √(mean(x²) + epsilon) · scale over `axis` … last (Zhang and Sennrich, arXiv 1910.07467). The mean is in f32; the
+ * result has x's shape and dtype.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+ */
 export function rmsNormalization(x: Tensor, scale: Tensor, options: NormalizationOptions = {}): Tensor {
   checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;

@@ -29,20 +29,36 @@ const reduction =
     return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
+/**
+ * Σ x over the axes (default all), floats and integers. Halves accumulate in f32 and are rounded once; integers wrap.
+ */
 export const reduceSum: Reduction = reduction("ReduceSum");
+
+/** The mean over the axes (default all); floats, summed in f32. @throws MP_SHAPE_MISMATCH for no elements */
 export const reduceMean: Reduction = reduction("ReduceMean");
+
+/** The largest element over the axes (default all); NaN if one is NaN. Equal elements share the gradient. */
 export const reduceMax: Reduction = reduction("ReduceMax");
+
+/** The smallest element over the axes (default all); NaN if one is NaN. Equal elements share the gradient. */
 export const reduceMin: Reduction = reduction("ReduceMin");
+
+/** The product over the axes (default all), floats and integers; floats in f32, integers wrap. */
 export const reduceProd: Reduction = reduction("ReduceProd");
-/** Σ |x| */
+
+/** Σ |x| over the axes (default all). */
 export const reduceL1: Reduction = reduction("ReduceL1");
-/** √Σ x² */
+
+/** √Σ x² over the axes (default all), in f32. The gradient where it is 0 is 0. */
 export const reduceL2: Reduction = reduction("ReduceL2");
-/** log Σ x */
+
+/** log Σ x over the axes (default all); floats. */
 export const reduceLogSum: Reduction = reduction("ReduceLogSum");
-/** log Σ eˣ, without overflow of eˣ. */
+
+/** log Σ eˣ over the axes (default all), without overflow of eˣ; floats. */
 export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
-/** Σ x² */
+
+/** Σ x² over the axes (default all), in f32. */
 export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
 
 export interface ArgOptions {
@@ -62,12 +78,23 @@ const search =
     return emit(op, [x], { axis: axisOf(x, axis, op), keepdims });
   };
 
-/** Index (i32) of the largest element along the axis (default last); of equal elements the first. */
+/**
+ * Index (i32) of the largest element along the axis (default last); of equal elements the first, of NaN the first NaN.
+ * It has no gradient.
+ */
 export const argMax: Search = search("ArgMax");
-/** Index (i32) of the smallest element along the axis (default last); of equal elements the first. */
+
+/**
+ * Index (i32) of the smallest element along the axis (default last); of equal elements the first, of NaN the first NaN.
+ * It has no gradient.
+ */
 export const argMin: Search = search("ArgMin");
 
-/** The k largest (or smallest) along the axis, sorted, with their indices (i32). */
+/**
+ * The k largest (or smallest) elements along the axis, sorted, with their indices (i32). NaN counts as the largest number; of
+ * equal elements the first comes first.
+ * @throws MP_INVALID_ARGUMENT for a k above the size of the axis
+ */
 export function topK(
   x: Tensor,
   k: number,

@@ -9,7 +9,9 @@ import { emit } from "../emit.js";
 import { Tensor } from "../tensor.js";
 import { currentBuilder } from "../trace.js";
 
-/** A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE */
+/**
+ * A number as a scalar tensor, rounded once from f64. @throws MP_OUT_OF_RANGE for a finite number beyond the dtype's range
+ */
 export function literal(number: number, dtype: DType = "f32"): Tensor {
   const builder = currentBuilder("literal");
   if (typeof number !== "number") {
@@ -19,7 +21,10 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
   return Tensor.of(builder.literal(number, dtype));
 }
 
-/** Host data as a tensor of the graph. It is uploaded to the engine once, not in every run. */
+/**
+ * Host data as a tensor of the graph: it is part of the program, and not trained. It is uploaded to the engine once, not in every
+ * run.
+ */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {
     throw new MpError(
@@ -30,7 +35,10 @@ export function constant(value: HostTensor): Tensor {
   return emit("Constant", [], { value });
 }
 
-/** start, start + delta, … below limit. */
+/**
+ * start, start + delta, … below limit (above it for a negative delta), as a vector.
+ * @throws MP_INVALID_ARGUMENT for a delta of 0
+ */
 export function range(
   start: number,
   limit: number,
