@@ -26,6 +26,7 @@ const checks = {
   layout: () => script("layout"),
   links: () => script("links"),
   words: () => script("words"),
+  docstrings: () => script("docstrings"),
   entries: () => script("entries"),
   pack: () => script("pack-install"),
 };

@@ -57,6 +57,7 @@ export function stepTimes(milliseconds: readonly number[]): StepTimes | null {
   return { min: sorted[0] ?? lower, median: (lower + upper) / 2 };
 }
 
+/** What mixed precision gained: ratios of time and memory, and the difference in quality, of two runs in one process. */
 export function compareRuns(float32: RunResult, mixed: RunResult): Comparison {
   const before = float32.peakMemoryBytes;
   const after = mixed.peakMemoryBytes;

@@ -7,6 +7,7 @@ import { failuresOf, type Outcome, type Report, type Status } from "./report.js"
 export interface ConformanceOptions {
   /** Creates a backend; called more than once. */
   readonly factory: Factory;
+  /** Cases that fail for a reason that is not the backend's, by id, with that reason. One that passes fails the run. */
   readonly knownFailures?: KnownFailures;
   /** The suite, possibly with your own cases added. Default `allCases`. */
   readonly cases?: readonly ConformanceCase[];

@@ -44,7 +44,9 @@ export interface StateBinding {
 }
 
 export interface CompileOptions {
+  /** The state that the executable reads and updates; default none. */
   readonly state?: State;
+  /** Which inputs and outputs are entries of that state; default none. */
   readonly bindings?: readonly StateBinding[];
   /** Name of the bool scalar output that decides the `when-applied` group. */
   readonly applied?: string;

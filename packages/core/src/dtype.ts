@@ -45,6 +45,7 @@ type HostArrayConstructors = {
   };
 };
 
+/** The array class that stores each dtype on the host; see `HostArrays`. */
 export const hostArrayOf: HostArrayConstructors = {
   f32: Float32Array,
   f16: Uint16Array,
@@ -58,6 +59,7 @@ export const hostArrayOf: HostArrayConstructors = {
   bool: Uint8Array,
 };
 
+/** Bytes of one element, on the host and in files. */
 export const bytesPerElement: Readonly<Record<DType, number>> = {
   f32: 4,
   f16: 2,
@@ -84,6 +86,7 @@ export interface FloatFormat {
   readonly hasInfinity: boolean;
 }
 
+/** Exponent, mantissa, range and special values of each floating dtype. */
 export const floatFormats: Readonly<Record<FloatDType, FloatFormat>> = {
   f32: {
     bits: 32,
@@ -137,14 +140,17 @@ export const floatFormats: Readonly<Record<FloatDType, FloatFormat>> = {
   },
 };
 
+/** Whether a dtype is a floating one, f8 included. */
 export function isFloat(dtype: DType): dtype is FloatDType {
   return dtype in floatFormats;
 }
 
+/** Whether a dtype is f16 or bf16. */
 export function isHalf(dtype: DType): dtype is HalfDType {
   return dtype === "f16" || dtype === "bf16";
 }
 
+/** Whether operators compute in the dtype: f32, f16 or bf16. */
 export function isComputeFloat(dtype: DType): dtype is ComputeDType {
   return dtype === "f32" || isHalf(dtype);
 }

@@ -71,6 +71,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   return Object.freeze({ dtype: kind, shape: dimensions, data: storage }) as HostTensor;
 }
 
+/** Whether a value is a tensor on the host: dtype, shape and the array that stores that dtype. */
 export function isHostTensor(value: unknown): value is HostTensor {
   if (typeof value !== "object" || value === null) return false;
   const candidate = value as { dtype?: unknown; shape?: unknown; data?: unknown };

@@ -4,6 +4,7 @@ import { shown } from "./shown.js";
 /** Static dimensions, outermost first; `[]` is a scalar. A dimension may be 0. */
 export type Shape = readonly number[];
 
+/** `[2, 3]`, the notation of messages. */
 export function formatShape(shape: Shape): string {
   return `[${shape.join(", ")}]`;
 }
@@ -36,6 +37,7 @@ export function elementCount(shape: Shape, what: string): number {
   return count;
 }
 
+/** Whether two shapes have the same dimensions in the same order. */
 export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
 }

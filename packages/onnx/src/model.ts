@@ -142,10 +142,15 @@ export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph
   };
 }
 
+/** An attribute of one f32. */
 export const float = (value: number): OnnxAttribute => ({ kind: "float", value });
+/** An attribute of one i64. */
 export const int = (value: number | bigint): OnnxAttribute => ({ kind: "int", value: BigInt(value) });
+/** An attribute of one UTF-8 text. */
 export const string = (value: string): OnnxAttribute => ({ kind: "string", value });
+/** An attribute of a list of f32. */
 export const floats = (value: readonly number[]): OnnxAttribute => ({ kind: "floats", value });
+/** An attribute of a list of i64. */
 export const ints = (value: readonly (number | bigint)[]): OnnxAttribute => ({
   kind: "ints",
   value: value.map(BigInt),

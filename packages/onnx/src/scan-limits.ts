@@ -22,6 +22,7 @@ export interface ScanLimits {
   readonly maxTensorBytes: number;
 }
 
+/** The limits of `scanModel` unless others are given. */
 export const defaultScanLimits: ScanLimits = {
   maxBytes: 2 ** 31 - 1,
   maxDepth: 64,

@@ -138,6 +138,7 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Barrier: exact,
 };
 
+/** The widest tolerance that a manifest may declare for the operator, in units in the last place. */
 export function ceilingOf(op: Op): Ceiling {
   return ceilings[op];
 }

@@ -68,6 +68,7 @@ export interface Graph {
   readonly outputs: readonly GraphOutput[];
 }
 
+/** Narrows a node to one operator, so that its attributes have their types. */
 export function isNode<K extends Op>(node: GraphNode, op: K): node is GraphNode<K> {
   return (node.op as Op) === op;
 }

@@ -64,6 +64,7 @@ export class Tensor {
   }
 }
 
+/** Whether a value is a tensor of a traced function. */
 export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;
 }

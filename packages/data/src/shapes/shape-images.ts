@@ -19,8 +19,9 @@ import { OUTLINES } from "./outlines.js";
 
 export interface ShapeImagesOptions {
   readonly seed: number;
-  /** Images to learn from and to be judged by; default 8000 and 2000. */
+  /** Images to train on; default 8000. */
   readonly train?: number;
+  /** Images to test on; default 2000. */
   readonly test?: number;
   /** Height and width in pixels, 8 … 256; default 32. */
   readonly side?: number;

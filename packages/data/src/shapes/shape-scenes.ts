@@ -19,8 +19,9 @@ import { OUTLINES } from "./outlines.js";
 
 export interface ShapeScenesOptions {
   readonly seed: number;
-  /** Images to learn from and to be judged by; default 2000 and 400. */
+  /** Images to train on; default 2000. */
   readonly train?: number;
+  /** Images to test on; default 400. */
   readonly test?: number;
   /** Height and width in pixels, 32 … 256; default 64. */
   readonly side?: number;

@@ -36,6 +36,7 @@ export interface NodeWriter {
 }
 
 export interface EmitOptions {
+  /** Domain of the operator; default that of ONNX. */
   readonly domain?: string;
   /** Number of outputs; 1 unless given. */
   readonly outputs?: number;

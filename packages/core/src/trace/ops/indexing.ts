@@ -35,6 +35,7 @@ export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
 }
 
 export interface ScatterOptions {
+  /** The axis that the indices point along; default 0. */
   readonly axis?: number;
   /** How updates combine with existing elements; repeated indices accumulate in f32. */
   readonly reduction?: ScatterReduction;

@@ -31,9 +31,13 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
 }
 
 export interface GemmOptions {
+  /** Whether A is given as [k, m]; default false. */
   readonly transA?: boolean;
+  /** Whether B is given as [n, k]; default false. */
   readonly transB?: boolean;
+  /** Factor of the product; default 1. */
   readonly alpha?: number;
+  /** Factor of C; default 1. */
   readonly beta?: number;
 }
 

@@ -20,6 +20,7 @@ export function logSoftmax(x: Tensor, axis = -1): Tensor {
 export interface NormalizationOptions {
   /** First normalized axis, default last. */
   readonly axis?: number;
+  /** Added to the variance or the mean square; default 1e-5. */
   readonly epsilon?: number;
 }
 

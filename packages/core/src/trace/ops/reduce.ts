@@ -62,7 +62,9 @@ export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
 export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
 
 export interface ArgOptions {
+  /** Default -1, the last. */
   readonly axis?: number;
+  /** Whether the axis stays, with size 1; default false. */
   readonly keepdims?: boolean;
 }
 
