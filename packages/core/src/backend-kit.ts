@@ -4,24 +4,23 @@
  * that `@mp/core` exports too (`validateGraph`, `opDTypes`, `decidingDType`) belong to the graph's op set.
  */
 
-export type { AddingOp } from "./graph/adding-ops.js";
-export { ADDING_OPS, addsUp } from "./graph/adding-ops.js";
-export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
-export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
-export { validateGraph } from "./graph/validate.js";
-export { halvedPads, samePads, windowExtent } from "./graph/window.js";
-export type { Bound, Replacement } from "./kernel-backend/bindings.js";
-export { resolveBindings } from "./kernel-backend/bindings.js";
-export { expectHostTensor } from "./kernel-backend/check-tensor.js";
-export { emulationWarnings } from "./kernel-backend/emulation-warnings.js";
-export type { StorageFunctions } from "./kernel-backend/engine.js";
-export type { Borrowed } from "./kernel-backend/handle-table.js";
-export { HandleTable } from "./kernel-backend/handle-table.js";
-export type { Kernel, KernelTable, KernelTensor } from "./kernel-backend/kernel.js";
-export type { KernelBackendOptions } from "./kernel-backend/kernel-backend.js";
-export { kernelBackend } from "./kernel-backend/kernel-backend.js";
-export { libraryTolerance } from "./kernel-backend/library-tolerance.js";
-export type { KernelManifest, Missing } from "./kernel-backend/manifest.js";
+export type { Bound, Replacement } from "./backend/bindings.js";
+export { resolveBindings } from "./backend/bindings.js";
+export { expectHostTensor } from "./backend/check-tensor.js";
+export { defineBackend } from "./backend/define-backend.js";
+export { emulationWarnings } from "./backend/emulation-warnings.js";
+export { HandleTable } from "./backend/handle-table.js";
+export type {
+  Awaitable,
+  BackendHooks,
+  FeedFunctions,
+  Named,
+  Place,
+  Program,
+  StateFunctions,
+  StorageFunctions,
+} from "./backend/hooks.js";
+export type { KernelManifest, Missing } from "./backend/manifest.js";
 export {
   deriveManifest,
   exactNumerics,
@@ -29,7 +28,20 @@ export {
   expectGraphSupported,
   expectStateSupported,
   opSupport,
-} from "./kernel-backend/manifest.js";
+} from "./backend/manifest.js";
+export { expectRunInputs } from "./backend/run-inputs.js";
+export { StateTypes } from "./backend/state-types.js";
+export { WorkQueue } from "./backend/work-queue.js";
+export type { AddingOp } from "./graph/adding-ops.js";
+export { ADDING_OPS, addsUp } from "./graph/adding-ops.js";
+export { decidingDType, opDTypes } from "./graph/op-dtypes.js";
+export { tapCounts, tapsOf, withoutCeiling } from "./graph/pooling-window.js";
+export { validateGraph } from "./graph/validate.js";
+export { halvedPads, samePads, windowExtent } from "./graph/window.js";
+export type { Kernel, KernelTable, KernelTensor } from "./kernel-backend/kernel.js";
+export type { KernelBackendOptions } from "./kernel-backend/kernel-backend.js";
+export { kernelBackend } from "./kernel-backend/kernel-backend.js";
+export { libraryTolerance } from "./kernel-backend/library-tolerance.js";
 export { type NonFiniteProbe, nonFiniteProbe } from "./kernel-backend/non-finite-probe.js";
 export {
   emitPairs,
@@ -40,9 +52,6 @@ export {
   pairKey,
 } from "./kernel-backend/probe-pairs.js";
 export { opsThatF32Fixes, type RunWidened } from "./kernel-backend/rounding-probe.js";
-export { expectRunInputs } from "./kernel-backend/run-inputs.js";
-export { StateTypes } from "./kernel-backend/state-types.js";
 export { type SumProbe, sumProbe } from "./kernel-backend/sum-probe.js";
-export { WorkQueue } from "./kernel-backend/work-queue.js";
 export type { LivenessOptions, Peak } from "./transform/liveness.js";
 export { peakLiveBytes } from "./transform/liveness.js";
