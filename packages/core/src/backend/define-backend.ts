@@ -209,9 +209,10 @@ class DefinedBackend<T, S> implements Backend {
     const ending = [...this.#states, ...this.#executables].map((one) => one.dispose());
     // Objects under construction free themselves once they find the backend disposed.
     await Promise.allSettled(this.#unsettled);
-    const ended = await Promise.allSettled(ending);
-    this.#handles.disposeAll();
-    await this.#definition.storages.attempt("close", () => this.#definition.close?.());
+    const { storages, close } = this.#definition;
+    const handles = async (): Promise<void> => this.#handles.disposeAll();
+    const ended = await Promise.allSettled([...ending, handles()]);
+    await storages.attempt("close", () => close?.());
     for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
 

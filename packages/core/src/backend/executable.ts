@@ -2,6 +2,7 @@ import type { BackendWarning, Executable, MemoryReport, ProfileRow, RunInput } f
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { BackendManifest } from "../manifest.js";
+import { callAll } from "./call-all.js";
 import { bufferFeed, type Feed, storageFeed } from "./feed.js";
 import type { HandleTable } from "./handle-table.js";
 import type { Named } from "./hooks.js";
@@ -54,11 +55,7 @@ export class DefinedExecutable<T, S> implements Executable {
 
   dispose(): Promise<void> {
     this.#disposal ??= this.#queue.push(async () => {
-      try {
-        this.#free();
-      } finally {
-        this.#parts.onDispose(this);
-      }
+      callAll([() => this.#free(), () => this.#parts.onDispose(this)]);
     });
     return this.#disposal;
   }

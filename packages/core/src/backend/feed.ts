@@ -4,6 +4,7 @@
  */
 import type { RunInput } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
+import { callAll } from "./call-all.js";
 import { copyOf } from "./copy-of.js";
 import type { HandleTable } from "./handle-table.js";
 import type { FeedFunctions } from "./hooks.js";
@@ -36,7 +37,7 @@ export function storageFeed<T>(
       for (const [name, { data }] of await uploading) operands.set(name, data);
       return operands;
     } catch (error) {
-      for (const data of operands.values()) storages.pool.drop(data);
+      storages.dropAll(operands.values());
       throw error;
     }
   };
@@ -67,7 +68,7 @@ export function bufferFeed<T>(
         for (const each of writes) each.write();
       });
     } finally {
-      for (const each of writes) each.drop();
+      callAll(writes.map(({ drop }) => drop));
     }
   };
   if (isNext) writeAll();

@@ -1,6 +1,7 @@
 import type { Handle } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
+import { callAll } from "./call-all.js";
 
 /** The handles that one backend has issued, and their tensors in the engine. */
 export class HandleTable<T extends ValueType> {
@@ -46,7 +47,7 @@ export class HandleTable<T extends ValueType> {
   }
 
   disposeAll(): void {
-    for (const handle of [...this.#live.keys()]) this.#dispose(handle);
+    callAll([...this.#live.keys()].map((handle) => () => this.#dispose(handle)));
   }
 
   #dispose(handle: object): void {

@@ -59,7 +59,7 @@ export async function runProgram<T>(
     storages.attempt("commit", () => program.commit?.(isApplied));
     return Object.fromEntries(results);
   } finally {
-    for (const data of held) storages.pool.drop(data);
+    storages.dropAll(held);
   }
 }
 

@@ -36,13 +36,17 @@ export class Slots<T> {
   exchange(values: ReadonlyMap<string, Stored<T>>): void {
     const old = [...values.keys()].map((name) => this.current(name));
     for (const [name, value] of values) this.#byName.set(name, value);
-    for (const { data } of old) this.#storages.pool.drop(data);
+    this.#dropAll(old);
   }
 
   release(): void {
     const held = [...this.#byName.values()];
     this.#byName.clear();
-    for (const { data } of held) this.#storages.pool.drop(data);
+    this.#dropAll(held);
+  }
+
+  #dropAll(stored: readonly Stored<T>[]): void {
+    this.#storages.dropAll(stored.map(({ data }) => data));
   }
 }
 

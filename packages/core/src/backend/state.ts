@@ -1,6 +1,7 @@
 import type { State } from "../backend.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
+import { callAll } from "./call-all.js";
 import { copyOf } from "./copy-of.js";
 import type { Named, StateFunctions } from "./hooks.js";
 import type { StateTypes } from "./state-types.js";
@@ -73,12 +74,8 @@ export class DefinedState<S> implements State {
     this.#disposal ??= this.queue.push(async () => {
       await Promise.allSettled(this.#compiling);
       const { storages, functions, onDispose } = this.#parts;
-      try {
-        for (const end of this.#programs) end();
-        storages.attempt("release", () => functions.release(this.kept));
-      } finally {
-        onDispose(this);
-      }
+      const release = (): void => storages.attempt("release", () => functions.release(this.kept));
+      callAll([...this.#programs, release, () => onDispose(this)]);
     });
     return this.#disposal;
   }

@@ -4,6 +4,7 @@ import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 import { elementCount } from "../shape.js";
+import { callAll } from "./call-all.js";
 import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Awaitable, StorageFunctions } from "./hooks.js";
 import { StoragePool } from "./storage-pool.js";
@@ -74,7 +75,7 @@ export class Storages<T> {
     const failed = settled.find((result) => result.status === "rejected");
     const done = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     if (failed === undefined) return new Map(done);
-    for (const [, { data }] of done) this.pool.drop(data);
+    this.dropAll(done.map(([, { data }]) => data));
     throw failed.reason;
   }
 
@@ -100,6 +101,11 @@ export class Storages<T> {
   retain(data: T, { dtype, shape }: ValueType): Stored<T> {
     this.pool.retain(data, this.#bytesOf(data, { dtype, shape }));
     return { dtype, shape, data };
+  }
+
+  /** Ends one use of each. */
+  dropAll(uses: Iterable<T>): void {
+    callAll(Array.from(uses, (data) => () => this.pool.drop(data)));
   }
 
   /** Calls a hook; what it throws or rejects with is wrapped. */
