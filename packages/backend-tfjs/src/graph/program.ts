@@ -9,7 +9,7 @@ import {
   type ValueType,
   zeros,
 } from "@mp/core";
-import type { Bound, Replacement } from "@mp/core/backend";
+import type { Bound } from "@mp/core/backend";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
 import { inF32 } from "../lowerings/twins.js";
@@ -26,6 +26,8 @@ export interface Edge {
   readonly type: ValueType;
   readonly node: string | undefined;
 }
+
+type Replacement = Bound["always"][number];
 
 export interface Program {
   readonly nodes: readonly NodeInit[];
