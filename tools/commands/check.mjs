@@ -25,6 +25,7 @@ const checks = {
   layout: () => script("layout"),
   links: () => script("links"),
   words: () => script("words"),
+  entries: () => script("entries"),
   pack: () => script("pack-install"),
 };
 

@@ -2,7 +2,7 @@
  * The engine: dense arrays and the few loops over them that the backend is built from. It takes the place of your own
  * library or device, so it is short rather than fast, and knows nothing about training.
  */
-import { broadcastShapes, elementCount, stridesOf } from "@mp/core";
+import { broadcastShapes, elementCount, stridesOf } from "@mp/core/graph";
 
 /** Elements in row-major order. Those of i64 are bigints, which `+`, `<=` and `===` accept like numbers. */
 export interface Values {

@@ -1,6 +1,7 @@
 import type { AppContext, CommonOptions } from "@mp/cli";
 import { precisionOf, type TrainingRecord, train } from "@mp/cli/training";
-import { type Backend, checkpoint, key, relu, sgd, trainer } from "@mp/core";
+import { type Backend, key, remat, sgd, trainer } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError, sequential } from "@mp/nn";
 import { pointBatches } from "./points.js";
 
@@ -17,7 +18,7 @@ export async function trainOn(
 ): Promise<TrainingRecord> {
   const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing } = options;
   const model = sequential(dense(2, hidden), relu, dense(hidden, 2));
-  const apply = checkpointing ? checkpoint(model.apply) : model.apply;
+  const apply = checkpointing ? remat(model.apply) : model.apply;
   await using training = await trainer({
     backend,
     params: model.init(key(seed)),

@@ -1,6 +1,12 @@
-import type { Backend, DTypeSupport, HostTensor } from "@mp/core";
-import { hostArrayOf } from "@mp/core";
-import { exactNumerics, type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
+import type { Backend, HostTensor } from "@mp/core";
+import {
+  type DTypeSupport,
+  exactNumerics,
+  type Kernel,
+  type KernelTable,
+  kernelBackend,
+} from "@mp/core/backend";
+import { hostArrayOf } from "@mp/core/graph";
 import { product, spread, sum, transposed, type Values } from "./arrays.js";
 
 /** How the backend stores a tensor: as the typed array of its dtype. */

@@ -1,4 +1,5 @@
-import { type HostTensor, type LossContext, softmax, type Tensor, type Traced } from "@mp/core";
+import type { HostTensor, LossContext, Tensor, Traced } from "@mp/core";
+import { softmax } from "@mp/core/ops";
 import type { Box } from "@mp/data";
 import { detect } from "./boxes/detect.js";
 import type { JudgedImage } from "./boxes/mean-average-precision.js";

@@ -1,4 +1,4 @@
-import type { ExponentHistogram } from "@mp/core";
+import type { ExponentHistogram } from "@mp/core/report";
 import { describe, expect, it } from "vitest";
 import { formatHistogram, shareBelow, shareFlushed } from "./gradient-histogram.js";
 

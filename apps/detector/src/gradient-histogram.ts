@@ -1,6 +1,7 @@
 /** The gradients of a step by their binary exponents, as the MXNet talk plots them, and what a half loses of them. */
 import { textTable } from "@mp/cli/training";
-import { type ExponentHistogram, floatFormats, shareAtScale } from "@mp/core";
+import { floatFormats } from "@mp/core/graph";
+import { type ExponentHistogram, shareAtScale } from "@mp/core/report";
 
 /** f16's smallest normal number, its smallest subnormal, and half of that, below which values round to 0. */
 const { minExponent: SMALLEST_NORMAL, maxExponent: LARGEST, fractionBits } = floatFormats.f16;

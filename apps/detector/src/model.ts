@@ -2,18 +2,8 @@
  * A small SSD (Liu et al., arXiv 1512.02325): three feature maps, of a quarter, an eighth and a sixteenth of the
  * image's side, and on each of them two convolutions that predict the class and the box of every anchor.
  */
-import {
-  checkpoint,
-  concat,
-  fold,
-  type Key,
-  relu,
-  reshape,
-  scope,
-  type Tensor,
-  type Traced,
-  transpose,
-} from "@mp/core";
+import { foldIn, type Key, remat, scope, type Tensor, type Traced } from "@mp/core";
+import { concat, relu, reshape, transpose } from "@mp/core/ops";
 import { asModel, batchNorm, conv, type Model, type StatefulContext, sequential } from "@mp/nn";
 import type { AnchorMap } from "./boxes/anchors.js";
 
@@ -52,10 +42,10 @@ export function ssd({ width, classes, maps, checkpointing }: ModelOptions) {
     return { scores: head(1 + classes), offsets: head(4) };
   });
   const init = (key: Key) => ({
-    backbone: backbone.map((part, index) => part.init(fold(key, `backbone/${index}`))),
+    backbone: backbone.map((part, index) => part.init(foldIn(key, `backbone/${index}`))),
     heads: heads.map(({ scores, offsets }, index) => ({
-      scores: scores.init(fold(key, `heads/${index}/scores`)),
-      offsets: offsets.init(fold(key, `heads/${index}/offsets`)),
+      scores: scores.init(foldIn(key, `heads/${index}/scores`)),
+      offsets: offsets.init(foldIn(key, `heads/${index}/offsets`)),
     })),
   });
   const initState = () => backbone.map((part) => part.initState());
@@ -73,7 +63,7 @@ export function ssd({ width, classes, maps, checkpointing }: ModelOptions) {
     for (const [index, part] of backbone.entries()) {
       const [own, modelState] = [at(parameters.backbone, index), at(context.modelState, index)];
       const run = (input: Tensor) => part.apply(own, input, { ...context, modelState });
-      const [output, next] = scope(`backbone${index}`, () => (checkpointing ? checkpoint(run) : run)(y));
+      const [output, next] = scope(`backbone${index}`, () => (checkpointing ? remat(run) : run)(y));
       state.push(next);
       if (index > 0) features.push(output);
       y = output;

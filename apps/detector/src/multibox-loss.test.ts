@@ -1,4 +1,5 @@
-import { tensor, traceInto } from "@mp/core";
+import { tensor } from "@mp/core";
+import { traceInto } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { multiboxLoss } from "./multibox-loss.js";

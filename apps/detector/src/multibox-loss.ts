@@ -3,6 +3,7 @@
  * three to one; both divided by the number of matched anchors. The hardest negatives are found inside the graph: those
  * whose loss is at least the n-th largest of the image's negatives.
  */
+import type { Tensor } from "@mp/core";
 import {
   add,
   and,
@@ -20,10 +21,9 @@ import {
   reshape,
   stopGradient,
   sub,
-  type Tensor,
   topK,
   where,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { smoothL1, softmaxCrossEntropy } from "@mp/nn";
 import { BACKGROUND, IGNORED } from "./boxes/match.js";
 import type { Predictions } from "./model.js";

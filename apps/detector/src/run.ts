@@ -1,6 +1,7 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
-import { graphCost, type PrecisionReport } from "@mp/core";
+import type { PrecisionReport } from "@mp/core";
+import { graphCost } from "@mp/core/graph";
 import { anchorMaps, anchorsOf } from "./boxes/anchors.js";
 import { type JudgedImage, meanAveragePrecision } from "./boxes/mean-average-precision.js";
 import { sceneBatches } from "./data/scene-batches.js";

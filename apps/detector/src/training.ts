@@ -3,8 +3,7 @@ import {
   type Backend,
   chain,
   cosineDecay,
-  div,
-  fold,
+  foldIn,
   key,
   momentum,
   type Optimizer,
@@ -14,6 +13,7 @@ import {
   warmup,
   weightDecay,
 } from "@mp/core";
+import { div } from "@mp/core/ops";
 import type { Options } from "./flags.js";
 import type { DetectorModel } from "./model.js";
 import { multiboxLoss } from "./multibox-loss.js";
@@ -58,7 +58,7 @@ export function detectorTraining(
   const { seed, accumulate, onOverflow } = options;
   return trainer({
     backend,
-    params: model.init(fold(key(seed), "model")),
+    params: model.init(foldIn(key(seed), "model")),
     modelState: model.initState(),
     loss: (parameters, batch: SceneTensors, context) => {
       const [predicted, modelState] = model.apply(parameters, batch.x, context);

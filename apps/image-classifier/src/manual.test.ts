@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type CommonOptions, parseCommandLine } from "@mp/cli";
-import { type Backend, type Graph, type HalfDType, producers, tensor, type Value } from "@mp/core";
+import { type Backend, type HalfDType, tensor } from "@mp/core";
+import { type Graph, producers, type Value } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { shapeImages } from "@mp/data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

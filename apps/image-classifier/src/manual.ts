@@ -2,7 +2,8 @@
  * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half, cast the data, cast the logits
  * back before the softmax. Normalizations keep their parameters and statistics in float32.
  */
-import { cast, type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
+import { type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
+import { cast } from "@mp/core/ops";
 import type { Model } from "@mp/nn";
 
 /** `net.cast(dtype)` and the two casts around it. */

@@ -1,10 +1,8 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
 import {
-  argMax,
   type Backend,
-  fold,
-  graphCost,
+  foldIn,
   type HalfDType,
   key,
   type LossContext,
@@ -13,6 +11,8 @@ import {
   type Tree,
   trainer,
 } from "@mp/core";
+import { graphCost } from "@mp/core/graph";
+import { argMax } from "@mp/core/ops";
 import { imageBatches } from "@mp/data";
 import { type Model, softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "./flags.js";
@@ -94,7 +94,7 @@ export function classifierTraining(model: Model, { backend, precision, options, 
   const { seed, accumulate, onOverflow } = options;
   return trainer({
     backend,
-    params: model.init(fold(key(seed), "model")),
+    params: model.init(foldIn(key(seed), "model")),
     modelState: model.initState(),
     loss: (parameters, { x, y }: Batch, context) => {
       const [logits, modelState] = model.apply(parameters, x, context);

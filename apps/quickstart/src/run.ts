@@ -1,6 +1,8 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import { onBackend, precisionOf, resultOf, train } from "@mp/cli/training";
-import { adamW, argMax, checkpoint, graphCost, key, relu, type Tensor, type Traced, trainer } from "@mp/core";
+import { adamW, key, remat, type Tensor, type Traced, trainer } from "@mp/core";
+import { graphCost } from "@mp/core/graph";
+import { argMax, relu } from "@mp/core/ops";
 import { dense, sequential, softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "./flags.js";
 import { POINTS, pointBatch, pointBatches } from "./points.js";
@@ -13,7 +15,7 @@ export function runQuickstart(options: Options, label: string, context: AppConte
   return onBackend(options, async (backend) => {
     const { seed, accumulate, onOverflow } = options;
     const model = sequential(dense(2, options.hidden), relu, dense(options.hidden, 2));
-    const apply = options.checkpointing ? checkpoint(model.apply) : model.apply;
+    const apply = options.checkpointing ? remat(model.apply) : model.apply;
     const classify = (params: Traced<ReturnType<typeof model.init>>, { x }: { readonly x: Tensor }): Tensor =>
       argMax(apply(params, x), { axis: 1 });
     await using training = await trainer({

@@ -3,18 +3,17 @@
  * LSTM cells with dropout between them, softmax over the vocabulary, truncated back-propagation with carried state.
  */
 import {
-  checkpoint,
-  fold,
+  foldIn,
   type HostTensor,
   type Key,
   type LossContext,
   type LossParts,
+  remat,
   scope,
   type Tensor,
   type Traced,
-  transpose,
-  where,
 } from "@mp/core";
+import { transpose, where } from "@mp/core/ops";
 import {
   dense,
   dropout,
@@ -52,9 +51,9 @@ export function wordModel(options: WordModelOptions) {
   const drop = dropout(options.dropout);
 
   const init = (key: Key) => ({
-    embedding: embed.init(fold(key, "embedding")),
-    layers: stack.map((layer, index) => layer.init(fold(key, index))),
-    softmax: project.init(fold(key, "softmax")),
+    embedding: embed.init(foldIn(key, "embedding")),
+    layers: stack.map((layer, index) => layer.init(foldIn(key, index))),
+    softmax: project.init(foldIn(key, "softmax")),
   });
   type ModelParameters = ReturnType<typeof init>;
 
@@ -76,7 +75,7 @@ export function wordModel(options: WordModelOptions) {
             x: drop.apply({}, input, context),
             state: from,
           });
-        const result = (options.checkpointing ? checkpoint(run) : run)(x, state);
+        const result = (options.checkpointing ? remat(run) : run)(x, state);
         x = result.y;
         states.push(result.state);
       });

@@ -8,7 +8,9 @@ import {
   resultOf,
   train,
 } from "@mp/cli/training";
-import { exponentialDecay, graphCost, key, momentum, type Trainer, trainer } from "@mp/core";
+import { key, momentum, type Trainer, trainer } from "@mp/core";
+import { graphCost } from "@mp/core/graph";
+import { exponentialDecay } from "@mp/core/optim";
 import { languageModelBatches } from "@mp/data";
 import type { Options } from "./flags.js";
 import { type CarriedState, type WordBatch, wordModel } from "./model.js";

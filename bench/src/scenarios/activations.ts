@@ -1,4 +1,5 @@
-import { float32, mixedBfloat16, type Precision, relu, sgd, tensor } from "@mp/core";
+import { float32, mixedBfloat16, type Precision, sgd, tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError } from "@mp/nn";
 import { uniformValues } from "../workloads/hash-values.js";
 import { initialValues } from "../workloads/initial-values.js";

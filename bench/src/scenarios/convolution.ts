@@ -1,4 +1,5 @@
-import { GraphBuilder, type OpAttributes, type Shape, tensor, type Value } from "@mp/core";
+import { type Shape, tensor } from "@mp/core";
+import { GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
 import { interleaved } from "./interleaved.js";
 import type { Scenario } from "./scenario.js";
 

@@ -1,5 +1,7 @@
 import { formatOperatorTable, operatorTable } from "@mp/cli/training";
-import { float32, graphCost, type ProfileRow } from "@mp/core";
+import { float32 } from "@mp/core";
+import type { ProfileRow } from "@mp/core/backend";
+import { graphCost } from "@mp/core/graph";
 import { WORKLOADS, type WorkloadName } from "../job.js";
 import { median } from "../statistics.js";
 import { workloadOf } from "../workloads/workloads.js";

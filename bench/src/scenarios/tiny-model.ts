@@ -1,4 +1,5 @@
-import { adamW, relu, tensor } from "@mp/core";
+import { adamW, tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError } from "@mp/nn";
 import { uniformValues } from "../workloads/hash-values.js";
 import { initialValues } from "../workloads/initial-values.js";

@@ -1,5 +1,5 @@
+import { adamW, type Tensor, type Traced, tensor } from "@mp/core";
 import {
-  adamW,
   add,
   gather,
   gelu,
@@ -8,11 +8,8 @@ import {
   mul,
   reshape,
   softmax,
-  type Tensor,
-  type Traced,
-  tensor,
   transpose,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";
 import { type InitialValues, initialValues } from "./initial-values.js";

@@ -1,4 +1,5 @@
-import { elementCount, type HostTensor, type Shape, tensor, zeros } from "@mp/core";
+import { type HostTensor, type Shape, tensor, zeros } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import { uniformValues } from "./hash-values.js";
 
 /** The seed of a workload's first parameter; each further one, including constants, takes the next. */

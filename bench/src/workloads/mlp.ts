@@ -1,4 +1,5 @@
-import { relu, sgd, tensor } from "@mp/core";
+import { sgd, tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError } from "@mp/nn";
 import { uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";

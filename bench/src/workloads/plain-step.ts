@@ -3,28 +3,25 @@
  * new state. It is built from the same public pieces, so that the missing checks are the only difference.
  */
 import {
-  add,
   type Backend,
   chain,
   clipByGlobalNorm,
-  type Executable,
   type HostTensor,
   isHostTensor,
   isTensor,
   leavesOf,
   mapTensors,
   type Optimizer,
-  prepareGraph,
   rebuildTree,
-  type State,
-  type StateBinding,
   type Tensor,
   type TensorTree,
   type Traced,
-  traceInto,
   valueAndGrad,
   zeros,
 } from "@mp/core";
+import type { Executable, State, StateBinding } from "@mp/core/backend";
+import { prepareGraph, traceInto } from "@mp/core/graph";
+import { add } from "@mp/core/ops";
 import type { WorkloadDefinition } from "./workload-definition.js";
 
 export interface PlainTraining {

@@ -1,4 +1,5 @@
-import { type HostTensor, momentum, reduceMean, relu, tensor } from "@mp/core";
+import { type HostTensor, momentum, tensor } from "@mp/core";
+import { reduceMean, relu } from "@mp/core/ops";
 import {
   type BatchNormParameters,
   batchNorm,

@@ -1,4 +1,5 @@
-import { constant, momentum, mul, type Tensor, tensor, transpose } from "@mp/core";
+import { momentum, type Tensor, tensor } from "@mp/core";
+import { constant, mul, transpose } from "@mp/core/ops";
 import { dense, embedding, lstm, lstmState, softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";

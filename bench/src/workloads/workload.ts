@@ -1,17 +1,17 @@
 import {
   type Backend,
   type Fed,
-  type Graph,
   type LossContext,
   type LossParts,
   type PrecisionChoice,
-  type ProfileRow,
   type StepResult,
   type TensorTree,
   type Traced,
   type TrainerOptions,
   trainer,
 } from "@mp/core";
+import type { ProfileRow } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { type PlainTraining, startPlain } from "./plain-step.js";
 import type { WorkloadDefinition } from "./workload-definition.js";
 

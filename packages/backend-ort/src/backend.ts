@@ -1,25 +1,19 @@
+import { type Backend, type BackendManifest, type HostTensor, MpError } from "@mp/core";
 import {
-  type Backend,
-  type BackendManifest,
   type BackendStats,
   type CompileOptions,
   type Executable,
-  type Graph,
-  type Handle,
-  type HostTensor,
-  MpError,
-  type State,
-} from "@mp/core";
-import {
   emulationWarnings,
   expectDTypeSupported,
   expectGraphSupported,
   expectHostTensor,
   expectStateSupported,
+  type Handle,
   HandleTable,
   resolveBindings,
-  validateGraph,
+  type State,
 } from "@mp/core/backend";
+import { type Graph, validateGraph } from "@mp/core/graph";
 import { ConstantPool } from "./constant-pool.js";
 import { emulatedAmong } from "./dtype.js";
 import { OrtExecutable } from "./executable.js";

@@ -1,14 +1,15 @@
+import { type HostTensor, MpError } from "@mp/core";
 import {
   type BackendWarning,
+  type Bound,
   type Executable,
-  type Graph,
-  type HostTensor,
+  type HandleTable,
   type MemoryReport,
-  MpError,
   type ProfileRow,
   type RunInput,
-} from "@mp/core";
-import { type Bound, type HandleTable, WorkQueue } from "@mp/core/backend";
+  WorkQueue,
+} from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import type { ConstantPool, PooledConstant } from "./constant-pool.js";
 import { FeedBuffers } from "./feed-buffers.js";
 import type { Lowered } from "./lower.js";

@@ -1,5 +1,6 @@
-import type { HostTensor, RunInput, ValueType } from "@mp/core";
-import { expectRunInputs, type HandleTable } from "@mp/core/backend";
+import type { HostTensor } from "@mp/core";
+import { expectRunInputs, type HandleTable, type RunInput } from "@mp/core/backend";
+import type { ValueType } from "@mp/core/graph";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;

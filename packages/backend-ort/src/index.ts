@@ -1,4 +1,5 @@
-import { type Backend, checkOptions, MpError, type OptionNames } from "@mp/core";
+import { type Backend, MpError } from "@mp/core";
+import { checkOptions, type OptionNames } from "@mp/core/internal";
 import { OrtBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";

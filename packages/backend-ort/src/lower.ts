@@ -1,6 +1,5 @@
-import { emulateHalves, type Graph, producers, type Value, widenNodes } from "@mp/core";
-import { peakLiveBytes } from "@mp/core/backend";
-import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, toOnnx } from "@mp/onnx";
+import { emulateHalves, type Graph, peakLiveBytes, producers, type Value, widenNodes } from "@mp/core/graph";
+import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, writeGraph } from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
@@ -35,7 +34,7 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
     (made, { name }) => widenings.set(made, name),
   );
   const closed = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
-  const written = toOnnx(closed, {
+  const written = writeGraph(closed, {
     origins: false,
     types: false,
     lower: lowerNodes(target, constantsOf(closed)),

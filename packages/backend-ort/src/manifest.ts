@@ -1,5 +1,6 @@
-import { type BackendManifest, DTYPES, type DType, type HalfDType, isHalf } from "@mp/core";
-import { type AddingOp, exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
+import type { BackendManifest, DType, HalfDType } from "@mp/core";
+import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
+import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
 import type { Findings } from "./probe/findings.js";
 
 type Asked = Pick<Findings, "nativeHalves" | "missing" | "widened" | "narrowSums" | "nonFinite">;

@@ -1,4 +1,5 @@
-import { type Graph, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import type { Graph } from "@mp/core/graph";
 
 const NODE = /Name:\s?'([^']*)'/;
 

@@ -1,5 +1,6 @@
-import { type HostTensor, MpError, type State, type ValueType } from "@mp/core";
-import { StateTypes, WorkQueue } from "@mp/core/backend";
+import { type HostTensor, MpError } from "@mp/core";
+import { type State, StateTypes, WorkQueue } from "@mp/core/backend";
+import type { ValueType } from "@mp/core/graph";
 import { copyOf } from "./feed-buffers.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 

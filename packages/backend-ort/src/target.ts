@@ -1,5 +1,6 @@
-import { type AnyNode, decidingDType, type HalfDType } from "@mp/core";
+import type { HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
+import { type AnyNode, decidingDType } from "@mp/core/graph";
 
 /** What lowering has to know about the engine that it lowers for. */
 export interface Target {

@@ -5,7 +5,9 @@
  */
 import { ort } from "@mp/backend-ort";
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
-import { accumulatorOf, decode, encodeArray, GraphBuilder, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { accumulatorOf } from "@mp/core/backend";
+import { decode, encodeArray, GraphBuilder } from "@mp/core/graph";
 
 const [library] = process.argv.slice(2);
 const started = performance.now();

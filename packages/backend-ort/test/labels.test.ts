@@ -1,14 +1,5 @@
-import {
-  float32,
-  gather,
-  negativeLogLikelihoodLoss,
-  reduceMean,
-  sgd,
-  softmaxCrossEntropyLoss,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
+import { float32, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { gather, negativeLogLikelihoodLoss, reduceMean, softmaxCrossEntropyLoss } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

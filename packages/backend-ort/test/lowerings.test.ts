@@ -1,16 +1,6 @@
 /** Corner cases of the engine's kernels that the suite does not reach, compared with the oracle. */
-import {
-  type DType,
-  decode,
-  GraphBuilder,
-  type HostTensor,
-  isFloat,
-  type Op,
-  type OpAttributes,
-  type Shape,
-  tensor,
-  type Value,
-} from "@mp/core";
+import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
+import { decode, GraphBuilder, isFloat, type Op, type OpAttributes, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,5 +1,6 @@
-import { GraphBuilder, type HalfDType, type HostTensor, MpError, type Op } from "@mp/core";
-import { type HalfPair, opDTypes, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
+import { type HalfDType, type HostTensor, MpError } from "@mp/core";
+import { type HalfPair, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
+import { GraphBuilder, type Op, opDTypes } from "@mp/core/graph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { ortManifest } from "../src/manifest.js";

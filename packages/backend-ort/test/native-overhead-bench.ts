@@ -1,5 +1,6 @@
 /** What a run costs in addition to the work: `npx vitest bench` in this package. */
-import { type ValueType, zeros } from "@mp/core";
+import { zeros } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import { afterAll, bench, describe } from "vitest";
 import { openRuntime } from "../src/native/index.js";
 import type { NativeTensor } from "../src/native/tensor.js";

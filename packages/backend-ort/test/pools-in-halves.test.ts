@@ -3,7 +3,8 @@
  * loads the models all the same, with casts of its own. It refuses a node whose operands differ in dtype, as every
  * engine does.
  */
-import { GraphBuilder, type OpAttributes, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { GraphBuilder, type OpAttributes } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

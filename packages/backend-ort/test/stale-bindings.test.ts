@@ -2,7 +2,8 @@
  * On a device the engine copies, when it is bound, an input that a CPU node reads. Here a CPU session simulates that
  * copy; every run must still see the inputs that it was given.
  */
-import { type Backend, GraphBuilder, type HostTensor, tensor } from "@mp/core";
+import { type Backend, type HostTensor, tensor } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { OrtBackend } from "../src/backend.js";
 import { ortManifest } from "../src/manifest.js";

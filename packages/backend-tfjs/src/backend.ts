@@ -1,5 +1,6 @@
-import type { AnyNode, Backend, BackendManifest } from "@mp/core";
+import type { Backend, BackendManifest } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
+import type { AnyNode } from "@mp/core/graph";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";

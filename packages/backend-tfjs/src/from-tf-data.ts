@@ -1,4 +1,5 @@
-import { type HostTensor, type MapLeaves, mapTree } from "@mp/core";
+import { type HostTensor, mapTree } from "@mp/core";
+import type { MapLeaves } from "@mp/core/graph";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 
 /** The part of a `tf.data.Dataset` that is used. */

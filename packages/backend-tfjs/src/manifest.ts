@@ -1,5 +1,6 @@
-import { type BackendManifest, DTYPES, type DType, type Op } from "@mp/core";
+import type { BackendManifest, DType } from "@mp/core";
 import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
+import { DTYPES, type Op } from "@mp/core/graph";
 import type { Findings } from "./probe/findings.js";
 
 /** What the probe found, as a manifest for users, core and the conformance suite. */

@@ -1,4 +1,5 @@
-import type { HostTensor, ValueType } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import type { TfjsBinding } from "./load/index.js";
 import { emptyTensor, WireTensor, wireTensor } from "./session/wire-tensor.js";
 

@@ -1,5 +1,5 @@
-import { type AnyNode, isHalf } from "@mp/core";
-import { decidingDType, pairKey } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
+import { type AnyNode, decidingDType, isHalf } from "@mp/core/graph";
 import { isOverRows } from "./lowerings/lowering.js";
 import type { Findings } from "./probe/findings.js";
 

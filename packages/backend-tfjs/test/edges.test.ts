@@ -1,12 +1,5 @@
-import {
-  bytesPerElement,
-  DTYPES,
-  type DType,
-  GraphBuilder,
-  type HostTensor,
-  hostArrayOf,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { bytesPerElement, DTYPES, GraphBuilder, hostArrayOf } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

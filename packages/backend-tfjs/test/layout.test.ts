@@ -1,5 +1,7 @@
-import { add, conv, type Graph, mul, reduceMean, relu, reshape, type Tensor, traceInto } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { resolveBindings } from "@mp/core/backend";
+import { type Graph, traceInto } from "@mp/core/graph";
+import { add, conv, mul, reduceMean, relu, reshape } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { lowerProgram } from "../src/graph/program.js";
 

@@ -1,5 +1,5 @@
-import { DTYPES, unsupportedReason } from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+import { unsupportedReason } from "@mp/core/backend";
+import { DTYPES, opDTypes } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";
 import { expectTensorFlow } from "../src/load/index.js";

@@ -1,15 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import {
-  checkpoint,
-  prepareGraph,
-  reduceSum,
-  reduceSumSquare,
-  type Tensor,
-  tanh,
-  traceInto,
-  valueAndGrad,
-  zeros,
-} from "@mp/core";
+import { remat, type Tensor, valueAndGrad, zeros } from "@mp/core";
+import { prepareGraph, traceInto } from "@mp/core/graph";
+import { reduceSum, reduceSumSquare, tanh } from "@mp/core/ops";
 import { expect, test } from "vitest";
 import { tfjs } from "../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
@@ -24,7 +16,7 @@ const chain = (x: Tensor, layers: number): Tensor => (layers === 0 ? x : chain(t
 
 /** Σ tanh⁴⁸(x), with its layers in segments that are recomputed in the backward pass. */
 function segmented(x: Tensor): Tensor {
-  const segment = checkpoint((input: Tensor) => chain(input, LAYERS / SEGMENTS));
+  const segment = remat((input: Tensor) => chain(input, LAYERS / SEGMENTS));
   return reduceSum(Array.from({ length: SEGMENTS }).reduce<Tensor>((input) => segment(input), x));
 }
 

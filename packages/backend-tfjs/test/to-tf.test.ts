@@ -1,4 +1,5 @@
-import { encodeArray, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { encodeArray } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { toTf } from "../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

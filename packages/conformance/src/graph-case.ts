@@ -1,11 +1,6 @@
-import {
-  type Backend,
-  type BackendManifest,
-  type CompileOptions,
-  type Graph,
-  type HostTensor,
-  isComputeFloat,
-} from "@mp/core";
+import type { Backend, BackendManifest, HostTensor } from "@mp/core";
+import type { CompileOptions } from "@mp/core/backend";
+import { type Graph, isComputeFloat } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { Allowance } from "./compare/allowance.js";
 import { compareTensors } from "./compare/compare-tensors.js";

@@ -1,5 +1,6 @@
 /** Helpers of the aliasing cases: arrays that are fed, returned, overwritten and compared again. */
-import { type HostTensor, hostArrayOf } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { hostArrayOf } from "@mp/core/graph";
 import { fail } from "./expectations.js";
 
 const bytesOf = ({ data }: HostTensor): Uint8Array =>

@@ -1,5 +1,6 @@
-import { type BackendManifest, type DType, formatType, type Graph, unsupportedReason } from "@mp/core";
-import { decidingDType } from "@mp/core/backend";
+import type { BackendManifest, DType } from "@mp/core";
+import { unsupportedReason } from "@mp/core/backend";
+import { decidingDType, formatType, type Graph } from "@mp/core/graph";
 
 /** The reason that a manifest gives for not storing a dtype. */
 export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {

@@ -1,4 +1,5 @@
-import { type Graph, prepareGraph, type Tensor, type TensorTree, traceInto, type ValueType } from "@mp/core";
+import type { Tensor, TensorTree } from "@mp/core";
+import { type Graph, prepareGraph, traceInto, type ValueType } from "@mp/core/graph";
 
 /** The graph of a traced function over named inputs, simplified as core does before a backend gets it. */
 export function tracedGraph(

@@ -1,6 +1,7 @@
 // Mutation tests of the suite's own checkers: each must distinguish what it is meant to distinguish.
 
-import { decode, encode, type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
+import { decode, encode } from "@mp/core/graph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Allowance, EXACT } from "../src/compare/allowance.js";

@@ -1,35 +1,35 @@
 // The training loop written out from the public pieces, as in NNabla's tutorial on mixed precision, with the same bits
 // as `trainer`. It is one graph, so what the scaler decides never waits for the host.
 import { expect, it } from "vitest";
+import type { StateBinding } from "../src/entries/backend.js";
+import { prepareGraph, traceInto } from "../src/entries/graph.js";
 import {
-  adam,
   add,
   allFinite,
+  literal,
+  matMul,
+  mul,
+  reciprocal,
+  reduceMean,
+  relu,
+  sub,
+} from "../src/entries/ops.js";
+import {
+  adam,
   autocast,
   dynamicLossScale,
   f32Master,
-  fold,
+  foldIn,
   type HostTensor,
   isHostTensor,
   key,
   leavesOf,
-  literal,
   mapTensors,
-  matMul,
   mixedFloat16,
-  mixedFloat16Policy,
-  mul,
-  prepareGraph,
   rebuildTree,
-  reciprocal,
-  reduceMean,
-  relu,
-  type StateBinding,
-  sub,
   type Tensor,
   type Traced,
   tensor,
-  traceInto,
   trainer,
   valueAndGrad,
 } from "../src/index.js";
@@ -84,7 +84,7 @@ async function byHand() {
     readonly step: Tensor;
   }
   const step = ({ state: now, batch: data }: { state: State; batch: Batch }) => {
-    const half = autocast(loss, mixedFloat16Policy, { manifest: backend.manifest });
+    const half = autocast(loss, mixedFloat16().policy, { manifest: backend.manifest });
     const scale = lossScaler.scale(now.scaler);
     const { value, gradients: scaled } = valueAndGrad(half, { seed: scale })(now.master, data);
     const applied = allFinite({ value, scaled });
@@ -92,7 +92,7 @@ async function byHand() {
     const { updates, state: next } = optimizer.update(gradients, now.optimizer, now.master, {
       step: now.step,
     });
-    const master = masters.apply(now.master, updates, fold(key(0), "master"));
+    const master = masters.apply(now.master, updates, foldIn(key(0), "master"));
     const scaler = lossScaler.update(now.scaler, applied);
     return { loss: value, applied, scale, next: { master, optimizer: next, scaler, step: add(now.step, 1) } };
   };

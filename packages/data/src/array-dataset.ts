@@ -1,4 +1,6 @@
-import { formatShape, type HostTensor, hostArrayOf, isHostTensor, MpError, shown } from "@mp/core";
+import { type HostTensor, isHostTensor, MpError } from "@mp/core";
+import { formatShape, hostArrayOf } from "@mp/core/graph";
+import { shown } from "@mp/core/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
 import { claim, optionsOf } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";

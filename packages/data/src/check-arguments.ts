@@ -1,5 +1,6 @@
 /** What callers pass, checked before anything is read: one message for every argument of every function here. */
-import { checkOptions, MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { checkOptions, shown } from "@mp/core/internal";
 
 /** Refuses a value that an argument cannot have; `what` is the message's subject, as `imageBatches: batch`. */
 export type Check = (what: string, value: unknown) => void;

@@ -1,4 +1,6 @@
-import { contentHash, formatShape, isHostTensor, MpError, shown } from "@mp/core";
+import { isHostTensor, MpError } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
+import { contentHash, shown } from "@mp/core/internal";
 import { text as checkText, claim } from "./check-arguments.js";
 
 /** A longer value is shown by its hash. */

@@ -1,4 +1,5 @@
-import { type Json, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import type { Json } from "@mp/core/internal";
 import { describe, expect, it } from "vitest";
 import { type Dataset, indexedDataset, mapDataset } from "./dataset.js";
 

@@ -1,4 +1,5 @@
-import { type Json, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import type { Json } from "@mp/core/internal";
 import { callback, claim, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */

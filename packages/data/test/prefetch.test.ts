@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { float32, type Json, MpError, mul, reduceMean, sgd, sub, tensor, trainer } from "@mp/core";
+import { float32, MpError, sgd, tensor, trainer } from "@mp/core";
+import type { Json } from "@mp/core/internal";
+import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { type ImageBatchOptions, imageBatches, workerDataset } from "../src/index.js";

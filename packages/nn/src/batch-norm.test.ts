@@ -3,15 +3,13 @@ import {
   type HostTensor,
   key,
   mixedFloat16,
-  mul,
-  reduceSum,
-  relu,
   sgd,
   type Tensor,
   tensor,
   trainer,
   valueAndGrad,
 } from "@mp/core";
+import { mul, reduceSum, relu } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";

@@ -1,20 +1,7 @@
-import {
-  add,
-  batchNormalization,
-  checkOptions,
-  elementCount,
-  fold,
-  type HostTensor,
-  MpError,
-  mul,
-  normalizeByStatistics,
-  ones,
-  scope,
-  shown,
-  type Tensor,
-  transpose,
-  zeros,
-} from "@mp/core";
+import { foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
+import { checkOptions, shown } from "@mp/core/internal";
+import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/core/ops";
 import { checkEpsilon } from "./check-epsilon.js";
 import { checkShare } from "./check-share.js";
 import { checkSizes } from "./check-size.js";
@@ -60,8 +47,8 @@ export function batchNorm(
   return {
     name: "batchNorm",
     init: (key) => ({
-      scale: constantValue(1)(fold(key, "scale"), [channels], channels, channels),
-      bias: constantValue(0)(fold(key, "bias"), [channels], channels, channels),
+      scale: constantValue(1)(foldIn(key, "scale"), [channels], channels, channels),
+      bias: constantValue(0)(foldIn(key, "bias"), [channels], channels, channels),
     }),
     initState: () => ({ mean: zeros([channels]), variance: ones([channels]) }),
     apply: (parameters, x, context) =>

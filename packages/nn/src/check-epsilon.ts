@@ -1,4 +1,5 @@
-import { MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
 
 /** @throws MP_INVALID_ARGUMENT for an epsilon that is below 0 or not finite in f32 */
 export function checkEpsilon(layer: string, epsilon: unknown): void {

@@ -1,4 +1,5 @@
-import { MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
 
 /** @throws MP_INVALID_ARGUMENT for an initializer that is not a function, naming the option */
 export function checkInitializers(layer: string, initializers: Readonly<Record<string, unknown>>): void {

@@ -1,4 +1,5 @@
-import { MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
 
 /** Both ends are allowed. @throws MP_INVALID_ARGUMENT naming the layer or loss, the option and its value */
 export function checkShare(layer: string, name: string, given: unknown): void {

@@ -1,4 +1,5 @@
-import { MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 

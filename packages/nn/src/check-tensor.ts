@@ -1,4 +1,5 @@
-import { asTensor, MpError, type Tensor } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { asTensor } from "@mp/core/ops";
 
 /**
  * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor: a name that the batch does not have, host data

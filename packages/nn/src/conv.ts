@@ -1,17 +1,12 @@
+import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
 import {
   add,
   type ConvOptions as CoreConvOptions,
-  checkOptions,
   conv as convolve,
   convTranspose as convolveTransposed,
-  fold,
-  type HostTensor,
-  type Key,
-  MpError,
   reshape,
-  scope,
-  type Tensor,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkIntegers, checkSizes } from "./check-size.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
@@ -127,14 +122,14 @@ function layerOf(
   { shape, outputs, fans }: Plan,
   compute: (x: Tensor, parameters: AnyParameters) => Tensor,
 ): Layer<ConvParameters> | Layer<UnbiasedConvParameters> {
-  const kernelOf = (key: Key): HostTensor<"f32"> => kernel(fold(key, "kernel"), shape, fans.in, fans.out);
+  const kernelOf = (key: Key): HostTensor<"f32"> => kernel(foldIn(key, "kernel"), shape, fans.in, fans.out);
   const apply = (parameters: AnyParameters, x: Tensor): Tensor => scope(name, () => compute(x, parameters));
   if (bias === false) return { name, init: (key) => ({ kernel: kernelOf(key) }), apply };
   return {
     name,
     init: (key) => ({
       kernel: kernelOf(key),
-      bias: bias(fold(key, "bias"), [outputs], fans.in, fans.out),
+      bias: bias(foldIn(key, "bias"), [outputs], fans.in, fans.out),
     }),
     apply: (parameters: Parameters<ConvParameters>, x: Tensor) => apply(parameters, x),
   };

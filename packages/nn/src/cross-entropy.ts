@@ -1,13 +1,13 @@
+import { MpError, type Tensor } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
 import {
   add,
   cast,
-  checkOptions,
   div,
   equal,
   gather,
   type LikelihoodOptions,
   logSoftmax,
-  MpError,
   mul,
   neg,
   not,
@@ -15,9 +15,8 @@ import {
   reduceSum,
   reshape,
   softmaxCrossEntropyLoss,
-  type Tensor,
   where,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { checkShare } from "./check-share.js";
 import { expectTensor } from "./check-tensor.js";
 import { expectReduction } from "./loss-reduction.js";

@@ -1,4 +1,6 @@
-import { add, checkOptions, fold, type HostTensor, matMul, scope } from "@mp/core";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { add, matMul } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
@@ -27,8 +29,8 @@ export function dense(inputs: number, outputs: number, options: DenseOptions = {
   return {
     name: "dense",
     init: (key) => ({
-      kernel: kernel(fold(key, "kernel"), [inputs, outputs], inputs, outputs),
-      bias: bias(fold(key, "bias"), [outputs], inputs, outputs),
+      kernel: kernel(foldIn(key, "kernel"), [inputs, outputs], inputs, outputs),
+      bias: bias(foldIn(key, "bias"), [outputs], inputs, outputs),
     }),
     apply: (parameters, x) => scope("dense", () => add(matMul(x, parameters.kernel), parameters.bias)),
   };

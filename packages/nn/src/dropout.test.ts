@@ -1,14 +1,8 @@
 import {
-  checkpoint,
-  expand,
   float32,
   type HostTensor,
   key,
-  literal,
-  mul,
-  reduceMean,
-  reduceSum,
-  setRandomCounter,
+  remat,
   sgd,
   type Tensor,
   tensor,
@@ -16,6 +10,8 @@ import {
   valueAndGrad,
   zeros,
 } from "@mp/core";
+import { setRandomCounter } from "@mp/core/internal";
+import { expand, literal, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
@@ -82,7 +78,7 @@ describe("dropout", () => {
     const x = tensor(Float32Array.from({ length: 50 }, (_, i) => i + 1));
     const sum = (input: Tensor): Tensor => reduceSum(dropout(0.4).apply({}, input, training));
     const plain = run({ x }, ({ x }) => valueAndGrad(sum)(x)) as Record<"value" | "gradients", never>;
-    const again = run({ x }, ({ x }) => valueAndGrad(checkpoint(sum))(x)) as typeof plain;
+    const again = run({ x }, ({ x }) => valueAndGrad(remat(sum))(x)) as typeof plain;
     const gradient = numbers(plain.gradients);
     expect(new Set(gradient.map((g) => g.toFixed(6)))).toEqual(new Set(["0.000000", (1 / 0.6).toFixed(6)]));
     expect(numbers(again.gradients)).toEqual(gradient);

@@ -1,4 +1,6 @@
-import { MpError, mul, randomBernoulli, scope, shown, type Tensor, where } from "@mp/core";
+import { MpError, scope, type Tensor } from "@mp/core";
+import { shown } from "@mp/core/internal";
+import { mul, randomBernoulli, where } from "@mp/core/ops";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**

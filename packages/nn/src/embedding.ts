@@ -1,4 +1,6 @@
-import { checkOptions, fold, gather, type HostTensor, scope } from "@mp/core";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { gather } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { type Initializer, uniform } from "./initializers.js";
@@ -18,7 +20,7 @@ export function embedding(
   checkInitializers("embedding", { table });
   return {
     name: "embedding",
-    init: (key) => ({ table: table(fold(key, "table"), [vocabulary, size], vocabulary, size) }),
+    init: (key) => ({ table: table(foldIn(key, "table"), [vocabulary, size], vocabulary, size) }),
     apply: (parameters, indices) => scope("embedding", () => gather(parameters.table, indices)),
   };
 }

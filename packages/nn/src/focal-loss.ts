@@ -1,18 +1,7 @@
-import {
-  add,
-  cast,
-  checkOptions,
-  exp,
-  isFloat,
-  type LossReduction,
-  MpError,
-  mul,
-  neg,
-  shown,
-  softplus,
-  sub,
-  type Tensor,
-} from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { isFloat, type LossReduction } from "@mp/core/graph";
+import { checkOptions, shown } from "@mp/core/internal";
+import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checkShare } from "./check-share.js";
 import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";

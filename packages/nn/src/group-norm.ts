@@ -1,4 +1,6 @@
-import { checkOptions, fold, groupNormalization, type HostTensor, MpError, scope } from "@mp/core";
+import { foldIn, type HostTensor, MpError, scope } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { groupNormalization } from "@mp/core/ops";
 import { checkEpsilon } from "./check-epsilon.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
@@ -27,8 +29,8 @@ export function groupNorm(
   return {
     name: "groupNorm",
     init: (key) => ({
-      scale: constantValue(1)(fold(key, "scale"), [channels], channels, channels),
-      bias: constantValue(0)(fold(key, "bias"), [channels], channels, channels),
+      scale: constantValue(1)(foldIn(key, "scale"), [channels], channels, channels),
+      bias: constantValue(0)(foldIn(key, "bias"), [channels], channels, channels),
     }),
     apply: ({ scale, bias }, x) =>
       scope("groupNorm", () => groupNormalization(x, scale, bias, { numGroups: groups, epsilon })),

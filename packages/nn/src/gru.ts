@@ -1,19 +1,6 @@
-import {
-  add,
-  checkOptions,
-  concat,
-  fold,
-  type HostTensor,
-  matMul,
-  mul,
-  reshape,
-  scope,
-  sigmoid,
-  split,
-  sub,
-  type Tensor,
-  tanh,
-} from "@mp/core";
+import { foldIn, type HostTensor, scope, type Tensor } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { add, concat, matMul, mul, reshape, sigmoid, split, sub, tanh } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
@@ -70,7 +57,7 @@ export function gru(
     name: "gru",
     init: (key) => ({
       ...initRecurrent(key, gates, { input: kernel, recurrent }),
-      recurrentBias: constantValue(0)(fold(key, "recurrentBias"), [cells], cells, cells),
+      recurrentBias: constantValue(0)(foldIn(key, "recurrentBias"), [cells], cells, cells),
     }),
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {

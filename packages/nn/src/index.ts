@@ -1,4 +1,4 @@
-import { hideFromOrigins } from "@mp/core";
+import { hideFromOrigins } from "@mp/core/internal";
 
 hideFromOrigins(import.meta.url);
 
@@ -12,7 +12,7 @@ export {
   sigmoid,
   softplus,
   tanh,
-} from "@mp/core";
+} from "@mp/core/ops";
 export {
   type BatchNormOptions,
   type BatchNormParameters,

@@ -1,4 +1,4 @@
-import { fold, key } from "@mp/core";
+import { foldIn, key } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import {
   constantValue,
@@ -93,7 +93,7 @@ describe("initialisers", () => {
   it("give the same numbers for the same key, others for another, in any shape", () => {
     expect(uniform(1)(key(3), [4, 5], 1, 1)).toEqual(uniform(1)(key(3), [4, 5], 1, 1));
     expect(uniform(1)(key(3), [4, 5], 1, 1).data).toEqual(uniform(1)(key(3), [20], 1, 1).data);
-    expect(uniform(1)(key(3), [20], 1, 1).data).not.toEqual(uniform(1)(fold(key(3), "a"), [20], 1, 1).data);
+    expect(uniform(1)(key(3), [20], 1, 1).data).not.toEqual(uniform(1)(foldIn(key(3), "a"), [20], 1, 1).data);
     expect(normal(1)(key(3), [], 1, 1).shape).toEqual([]);
     expect(constantValue(3)(key(3), [2, 2], 1, 1).data).toEqual(Float32Array.of(3, 3, 3, 3));
   });

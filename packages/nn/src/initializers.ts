@@ -1,14 +1,7 @@
 /** Initial values, drawn on the host from a key: the same numbers on every engine. */
-import {
-  elementCount,
-  fold,
-  type HostTensor,
-  hostUniform,
-  type Key,
-  MpError,
-  type Shape,
-  tensor,
-} from "@mp/core";
+import { foldIn, type HostTensor, type Key, MpError, type Shape, tensor } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
+import { hostUniform } from "@mp/core/internal";
 
 /** Fills a parameter of that shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
@@ -46,7 +39,7 @@ export function truncatedNormal(standardDeviation: number): Initializer {
     const data = new Float32Array(elementCount(shape, "truncatedNormal"));
     // One draw in 22 is discarded: each round fills what the previous one left.
     for (let filled = 0, round = 0; filled < data.length; round++) {
-      for (const value of drawNormal(fold(key, round), data.length - filled, 1)) {
+      for (const value of drawNormal(foldIn(key, round), data.length - filled, 1)) {
         if (Math.abs(value) <= 2) data[filled++] = value * standardDeviation;
       }
     }

@@ -1,4 +1,6 @@
-import { checkOptions, fold, type HostTensor, layerNormalization, scope } from "@mp/core";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { layerNormalization } from "@mp/core/ops";
 import { checkEpsilon } from "./check-epsilon.js";
 import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
@@ -21,8 +23,8 @@ export function layerNorm(
   return {
     name: "layerNorm",
     init: (key) => ({
-      scale: constantValue(1)(fold(key, "scale"), [size], size, size),
-      bias: constantValue(0)(fold(key, "bias"), [size], size, size),
+      scale: constantValue(1)(foldIn(key, "scale"), [size], size, size),
+      bias: constantValue(0)(foldIn(key, "bias"), [size], size, size),
     }),
     apply: (parameters, x) =>
       scope("layerNorm", () => layerNormalization(x, parameters.scale, parameters.bias, { epsilon })),

@@ -1,14 +1,5 @@
-import {
-  adamW,
-  type Backend,
-  type HostTensor,
-  key,
-  mixed,
-  relu,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
+import { adamW, type Backend, type HostTensor, key, mixed, type Tensor, tensor, trainer } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { describe, expectTypeOf, it } from "vitest";
 import {
   batchNorm,

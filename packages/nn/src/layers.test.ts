@@ -1,18 +1,15 @@
 // Layers and losses, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
 import {
-  add,
-  constant,
   type HostTensor,
   key,
-  mul,
-  reduceSum,
   type Tensor,
   type TensorTree,
   type Tree,
   tensor,
   valueAndGrad,
 } from "@mp/core";
+import { add, constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
@@ -297,7 +294,7 @@ describe("what layers refuse", () => {
         [() => lstm(2, 3, { bias: 1 } as never), 'lstm: has no option "bias"; takes kernel'],
         [() => layerNorm(2, { eps: 1 } as never), 'layerNorm: has no option "eps"; did you mean epsilon?'],
         [() => dense(2, 3).init(42 as never), "got 42; a model's init takes one: model.init(key(42))"],
-        [() => sequential(dense(2, 3)).init(undefined as never), "fold: takes a key such as key(42)"],
+        [() => sequential(dense(2, 3)).init(undefined as never), "foldIn: takes a key such as key(42)"],
         [
           () => sequential(dense(2, 3), "relu" as never),
           'sequential: part 1 is a layer or a function such as relu, got "relu"',

@@ -1,4 +1,7 @@
-import { type LossReduction, MpError, reduceMean, reduceSum, shown, type Tensor } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import type { LossReduction } from "@mp/core/graph";
+import { shown } from "@mp/core/internal";
+import { reduceMean, reduceSum } from "@mp/core/ops";
 
 const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   mean: (each) => reduceMean(each),

@@ -1,17 +1,15 @@
 import {
   autocast,
   type CastingPolicy,
-  constant,
-  float32Policy,
-  mixedBfloat16Policy,
-  mixedFloat16Policy,
-  mul,
-  reduceSum,
+  float32,
+  mixedBfloat16,
+  mixedFloat16,
   type Tensor,
   tensor,
   valueAndGrad,
   zeros,
 } from "@mp/core";
+import { constant, mul, reduceSum } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {
@@ -23,7 +21,7 @@ import {
 } from "./index.js";
 
 type Loss = (x: Tensor, y: Tensor) => Tensor;
-const policies: readonly CastingPolicy[] = [float32Policy, mixedFloat16Policy, mixedBfloat16Policy];
+const policies: readonly CastingPolicy[] = [float32().policy, mixedFloat16().policy, mixedBfloat16().policy];
 
 /** Value and gradient of a loss of n elements, computed as an engine does; gradients are those of the sum. */
 function measured(loss: Loss, x: readonly number[], y: readonly number[], policy: CastingPolicy) {
@@ -133,7 +131,7 @@ describe("huber and smoothL1", () => {
     const fed = [0.3, -2, 7];
     const target = [0, 0.5, 6.75];
     const [h, s] = [huber, smoothL1].map((loss) =>
-      measured((a, b) => loss(a, b), fed, target, float32Policy),
+      measured((a, b) => loss(a, b), fed, target, float32().policy),
     );
     expect(h).toEqual(s);
   });
@@ -144,13 +142,13 @@ describe("huber and smoothL1", () => {
       [0, 0.5, 6.75],
     ];
     const [h, s] = [huber, smoothL1].map((loss) => ({
-      sum: measured((a, b) => loss(a, b, { reduction: "sum" }), fed, target, float32Policy),
+      sum: measured((a, b) => loss(a, b, { reduction: "sum" }), fed, target, float32().policy),
       each: measured(
         (a, b) =>
           reduceSum(mul(loss(a, b, { reduction: "none" }), constant(tensor(Float32Array.of(1, 2, 3))))),
         fed,
         target,
-        float32Policy,
+        float32().policy,
       ),
     }));
     close(h?.sum.value as number, 1 / 8 + 2 + 1 / 32);

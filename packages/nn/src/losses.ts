@@ -1,20 +1,7 @@
-import {
-  add,
-  cast,
-  checkOptions,
-  clip,
-  div,
-  isFloat,
-  type LossReduction,
-  MpError,
-  mul,
-  neg,
-  reduceMean,
-  shown,
-  softplus,
-  sub,
-  type Tensor,
-} from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { isFloat, type LossReduction } from "@mp/core/graph";
+import { checkOptions, shown } from "@mp/core/internal";
+import { add, cast, clip, div, mul, neg, reduceMean, softplus, sub } from "@mp/core/ops";
 import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";
 

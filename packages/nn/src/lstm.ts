@@ -1,18 +1,6 @@
-import {
-  add,
-  checkOptions,
-  concat,
-  type HostTensor,
-  matMul,
-  mul,
-  reshape,
-  scope,
-  sigmoid,
-  split,
-  type Tensor,
-  tanh,
-  zeros,
-} from "@mp/core";
+import { type HostTensor, scope, type Tensor, zeros } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { add, concat, matMul, mul, reshape, sigmoid, split, tanh } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkSizes } from "./check-size.js";
 import { glorotUniform, type Initializer } from "./initializers.js";

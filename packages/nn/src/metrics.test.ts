@@ -1,4 +1,4 @@
-import { autocast, mixedFloat16Policy, type Tensor, tensor } from "@mp/core";
+import { autocast, mixedFloat16, type Tensor, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { accuracy, topKAccuracy } from "./index.js";
@@ -16,7 +16,7 @@ describe("accuracy", () => {
     expect(measure(accuracy)).toBe(0.25);
     const other = tensor(Int32Array.of(0, 1, 0, 0), [2, 2]);
     expect(measure(accuracy, other)).toBe(1);
-    expect(measure(autocast(accuracy, mixedFloat16Policy), other)).toBe(1);
+    expect(measure(autocast(accuracy, mixedFloat16().policy), other)).toBe(1);
   });
 
   it("takes labels that are i64, and refuses those of another shape", () => {

@@ -1,4 +1,5 @@
-import { argMax, cast, equal, MpError, reduceMean, reduceSum, type Tensor, topK, unsqueeze } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { argMax, cast, equal, reduceMean, reduceSum, topK, unsqueeze } from "@mp/core/ops";
 import { expectTensor } from "./check-tensor.js";
 
 /**

@@ -1,4 +1,5 @@
-import { fold, key, momentum, relu, tensor, trainer } from "@mp/core";
+import { foldIn, key, momentum, tensor, trainer } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { batchNorm } from "./batch-norm.js";
@@ -17,7 +18,7 @@ describe("networks of one type", () => {
     const before = model.initState();
     await using training = await trainer({
       backend: await reference(),
-      params: model.init(fold(key(1), "model")),
+      params: model.init(foldIn(key(1), "model")),
       modelState: before,
       loss: (params, { x, y }, context) => {
         const [logits, modelState] = model.apply(params, x, context);

@@ -1,4 +1,5 @@
-import { MpError, shown, type Tensor } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { shown } from "@mp/core/internal";
 import type { Layer, Parameters, ParameterTree } from "./layer.js";
 import { applyPart, isStateful, type Part } from "./part.js";
 import type { StatefulLayer } from "./stateful-layer.js";

@@ -1,14 +1,5 @@
-import {
-  autocastGraph,
-  isHostTensor,
-  key,
-  leavesOf,
-  mixedFloat16Policy,
-  rebuildTree,
-  type Traced,
-  tensor,
-  traceInto,
-} from "@mp/core";
+import { isHostTensor, key, leavesOf, mixedFloat16, rebuildTree, type Traced, tensor } from "@mp/core";
+import { autocastGraph, traceInto } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { gru, multiHeadAttention } from "./index.js";
@@ -64,7 +55,7 @@ describe("multiHeadAttention", () => {
       }>;
       return { y: layer.apply(t.params, t.x) };
     });
-    const { nodes } = autocastGraph(graph, mixedFloat16Policy);
+    const { nodes } = autocastGraph(graph, mixedFloat16().policy);
     const dtypes = (op: string) =>
       nodes.filter((node) => node.op === op).map(({ outputs }) => outputs[0]?.dtype);
     expect(dtypes("Softmax")).toEqual(["f32"]);

@@ -1,22 +1,6 @@
-import {
-  add,
-  checkOptions,
-  fold,
-  type HostTensor,
-  isTensor,
-  type Key,
-  lessOrEqual,
-  MpError,
-  matMul,
-  mul,
-  range,
-  reshape,
-  scope,
-  softmax,
-  type Tensor,
-  transpose,
-  where,
-} from "@mp/core";
+import { foldIn, type HostTensor, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { checkOptions } from "@mp/core/internal";
+import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/core/ops";
 import { checkSizes } from "./check-size.js";
 import { dropout } from "./dropout.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
@@ -78,8 +62,8 @@ export function multiHeadAttention(
   const { causal = false, kernel = glorotUniform } = options;
   const drop = options.dropout === undefined ? undefined : dropout(options.dropout);
   const projection = (key: Key): Projection => ({
-    kernel: kernel(fold(key, "kernel"), [size, size], size, size),
-    bias: constantValue(0)(fold(key, "bias"), [size], size, size),
+    kernel: kernel(foldIn(key, "kernel"), [size, size], size, size),
+    bias: constantValue(0)(foldIn(key, "bias"), [size], size, size),
   });
   const apply = (
     parameters: Parameters<AttentionParameters>,
@@ -114,10 +98,10 @@ export function multiHeadAttention(
   return {
     name: "multiHeadAttention",
     init: (key) => ({
-      query: projection(fold(key, "query")),
-      key: projection(fold(key, "key")),
-      value: projection(fold(key, "value")),
-      output: projection(fold(key, "output")),
+      query: projection(foldIn(key, "query")),
+      key: projection(foldIn(key, "key")),
+      value: projection(foldIn(key, "value")),
+      output: projection(foldIn(key, "output")),
     }),
     apply: (parameters, input, context) =>
       scope("multiHeadAttention", () => apply(parameters, input, context)),

@@ -1,6 +1,7 @@
 // Pools and group normalization, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
-import { constant, grad, key, mul, reduceSum, type Tensor, tensor } from "@mp/core";
+import { grad, key, type Tensor, tensor } from "@mp/core";
+import { constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";

@@ -1,13 +1,10 @@
+import { MpError, scope, type Tensor } from "@mp/core";
+import { checkOptions, shown } from "@mp/core/internal";
 import {
   averagePool as averageWindows,
   type PoolOptions as CorePoolOptions,
-  checkOptions,
-  MpError,
   maxPool as maxWindows,
-  scope,
-  shown,
-  type Tensor,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { checkIntegers } from "./check-size.js";
 import type { Layer, Nothing } from "./layer.js";
 import { axesOf, checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";

@@ -1,5 +1,6 @@
 /** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
-import { add, fold, type HostTensor, type Key, MpError, matMul, reshape, split, type Tensor } from "@mp/core";
+import { foldIn, type HostTensor, type Key, MpError, type Tensor } from "@mp/core";
+import { add, matMul, reshape, split } from "@mp/core/ops";
 import { constantValue, type Initializer } from "./initializers.js";
 
 export type RecurrentParameters = {
@@ -24,9 +25,9 @@ export function initRecurrent(
 ): RecurrentParameters {
   const width = count * cells;
   return {
-    input: initializers.input(fold(key, "input"), [inputs, width], inputs, width),
-    recurrent: initializers.recurrent(fold(key, "recurrent"), [cells, width], cells, width),
-    bias: constantValue(0)(fold(key, "bias"), [width], inputs, cells),
+    input: initializers.input(foldIn(key, "input"), [inputs, width], inputs, width),
+    recurrent: initializers.recurrent(foldIn(key, "recurrent"), [cells, width], cells, width),
+    bias: constantValue(0)(foldIn(key, "bias"), [width], inputs, cells),
   };
 }
 

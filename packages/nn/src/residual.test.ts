@@ -1,4 +1,5 @@
-import { key, relu, tensor } from "@mp/core";
+import { key, tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { batchNorm, conv, dense, type Layer, residual, sequential } from "./index.js";

@@ -1,4 +1,5 @@
-import { add, fold, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { add } from "@mp/core/ops";
 import type { Layer, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -55,7 +56,7 @@ export function residual<const B extends Part, const S extends Part = typeof inp
     return { y: add(y, other), state: { body: made.body[1], shortcut: made.shortcut[1] } };
   };
   const init = (key: Key) =>
-    each((part, name) => (typeof part === "function" ? {} : part.init(fold(key, name))));
+    each((part, name) => (typeof part === "function" ? {} : part.init(foldIn(key, name))));
   const apply: typeof run = (parameters, x, context) => scope("residual", () => run(parameters, x, context));
   const layer = Object.values(branches).some(isStateful)
     ? {

@@ -1,14 +1,5 @@
-import {
-  adamW,
-  type HostTensor,
-  isHostTensor,
-  key,
-  mapTree,
-  mixedFloat16,
-  relu,
-  tensor,
-  trainer,
-} from "@mp/core";
+import { adamW, type HostTensor, isHostTensor, key, mapTree, mixedFloat16, tensor, trainer } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";

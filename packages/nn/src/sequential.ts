@@ -1,4 +1,5 @@
-import { fold, type Key, MpError, scope, shown, type Tensor } from "@mp/core";
+import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { shown } from "@mp/core/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -34,7 +35,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
   }
   const name = "sequential";
   const init = (key: Key): readonly unknown[] =>
-    parts.map((part, index) => (typeof part === "function" ? {} : part.init(fold(key, index))));
+    parts.map((part, index) => (typeof part === "function" ? {} : part.init(foldIn(key, index))));
   const layer = parts.some(isStateful)
     ? {
         name,

@@ -1,5 +1,7 @@
 /** The options that convolutions and pools share, checked when the layer is made and converted to core's. */
-import { type WindowOptions as CoreWindowOptions, MpError, shown } from "@mp/core";
+import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
+import type { WindowOptions as CoreWindowOptions } from "@mp/core/ops";
 import { checkIntegers } from "./check-size.js";
 
 export interface WindowOptions {

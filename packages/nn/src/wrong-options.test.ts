@@ -1,5 +1,6 @@
 /** What a program in JavaScript may give a layer: refused where the layer is made, by name. */
-import { constant, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { run } from "../test/run-layer.js";
 import {

@@ -9,8 +9,8 @@ import {
   type TensorTree,
   type Traced,
   type Tree,
-  traceInto,
 } from "@mp/core";
+import { traceInto } from "@mp/core/graph";
 import { evaluateRaw, type RawTensor } from "@mp/core/reference";
 
 export interface RunOptions {

@@ -1,4 +1,5 @@
-import { DTYPES, type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { DTYPES } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";
 import { bytes, data, int, text } from "../test/wire-bytes.js";

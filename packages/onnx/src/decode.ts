@@ -1,5 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { arrayClassOf, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import { arrayClassOf } from "@mp/core/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { codeOfKind } from "./encode.js";
 import type {

@@ -1,4 +1,5 @@
-import { DTYPES, type DType } from "@mp/core";
+import type { DType } from "@mp/core";
+import { DTYPES } from "@mp/core/graph";
 import { TensorProto_DataType } from "./proto/onnx_pb.js";
 
 /** ONNX's number for each of our dtypes. The f8 pair are the "FN" and "IEEE-like" ones, without saturation. */

@@ -34,7 +34,7 @@ export { ONNX_PROBLEMS } from "./problem.js";
 export type { InitializerRole } from "./read/initializer-roles.js";
 export type { ReadOptions } from "./read/read-options.js";
 export type { ReadModel } from "./read.js";
-export { fromOnnx } from "./read.js";
+export { readGraph } from "./read.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
@@ -44,4 +44,4 @@ export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from
 export { standardLowerings } from "./write/lowerings.js";
 export { windowAttributes } from "./write/pooling.js";
 export type { WriteOptions } from "./write.js";
-export { sourceOfNode, toOnnx } from "./write.js";
+export { sourceOfNode, writeGraph } from "./write.js";

@@ -1,4 +1,5 @@
-import { type DType, decode, type HostTensor, isFloat, roundTo } from "@mp/core";
+import type { DType, HostTensor } from "@mp/core";
+import { decode, isFloat, roundTo } from "@mp/core/graph";
 
 /** The elements as numbers; 64-bit integers beyond 2^53 are rounded. */
 export function numbersOf({ dtype, data }: HostTensor): number[] {

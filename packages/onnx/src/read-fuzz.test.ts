@@ -7,13 +7,13 @@ import { opGraphs } from "../test/op-graphs.js";
 import { trainingGraphs } from "../test/training-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
-import { fromOnnx } from "./read.js";
-import { toOnnx } from "./write.js";
+import { readGraph } from "./read.js";
+import { writeGraph } from "./write.js";
 
 /** @returns whether it became a graph */
 function examine(bytes: Uint8Array): boolean {
   try {
-    fromOnnx(decodeModel(bytes), { sizes: { batch: 2, length: 3 } });
+    readGraph(decodeModel(bytes), { sizes: { batch: 2, length: 3 } });
     return true;
   } catch (error) {
     if (MpError.is(error)) return false;
@@ -35,10 +35,10 @@ function survives(originals: readonly Uint8Array[], runs: number): void {
   expect(accepted).toBeLessThan(runs);
 }
 
-describe("fuzzing fromOnnx", () => {
+describe("fuzzing readGraph", () => {
   it("survives mutations of models of one op", () => {
     survives(
-      opGraphs().map(({ graph }) => encodeModel(toOnnx(graph))),
+      opGraphs().map(({ graph }) => encodeModel(writeGraph(graph))),
       6000,
     );
   });
@@ -50,7 +50,7 @@ describe("fuzzing fromOnnx", () => {
   it("survives mutations of a training step", async () => {
     const graphs = await trainingGraphs(float32());
     survives(
-      graphs.map((graph) => encodeModel(toOnnx(graph, { ownOps: "keep" }))),
+      graphs.map((graph) => encodeModel(writeGraph(graph, { ownOps: "keep" }))),
       400,
     );
   });

@@ -1,52 +1,53 @@
-import { printGraph, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { printGraph } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { type Expectation, expectations, expectFixture } from "../test/expectations.js";
 import { fixture } from "../test/fixtures.js";
 import { f32, of, reading, refusal, text } from "../test/small-models.js";
 import { decodeModel } from "./decode.js";
 import { float, int, ints, type OnnxAttributes, type OnnxModel, string } from "./model.js";
-import { fromOnnx } from "./read.js";
+import { readGraph } from "./read.js";
 
 const expected = { ...expectations("expected"), ...expectations("torch") };
 const sizes = { batch: 2, length: 3 };
 
-describe("fromOnnx on models of others", () => {
+describe("readGraph on models of others", () => {
   it.each(Object.keys(expected))("%s computes what its maker says", (name) => {
     expectFixture(name, expected[name] as Expectation, { sizes });
   });
 
   it("leaves nothing of the arithmetic on shapes, and keeps indices as i32", () => {
-    const shapes = printGraph(fromOnnx(decodeModel(fixture("shapes")), { sizes }).graph);
+    const shapes = printGraph(readGraph(decodeModel(fixture("shapes")), { sizes }).graph);
     expect(shapes).not.toMatch(/i64\[\d/);
     expect(shapes).toContain("Reshape(%0) {shape=[2,12]}  # head");
     expect(shapes).toContain("Slice(%9) {starts=[5] ends=[-1] axes=[1] steps=[-2]}");
-    const indices = printGraph(fromOnnx(decodeModel(fixture("indices"))).graph);
+    const indices = printGraph(readGraph(decodeModel(fixture("indices"))).graph);
     expect(indices).toContain("Gather(%1, %2) {axis=0}");
     // Tokens once to i32; best and top to i64 only for the sum and the output.
     expect(indices.match(/Cast\(/g)?.length).toBe(3);
   });
 
   it("makes floats with dimensions parameters, in scopes named after the exporter's modules", () => {
-    const { graph, parameters } = fromOnnx(decodeModel(fixture("torch")), { sizes });
+    const { graph, parameters } = readGraph(decodeModel(fixture("torch")), { sizes });
     expect(Object.keys(parameters)).toContain("embedding.weight");
     expect(graph.inputs.filter(({ role }) => role === "parameter").map(({ name }) => name)).toEqual(
       Object.keys(parameters),
     );
     expect(new Set(graph.nodes.map(({ origin }) => origin.scope))).toContain("head");
-    const frozen = fromOnnx(decodeModel(fixture("torch")), { sizes, isParameter: () => false });
+    const frozen = readGraph(decodeModel(fixture("torch")), { sizes, isParameter: () => false });
     expect(frozen.parameters).toEqual({});
     expect(frozen.graph.inputs.map(({ name }) => name)).toEqual(["tokens"]);
   });
 });
 
-describe("fromOnnx", () => {
+describe("readGraph", () => {
   it("says what makes a model of bytes", () => {
-    const wrong = (model: unknown): string => refusal(() => fromOnnx(model as OnnxModel));
+    const wrong = (model: unknown): string => refusal(() => readGraph(model as OnnxModel));
     const remedy = "decodeModel(bytes) makes one";
     expect(wrong(new Uint8Array(3))).toBe(
-      `MP_INVALID_ARGUMENT: fromOnnx: takes a model, got Uint8Array; ${remedy}`,
+      `MP_INVALID_ARGUMENT: readGraph: takes a model, got Uint8Array; ${remedy}`,
     );
-    expect(wrong("m.onnx")).toBe(`MP_INVALID_ARGUMENT: fromOnnx: takes a model, got string; ${remedy}`);
+    expect(wrong("m.onnx")).toBe(`MP_INVALID_ARGUMENT: readGraph: takes a model, got string; ${remedy}`);
     expect(wrong(undefined)).toContain("got undefined");
     expect(wrong(null)).toContain("MP_INVALID_ARGUMENT");
   });

@@ -1,4 +1,6 @@
-import { arrayClassOf, type Graph, type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
+import type { Graph } from "@mp/core/graph";
+import { arrayClassOf } from "@mp/core/internal";
 import { type OnnxModel, OPSET_VERSION } from "./model.js";
 import { GraphReader } from "./read/graph-reader.js";
 import type { InitializerRole } from "./read/initializer-roles.js";
@@ -27,7 +29,7 @@ const OLDEST_OPSET = 13;
  * @throws MP_PARSE for a model that contradicts itself
  * @throws MP_INVALID_ARGUMENT if `sizes` lacks a size, and for a value that is not a model
  */
-export function fromOnnx(model: OnnxModel, options: ReadOptions = {}): ReadModel {
+export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadModel {
   expectModel(model);
   const version = model.opsets[""];
   if (version !== undefined && (version < OLDEST_OPSET || version > OPSET_VERSION)) {
@@ -58,6 +60,6 @@ function expectModel(model: OnnxModel): void {
   if (graph !== undefined && opsets !== undefined) return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `fromOnnx: takes a model, got ${arrayClassOf(model) ?? typeof model}; decodeModel(bytes) makes one`,
+    `readGraph: takes a model, got ${arrayClassOf(model) ?? typeof model}; decodeModel(bytes) makes one`,
   );
 }

@@ -1,24 +1,15 @@
-import {
-  type AnyNode,
-  type DType,
-  type Graph,
-  type HostTensor,
-  isFloat,
-  MpError,
-  type Op,
-  opDTypes,
-  printGraph,
-} from "@mp/core";
+import { type DType, type HostTensor, MpError } from "@mp/core";
+import { type AnyNode, type Graph, isFloat, type Op, opDTypes, printGraph } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { opGraphs } from "../test/op-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
-import { fromOnnx } from "./read.js";
-import { toOnnx, type WriteOptions } from "./write.js";
+import { readGraph } from "./read.js";
+import { type WriteOptions, writeGraph } from "./write.js";
 
 const throughFile = (graph: Graph, options?: WriteOptions): Graph =>
-  fromOnnx(decodeModel(encodeModel(toOnnx(graph, options)))).graph;
+  readGraph(decodeModel(encodeModel(writeGraph(graph, options)))).graph;
 
 const eighths: readonly DType[] = ["f8e4m3", "f8e5m2"];
 

@@ -1,13 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import {
-  bytesPerElement,
-  type DType,
-  type HostArrays,
-  type HostTensor,
-  hostArrayOf,
-  MpError,
-  tensor,
-} from "@mp/core";
+import { type DType, type HostTensor, MpError, tensor } from "@mp/core";
+import { bytesPerElement, type HostArrays, hostArrayOf } from "@mp/core/graph";
 import { codeOfElementType, elementTypeOfCode, isDType } from "./element-type.js";
 import { refuse, unsupported } from "./problem.js";
 import { type TensorProto, TensorProto_DataLocation, TensorProtoSchema } from "./proto/onnx_pb.js";

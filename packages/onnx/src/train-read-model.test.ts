@@ -1,13 +1,15 @@
-import { add, applyGraph, full, mixedFloat16, reduceMean, sgd, type Tensor, trainer } from "@mp/core";
+import { full, mixedFloat16, sgd, type Tensor, trainer } from "@mp/core";
+import { applyGraph } from "@mp/core/graph";
+import { add, reduceMean } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { decodeModel } from "./decode.js";
-import { fromOnnx } from "./read.js";
+import { readGraph } from "./read.js";
 
 describe("a model that was read", () => {
   it("trains in mixed precision: its products are halves, and its parameters move", async () => {
-    const { graph, parameters } = fromOnnx(decodeModel(fixture("mlp")), { sizes: { batch: 2, length: 3 } });
+    const { graph, parameters } = readGraph(decodeModel(fixture("mlp")), { sizes: { batch: 2, length: 3 } });
     const given = graph.inputs.filter(({ name }) => !Object.hasOwn(parameters, name));
     const batch = Object.fromEntries(given.map(({ name, value }) => [name, full(value.shape, 1)]));
     const training = await trainer({

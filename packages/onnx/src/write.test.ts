@@ -1,23 +1,14 @@
-import {
-  add,
-  encode,
-  type Graph,
-  GraphBuilder,
-  relu,
-  scope,
-  tensor,
-  topK,
-  traceInto,
-  type ValueType,
-} from "@mp/core";
+import { scope, tensor } from "@mp/core";
+import { encode, type Graph, GraphBuilder, traceInto, type ValueType } from "@mp/core/graph";
+import { add, relu, topK } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import type { OnnxNode } from "./model.js";
-import { fromOnnx } from "./read.js";
+import { readGraph } from "./read.js";
 import type { LowerNode } from "./write/lowering.js";
-import { sourceOfNode, toOnnx } from "./write.js";
+import { sourceOfNode, writeGraph } from "./write.js";
 
 const f32 = (...shape: number[]): ValueType => ({ dtype: "f32", shape });
 
@@ -42,9 +33,9 @@ function sample(): Graph {
 const brief = ({ name, opType, inputs, outputs }: OnnxNode): string =>
   `${name}: ${outputs.join(", ")} = ${opType}(${inputs.join(", ")})`;
 
-describe("toOnnx", () => {
+describe("writeGraph", () => {
   it("keeps names and order, and says where a node comes from", () => {
-    const { graph, opsets } = toOnnx(sample(), { name: "sample" });
+    const { graph, opsets } = writeGraph(sample(), { name: "sample" });
     expect(opsets).toEqual({ "": 23 });
     expect(graph.name).toBe("sample");
     expect(graph.inputs.map(({ name, metadata }) => `${name} ${metadata["mp.role"]}`)).toEqual([
@@ -71,7 +62,7 @@ describe("toOnnx", () => {
   });
 
   it("leaves out what is not wanted", () => {
-    const { graph } = toOnnx(sample(), { origins: false, types: false });
+    const { graph } = writeGraph(sample(), { origins: false, types: false });
     expect(graph.nodes[0]?.metadata).toEqual({});
     expect(graph.nodes.map(sourceOfNode)).toEqual(["layer/Add", "layer/Relu", "TopK", "TopK"]);
     expect(graph.valueInfos).toEqual([]);
@@ -82,7 +73,7 @@ describe("toOnnx", () => {
     const x = builder.input("x", f32(2), "state");
     const y = builder.emitOne("Abs", [x], {});
     const graph = builder.finish({ x: y, again: y, same: x, Abs: builder.emitOne("Neg", [y], {}) });
-    const model = toOnnx(graph);
+    const model = writeGraph(graph);
     expect(model.graph.outputs.map(({ name }) => name)).toEqual(["x~1", "again", "same", "Abs"]);
     expect(model.graph.nodes.map(brief)).toEqual([
       "Abs: x~1 = Abs(x)",
@@ -90,7 +81,7 @@ describe("toOnnx", () => {
       "output again: again = Identity(x~1)",
       "output same: same = Identity(x)",
     ]);
-    const back = fromOnnx(decodeModel(encodeModel(model))).graph;
+    const back = readGraph(decodeModel(encodeModel(model))).graph;
     expect(back.outputs.map(({ name }) => name)).toEqual(["x", "again", "same", "Abs"]);
     expect(back.nodes.map(({ op }) => op)).toEqual(["Abs", "Neg"]);
     const input = { x: tensor(Float32Array.of(-1, 2)) };
@@ -101,7 +92,9 @@ describe("toOnnx", () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", f32(2, 2), "batch");
     const outputs = [0, -0, 0].map((min) => builder.emitOne("Clip", [x], { min }));
-    const { graph } = toOnnx(builder.finish(Object.fromEntries(outputs.map((y, index) => [`y${index}`, y]))));
+    const { graph } = writeGraph(
+      builder.finish(Object.fromEntries(outputs.map((y, index) => [`y${index}`, y]))),
+    );
     expect(graph.initializers.map(({ tensor: { data } }) => data[0])).toEqual([0, -0]);
   });
 
@@ -110,19 +103,19 @@ describe("toOnnx", () => {
     const h = builder.input("h", { dtype: "f16", shape: [2] }, "batch");
     const b = builder.input("b", { dtype: "u8", shape: [2] }, "batch");
     const clipped = builder.finish({ y: builder.emitOne("Clip", [h], { max: 1e6 }) });
-    expect(toOnnx(clipped).graph.initializers[0]?.tensor.data[0]).toBe(
+    expect(writeGraph(clipped).graph.initializers[0]?.tensor.data[0]).toBe(
       encode("f16", Number.POSITIVE_INFINITY),
     );
     const padded = builder.finish({
       y: builder.emitOne("Pad", [b], { pads: [0, 1], mode: "constant", value: 256 }),
     });
-    expect(() => toOnnx(padded)).toThrow(expect.objectContaining({ code: "MP_OUT_OF_RANGE" }));
+    expect(() => writeGraph(padded)).toThrow(expect.objectContaining({ code: "MP_OUT_OF_RANGE" }));
   });
 
   it("refuses a graph that is not valid", () => {
     const graph = sample();
     const broken = { ...graph, nodes: [...graph.nodes].reverse() };
-    expect(() => toOnnx(broken)).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
+    expect(() => writeGraph(broken)).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
   });
 });
 
@@ -153,7 +146,7 @@ describe("a backend's own lowering", () => {
     const sum = builder.emitOne("Add", [x, x], {});
     const clipped = builder.emitOne("Clip", [sum], { max: 0.1 });
     const graph = builder.finish({ y: builder.emitOne("Mul", [clipped, x], {}) });
-    const model = toOnnx(graph, { lower: emulateHalves, types: false });
+    const model = writeGraph(graph, { lower: emulateHalves, types: false });
     expect(model.graph.nodes.map(({ opType }) => opType)).toEqual([
       "Cast",
       "Cast",
@@ -174,7 +167,7 @@ describe("a backend's own lowering", () => {
       "Clip",
       "Mul",
     ]);
-    const back = fromOnnx(model).graph;
+    const back = readGraph(model).graph;
     const inputs = { x: tensor(Uint16Array.of(0x3c01, 0xbc01, 0x1001), [3], "f16") };
     expect(back.nodes.filter(({ op }) => op === "Add")[0]?.inputs[0]?.dtype).toBe("f32");
     expect(evaluate(back, inputs)).toEqual(evaluate(graph, inputs));
@@ -184,7 +177,7 @@ describe("a backend's own lowering", () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", f32(3), "batch");
     const graph = builder.finish({ y: builder.emitOne("Softplus", [x], {}) });
-    const { graph: written } = toOnnx(graph, {
+    const { graph: written } = writeGraph(graph, {
       lower: (node, operands, writer, standard) =>
         node.op === "Softplus"
           ? writer.emit("Softplus", operands, {}, { domain: "com.example" })

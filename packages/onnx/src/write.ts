@@ -1,4 +1,4 @@
-import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core";
+import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
 import {
   type OnnxModel,
   type OnnxNode,
@@ -43,7 +43,7 @@ export interface WriteOptions {
  * second output of the same value, gets another name in the model; use the order.
  * @throws MP_INVALID_ARGUMENT for an invalid graph, MP_OUT_OF_RANGE for a bound that its dtype cannot represent
  */
-export function toOnnx(graph: Graph, options: WriteOptions = {}): OnnxModel {
+export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
   const { ownOps = "decompose", origins = true, types = true, lower } = options;
   const names = new Names();

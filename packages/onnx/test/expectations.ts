@@ -5,7 +5,7 @@ import { evaluate } from "@mp/core/reference";
 import { expect } from "vitest";
 import { decodeModel } from "../src/decode.js";
 import type { ReadOptions } from "../src/read/read-options.js";
-import { fromOnnx, type ReadModel } from "../src/read.js";
+import { type ReadModel, readGraph } from "../src/read.js";
 import { fixture } from "./fixtures.js";
 
 interface JsonTensor {
@@ -35,7 +35,7 @@ export function expectFixture(
   { inputs, outputs }: Expectation,
   options?: ReadOptions,
 ): ReadModel {
-  const read = fromOnnx(decodeModel(fixture(name)), options);
+  const read = readGraph(decodeModel(fixture(name)), options);
   const given = Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, hostTensor(value)]));
   const results = evaluate(read.graph, { ...given, ...read.parameters });
   expect(Object.keys(results)).toEqual(Object.keys(outputs));

@@ -1,25 +1,21 @@
 // A graph of one node for every op, attribute and dtype: core's own cases, each in every dtype that its op takes, and
 // the corners that matter to a file.
 import { readFileSync } from "node:fs";
+import { type DType, type HostTensor, MpError, tensor, zeros } from "@mp/core";
 import {
   DTYPES,
-  type DType,
   decidingDType,
   encode,
   type Graph,
   GraphBuilder,
-  type HostTensor,
   hostArrayOf,
   inferTypes,
   isFloat,
-  MpError,
   type Op,
   type OpAttributes,
   opDTypes,
-  tensor,
   type ValueType,
-  zeros,
-} from "@mp/core";
+} from "@mp/core/graph";
 
 interface OpCase {
   readonly name: string;

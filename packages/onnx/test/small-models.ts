@@ -1,5 +1,6 @@
 // Models of a few nodes, to be read, and what reading refuses.
-import { MpError, printGraph } from "@mp/core";
+import { MpError } from "@mp/core";
+import { printGraph } from "@mp/core/graph";
 import {
   type OnnxAttributes,
   type OnnxGraph,
@@ -10,7 +11,7 @@ import {
   onnxNode,
 } from "../src/model.js";
 import type { ReadOptions } from "../src/read/read-options.js";
-import { fromOnnx, type ReadModel } from "../src/read.js";
+import { type ReadModel, readGraph } from "../src/read.js";
 
 /** An input or output. */
 export const f32 = (name: string, ...shape: (number | string)[]): OnnxGraph["inputs"][number] => ({
@@ -23,7 +24,7 @@ export const reading = (
   graph: Partial<OnnxGraph>,
   rest?: Partial<OnnxModel>,
   options?: ReadOptions,
-): ReadModel => fromOnnx(onnxModel(onnxGraph("g", { inputs: [f32("x", 2, 3)], ...graph }), rest), options);
+): ReadModel => readGraph(onnxModel(onnxGraph("g", { inputs: [f32("x", 2, 3)], ...graph }), rest), options);
 export const of = (
   opType: string,
   attributes: OnnxAttributes = {},

@@ -1,21 +1,23 @@
 import {
   adamW,
   type Backend,
-  checkpoint,
-  type Graph,
+  type PrecisionChoice,
+  remat,
+  scope,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import type { Graph } from "@mp/core/graph";
+import {
   gather,
   layerNormalization,
   matMul,
-  type PrecisionChoice,
   randomBernoulli,
-  scope,
   softmaxCrossEntropyLoss,
-  type Tensor,
   tanh,
-  tensor,
-  trainer,
   where,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 
 /** The backend, and the graphs that it is given to compile. */
@@ -76,7 +78,7 @@ export async function trainingGraphs(precision: PrecisionChoice): Promise<readon
       const x = scope("embedding", () => gather(embedding, tokens));
       const keep = randomBernoulli(key, 0.9, [ROWS, WIDTH]);
       const dropped = training ? where(keep, x, 0) : x;
-      const layer = checkpoint((input: Tensor) =>
+      const layer = remat((input: Tensor) =>
         scope("layer", () => tanh(matMul(layerNormalization(input, norm.scale, norm.bias), w))),
       );
       return softmaxCrossEntropyLoss(matMul(layer(dropped), out), labels);

@@ -1,4 +1,4 @@
-import type { GroupHistogram } from "@mp/core";
+import type { GroupHistogram } from "@mp/core/report";
 import { describe, expect, it } from "vitest";
 import { byLayer, valueCount } from "./layers.js";
 

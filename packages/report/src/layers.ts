@@ -1,4 +1,4 @@
-import { addHistograms, type ExponentHistogram, type GroupHistogram } from "@mp/core";
+import { addHistograms, type ExponentHistogram, type GroupHistogram } from "@mp/core/report";
 
 /** One row of a plot by layer. */
 export interface LayerHistogram {

@@ -1,5 +1,6 @@
-import type { ExponentHistogram } from "@mp/core";
-import { floatFormats, type HalfDType } from "@mp/core";
+import type { HalfDType } from "@mp/core";
+import { floatFormats } from "@mp/core/graph";
+import type { ExponentHistogram } from "@mp/core/report";
 
 /** The axis that magnitudes are drawn on: exponents, and a place for zeros to the left of them. */
 export interface MagnitudeAxis {

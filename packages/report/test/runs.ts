@@ -2,18 +2,14 @@
 import {
   adamW,
   dynamicLossScale,
-  matMul,
   mixedFloat16,
-  reduceMean,
-  relu,
   scope,
-  square,
-  sub,
   type Tensor,
   type Traced,
   tensor,
   trainer,
 } from "@mp/core";
+import { matMul, reduceMean, relu, square, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import type { HistoryStep, ReportedRun, SkippedStep } from "../src/index.js";
 

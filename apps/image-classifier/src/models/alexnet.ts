@@ -2,7 +2,8 @@
  * Five convolutions and three dense layers in the proportions of Krizhevsky et al. 2012, for small images: no batch
  * normalization, biases throughout, dropout before the dense layers.
  */
-import { maxPool, relu, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
+import { maxPool, relu } from "@mp/core/ops";
 import { asModel, conv, dense, dropout, type Model, sequential } from "@mp/nn";
 import { flatten, type ModelOptions } from "./parts.js";
 

@@ -1,4 +1,5 @@
-import { cast, checkpoint, globalAveragePool, type HalfDType, reshape, type Tensor } from "@mp/core";
+import { type HalfDType, remat, type Tensor } from "@mp/core";
+import { cast, globalAveragePool, reshape } from "@mp/core/ops";
 import type { StatefulLayer } from "@mp/nn";
 
 /** The configuration of a network from images [batch, channels, height, width] to logits [batch, classes]. */
@@ -23,7 +24,7 @@ export function block<L extends StatefulLayer<unknown, unknown>>(
 ): L {
   if (!checkpointing) return layer;
   const apply: L["apply"] = (parameters, x, context) =>
-    checkpoint((input: Tensor) => layer.apply(parameters, input, context))(x);
+    remat((input: Tensor) => layer.apply(parameters, input, context))(x);
   return { ...layer, apply };
 }
 

@@ -1,7 +1,8 @@
 /**
  * The residual networks of He et al., arXiv 1512.03385: those for CIFAR with basic blocks, and ResNet-50's bottlenecks.
  */
-import { relu, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { asModel, batchNorm, conv, dense, type Model, residual, sequential } from "@mp/nn";
 import { after, beforeMean, block, type ModelOptions, meanPool } from "./parts.js";
 

@@ -1,7 +1,8 @@
 /**
  * A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of 3 by 3 convolutions and pooling, normalized.
  */
-import { maxPool, relu, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
+import { maxPool, relu } from "@mp/core/ops";
 import { asModel, batchNorm, conv, dense, dropout, type Model, sequential } from "@mp/nn";
 import { block, flatten, type ModelOptions } from "./parts.js";
 

@@ -3,8 +3,8 @@
  * transposed convolution with stride 1 is a convolution with flipped kernels, which the engine computes two to four
  * times as fast.
  */
-import type { GraphNode, OpAttributes, Shape } from "@mp/core";
-import { windowExtent } from "@mp/core/backend";
+import type { Shape } from "@mp/core";
+import { type GraphNode, type OpAttributes, windowExtent } from "@mp/core/graph";
 import { int, ints, type NodeWriter } from "@mp/onnx";
 import type { Target } from "../target.js";
 import {

@@ -1,4 +1,4 @@
-import { isComputeFloat } from "@mp/core";
+import { isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx";
 import { inF32 } from "./in-f32.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";

@@ -1,5 +1,6 @@
 /** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
-import type { DType, GraphNode, Op } from "@mp/core";
+import type { DType } from "@mp/core";
+import type { GraphNode, Op } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import { reducedAxes } from "./reduced-axes.js";

@@ -2,7 +2,8 @@
  * Lowerings for nodes where ONNX Runtime's kernels differ from the vocabulary, are missing, or are slower than another
  * form.
  */
-import { type AnyNode, type DType, decidingDType, type GraphNode } from "@mp/core";
+import type { DType } from "@mp/core";
+import { type AnyNode, decidingDType, type GraphNode } from "@mp/core/graph";
 import type { LowerNode } from "@mp/onnx";
 import type { Target } from "../target.js";
 import { convolutions } from "./convolution.js";

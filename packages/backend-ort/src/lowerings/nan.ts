@@ -2,7 +2,7 @@
  * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
  * starts from such a maximum.
  */
-import { floatFormats, isComputeFloat } from "@mp/core";
+import { floatFormats, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 

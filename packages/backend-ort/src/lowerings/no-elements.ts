@@ -2,15 +2,8 @@
  * Nodes that have nothing to compute. Some of the engine's kernels divide by the number of elements or rows and end the
  * process (TopK); others refuse. All shapes are known here, so such nodes need no kernel.
  */
-import {
-  type AnyNode,
-  GraphBuilder,
-  type GraphNode,
-  type HostTensor,
-  type Op,
-  type ValueType,
-  zeros,
-} from "@mp/core";
+import { type HostTensor, zeros } from "@mp/core";
+import { type AnyNode, GraphBuilder, type GraphNode, type Op, type ValueType } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { NodeWriter } from "@mp/onnx";
 

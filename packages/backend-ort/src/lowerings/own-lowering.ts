@@ -1,4 +1,5 @@
-import type { DType, GraphNode, Op, Value } from "@mp/core";
+import type { DType } from "@mp/core";
+import type { GraphNode, Op, Value } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx";
 
 /** The standard lowering of the node itself, on other operands or with another dtype. */

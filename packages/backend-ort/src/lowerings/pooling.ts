@@ -1,14 +1,13 @@
+import { type DType, MpError, type Shape } from "@mp/core";
 import {
   type ComputeDType,
-  type DType,
   floatFormats,
   type GraphNode,
   isComputeFloat,
-  MpError,
   type PoolingWindow,
-  type Shape,
-} from "@mp/core";
-import { tapCounts, withoutCeiling } from "@mp/core/backend";
+  tapCounts,
+  withoutCeiling,
+} from "@mp/core/graph";
 import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx";
 import { inF32 } from "./in-f32.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";

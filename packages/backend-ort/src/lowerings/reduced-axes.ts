@@ -1,4 +1,4 @@
-import type { GraphNode } from "@mp/core";
+import type { GraphNode } from "@mp/core/graph";
 import { int, ints, type NodeWriter } from "@mp/onnx";
 import { operandType } from "./own-lowering.js";
 

@@ -1,4 +1,5 @@
-import { tensor, type ValueType } from "@mp/core";
+import { tensor } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
 import { acquireEnvironment } from "./environment.js";

@@ -1,4 +1,4 @@
-import type { ValueType } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelNode, modelBytes } from "../../test/onnx-bytes.js";

@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MpError, type ProfileRow } from "@mp/core";
+import { MpError } from "@mp/core";
+import type { ProfileRow } from "@mp/core/backend";
 import type { NativeBinding } from "./binding.js";
 
 /** One execution of one node, in the order in which they began. */

@@ -1,4 +1,5 @@
-import { type HostTensor, MpError, type ValueType } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { NativeBinding } from "./binding.js";
 import { COPY_MODEL } from "./copy-model.js";

@@ -1,17 +1,13 @@
+import { type DType, type HostTensor, MpError, type Shape, tensor } from "@mp/core";
 import {
   bytesPerElement,
-  type DType,
   elementCount,
   formatShape,
   type HostArrays,
-  type HostTensor,
   hostArrayOf,
-  MpError,
-  type Shape,
   sameShape,
-  tensor,
   type ValueType,
-} from "@mp/core";
+} from "@mp/core/graph";
 import koffi from "koffi";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";

@@ -1,5 +1,5 @@
-import { type ComputeDType, isHalf } from "@mp/core";
 import { type HalfPair, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
+import { type ComputeDType, isHalf } from "@mp/core/graph";
 import { emulatedAmong } from "../dtype.js";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";

@@ -1,4 +1,5 @@
-import { GraphBuilder, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";
 import { runGraph } from "./run-once.js";

@@ -1,5 +1,6 @@
-import { type Graph, GraphBuilder, ones } from "@mp/core";
+import { ones } from "@mp/core";
 import { emitPairs, type ProbePair } from "@mp/core/backend";
+import { type Graph, GraphBuilder } from "@mp/core/graph";
 
 /**
  * One graph with a node or two for each pair, on constants. Their results are not read; the graph returns a single

@@ -1,5 +1,6 @@
-import { floatFormats, GraphBuilder, type HalfDType, MpError, type Value } from "@mp/core";
-import { encodeModel, toOnnx } from "@mp/onnx";
+import { type HalfDType, MpError } from "@mp/core";
+import { floatFormats, GraphBuilder, type Value } from "@mp/core/graph";
+import { encodeModel, writeGraph } from "@mp/onnx";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";
 
@@ -12,7 +13,7 @@ export async function nativeHalves(runtime: NativeRuntime): Promise<readonly Hal
 
 async function isNative(runtime: NativeRuntime, half: HalfDType): Promise<boolean> {
   const graph = roundingGraph(half);
-  const model = encodeModel(toOnnx(graph, { origins: false, types: false }));
+  const model = encodeModel(writeGraph(graph, { origins: false, types: false }));
   const outputs = new Map(graph.outputs.map(({ name, value }) => [name, value]));
   try {
     const results = await runOnce(runtime, model, { outputs });

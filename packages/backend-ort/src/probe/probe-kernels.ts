@@ -1,5 +1,6 @@
-import { type DType, MpError, type Op } from "@mp/core";
-import { opDTypes, type ProbePair } from "@mp/core/backend";
+import { type DType, MpError } from "@mp/core";
+import type { ProbePair } from "@mp/core/backend";
+import { type Op, opDTypes } from "@mp/core/graph";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";
 import { probeGraph } from "./probe-graph.js";

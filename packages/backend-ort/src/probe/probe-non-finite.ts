@@ -1,5 +1,6 @@
-import { type ComputeDType, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
 import { nonFiniteProbe } from "@mp/core/backend";
+import type { ComputeDType } from "@mp/core/graph";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";
 import { runGraph } from "./run-once.js";

@@ -1,5 +1,6 @@
 import { type HalfDType, MpError } from "@mp/core";
-import { ADDING_OPS, type AddingOp, type ProbePair, sumProbe } from "@mp/core/backend";
+import { type ProbePair, sumProbe } from "@mp/core/backend";
+import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
 import type { NativeRuntime } from "../native/index.js";
 import type { Target } from "../target.js";
 import { runGraph } from "./run-once.js";

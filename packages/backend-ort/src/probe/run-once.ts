@@ -1,4 +1,5 @@
-import type { Graph, HostTensor, ValueType } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { Graph, ValueType } from "@mp/core/graph";
 import { lowerGraph } from "../lower.js";
 import type { NativeRuntime, NativeTensor } from "../native/index.js";
 import type { Target } from "../target.js";

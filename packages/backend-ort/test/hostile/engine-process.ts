@@ -1,6 +1,7 @@
 /** The engine in a separate process, so that a fatal signal is a result like any other. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { HostTensor, Op, OpAttributes } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { Op, OpAttributes } from "@mp/core/graph";
 
 export interface SingleNode {
   readonly op: Op;

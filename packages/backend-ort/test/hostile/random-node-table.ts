@@ -2,7 +2,8 @@
  * A node of every op with attributes at the edges, and operands for it. Some are invalid, which type inference finds
  * out.
  */
-import { type DType, type HostTensor, isFloat, type Op, type OpAttributes, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isFloat, type Op, type OpAttributes } from "@mp/core/graph";
 import fc from "fast-check";
 import { indices, shapeOf, size, values } from "./random-data.js";
 

@@ -3,7 +3,8 @@
  * transferred as i32 of the same bits, with several elements in one i32 or one element in two. Nothing is converted, so
  * nothing is lost.
  */
-import { bytesPerElement, elementCount, type ValueType, zeros } from "@mp/core";
+import { zeros } from "@mp/core";
+import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
 import { type CarriedDType, carrierOf } from "../dtype.js";
 import type { ScopeWriter } from "./scope-writer.js";
 import { int, type } from "./tf-writer.js";

@@ -1,15 +1,7 @@
 /** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
-import {
-  type AnyNode,
-  type Graph,
-  type GraphNode,
-  type HostTensor,
-  type Op,
-  type Value,
-  type ValueType,
-  zeros,
-} from "@mp/core";
+import { type HostTensor, zeros } from "@mp/core";
 import type { Bound } from "@mp/core/backend";
+import type { AnyNode, Graph, GraphNode, Op, Value, ValueType } from "@mp/core/graph";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
 import { inF32 } from "../lowerings/twins.js";

@@ -1,4 +1,5 @@
-import { GraphBuilder, type Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
 import { expect, test } from "vitest";
 import { RunOrder } from "./run-order.js";
 import { ScopeWriter } from "./scope-writer.js";

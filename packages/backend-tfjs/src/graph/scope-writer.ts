@@ -1,4 +1,5 @@
-import { bytesPerElement, type DType, encode, type HostTensor, hostArrayOf, isFloat, tensor } from "@mp/core";
+import { type DType, type HostTensor, tensor } from "@mp/core";
+import { bytesPerElement, encode, hostArrayOf, isFloat } from "@mp/core/graph";
 import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
 import {

@@ -1,5 +1,6 @@
 /** Where lowerings append TensorFlow nodes. Names of results are `node` or `node:1`, as a GraphDef spells them. */
-import type { DType, GraphNode, HostTensor, Op } from "@mp/core";
+import type { DType, HostTensor } from "@mp/core";
+import type { GraphNode, Op } from "@mp/core/graph";
 
 /** A TensorFlow dtype: ours, and those that only TensorFlow's own nodes need. */
 export type TfDType = DType | "f64" | "u16" | "i8" | "i16" | "u32" | "resource";

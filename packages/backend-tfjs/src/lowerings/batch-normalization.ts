@@ -1,4 +1,5 @@
-import { type GraphNode, type Shape, sameShape, type ValueType } from "@mp/core";
+import type { Shape } from "@mp/core";
+import { type GraphNode, sameShape, type ValueType } from "@mp/core/graph";
 import {
   bool,
   float,

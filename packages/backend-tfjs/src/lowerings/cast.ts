@@ -1,4 +1,5 @@
-import { type DType, isFloat } from "@mp/core";
+import type { DType } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type TfDType, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, typeAt } from "./lowering.js";
 

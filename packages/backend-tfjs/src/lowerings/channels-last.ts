@@ -3,7 +3,8 @@
  * was transposed once is known in both layouts, so adjacent nodes need no transposition, and a gradient finds what its
  * forward node transposed.
  */
-import type { Shape, Value } from "@mp/core";
+import type { Shape } from "@mp/core";
+import type { Value } from "@mp/core/graph";
 import type { TfWriter } from "../graph/tf-writer.js";
 import { axesMoved } from "./lowering.js";
 

@@ -1,4 +1,4 @@
-import { byteLength } from "@mp/core";
+import { byteLength } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { plain } from "./elementwise.js";
 import { emitT, operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";

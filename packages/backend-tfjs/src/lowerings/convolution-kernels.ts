@@ -3,7 +3,7 @@
  * d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
  */
 import type { DType, Shape } from "@mp/core";
-import { samePads } from "@mp/core/backend";
+import { samePads } from "@mp/core/graph";
 import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 import { extentOf, gathered, spread } from "./dilated-kernels.js";
 import { cut, padded } from "./lowering.js";

@@ -3,7 +3,8 @@
  * are images of one row. Groups are convolved one by one, except groups of one channel, which have depthwise kernels:
  * not every build of the engine has grouped kernels on the CPU.
  */
-import type { GraphNode, Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import type { GraphNode } from "@mp/core/graph";
 import { int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { toChannelsFirst, toChannelsLast } from "./channels-last.js";
 import { backToFilter, backToImage, type Convolution, forward } from "./convolution-kernels.js";

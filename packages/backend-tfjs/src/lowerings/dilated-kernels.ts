@@ -1,6 +1,6 @@
 /** Dilated kernels [k…, channels, results], for engine kernels without dilation. */
 import type { DType, Shape } from "@mp/core";
-import { windowExtent } from "@mp/core/backend";
+import { windowExtent } from "@mp/core/graph";
 import type { TfWriter } from "../graph/tf-writer.js";
 import { cut, padded, reshape, strideAttributes } from "./lowering.js";
 

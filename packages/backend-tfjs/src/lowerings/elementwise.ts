@@ -1,4 +1,4 @@
-import { isFloat, type Op } from "@mp/core";
+import { isFloat, type Op } from "@mp/core/graph";
 import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, resultAt, typeAt } from "./lowering.js";
 import { sumOf } from "./sum.js";

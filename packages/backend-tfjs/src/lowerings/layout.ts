@@ -2,7 +2,7 @@
  * The axis order in which a node is computed: nodes after a convolution stay in the engine's order, so that a network
  * of convolutions transposes its images once. Sums over all places work in any order.
  */
-import type { GraphNode, Op, Value } from "@mp/core";
+import type { GraphNode, Op, Value } from "@mp/core/graph";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
 import { castLowerings } from "./cast.js";
 import {

@@ -1,4 +1,5 @@
-import { type GraphNode, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import type { GraphNode } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { coordinate, gather, packed } from "./indices.js";
 import { emitReduce, emitT, operandAt, reshape, sizeOf, typeAt } from "./lowering.js";

@@ -1,4 +1,4 @@
-import type { GraphNode } from "@mp/core";
+import type { GraphNode } from "@mp/core/graph";
 import type { Lowering, LoweringTable, TfWriter } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";

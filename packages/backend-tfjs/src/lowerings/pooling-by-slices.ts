@@ -1,5 +1,6 @@
 /** Pools that the engine has no kernel for: one strided slice per tap, over all windows at once. */
-import type { DType, PoolingWindow, Shape } from "@mp/core";
+import type { DType, Shape } from "@mp/core";
+import type { PoolingWindow } from "@mp/core/graph";
 import { int, type TfWriter, type } from "../graph/tf-writer.js";
 import { cut, emitT, padded, sameDimensions, strideAttributes } from "./lowering.js";
 

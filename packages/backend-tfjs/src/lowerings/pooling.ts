@@ -1,5 +1,5 @@
-import { type DType, floatFormats, type GraphNode, type PoolingWindow, type Shape } from "@mp/core";
-import { tapCounts, withoutCeiling } from "@mp/core/backend";
+import type { DType, Shape } from "@mp/core";
+import { floatFormats, type GraphNode, type PoolingWindow, tapCounts, withoutCeiling } from "@mp/core/graph";
 import {
   ints,
   type Lowering,

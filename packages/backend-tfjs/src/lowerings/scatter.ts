@@ -1,4 +1,5 @@
-import { type DType, isFloat, type Op, type ScatterReduction, type Shape, tensor } from "@mp/core";
+import { type DType, type Shape, tensor } from "@mp/core";
+import { isFloat, type Op, type ScatterReduction } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { elementCoordinates, elementView, fromStart, gather } from "./indices.js";
 import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";

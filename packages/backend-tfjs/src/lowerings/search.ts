@@ -1,5 +1,5 @@
 /** Searches along one axis. The engine's ops compare with `<`, so the position of NaN is arbitrary. */
-import { type GraphNode, isFloat } from "@mp/core";
+import { type GraphNode, isFloat } from "@mp/core/graph";
 import { bool, int, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitReduce, emitT, operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js";
 import { inF32 } from "./twins.js";

@@ -1,4 +1,5 @@
-import { GraphBuilder, type GraphNode, type HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { GraphBuilder, type GraphNode } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { operandAt, resultAt } from "./lowering.js";

@@ -3,7 +3,8 @@
  * optimizer fuses a product with what is added to each of its rows, and not all of those kernels accept the row as [1,
  * n].
  */
-import { type DType, isComputeFloat, type Shape, type Value } from "@mp/core";
+import type { DType, Shape } from "@mp/core";
+import { isComputeFloat, type Value } from "@mp/core/graph";
 import type { TfWriter } from "../graph/tf-writer.js";
 import { emitT, reshape, sameDimensions } from "./lowering.js";
 

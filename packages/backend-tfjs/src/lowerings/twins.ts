@@ -1,5 +1,6 @@
 /** Nodes that are computed in another dtype: the same node with other types, on converted operands. */
-import { type DType, type GraphNode, isHalf, type Op } from "@mp/core";
+import type { DType } from "@mp/core";
+import { type GraphNode, isHalf, type Op } from "@mp/core/graph";
 import type { Lowering, TfWriter } from "../graph/tf-writer.js";
 import { isZero, noteZero } from "./zeros.js";
 

@@ -1,5 +1,5 @@
 /** Names that are known to hold only +0, so that a sum need not read them. */
-import type { Value } from "@mp/core";
+import type { Value } from "@mp/core/graph";
 import { type TfWriter, type } from "../graph/tf-writer.js";
 
 const known = new WeakMap<TfWriter, Set<string>>();

@@ -1,5 +1,6 @@
-import { type AnyNode, DTYPES, type DType, type HalfDType, isHalf, type Op } from "@mp/core";
-import { decidingDType, opDTypes, type ProbePair, pairKey } from "@mp/core/backend";
+import type { DType, HalfDType } from "@mp/core";
+import { type ProbePair, pairKey } from "@mp/core/backend";
+import { type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
 import { missingKernels } from "./probe-kernels.js";

@@ -1,5 +1,6 @@
-import { GraphBuilder, type HostTensor, ones, type Value } from "@mp/core";
+import { type HostTensor, ones } from "@mp/core";
 import { emitPairs, type ProbeGraph, type ProbePair } from "@mp/core/backend";
+import { GraphBuilder, type Value } from "@mp/core/graph";
 
 /** One graph with a node or two for each pair, on inputs of all ones. All results are returned. */
 export function probeGraph(pairs: readonly ProbePair[]): ProbeGraph {

@@ -1,20 +1,18 @@
+import { type HalfDType, type HostTensor, MpError, tensor } from "@mp/core";
+import { nonFiniteProbe, sumProbe } from "@mp/core/backend";
 import {
+  ADDING_OPS,
   type AnyNode,
   type ComputeDType,
   decode,
   encodeArray,
   floatFormats,
   GraphBuilder,
-  type HalfDType,
-  type HostTensor,
   isFloat,
-  MpError,
   type Op,
-  tensor,
   ulpDistance,
   type Value,
-} from "@mp/core";
-import { ADDING_OPS, nonFiniteProbe, sumProbe } from "@mp/core/backend";
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { TfjsBinding } from "../load/index.js";
 import { runGraph } from "./run-graph.js";

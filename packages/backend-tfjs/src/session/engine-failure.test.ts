@@ -1,4 +1,5 @@
-import { GraphBuilder, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
 import { expect, test } from "vitest";
 import { engineFailure, explainFailure } from "./engine-failure.js";
 

@@ -1,4 +1,5 @@
-import { type Graph, MpError } from "@mp/core";
+import { MpError } from "@mp/core";
+import type { Graph } from "@mp/core/graph";
 
 const NODE = /\{\{(?:function_)?node ([^}]+)\}\}/;
 const OUT_OF_MEMORY = /OOM when allocating|Resource exhausted|RESOURCE_EXHAUSTED|failed to allocate/i;

@@ -1,4 +1,5 @@
-import { byteLength, type HostTensor, type ValueType } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { byteLength, type ValueType } from "@mp/core/graph";
 import { handleName } from "../graph/handle-name.js";
 import type { Program } from "../graph/program.js";
 import { type Variable, variableNodes } from "../graph/variables.js";

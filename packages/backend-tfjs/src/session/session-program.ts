@@ -1,5 +1,5 @@
-import type { AnyNode, Graph } from "@mp/core";
 import type { Place, Program as RunnableProgram } from "@mp/core/backend";
+import type { AnyNode, Graph } from "@mp/core/graph";
 import { lowerProgram, type Program } from "../graph/program.js";
 import type { TfjsBinding } from "../load/index.js";
 import { empty, fetched, type Uploaded } from "../uploaded.js";

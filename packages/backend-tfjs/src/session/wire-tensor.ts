@@ -1,4 +1,5 @@
-import { bytesPerElement, elementCount, type HostTensor, hostArrayOf, type ValueType } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/core/graph";
 import { type CarriedDType, carrierOf } from "../dtype.js";
 import { wireOf } from "../graph/edges.js";
 import type { TfjsBinding } from "../load/index.js";

@@ -1,4 +1,5 @@
-import { lowDType, type OpCategories, type Precision } from "@mp/core";
+import { lowDType, type Precision } from "@mp/core";
+import type { OpCategories } from "@mp/core/graph";
 import { UsageError } from "../run-app.js";
 
 /** Ops that the policies keep in f32 for its range or precision, and an ablation does not. */

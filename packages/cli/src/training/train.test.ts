@@ -3,18 +3,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  float32,
-  type HostTensor,
-  type Json,
-  mul,
-  reduceMean,
-  sgd,
-  sub,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
+import { float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import type { Json } from "@mp/core/internal";
+import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseCommandLine } from "../command-line.js";

@@ -1,4 +1,5 @@
-import type { Fed, Json, Trainer } from "@mp/core";
+import type { Fed, Trainer } from "@mp/core";
+import type { Json } from "@mp/core/internal";
 import type { CommonOptions } from "../common-flags.js";
 import type { Progress } from "../progress.js";
 import { type AppContext, UsageError } from "../run-app.js";

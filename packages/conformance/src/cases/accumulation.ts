@@ -5,15 +5,9 @@
  * The probe of `besideLarge` is the one that backends run on themselves; `halvesOf2500` is evidence that does not
  * depend on it.
  */
-import {
-  accumulatorOf,
-  type GraphBuilder,
-  type HalfDType,
-  type HostTensor,
-  type OpAttributes,
-  type Value,
-} from "@mp/core";
-import { ADDING_OPS, type AddingOp, type SumProbe, sumProbe } from "@mp/core/backend";
+import type { HalfDType, HostTensor } from "@mp/core";
+import { accumulatorOf, type SumProbe, sumProbe } from "@mp/core/backend";
+import { ADDING_OPS, type AddingOp, type GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";

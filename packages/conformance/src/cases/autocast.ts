@@ -1,36 +1,38 @@
 /** Casting plans, executed: a requested half is really a half, and only where the policy says. */
 import {
-  add,
   autocast,
   type BackendManifest,
-  bfloat16Policy,
+  bfloat16,
   type CastingPolicy,
-  cast,
   castingPolicy,
-  exp,
-  float16Policy,
-  float32Policy,
-  type Graph,
+  float16,
+  float32,
   grad,
   type HalfDType,
   type HostTensor,
-  literal,
   MpError,
-  manualPolicy,
-  matMul,
-  mixedBfloat16Policy,
-  mixedFloat16Policy,
-  mul,
-  reduceMean,
-  reduceSum,
-  relu,
+  manual,
+  mixedBfloat16,
+  mixedFloat16,
   scope,
-  softmax,
-  sub,
   type Tensor,
   type TensorTree,
   valueAndGrad,
 } from "@mp/core";
+import type { Graph } from "@mp/core/graph";
+import {
+  add,
+  cast,
+  exp,
+  literal,
+  matMul,
+  mul,
+  reduceMean,
+  reduceSum,
+  relu,
+  softmax,
+  sub,
+} from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
@@ -112,10 +114,14 @@ interface HalfFacts {
 }
 
 const facts: Readonly<Record<HalfDType, HalfFacts>> = {
-  f16: { mixed: mixedFloat16Policy, pure: float16Policy.with({ output: "f32" }), roundsToOne: 1 + 2 ** -12 },
+  f16: {
+    mixed: mixedFloat16().policy,
+    pure: float16().policy.with({ output: "f32" }),
+    roundsToOne: 1 + 2 ** -12,
+  },
   bf16: {
-    mixed: mixedBfloat16Policy,
-    pure: bfloat16Policy.with({ output: "f32" }),
+    mixed: mixedBfloat16().policy,
+    pure: bfloat16().policy.with({ output: "f32" }),
     roundsToOne: 1 + 2 ** -9,
   },
 };
@@ -170,7 +176,7 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
       want: y(half === "f16" ? 2048 : 256),
     }),
     policyCase(`manual-${half}/only-the-users-casts`, {
-      policy: manualPolicy,
+      policy: manual().policy,
       inputs: { x: one(roundsToOne), w: one(1) },
       body: (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }),
       want: { y: one(roundsToOne), z: one(1) },
@@ -206,7 +212,7 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
       policy: mixed,
       inputs: { x: one(roundsToOne), w: one(1) },
       body: (x, w) => ({
-        y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32Policy)(x, w),
+        y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32().policy)(x, w),
         z: matMul(x, w),
       }),
       want: { y: one(roundsToOne), z: one(1) },
@@ -237,36 +243,36 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
 
 const ranges: readonly ConformanceCase[] = [
   policyCase("mixed-f16/products-overflow-as-halves-do", {
-    policy: mixedFloat16Policy,
+    policy: mixedFloat16().policy,
     inputs: { x: one(300), w: one(300) },
     body: (x, w) => ({ y: matMul(x, w) }),
     want: y(INFINITE),
   }),
   policyCase("mixed-bf16/products-reach-as-far-as-f32", {
-    policy: mixedBfloat16Policy,
+    policy: mixedBfloat16().policy,
     inputs: { x: one(2 ** 60), w: one(2 ** 60) },
     body: (x, w) => ({ y: matMul(x, w) }),
     want: y(2 ** 120),
   }),
   policyCase("mixed-f16/exponentials-stay-in-f32", {
-    policy: mixedFloat16Policy,
+    policy: mixedFloat16().policy,
     inputs: { x: one(4), w: one(5) },
     body: (x, w) => ({ y: exp(matMul(x, w)) }),
   }),
   policyCase("pure-f16/exponentials-overflow", {
-    policy: float16Policy.with({ output: "f32" }),
+    policy: float16().policy.with({ output: "f32" }),
     inputs: { x: one(4), w: one(5) },
     body: (x, w) => ({ y: exp(matMul(x, w)) }),
     want: y(INFINITE),
   }),
   policyCase("mixed-f16/the-two-halves-meet-in-f32", {
-    policy: manualPolicy,
+    policy: manual().policy,
     inputs: { x: one(1 + 2 ** -10), w: one(2 ** 100) },
     body: (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }),
     want: y((1 + 2 ** -10) * 2 ** 100),
   }),
   policyCase("float32/casts-nothing", {
-    policy: float32Policy,
+    policy: float32().policy,
     inputs: { x: one(1 + 2 ** -20), w: one(1) },
     body: (x, w) => ({ y: matMul(x, w) }),
     want: y(1 + 2 ** -20),
@@ -276,26 +282,26 @@ const ranges: readonly ConformanceCase[] = [
 /** The gradient is computed in the dtype of its forward node: a product's in the half, where it underflows. */
 const gradients: readonly ConformanceCase[] = [
   policyCase("mixed-f16/gradients-underflow-as-halves-do", {
-    policy: float32Policy,
+    policy: float32().policy,
     inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedFloat16Policy, x, w, 2 ** -26) }),
+    body: (x, w) => ({ y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26) }),
     want: y(0),
   }),
   policyCase("mixed-f16/a-seed-lifts-them", {
-    policy: float32Policy,
+    policy: float32().policy,
     inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedFloat16Policy, x, w, 2 ** -26, 2 ** 15) }),
+    body: (x, w) => ({ y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26, 2 ** 15) }),
     want: y(2 ** -11),
   }),
   policyCase("mixed-bf16/gradients-do-not-underflow", {
-    policy: float32Policy,
+    policy: float32().policy,
     inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedBfloat16Policy, x, w, 2 ** -26) }),
+    body: (x, w) => ({ y: gradientUnder(mixedBfloat16().policy, x, w, 2 ** -26) }),
     want: y(2 ** -26),
   }),
   // pytorch#105211: a weight cast for evaluation first was later used for training, without its gradient.
   policyCase("mixed-f16/evaluation-beforehand-keeps-no-gradient-back", {
-    policy: mixedFloat16Policy,
+    policy: mixedFloat16().policy,
     inputs: { x: one(3), w: one(2) },
     body: (x, w) => {
       const evaluated = matMul(x, w);

@@ -5,13 +5,13 @@
 import {
   type BackendManifest,
   float32,
-  type Graph,
   type HostTensor,
   mixedFloat16,
   momentum,
   type Precision,
-  unsupportedReason,
 } from "@mp/core";
+import { unsupportedReason } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { compareAtScale } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";

@@ -1,5 +1,8 @@
 /** The check that decides whether a step is applied: exact at every position, and no stricter than it must be. */
-import { allFinite, type ComputeDType, type Graph, type HostTensor, poison } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { ComputeDType, Graph } from "@mp/core/graph";
+import { poison } from "@mp/core/internal";
+import { allFinite } from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";

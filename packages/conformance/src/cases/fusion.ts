@@ -1,15 +1,8 @@
 /**
  * A product and what is added to it: engines fuse the two into one kernel, which must not restrict what may be added.
  */
-import {
-  type ComputeDType,
-  elementCount,
-  formatShape,
-  GraphBuilder,
-  type HostTensor,
-  type Shape,
-  type Value,
-} from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import { type ComputeDType, elementCount, formatShape, GraphBuilder, type Value } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

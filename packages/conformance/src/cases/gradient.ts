@@ -1,19 +1,7 @@
 /** Compiled gradient graphs of every differentiable op, in every floating dtype, compared with the oracle. */
-import {
-  add,
-  type Backend,
-  type ComputeDType,
-  cast,
-  constant,
-  elementCount,
-  type Graph,
-  grad,
-  mul,
-  type Op,
-  reduceSum,
-  type Tensor,
-  tensor,
-} from "@mp/core";
+import { type Backend, grad, type Tensor, tensor } from "@mp/core";
+import { type ComputeDType, elementCount, type Graph, type Op } from "@mp/core/graph";
+import { add, cast, constant, mul, reduceSum } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";

@@ -2,20 +2,18 @@
  * Functions that have operators in ONNX but are composed of other ops here: their results and gradients in every
  * floating dtype, as one graph each, compared with the oracle.
  */
+import { grad, type Tensor } from "@mp/core";
+import type { ComputeDType, Graph } from "@mp/core/graph";
 import {
-  type ComputeDType,
   depthToSpace,
-  type Graph,
   globalAveragePool,
   globalMaxPool,
-  grad,
   groupNormalization,
   instanceNormalization,
   lrn,
   resize,
   spaceToDepth,
-  type Tensor,
-} from "@mp/core";
+} from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectRefused } from "../graph-case.js";
 import { type GradientSample, type Point, positive, sample, spread } from "../samples/gradient-sample.js";

@@ -1,5 +1,6 @@
 /** Tensors large enough for an engine to split among threads, tiles or launches, with a remainder. */
-import { type DType, GraphBuilder, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { GraphBuilder, type Op, type OpAttributes } from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

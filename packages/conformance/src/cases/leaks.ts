@@ -1,5 +1,6 @@
 /** Repeated use must not take more and more memory. */
-import { adam, type BackendStats, float32 } from "@mp/core";
+import { adam, float32 } from "@mp/core";
+import type { BackendStats } from "@mp/core/backend";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { generated } from "../samples/host-data.js";

@@ -3,8 +3,8 @@
  * largest that it can be, and the whole sum by no more than the magnitudes of its terms. Terms of one sign never sum to
  * 0 or to the other sign.
  */
-import { type ComputeDType, floatFormats, type HostTensor } from "@mp/core";
-import type { AddingOp } from "@mp/core/backend";
+import type { HostTensor } from "@mp/core";
+import { type AddingOp, type ComputeDType, floatFormats } from "@mp/core/graph";
 import { numbersOf } from "../samples/host-data.js";
 
 export interface LooseSum {

@@ -1,17 +1,8 @@
 /** The declaration itself: complete, honest where it can be checked without knowing the engine, within the ceilings. */
 
-import {
-  accumulatorOf,
-  type Backend,
-  type BackendManifest,
-  type ComputeDType,
-  DTYPES,
-  type DType,
-  type Graph,
-  type Op,
-  unsupportedReason,
-} from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+import type { Backend, BackendManifest, DType } from "@mp/core";
+import { accumulatorOf, unsupportedReason } from "@mp/core/backend";
+import { type ComputeDType, DTYPES, type Graph, type Op, opDTypes } from "@mp/core/graph";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
 import { generated, hostData } from "../samples/host-data.js";

@@ -1,15 +1,15 @@
 /** NaN at every position of every op that reduces many elements to one: some engines' maxima lose it. */
 
+import type { HostTensor } from "@mp/core";
 import {
   type ComputeDType,
   GraphBuilder,
-  type HostTensor,
   isComputeFloat,
   type Op,
   type OpAttributes,
+  opDTypes,
   type Value,
-} from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+} from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

@@ -3,18 +3,8 @@
  * graph.
  */
 
-import {
-  type BackendManifest,
-  type DType,
-  formatShape,
-  formatType,
-  GraphBuilder,
-  type HostTensor,
-  isHostTensor,
-  type Op,
-  type Value,
-} from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+import { type BackendManifest, type DType, type HostTensor, isHostTensor } from "@mp/core";
+import { formatShape, formatType, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
 import { type Allowance, allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";

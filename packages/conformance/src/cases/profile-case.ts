@@ -1,4 +1,5 @@
-import { type Graph, unsupportedReason } from "@mp/core";
+import { unsupportedReason } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
 import { expectRefused } from "../graph-case.js";

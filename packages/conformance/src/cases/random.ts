@@ -1,5 +1,7 @@
 /** Counter-based randomness: the same bits on every engine, from the paper's definition. */
-import { key, randomBernoulli, randomUniform, setRandomCounter, squares32, tensor } from "@mp/core";
+import { key, tensor } from "@mp/core";
+import { setRandomCounter, squares32 } from "@mp/core/internal";
+import { randomBernoulli, randomUniform } from "@mp/core/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

@@ -1,13 +1,7 @@
 /** What a backend may cache between runs, and what it may not: the second run is as right as the first. */
-import {
-  DTYPES,
-  type DType,
-  type Executable,
-  type Graph,
-  type HostTensor,
-  MpError,
-  type State,
-} from "@mp/core";
+import { type DType, type HostTensor, MpError } from "@mp/core";
+import type { Executable, State } from "@mp/core/backend";
+import { DTYPES, type Graph } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { fresh } from "../fresh.js";

@@ -2,7 +2,8 @@
  * Chains of operators that graph optimizers rewrite by laws that NaN breaks: the largest square root is not the square
  * root of the largest, and "not less" is not "greater or equal".
  */
-import { type ComputeDType, elementCount, GraphBuilder, type HostTensor, type Value } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { type ComputeDType, elementCount, GraphBuilder, type Value } from "@mp/core/graph";
 import { allowanceOf, EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";

@@ -1,4 +1,6 @@
-import type { Backend, Executable, Graph, HostTensor } from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { Executable } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";

@@ -1,5 +1,5 @@
 /** Every op beyond the sizes at which engines switch to other code. */
-import type { Op } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";
 import { sizeSamples } from "../samples/sizes/size-samples.js";

@@ -1,5 +1,5 @@
 /** `stats` counts everything that was created and not yet disposed, and the memory that it takes. */
-import { byteLength, DTYPES } from "@mp/core";
+import { byteLength, DTYPES } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { counted } from "../samples/op-sample.js";

@@ -1,13 +1,13 @@
+import type { HostTensor } from "@mp/core";
+import { accumulatorOf } from "@mp/core/backend";
 import {
-  accumulatorOf,
+  type AddingOp,
   type ComputeDType,
   type Graph,
   GraphBuilder,
-  type HostTensor,
   type OpAttributes,
   type Value,
-} from "@mp/core";
-import type { AddingOp } from "@mp/core/backend";
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { allowanceOf } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

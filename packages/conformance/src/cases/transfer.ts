@@ -1,5 +1,6 @@
 /** What is fed comes out unchanged, in every dtype and shape, and arrays are never shared. */
-import { DTYPES, type DType, elementCount, type HostTensor, isComputeFloat, isFloat } from "@mp/core";
+import type { DType, HostTensor } from "@mp/core";
+import { DTYPES, elementCount, isComputeFloat, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
 import { generated, hostData, specialValues } from "../samples/host-data.js";

@@ -1,5 +1,7 @@
 /** A state with one executable, as the state cases use it. */
-import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { CompileOptions, Executable, State, StateBinding } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
 
 export type Values = Readonly<Record<string, HostTensor>>;

@@ -1,15 +1,6 @@
-import {
-  accumulatorOf,
-  type BackendManifest,
-  type ComputeDType,
-  type DType,
-  floatFormats,
-  isComputeFloat,
-  isHalf,
-  type Op,
-  type Ulp,
-} from "@mp/core";
-import { ADDING_OPS } from "@mp/core/backend";
+import type { BackendManifest, DType } from "@mp/core";
+import { accumulatorOf, type Ulp } from "@mp/core/backend";
+import { ADDING_OPS, type ComputeDType, floatFormats, isComputeFloat, isHalf, type Op } from "@mp/core/graph";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 
 /** How far a result may be from the oracle's. */

@@ -1,11 +1,5 @@
-import {
-  type BackendManifest,
-  floatFormats,
-  type Graph,
-  type HostTensor,
-  isComputeFloat,
-  sameShape,
-} from "@mp/core";
+import type { BackendManifest, HostTensor } from "@mp/core";
+import { floatFormats, type Graph, isComputeFloat, sameShape } from "@mp/core/graph";
 import { numbersOf } from "../samples/host-data.js";
 import { allowanceOf } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";

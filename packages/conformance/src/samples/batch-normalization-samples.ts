@@ -1,5 +1,6 @@
 /** Batch normalization and its gradient. */
-import { type DType, elementCount, type HostTensor, isHalf, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, isHalf } from "@mp/core/graph";
 import { generated, hostData, numbersOf, randomData } from "./host-data.js";
 import { type OpRows, positives } from "./op-sample.js";
 

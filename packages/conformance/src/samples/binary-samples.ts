@@ -1,12 +1,6 @@
 /** Elementwise ops of two operands, and Where. */
-import {
-  type DType,
-  type HostTensor,
-  isComputeFloat,
-  type Op,
-  type OpAttributes,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isComputeFloat, type Op, type OpAttributes } from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 

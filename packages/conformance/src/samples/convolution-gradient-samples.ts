@@ -1,14 +1,12 @@
+import { grad, type Shape, type Tensor } from "@mp/core";
 import {
   type ConvOptions,
   type ConvTransposeOptions,
   conv,
   convTranspose,
-  grad,
   mul,
   reduceSum,
-  type Shape,
-  type Tensor,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { type GradientRows, type GradientSample, sample, spread } from "./gradient-sample.js";
 
 const convolved = (behaviour: string, x: Shape, w: Shape, options: ConvOptions = {}): GradientSample =>

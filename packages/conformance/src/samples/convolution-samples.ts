@@ -1,4 +1,5 @@
-import type { DType, HostTensor, OpAttributes, Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import type { OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated } from "./host-data.js";
 import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";

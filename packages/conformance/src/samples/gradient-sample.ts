@@ -1,5 +1,7 @@
 /** A differentiable function of one op, with points to differentiate it at. */
-import { constant, elementCount, type Op, type Shape, type Tensor, tensor } from "@mp/core";
+import { type Shape, type Tensor, tensor } from "@mp/core";
+import { elementCount, type Op } from "@mp/core/graph";
+import { constant } from "@mp/core/ops";
 
 export interface Point {
   readonly shape: Shape;

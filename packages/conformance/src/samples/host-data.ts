@@ -1,18 +1,15 @@
 /** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
+import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
   type ComputeDType,
-  type DType,
   decode,
   elementCount,
   encode,
   type FloatDType,
   floatFormats,
-  type HostTensor,
   hostArrayOf,
   isFloat,
-  type Shape,
-  tensor,
-} from "@mp/core";
+} from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 
 /** A tensor of those numbers in that dtype: floats are rounded once, integers kept, and any number but 0 is true. */

@@ -1,13 +1,6 @@
 /** Operands that are views of something else when they reach a node, for engines that avoid copies. */
-import {
-  elementCount,
-  type GraphBuilder,
-  type HostTensor,
-  hostArrayOf,
-  type Shape,
-  stridesOf,
-  type Value,
-} from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import { elementCount, type GraphBuilder, hostArrayOf, stridesOf, type Value } from "@mp/core/graph";
 
 export interface Layout {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** Ops that move elements: every bit is kept, in every dtype. */
-import { type DType, isFloat, type Op, type OpAttributes, type Shape } from "@mp/core";
+import type { DType, Shape } from "@mp/core";
+import { isFloat, type Op, type OpAttributes } from "@mp/core/graph";
 import { hostData } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 

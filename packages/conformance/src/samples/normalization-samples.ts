@@ -1,5 +1,6 @@
 /** Softmax, normalization and the likelihood losses. */
-import type { DType, HostTensor, OpAttributes, Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import type { OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";
 import { type OpRow, type OpRows, type OpSample, positives } from "./op-sample.js";

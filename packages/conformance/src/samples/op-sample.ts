@@ -1,4 +1,5 @@
-import type { DType, HostTensor, Op, OpAttributes, Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import type { Op, OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, randomData } from "./host-data.js";
 

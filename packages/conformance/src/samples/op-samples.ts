@@ -1,4 +1,4 @@
-import type { Op } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
 import { convolutionSamples } from "./convolution-samples.js";

@@ -1,13 +1,6 @@
 /** Pools over windows, and the gradient of the maximum. */
-import {
-  type ComputeDType,
-  type DType,
-  floatFormats,
-  GraphBuilder,
-  type HostTensor,
-  type PoolingWindow,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { type ComputeDType, floatFormats, GraphBuilder, type PoolingWindow } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";

@@ -1,15 +1,6 @@
 /** Reductions and searches. NaN at every position has its own file. */
-import {
-  type DType,
-  elementCount,
-  type HostTensor,
-  isComputeFloat,
-  isFloat,
-  isHalf,
-  type Op,
-  type OpAttributes,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, isComputeFloat, isFloat, isHalf, type Op, type OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import {

@@ -1,12 +1,5 @@
-import {
-  type DType,
-  type HostTensor,
-  isComputeFloat,
-  isHalf,
-  type OpAttributes,
-  type ScatterReduction,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isComputeFloat, isHalf, type OpAttributes, type ScatterReduction } from "@mp/core/graph";
 import { generated, hostData } from "./host-data.js";
 import { counted, type OpRows, type OpSample } from "./op-sample.js";
 

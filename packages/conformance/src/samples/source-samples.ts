@@ -1,5 +1,6 @@
 /** Ops without operands, random bits and the barrier. */
-import { type DType, isComputeFloat, type OpAttributes, tensor } from "@mp/core";
+import { type DType, tensor } from "@mp/core";
+import { isComputeFloat, type OpAttributes } from "@mp/core/graph";
 import { hostData, specialValues } from "./host-data.js";
 import { counted, type OpRows, SHAPES } from "./op-sample.js";
 

@@ -1,12 +1,6 @@
 /** Elementwise ops of one operand. */
-import {
-  type ComputeDType,
-  type DType,
-  floatFormats,
-  isComputeFloat,
-  type Op,
-  type OpAttributes,
-} from "@mp/core";
+import type { DType } from "@mp/core";
+import { type ComputeDType, floatFormats, isComputeFloat, type Op, type OpAttributes } from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues, tameValues } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
 

@@ -1,4 +1,6 @@
-import type { Backend, Graph, State } from "@mp/core";
+import type { Backend } from "@mp/core";
+import type { State } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 
 /** A backend that forwards to another, except for the replaced members. */
 export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {

@@ -1,28 +1,22 @@
 /** Small models of the usual kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
+import { foldIn, type HostTensor, type LossFunction, remat, type Shape, type Tensor, tensor } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import {
   add,
-  checkpoint,
-  elementCount,
-  fold,
   gather,
   gelu,
-  type HostTensor,
-  type LossFunction,
   layerNormalization,
   matMul,
   mul,
   randomBernoulli,
   relu,
-  type Shape,
   sigmoid,
   softmaxCrossEntropyLoss,
   split,
   squeeze,
-  type Tensor,
   tanh,
-  tensor,
   where,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { anew, fresh } from "../fresh.js";
 import { randomSource } from "../random-source.js";
 
@@ -78,7 +72,7 @@ export const perceptron: Model<{ readonly first: Layer; readonly second: Layer }
   modelState: anew({}),
   loss: ({ first, second }, { x, y }, { key, training }) => {
     const hidden = relu(dense(first, x));
-    const mask = randomBernoulli(fold(key, "dropout"), 0.75, hidden.shape);
+    const mask = randomBernoulli(foldIn(key, "dropout"), 0.75, hidden.shape);
     return softmaxCrossEntropyLoss(dense(second, training ? where(mask, mul(hidden, 4 / 3), 0) : hidden), y);
   },
   batch: cycle(() => ({ x: drawn([8, 6], 2), y: integers([8], 4) })),
@@ -136,9 +130,9 @@ export const textModel: Model<
   modelState: anew({}),
   loss: ({ embedding, norm, up, down, head }, { ids, labels }, { key, training }) => {
     const x = gather(embedding, ids);
-    const block = checkpoint((input: Tensor) => {
+    const block = remat((input: Tensor) => {
       const inner = dense(down, gelu(dense(up, layerNormalization(input, norm.scale, norm.bias))));
-      const mask = randomBernoulli(fold(key, "block"), 0.75, inner.shape);
+      const mask = randomBernoulli(foldIn(key, "block"), 0.75, inner.shape);
       return add(input, training ? where(mask, mul(inner, 4 / 3), 0) : inner);
     });
     return softmaxCrossEntropyLoss(dense(head, block(x)), labels, { ignoreIndex: 0 });

@@ -1,19 +1,16 @@
+import { type HostTensor, ones, type Tensor, zeros } from "@mp/core";
 import {
   add,
   batchNormalization,
   conv,
   globalAveragePool,
-  type HostTensor,
   matMul,
   maxPool,
   mul,
   normalizeByStatistics,
-  ones,
   relu,
   softmaxCrossEntropyLoss,
-  type Tensor,
-  zeros,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { anew } from "../fresh.js";
 import { cycle, drawn, integers, type Model } from "./models.js";
 

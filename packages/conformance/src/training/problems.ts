@@ -1,17 +1,15 @@
 /** Small problems with known gradients: every addition, update or skip shows exactly. */
 import {
-  elementCount,
   type HostTensor,
   type LossFunction,
-  matMul,
-  mul,
   type Optimizer,
-  reduceSum,
   type Shape,
   sgd,
   type Tensor,
   tensor,
 } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
+import { matMul, mul, reduceSum } from "@mp/core/ops";
 
 export const vector = (...numbers: readonly number[]): HostTensor<"f32"> =>
   tensor(Float32Array.from(numbers));

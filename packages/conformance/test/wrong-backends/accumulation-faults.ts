@@ -2,8 +2,9 @@
  * Sums that accumulate in the half while the manifest says f32, and results that are not sums while it declares a half.
  */
 
-import { type Accumulation, type HalfDType, type HostTensor, isHalf } from "@mp/core";
-import { ADDING_OPS, type AddingOp, type KernelTable } from "@mp/core/backend";
+import type { HalfDType, HostTensor } from "@mp/core";
+import type { Accumulation, KernelTable } from "@mp/core/backend";
+import { ADDING_OPS, type AddingOp, isHalf } from "@mp/core/graph";
 import { halfSumsBackend } from "../../../core/test/half-sums.js";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";

@@ -1,5 +1,7 @@
 /** Arrays with two owners: engines that omit a necessary copy. */
-import { type Backend, type HostTensor, isNode, type RunInput, type State } from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { RunInput, State } from "@mp/core/backend";
+import { isNode } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { refill } from "../../src/held-data.js";
 import { evaluateNode } from "./kernels.js";

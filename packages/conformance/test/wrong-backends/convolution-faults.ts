@@ -1,4 +1,5 @@
-import { GraphBuilder, type HostTensor, isHalf, type OpAttributes } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { GraphBuilder, isHalf, type OpAttributes } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

@@ -1,15 +1,14 @@
+import { type HostTensor, tensor } from "@mp/core";
 import {
   decode,
   encode,
   type FloatDType,
   floatFormats,
-  type HostTensor,
   isComputeFloat,
   isFloat,
   type Op,
-  tensor,
-} from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+  opDTypes,
+} from "@mp/core/graph";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import {
   afterwards,
@@ -192,7 +191,7 @@ export const numericFaults: readonly WrongBackend[] = [
       "random/bits/are-squares32",
       "random/bits/of-a-training-steps-counters",
       "accumulate/random/each-microbatch-draws-its-own",
-      "checkpoint/dropout/draws-the-same-masks-again",
+      "remat/dropout/draws-the-same-masks-again",
       "retry/same-batch/draws-the-same-masks",
     ],
     consequences: [/^random\//, /^op\/RandomBits-/],

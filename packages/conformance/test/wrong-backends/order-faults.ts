@@ -1,5 +1,7 @@
 /** Calls that overtake each other, and disposals that do not wait. */
-import { type Backend, type Executable, type HostTensor, isNode, MpError, type State } from "@mp/core";
+import { type Backend, type HostTensor, MpError } from "@mp/core";
+import type { Executable, State } from "@mp/core/backend";
+import { isNode } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { refill } from "../../src/held-data.js";

@@ -1,14 +1,7 @@
 /** Stale caches between runs, and incomplete statistics. */
-import {
-  type Backend,
-  type BackendStats,
-  type Executable,
-  type Handle,
-  type HostTensor,
-  isNode,
-  type RunInput,
-  type State,
-} from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { BackendStats, Executable, Handle, RunInput, State } from "@mp/core/backend";
+import { isNode } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, running, wrapped } from "./wrapped.js";

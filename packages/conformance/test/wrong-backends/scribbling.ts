@@ -1,6 +1,7 @@
 /** A backend that computes what the oracle does, and overwrites every array that it is given. */
-import type { Backend, HostTensor, State } from "@mp/core";
-import { isNode } from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { State } from "@mp/core/backend";
+import { isNode } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { wrapped } from "./wrapped.js";
 

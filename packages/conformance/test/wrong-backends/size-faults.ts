@@ -1,6 +1,7 @@
 /** Kernels that are right up to some size. With a threshold above all sizes of the suite, nothing is left to detect. */
-import { type HostTensor, isFloat, type Op } from "@mp/core";
+import type { HostTensor } from "@mp/core";
 import type { KernelTable } from "@mp/core/backend";
+import { isFloat, type Op } from "@mp/core/graph";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { bigintsOf, integerData } from "../../src/samples/integers.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

@@ -2,8 +2,8 @@
  * The oracle as a slow engine, so that calls which are not awaited queue up. Correct by itself; its parts can be
  * replaced by calls that do not wait.
  */
-import { type Backend, type Executable, type HostTensor, MpError, type RunInput, type State } from "@mp/core";
-import { WorkQueue } from "@mp/core/backend";
+import { type Backend, type HostTensor, MpError } from "@mp/core";
+import { type Executable, type RunInput, type State, WorkQueue } from "@mp/core/backend";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, wrapped } from "./wrapped.js";

@@ -1,5 +1,6 @@
-import type { HostTensor, State } from "@mp/core";
-import { prepareGraph } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { State } from "@mp/core/backend";
+import { prepareGraph } from "@mp/core/graph";
 import { evaluate, reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { type Commit, commitsAsBound, committing } from "./committing.js";

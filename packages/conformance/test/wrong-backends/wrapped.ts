@@ -1,5 +1,7 @@
 /** A backend with modified states and executables, each of which still maps to the one of the backend that made it. */
-import type { Backend, CompileOptions, Executable, Graph, HostTensor, State } from "@mp/core";
+import type { Backend, HostTensor } from "@mp/core";
+import type { CompileOptions, Executable, State } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 

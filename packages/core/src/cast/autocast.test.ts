@@ -5,12 +5,12 @@ import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { valueAndGrad } from "../trace/grad.js";
 import { add, cast, literal, mul, relu, tanh, where } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { softmaxCrossEntropyLoss } from "../trace/ops/normalization.js";
 import { reduceMean } from "../trace/ops/reduce.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, withoutLines, withSegment } from "../trace/trace.js";
 import { autocast } from "./autocast.js";
@@ -305,7 +305,7 @@ describe("with gradients", () => {
   });
 
   it("recomputes a segment's casts with the segment", () => {
-    const segmented = (p: Parameters, x: Tensor, y: Tensor): Tensor => checkpoint(loss)(p, x, y);
+    const segmented = (p: Parameters, x: Tensor, y: Tensor): Tensor => remat(loss)(p, x, y);
     const [plain, recomputed] = [step(mixedFloat16Policy), step(mixedFloat16Policy, segmented)];
     const forwardCasts = (graph: Graph): number =>
       graph.nodes.filter(({ op, origin }) => op === "Cast" && origin.phase === "forward").length;

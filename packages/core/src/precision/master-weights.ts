@@ -20,7 +20,7 @@ import {
   where,
 } from "../trace/ops/elementwise.js";
 import { expand } from "../trace/ops/movement.js";
-import { fold, type Key, randomUniform } from "../trace/random.js";
+import { foldIn, type Key, randomUniform } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** A custom way of storing weights is these three functions in traced operators. */
@@ -120,7 +120,7 @@ export function stochasticRounding(): MasterWeights {
     apply: (state, updates, key) => {
       let leaf = 0;
       const round = (weight: Tensor, update: Tensor): Tensor =>
-        stochasticallyRounded(add(cast(weight, "f32"), update), fold(key, leaf++));
+        stochasticallyRounded(add(cast(weight, "f32"), update), foldIn(key, leaf++));
       return mapTensors(round, state, updates);
     },
   };

@@ -13,7 +13,7 @@ import { squaresKey } from "./squares.js";
 import { Tensor } from "./tensor.js";
 import { currentBuilder } from "./trace.js";
 
-/** Names a stream of random numbers: a value, derived by `fold`, never consumed. */
+/** Names a stream of random numbers: a value, derived by `foldIn`, never consumed. */
 export interface Key {
   readonly path: string;
 }
@@ -30,10 +30,10 @@ export function key(seed: number): Key {
  * text.
  * @throws MP_INVALID_ARGUMENT for a parent that is not a key: `model.init(42)` instead of `model.init(key(42))`
  */
-export function fold(parent: Key, name: string | number): Key {
-  const path = pathOf("fold", parent);
+export function foldIn(parent: Key, name: string | number): Key {
+  const path = pathOf("foldIn", parent);
   if (typeof name !== "number" && typeof name !== "string") {
-    throw new MpError("MP_INVALID_ARGUMENT", `fold: a name is a text or a number, got ${shown(name)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `foldIn: a name is a text or a number, got ${shown(name)}`);
   }
   return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
 }
@@ -42,7 +42,7 @@ function pathOf(what: string, given: Key): string {
   const { path } = (given ?? {}) as Partial<Key>;
   if (typeof path === "string") return path;
   const example = typeof given === "number" ? `key(${given})` : "key(42)";
-  const init = what === "fold" ? `; a model's init takes one: model.init(${example})` : "";
+  const init = what === "foldIn" ? `; a model's init takes one: model.init(${example})` : "";
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `${what}: takes a key such as ${example}, got ${shown(given)}${init}`,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, mul, tanh } from "../trace/ops/elementwise.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
 import { split, squeeze, transpose } from "../trace/ops/movement.js";
 import { reduceMean, reduceSum } from "../trace/ops/reduce.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
@@ -95,7 +95,7 @@ describe("weight gradients of a recurrence", () => {
 
 describe("a weight that many blocks share", () => {
   /** Gradient of 32 blocks tanh(x·w), four to a group; x is [512, 32], 64 KiB. */
-  const shared = (group: typeof checkpoint): Graph => {
+  const shared = (group: typeof remat): Graph => {
     const inputs = [
       { name: "w", role: "parameter" as const, type: f32(32, 32) },
       { name: "x", role: "batch" as const, type: f32(512, 32) },
@@ -118,7 +118,7 @@ describe("a weight that many blocks share", () => {
   });
 
   it("leaves checkpointing what it saves", () => {
-    const graph = shared(checkpoint);
+    const graph = shared(remat);
     expect(count(graph, "Concat")).toBe(0);
     expect(peakLiveBytes(graph).bytes).toBeLessThan(16 * value);
   });

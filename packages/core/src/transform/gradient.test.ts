@@ -3,13 +3,13 @@ import { gradientError, gradientSum, pointOf } from "../../test/finite-differenc
 import { attention, lstm, modelShapes } from "../../test/model-losses.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, cast, mul, relu, tanh } from "../trace/ops/elementwise.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
 import { constant, gather, scatterElements } from "../trace/ops/movement.js";
 import { softmaxCrossEntropyLoss } from "../trace/ops/normalization.js";
 import { reduceSum } from "../trace/ops/reduce.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, traceInto } from "../trace/trace.js";
 import { eliminateDeadCode } from "./dead-code.js";
@@ -233,8 +233,8 @@ describe("whole models", () => {
   it.each([
     ["an LSTM", lstm],
     ["attention with dropout", attention],
-    ["an LSTM, checkpointed", checkpoint(lstm)],
-    ["attention with dropout, checkpointed", checkpoint(attention)],
+    ["an LSTM, checkpointed", remat(lstm)],
+    ["attention with dropout, checkpointed", remat(attention)],
   ] as const)("have the gradients of finite differences: %s", (_, loss) => {
     expect(gradientError((...weights) => loss(weights), points)).toBeLessThan(1e-7);
   });

@@ -5,9 +5,9 @@ import type { ComputeDType } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { Graph } from "../graph/graph.js";
 import { evaluateRaw, type RawTensor } from "../reference/evaluate.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, cast, mul, sub } from "../trace/ops/elementwise.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto, withPhase } from "../trace/trace.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
@@ -51,8 +51,8 @@ const cases = (
   [
     ["lstm", lstm],
     ["attention", attention],
-    ["attention, checkpointed", checkpoint(attention)],
-    ["lstm, checkpointed", checkpoint(lstm)],
+    ["attention, checkpointed", remat(attention)],
+    ["lstm, checkpointed", remat(lstm)],
   ] as const
 ).flatMap(([name, loss]) =>
   (["f32", "f16", "bf16"] as const).map((dtype) => [`${name} in ${dtype}`, training(loss, dtype)] as const),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type AnyNode, type Graph, producers } from "../graph/graph.js";
-import { checkpoint } from "../trace/checkpoint.js";
 import { grad } from "../trace/grad.js";
 import { add, cast, div, exp, literal, mul, relu, sqrt, sub, tanh } from "../trace/ops/elementwise.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../trace/ops/reduce.js";
+import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto, withPhase } from "../trace/trace.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
@@ -24,7 +24,7 @@ function tanhChain(segments: number): Graph {
     for (let layer = 0; layer < 48 / segments; layer++) y = tanh(y);
     return y;
   };
-  const step = segments === 1 ? part : checkpoint(part);
+  const step = segments === 1 ? part : remat(part);
   return traceInto([{ name: "x", role: "batch", type: { dtype: "f32", shape: [2048, 2048] } }], ([x]) =>
     grad((input: Tensor) => {
       let y = input;

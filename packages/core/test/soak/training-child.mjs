@@ -29,14 +29,14 @@ const open = async (backend) =>
     params: { hidden: wave([3, 8], 0.7), out: wave([8, 1], 1.3) },
     modelState: { mean: wave([8], 0) },
     loss: ({ hidden, out }, { x, y }, { key, modelState, training: on }) => {
-      const inner = core.relu(core.matMul(x, hidden));
-      const kept = on ? core.where(core.randomBernoulli(key, 0.75, inner.shape), inner, 0) : inner;
-      const error = core.sub(core.matMul(kept, out), y);
-      const mean = core.add(
-        core.mul(modelState.mean, 0.9),
-        core.mul(core.reduceMean(inner, { axes: [0] }), 0.1),
+      const inner = core.ops.relu(core.ops.matMul(x, hidden));
+      const kept = on ? core.ops.where(core.ops.randomBernoulli(key, 0.75, inner.shape), inner, 0) : inner;
+      const error = core.ops.sub(core.ops.matMul(kept, out), y);
+      const mean = core.ops.add(
+        core.ops.mul(modelState.mean, 0.9),
+        core.ops.mul(core.ops.reduceMean(inner, { axes: [0] }), 0.1),
       );
-      return { loss: core.reduceMean(core.mul(error, error)), modelState: { mean } };
+      return { loss: core.ops.reduceMean(core.ops.mul(error, error)), modelState: { mean } };
     },
     optimizer: core.adam({ learningRate: core.cosineDecay(0.02, { steps: Number(steps) }) }),
     precision: saving

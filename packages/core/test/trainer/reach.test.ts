@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { tensor } from "../../src/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { checkpoint } from "../../src/trace/checkpoint.js";
 import { add, cast, greater, literal, mul, round } from "../../src/trace/ops/elementwise.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { constant } from "../../src/trace/ops/movement.js";
 import { argMax, reduceMean, reduceSum, topK } from "../../src/trace/ops/reduce.js";
+import { remat } from "../../src/trace/remat.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/warning.js";
 import { batch, loss, type SmallOptions, smallRun, stateOf } from "../small-run.js";
@@ -45,7 +45,7 @@ const nothingTrained: readonly (readonly [name: string, loss: unknown, message: 
   ],
   [
     "steps, inside a checkpoint",
-    (weights: Weights, { x }: { x: Tensor }) => checkpoint(() => reduceMean(round(outputs(weights, x))))(),
+    (weights: Weights, { x }: { x: Tensor }) => remat(() => reduceMean(round(outputs(weights, x))))(),
     /Round \(.*; constant between its steps\)/,
   ],
 ];

@@ -11,7 +11,7 @@ import { mapTensors } from "../../src/trace/map-tensors.js";
 import { cast, mul } from "../../src/trace/ops/elementwise.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { fold, key } from "../../src/trace/random.js";
+import { foldIn, key } from "../../src/trace/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, smallRun } from "../small-run.js";
 
@@ -65,10 +65,12 @@ describe("what a newcomer gets wrong is told", () => {
   });
 
   it("where a seed stands for a key", () => {
-    expect(() => fold(42 as never, "a")).toThrow(
-      "fold: takes a key such as key(42), got 42; a model's init takes one: model.init(key(42))",
+    expect(() => foldIn(42 as never, "a")).toThrow(
+      "foldIn: takes a key such as key(42), got 42; a model's init takes one: model.init(key(42))",
     );
-    expect(() => fold(undefined as never, "a")).toThrow("fold: takes a key such as key(42), got undefined");
+    expect(() => foldIn(undefined as never, "a")).toThrow(
+      "foldIn: takes a key such as key(42), got undefined",
+    );
     expect(() => key("a" as never)).toThrow('key: a seed is an integer, got "a"');
   });
 

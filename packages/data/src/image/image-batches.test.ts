@@ -1,4 +1,5 @@
-import { type Json, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
+import type { Json } from "@mp/core/internal";
 import { describe, expect, it } from "vitest";
 import { channelStatistics, type ImageBatchOptions, imageBatches } from "./image-batches.js";
 

@@ -1,4 +1,6 @@
-import { formatShape, type HostTensor, isHostTensor, MpError, shown } from "@mp/core";
+import { type HostTensor, isHostTensor, MpError } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
+import { shown } from "@mp/core/internal";
 
 /** Images as bytes, 0 … 255, and the class of each. */
 export interface LabelledImages {

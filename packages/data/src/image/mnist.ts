@@ -1,6 +1,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { formatShape, type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
 import { path as checkPath } from "../check-arguments.js";
 import { readIdx } from "./idx.js";
 import type { ImageSplits, LabelledImages } from "./labelled-images.js";

@@ -1,5 +1,6 @@
 /** What the training thread and the one that makes batches tell each other. */
-import { ERROR_CODES, type ErrorCode, isHostTensor, type Json, MpError } from "@mp/core";
+import { ERROR_CODES, type ErrorCode, isHostTensor, MpError } from "@mp/core";
+import type { Json } from "@mp/core/internal";
 import type { LabelledImages } from "../image/labelled-images.js";
 
 /** A module of the user's, or the images for `imageBatches`. */

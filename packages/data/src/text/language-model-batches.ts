@@ -1,4 +1,5 @@
-import { arrayClassOf, type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { arrayClassOf } from "@mp/core/internal";
 import { claim, integer, oneOf, optional, optionsOf, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";

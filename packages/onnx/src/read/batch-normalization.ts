@@ -1,4 +1,5 @@
-import type { DType, Value } from "@mp/core";
+import type { DType } from "@mp/core";
+import type { Value } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 
 const inDType = (reader: NodeReader, value: Value, dtype: DType): Value =>

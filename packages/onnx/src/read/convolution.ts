@@ -1,5 +1,5 @@
-import type { KernelWindow, Shape, Value } from "@mp/core";
-import { halvedPads, samePads, windowExtent } from "@mp/core/backend";
+import type { Shape } from "@mp/core";
+import { halvedPads, type KernelWindow, samePads, type Value, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 

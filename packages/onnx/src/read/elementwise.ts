@@ -1,4 +1,5 @@
-import { type DType, isFloat } from "@mp/core";
+import type { DType } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
 import { elementTypeOfCode, isDType } from "../element-type.js";
 import { quote } from "../problem.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";

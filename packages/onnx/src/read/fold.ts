@@ -1,6 +1,7 @@
 // Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so whatever depends on
 // nothing but small constants is evaluated while reading, by the oracle.
-import { elementCount, GraphBuilder, type HostTensor, MpError, type Value } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
+import { elementCount, GraphBuilder, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
 import type { OnnxNode } from "../model.js";

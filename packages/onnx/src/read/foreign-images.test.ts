@@ -13,7 +13,7 @@ import {
   onnxNode,
   string,
 } from "../model.js";
-import { fromOnnx } from "../read.js";
+import { readGraph } from "../read.js";
 
 interface Numbers {
   readonly shape: readonly number[];
@@ -93,7 +93,7 @@ describe("operators for pictures", () => {
   );
 
   it.each(titled)("%s", (_, entry) => {
-    const { graph } = fromOnnx(modelOf(entry));
+    const { graph } = readGraph(modelOf(entry));
     const inputs = entry.inputs.map(
       ({ shape, data }, index) => [`x${index}`, tensor(Float32Array.from(data), shape)] as const,
     );
@@ -108,7 +108,7 @@ describe("operators for pictures", () => {
 
   it("takes PyTorch's name for half pixels", () => {
     const named = modelOf(resize, { coordinate_transformation_mode: string("pytorch_half_pixel") });
-    expect(fromOnnx(named).graph.nodes).toEqual(fromOnnx(modelOf(resize)).graph.nodes);
+    expect(readGraph(named).graph.nodes).toEqual(readGraph(modelOf(resize)).graph.nodes);
   });
 
   it.each([
@@ -116,7 +116,7 @@ describe("operators for pictures", () => {
     ["crops", { coordinate_transformation_mode: string("tf_crop_and_resize") }, /coordinates is one of/],
     ["smoothing", { antialias: int(1) }, /smooths before it shrinks/],
   ])("refuses %s", (_, changes, message) => {
-    expect(() => fromOnnx(modelOf(resize, changes as OnnxAttributes))).toThrow(
+    expect(() => readGraph(modelOf(resize, changes as OnnxAttributes))).toThrow(
       expect.objectContaining({ code: "MP_UNSUPPORTED", message: expect.stringMatching(message) }),
     );
   });

@@ -1,4 +1,5 @@
 // ONNX's operators for pictures that are functions of others in core.
+import type { Tensor } from "@mp/core";
 import {
   type CoordinateMode,
   type DepthMode,
@@ -13,8 +14,7 @@ import {
   type ResizeOptions,
   resize,
   spaceToDepth,
-  type Tensor,
-} from "@mp/core";
+} from "@mp/core/ops";
 import { numbersOf } from "../numbers.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";

@@ -1,6 +1,7 @@
 // ONNX ops that the vocabulary says in other words. Only what exporters write around the ops that it has; the rest
 // of ONNX is refused.
-import { elementCount, type HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import { castTo, foldOperands } from "./elementwise.js";
 import type { ReadNode } from "./node-reader.js";

@@ -1,15 +1,14 @@
+import { type HostTensor, MpError } from "@mp/core";
 import {
   formatType,
   type Graph,
   GraphBuilder,
   type GraphOutput,
-  type HostTensor,
   type InputRole,
   isFloat,
-  MpError,
   type Origin,
   sameShape,
-} from "@mp/core";
+} from "@mp/core/graph";
 import { isDType } from "../element-type.js";
 import { literals } from "../literals.js";
 import type { OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";

@@ -1,9 +1,10 @@
-import { GraphBuilder, type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { f32, of, reading } from "../../test/small-models.js";
 import { float, floats, int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
-import { fromOnnx } from "../read.js";
-import { toOnnx } from "../write.js";
+import { readGraph } from "../read.js";
+import { writeGraph } from "../write.js";
 
 const ramp = (...shape: number[]): HostTensor => {
   const count = shape.reduce((product, size) => product * size, 1);
@@ -250,16 +251,16 @@ describe("which initialisers are parameters", () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", { dtype: "f32", shape: [2, 6] }, "batch");
     const y = builder.emitOne("MatMul", [x, builder.constant(ramp(6, 6))], {});
-    const model = toOnnx(builder.finish({ y }));
-    const { parameters, initializers } = fromOnnx(model);
+    const model = writeGraph(builder.finish({ y }));
+    const { parameters, initializers } = readGraph(model);
     expect(parameters).toEqual({});
     expect(initializers.map(({ name: _, ...role }) => role)).toEqual([
       { isParameter: false, reason: "a constant of the graph that was written" },
     ]);
-    const trained = fromOnnx(model, { isParameter: () => true });
+    const trained = readGraph(model, { isParameter: () => true });
     expect(Object.values(trained.parameters)).toEqual([ramp(6, 6)]);
     // Without origins nothing says that the file was written here.
-    const bare = fromOnnx(toOnnx(builder.finish({ y }), { origins: false }));
+    const bare = readGraph(writeGraph(builder.finish({ y }), { origins: false }));
     expect(Object.values(bare.parameters)).toEqual([ramp(6, 6)]);
   });
 });

@@ -3,7 +3,8 @@
 // followed to the operators that read it, through whatever only moves it or computes from constants, and what it does
 // there decides; what is added to or multiplied with values may be a table that no optimizer should touch, and there
 // its elements decide.
-import { elementCount, type HostTensor, isFloat } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { elementCount, isFloat } from "@mp/core/graph";
 import type { OnnxGraph, OnnxInitializer, OnnxNode } from "../model.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";

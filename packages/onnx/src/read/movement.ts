@@ -1,4 +1,5 @@
-import { broadcastShapes, elementCount, type ScatterReduction, type Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import { broadcastShapes, elementCount, type ScatterReduction } from "@mp/core/graph";
 import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";

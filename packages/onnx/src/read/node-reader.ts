@@ -1,5 +1,6 @@
 /** What the reading of one ONNX node may ask for, and what it gives. */
-import type { HostTensor, Op, OpAttributes, Value, ValueType } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { OnnxNode } from "../model.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { LossReduction, Value } from "@mp/core";
+import type { LossReduction, Value } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";

@@ -1,5 +1,4 @@
-import type { PoolingWindow } from "@mp/core";
-import { samePads, windowExtent } from "@mp/core/backend";
+import { type PoolingWindow, samePads, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 

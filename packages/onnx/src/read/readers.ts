@@ -1,4 +1,4 @@
-import type { Op } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { OWN_DOMAIN } from "../write/own-domain.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { convolutionReaders } from "./convolution.js";

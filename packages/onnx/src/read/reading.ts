@@ -1,12 +1,5 @@
-import {
-  type GraphBuilder,
-  type HostTensor,
-  MpError,
-  type Op,
-  type OpAttributes,
-  type Value,
-  type ValueType,
-} from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
+import type { GraphBuilder, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { OnnxAttribute, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
 import { quote, refuse, withoutPrefix } from "../problem.js";

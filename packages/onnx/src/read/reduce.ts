@@ -1,4 +1,4 @@
-import { normalizeAxis, type OpAttributes } from "@mp/core";
+import { normalizeAxis, type OpAttributes } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 
 type ReduceOp =

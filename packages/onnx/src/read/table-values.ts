@@ -1,5 +1,6 @@
 /** What the elements of a table tell about how it came to be: counted out by a formula, or learnt. */
-import { type HostTensor, isHalf } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { isHalf } from "@mp/core/graph";
 import { numbersOf } from "../numbers.js";
 
 /** BERT's masks say -10000 for what may not be attended to; others the least number of their type, or -∞. */

@@ -1,4 +1,5 @@
-import { type Tensor, traceInto, type Value } from "@mp/core";
+import type { Tensor } from "@mp/core";
+import { traceInto, type Value } from "@mp/core/graph";
 import type { NodeReader } from "./node-reader.js";
 
 /** What a function of core's makes of the operands, node by node in the graph that is being read. */

@@ -1,7 +1,8 @@
 // ONNX has batch normalization in training, but no gradient of it, and engines for inference have neither. What takes
 // their place is made of means and of ONNX's normalization by given statistics, which is one pass for a scale and an
 // offset for each channel. Everything is computed in f32.
-import { type DType, type GraphNode, type Shape, zeros } from "@mp/core";
+import { type DType, type Shape, zeros } from "@mp/core";
+import type { GraphNode } from "@mp/core/graph";
 import { float, int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";

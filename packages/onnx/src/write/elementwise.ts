@@ -1,4 +1,5 @@
-import { bytesPerElement, type DType, isFloat, type Op, type OpAttributes } from "@mp/core";
+import type { DType } from "@mp/core";
+import { bytesPerElement, isFloat, type Op, type OpAttributes } from "@mp/core/graph";
 import { codeOfElementType } from "../element-type.js";
 import { float, int, type OnnxAttributes, string } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";

@@ -1,4 +1,5 @@
-import type { AnyNode, DType, HostTensor } from "@mp/core";
+import type { DType, HostTensor } from "@mp/core";
+import type { AnyNode } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import {
   type OnnxAttributes,

@@ -4,7 +4,8 @@
  * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for a
  * counterpart: the same node with other types and other operands.
  */
-import type { AnyNode, DType, GraphNode, HostTensor, Op } from "@mp/core";
+import type { DType, HostTensor } from "@mp/core";
+import type { AnyNode, GraphNode, Op } from "@mp/core/graph";
 import type { OnnxAttributes } from "../model.js";
 
 /** Where a lowering appends. Names are unique in the model; initializers of equal content are one. */

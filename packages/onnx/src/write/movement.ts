@@ -1,4 +1,5 @@
-import type { DType, Op } from "@mp/core";
+import type { DType } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes, string } from "../model.js";
 import { plain } from "./elementwise.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";

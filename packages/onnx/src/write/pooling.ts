@@ -1,5 +1,4 @@
-import type { GraphNode, PoolingWindow } from "@mp/core";
-import { withoutCeiling } from "@mp/core/backend";
+import { type GraphNode, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";

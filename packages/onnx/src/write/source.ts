@@ -1,4 +1,5 @@
-import { GraphBuilder, type GraphNode, type HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import { GraphBuilder, type GraphNode } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { int, ints } from "../model.js";
 import type { LoweringTable } from "./lowering.js";

@@ -1,4 +1,6 @@
-import { addHistograms, type GroupHistogram, type HalfDType, isHalf } from "@mp/core";
+import type { HalfDType } from "@mp/core";
+import { isHalf } from "@mp/core/graph";
+import { addHistograms, type GroupHistogram } from "@mp/core/report";
 import { axisX, axisY, type Markish, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
 import { type Figure, FONT_SIZE, type Room, textWidth } from "../figure.js";
 import { valueCount } from "../layers.js";

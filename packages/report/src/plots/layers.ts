@@ -1,4 +1,4 @@
-import type { GroupHistogram } from "@mp/core";
+import type { GroupHistogram } from "@mp/core/report";
 import { axisY, barX } from "@observablehq/plot";
 import { type Figure, shortened, textWidth } from "../figure.js";
 import { byLayer, valueCount } from "../layers.js";

@@ -1,4 +1,4 @@
-import type { MemoryKinds, StepMemory } from "@mp/core";
+import type { MemoryKinds, StepMemory } from "@mp/core/report";
 import { axisX, axisY, barX, ruleX, text } from "@observablehq/plot";
 import { type Figure, textWidth } from "../figure.js";
 import { bytes } from "../numbers.js";

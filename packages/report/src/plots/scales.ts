@@ -1,4 +1,4 @@
-import type { ScaleShare } from "@mp/core";
+import type { ScaleShare } from "@mp/core/report";
 import { axisX, axisY, dot, type Markish, rectY, ruleX, text } from "@observablehq/plot";
 import type { Figure } from "../figure.js";
 import { percent, powerOfTwo, scaleText } from "../numbers.js";

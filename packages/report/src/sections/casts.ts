@@ -1,4 +1,5 @@
-import type { CastExplanation, CastReport } from "@mp/core";
+import type { CastReport } from "@mp/core";
+import type { CastExplanation } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { count } from "../numbers.js";

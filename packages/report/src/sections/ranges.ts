@@ -1,4 +1,5 @@
-import { type GroupHistogram, type PrecisionReport, shareAtScale } from "@mp/core";
+import type { PrecisionReport } from "@mp/core";
+import { type GroupHistogram, shareAtScale } from "@mp/core/report";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
 import { layerName, valueCount } from "../layers.js";

@@ -1,4 +1,5 @@
-import type { PrecisionReport, ScaleShare } from "@mp/core";
+import type { PrecisionReport } from "@mp/core";
+import type { ScaleShare } from "@mp/core/report";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
 import { percent, powerOfTwo } from "../numbers.js";

@@ -1,5 +1,6 @@
 /** Integer arithmetic wraps around at the end of its range, and never passes through f64. */
-import type { HostTensor, OpAttributes } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { OpAttributes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../samples/host-data.js";
 import {

@@ -1,4 +1,5 @@
-import type { HostTensor, Op } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { graphCase } from "../../graph-case.js";

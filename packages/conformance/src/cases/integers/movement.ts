@@ -2,7 +2,8 @@
  * Ops that move integers, or choose among them, keep every bit: the samples of these ops with integers too large for
  * floats.
  */
-import { type HostTensor, type Op, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { graphCase } from "../../graph-case.js";

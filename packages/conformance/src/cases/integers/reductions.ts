@@ -1,5 +1,5 @@
 /** Sums and products of integers wrap around; searches among them compare every bit. */
-import type { Op } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../samples/host-data.js";
 import {

@@ -1,13 +1,7 @@
 /** Any byte but 0 is true, however it is fed and whatever op reads it. */
-import {
-  type Graph,
-  type HostTensor,
-  type Op,
-  type OpAttributes,
-  type RunInput,
-  tensor,
-  type Value,
-} from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
+import type { RunInput } from "@mp/core/backend";
+import type { Graph, Op, OpAttributes, Value } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { freshGraph } from "../../fresh.js";
 import { hostData } from "../../samples/host-data.js";

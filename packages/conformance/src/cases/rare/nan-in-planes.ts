@@ -1,16 +1,15 @@
 /**
  * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
  */
+import type { HostTensor, Shape } from "@mp/core";
 import {
   type ComputeDType,
   GraphBuilder,
-  type HostTensor,
   isComputeFloat,
   type Op,
-  type Shape,
+  opDTypes,
   type Value,
-} from "@mp/core";
-import { opDTypes } from "@mp/core/backend";
+} from "@mp/core/graph";
 import { allowanceOf } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { graphCase } from "../../graph-case.js";

@@ -1,5 +1,6 @@
 /** One case for each op, dtype and behavior of the tables of rare forms. */
-import type { DType, Op } from "@mp/core";
+import type { DType } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { graphCase } from "../../graph-case.js";
 import { randomSource } from "../../random-source.js";

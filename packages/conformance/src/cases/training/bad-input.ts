@@ -1,17 +1,6 @@
 /** User errors: each gives a coded error that names it, and the run continues as if nothing had happened. */
-import {
-  add,
-  type ErrorCode,
-  exp,
-  float32,
-  type HostTensor,
-  matMul,
-  mixedFloat16,
-  mul,
-  reduceSum,
-  type Tensor,
-  trainer,
-} from "@mp/core";
+import { type ErrorCode, float32, type HostTensor, mixedFloat16, type Tensor, trainer } from "@mp/core";
+import { add, exp, matMul, mul, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import { generated } from "../../samples/host-data.js";

@@ -4,22 +4,19 @@
  * updates for any gradient, so that no later check can make up for this one.
  */
 import {
-  add,
-  cast,
   float32,
-  formatShape,
-  greater,
   type HostTensor,
   mapTensors,
   type Optimizer,
   type Precision,
-  reduceSum,
   type Shape,
   sgd,
   staticLossScale,
   type TrainerOptions,
   zeros,
 } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
+import { add, cast, greater, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

@@ -1,15 +1,6 @@
 /** A run of more steps than 32 bits can count: its counters continue, and each step draws what the oracle draws. */
-import {
-  float32,
-  fold,
-  type HostTensor,
-  type LossFunction,
-  mul,
-  randomBernoulli,
-  reduceSum,
-  tensor,
-  where,
-} from "@mp/core";
+import { float32, foldIn, type HostTensor, type LossFunction, tensor } from "@mp/core";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../../training/problems.js";
@@ -18,7 +9,7 @@ import { withTrainer } from "../../training/session.js";
 
 /** The gradient is the mask times x: the weights show which masks were drawn. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
-  reduceSum(mul(w, where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
+  reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 const SIZE = 64;
 const STEPS = 3;

@@ -4,23 +4,18 @@
  * of a real network are.
  */
 import {
-  cast,
-  constant,
   dynamicLossScale,
   type HostTensor,
   type LossFunction,
   type LossScaler,
-  matMul,
   mixedFloat16,
-  mul,
   noLossScaling,
   noMasterWeights,
   type Precision,
-  reduceSum,
   staticLossScale,
-  sub,
   type Tensor,
 } from "@mp/core";
+import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

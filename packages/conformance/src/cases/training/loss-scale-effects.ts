@@ -1,22 +1,17 @@
 /** What scales do to gradients, and what every scaler must do in addition to its trace. */
 import {
-  add,
-  div,
   dynamicLossScale,
   float32,
   type LossFunction,
   type LossScaler,
-  literal,
   mixedFloat16,
-  mul,
   noLossScaling,
   type Precision,
-  reduceSum,
   type StepResult,
   staticLossScale,
   type Tensor,
-  where,
 } from "@mp/core";
+import { add, div, literal, mul, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {

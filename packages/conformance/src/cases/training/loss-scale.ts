@@ -1,5 +1,6 @@
 /** Every scaler, step by step through real training steps, compared with a model of it in plain TypeScript. */
-import { dynamicLossScale, float32, mapTensors, mul, type Optimizer, type StepResult } from "@mp/core";
+import { dynamicLossScale, float32, mapTensors, type Optimizer, type StepResult } from "@mp/core";
+import { mul } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../../training/problems.js";

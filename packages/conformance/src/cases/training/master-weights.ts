@@ -1,11 +1,7 @@
 /** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
 import {
   adam,
-  add,
   bfloat16,
-  cast,
-  decode,
-  encode,
   f32Master,
   float16,
   float32,
@@ -13,21 +9,19 @@ import {
   kahan,
   key,
   type LossFunction,
-  literal,
   type MasterWeights,
   mixedBfloat16,
   mixedFloat16,
-  mul,
   noMasterWeights,
   type Precision,
-  reduceSum,
-  setRandomCounter,
   staticLossScale,
-  stochasticallyRounded,
   stochasticRounding,
   type Tensor,
   tensor,
 } from "@mp/core";
+import { decode, encode } from "@mp/core/graph";
+import { setRandomCounter } from "@mp/core/internal";
+import { add, cast, literal, mul, reduceSum, stochasticallyRounded } from "@mp/core/ops";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

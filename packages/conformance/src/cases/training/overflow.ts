@@ -2,17 +2,14 @@
 import {
   dynamicLossScale,
   float32,
-  fold,
+  foldIn,
   type LossFunction,
   MpError,
-  mul,
   type Precision,
-  randomBernoulli,
-  reduceSum,
   type StepResult,
   staticLossScale,
-  where,
 } from "@mp/core";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
 import {
@@ -34,7 +31,7 @@ const startingAt = (initialScale: number): Precision => ({
 
 /** The gradient is the mask times x, and the update adds it to w, so w shows which masks were drawn. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
-  reduceSum(mul(mul(w, 2 ** -100), where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
+  reduceSum(mul(mul(w, 2 ** -100), where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 interface Masked {
   readonly steps: readonly StepResult[];

@@ -1,16 +1,7 @@
 /** What a run reports about its numbers: every value is counted in the right bin, every skip with its cause. */
-import {
-  type ExponentHistogram,
-  float32,
-  type LossFunction,
-  log,
-  matMul,
-  mixedFloat16,
-  mul,
-  type OverflowCause,
-  reduceSum,
-  staticLossScale,
-} from "@mp/core";
+import { float32, type LossFunction, mixedFloat16, staticLossScale } from "@mp/core";
+import { log, matMul, mul, reduceSum } from "@mp/core/ops";
+import type { ExponentHistogram, OverflowCause } from "@mp/core/report";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {

@@ -1,20 +1,6 @@
 /** Gradient checkpointing: the backward pass recomputes exactly what the forward pass computed. */
-import {
-  add,
-  checkpoint,
-  float32,
-  fold,
-  type HostTensor,
-  type LossFunction,
-  matMul,
-  mul,
-  randomBernoulli,
-  reduceSum,
-  type Tensor,
-  tanh,
-  tensor,
-  where,
-} from "@mp/core";
+import { float32, foldIn, type HostTensor, type LossFunction, remat, type Tensor, tensor } from "@mp/core";
+import { add, matMul, mul, randomBernoulli, reduceSum, tanh, where } from "@mp/core/ops";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
@@ -26,8 +12,8 @@ const COUNT = 20;
 
 /** Σ mask · w, with w powers of two: the loss is the forward mask in binary, the gradient is the backward mask. */
 const maskedSum: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
-  const layer = checkpoint((weights: Tensor) => {
-    const mask = randomBernoulli(fold(key, "mask"), 0.5, [COUNT]);
+  const layer = remat((weights: Tensor) => {
+    const mask = randomBernoulli(foldIn(key, "mask"), 0.5, [COUNT]);
     return where(mask, mul(weights, x), 0);
   });
   return reduceSum(layer(w));
@@ -39,7 +25,7 @@ interface Masks {
 }
 
 const masks: ConformanceCase = scenarioCase<readonly Masks[]>(
-  "checkpoint/dropout/draws-the-same-masks-again",
+  "remat/dropout/draws-the-same-masks-again",
   (backend) => {
     const powers = Array.from({ length: COUNT }, (_, at) => 2 ** at);
     return withTrainer<WeightsOf, Fed, NoModel, Masks[]>(
@@ -101,7 +87,7 @@ const deepLoss =
 
 /** Recomputed or kept, the gradients are the same. */
 const gradients: ConformanceCase = scenarioCase<readonly (readonly HostTensor[])[]>(
-  "checkpoint/block/gives-the-gradients-it-gives-without",
+  "remat/block/gives-the-gradients-it-gives-without",
   async (backend) => {
     const run = (loss: LossFunction<Deep, Fed, NoModel>): Promise<readonly HostTensor[]> =>
       withTrainer<Deep, Fed, NoModel, readonly HostTensor[]>(
@@ -119,7 +105,7 @@ const gradients: ConformanceCase = scenarioCase<readonly (readonly HostTensor[])
           return (await training.parameters()).layers;
         },
       );
-    return [await run(deepLoss((fn) => checkpoint(fn))), await run(deepLoss((fn) => fn))];
+    return [await run(deepLoss((fn) => remat(fn))), await run(deepLoss((fn) => fn))];
   },
   ([recomputed = [], kept = []], [want = []]) => {
     for (const [index, layer] of want.entries()) {

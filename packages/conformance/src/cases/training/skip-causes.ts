@@ -1,16 +1,7 @@
 /** What causes a skip, what reports it, and what depends on applied steps only. */
-import {
-  add,
-  exponentialDecay,
-  float32,
-  type HostTensor,
-  mixedBfloat16,
-  mul,
-  reduceSum,
-  type StepResult,
-  sgd,
-  staticLossScale,
-} from "@mp/core";
+import { float32, type HostTensor, mixedBfloat16, type StepResult, sgd, staticLossScale } from "@mp/core";
+import { add, mul, reduceSum } from "@mp/core/ops";
+import { exponentialDecay } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {

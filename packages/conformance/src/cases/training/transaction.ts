@@ -3,7 +3,6 @@ import {
   adagrad,
   adam,
   adamW,
-  add,
   chain,
   clipByGlobalNorm,
   dynamicLossScale,
@@ -11,16 +10,15 @@ import {
   type HostTensor,
   type LossFunction,
   momentum,
-  mul,
   type Optimizer,
   type Precision,
-  reduceSum,
   rmsProp,
   type StepResult,
   sgd,
   type Tensor,
   type TrainerOptions,
 } from "@mp/core";
+import { add, mul, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";

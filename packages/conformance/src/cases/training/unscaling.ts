@@ -5,11 +5,11 @@ import {
   dynamicLossScale,
   float32,
   type LossScaler,
-  literal,
   type Optimizer,
   sgd,
   staticLossScale,
 } from "@mp/core";
+import { literal } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../../training/problems.js";

@@ -2,34 +2,28 @@
 import {
   adagrad,
   adam,
-  add,
-  cast,
   chain,
-  encodeArray,
-  expand,
   float32,
   type HostTensor,
   kahan,
   type LossFunction,
   type LossScaler,
-  literal,
   type MasterWeights,
   mapTensors,
   momentum,
-  mul,
   noMasterWeights,
   type Optimizer,
   type Precision,
-  reduceSum,
   rmsProp,
   type Shape,
   sgd,
-  sqrt,
   type Tensor,
   type TensorTree,
   tensor,
   weightDecay,
 } from "@mp/core";
+import { encodeArray } from "@mp/core/graph";
+import { add, cast, expand, literal, mul, reduceSum, sqrt } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

@@ -1,16 +1,14 @@
 /** Steps on windows of microbatches, with and without a hook. */
 import {
   type AllReduce,
-  add,
   float32,
   type HostTensor,
   type LossFunction,
   type LossScaler,
-  mul,
   type Precision,
-  reduceSum,
   type StepResult,
 } from "@mp/core";
+import { add, mul, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { Tensors } from "../../graph-case.js";
 import { exactSgd, type Fed, filled, vector, type WeightsOf } from "../../training/problems.js";

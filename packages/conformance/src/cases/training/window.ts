@@ -2,15 +2,12 @@
 import {
   dynamicLossScale,
   float32,
-  fold,
+  foldIn,
   type LossFunction,
   mixedFloat16,
-  mul,
-  randomBernoulli,
-  reduceSum,
   staticLossScale,
-  where,
 } from "@mp/core";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
@@ -138,7 +135,7 @@ const inF32: ConformanceCase = scenarioCase<number>(
 
 /** Each microbatch draws its own mask; the same window draws the same masks on every engine. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
-  reduceSum(mul(w, where(randomBernoulli(fold(key, "mask"), 0.5, x.shape), x, 0)));
+  reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 const masks: ConformanceCase = scenarioCase<readonly number[]>(
   "accumulate/random/each-microbatch-draws-its-own",

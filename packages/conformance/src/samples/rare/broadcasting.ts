@@ -1,5 +1,6 @@
 /** Five axes, with operands broadcast against each other. */
-import type { Op, OpAttributes, Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import type { Op, OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import { generated } from "../host-data.js";
 import { counted, exact, sample, smallIntegers } from "../op-sample.js";

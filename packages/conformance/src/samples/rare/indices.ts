@@ -1,5 +1,6 @@
 /** Indices from the end along each axis, and after axes that both operands share. */
-import { type DType, elementCount, type HostTensor, type ScatterReduction, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, type ScatterReduction } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import { generated, hostData } from "../host-data.js";
 import { counted, exact, sample } from "../op-sample.js";

@@ -1,5 +1,6 @@
 /** Rare options, and two of them at once. */
-import type { LossReduction, OpAttributes, Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import type { LossReduction, OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import {
   type Convolved,

@@ -2,7 +2,8 @@
  * Forms that programs seldom use and kernels seldom run: many axes, negative indices along every axis, two rare options
  * at once, infinite limits. Each seed draws new shapes.
  */
-import { type DType, elementCount, type HostTensor, type Op, type Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, type Op } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import { hostData } from "../host-data.js";
 import type { Behaviours } from "../op-sample.js";

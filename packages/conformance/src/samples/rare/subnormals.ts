@@ -1,13 +1,6 @@
 /** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
-import {
-  type DType,
-  type FloatDType,
-  floatFormats,
-  type HostTensor,
-  type Op,
-  type OpAttributes,
-  type Shape,
-} from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { type FloatDType, floatFormats, type Op, type OpAttributes } from "@mp/core/graph";
 import { generated, hostData } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import { HALVES_TOO, type RareRow, type RareRows } from "./rare-row.js";

@@ -1,5 +1,6 @@
 /** Convolutions and pools: large batches, long lines, wide planes, many channels. */
-import type { HostTensor, KernelWindow, OpAttributes, PoolingWindow, Shape } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import type { KernelWindow, OpAttributes, PoolingWindow } from "@mp/core/graph";
 import { exact, sample } from "../op-sample.js";
 import { type SizeRows, shuffled, whole } from "./size-row.js";
 

@@ -1,4 +1,5 @@
-import { elementCount, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import { elementCount, type Op, type OpAttributes } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { sample } from "../op-sample.js";
 import {

@@ -1,4 +1,5 @@
-import type { OpAttributes, Shape } from "@mp/core";
+import type { Shape } from "@mp/core";
+import type { OpAttributes } from "@mp/core/graph";
 import { exact } from "../op-sample.js";
 import { type SizeRows, whole } from "./size-row.js";
 

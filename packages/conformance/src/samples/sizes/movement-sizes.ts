@@ -1,4 +1,5 @@
-import { type HostTensor, type OpAttributes, type Shape, tensor } from "@mp/core";
+import { type HostTensor, type Shape, tensor } from "@mp/core";
+import type { OpAttributes } from "@mp/core/graph";
 import { generated, hostData } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import { counting, LONG, ROWS, type SizeRows, TALL, WIDE, whole } from "./size-row.js";

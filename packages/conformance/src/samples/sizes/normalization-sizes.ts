@@ -1,4 +1,5 @@
-import type { HostTensor, LossReduction, Shape } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import type { LossReduction } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { sample } from "../op-sample.js";
 import { balanced, LONG, natural, ROWS, type SizeRow, type SizeRows, TALL, WIDE, whole } from "./size-row.js";

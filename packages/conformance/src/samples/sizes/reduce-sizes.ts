@@ -1,4 +1,5 @@
-import type { HostTensor, Op, Shape } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import {

@@ -1,4 +1,4 @@
-import type { Op } from "@mp/core";
+import type { Op } from "@mp/core/graph";
 import { convolutionSizes } from "./convolution-sizes.js";
 import { elementwiseSizes } from "./elementwise-sizes.js";
 import { matrixSizes } from "./matrix-sizes.js";

@@ -4,7 +4,7 @@ import type { Graph } from "../../graph/graph.js";
 import { isNode } from "../../graph/graph.js";
 import { full } from "../../host-tensor.js";
 import type { Shape } from "../../shape.js";
-import { fold, key, randomBernoulli, randomUniform } from "../random.js";
+import { foldIn, key, randomBernoulli, randomUniform } from "../random.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
 import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
@@ -180,7 +180,7 @@ describe("what is no list, no number or no dtype in its place is refused with a 
 
   it("of a name below a key", () => {
     for (const name of [null, undefined, {}, 1n]) {
-      expect(() => fold(key(1), name as never)).toThrow("fold: a name is a text or a number, got");
+      expect(() => foldIn(key(1), name as never)).toThrow("foldIn: a name is a text or a number, got");
     }
   });
 

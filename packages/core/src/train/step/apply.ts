@@ -3,7 +3,7 @@ import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add, and, cast, equal, greater, literal, mul, not, or, where } from "../../trace/ops/elementwise.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
-import { fold } from "../../trace/random.js";
+import { foldIn } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import { poisonOfUpdate } from "../checks/poison.js";
@@ -54,7 +54,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
-  const master = masterWeights.apply(state.master, updates, fold(definition.key, "master"));
+  const master = masterWeights.apply(state.master, updates, foldIn(definition.key, "master"));
 
   const { finite, finiteAtScale } = judge(definition, {
     window,

@@ -5,7 +5,7 @@ import { MpError } from "../../errors.js";
 import { valueAndGrad } from "../../trace/grad.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/elementwise.js";
-import { fold } from "../../trace/random.js";
+import { foldIn } from "../../trace/random.js";
 import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import { keyProblem, leavesOf } from "../../tree.js";
@@ -42,7 +42,7 @@ export function strictLoss(
   return (parameters: TensorTree, batch: TensorTree): readonly [Tensor, Omit<LossParts, "loss">] => {
     const context: LossContext<TensorTree> = {
       training,
-      key: fold(definition.key, "loss"),
+      key: foldIn(definition.key, "loss"),
       modelState: model,
       step: state.applied,
     };

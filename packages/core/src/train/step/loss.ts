@@ -28,7 +28,7 @@ export type FedBatch<B, D> =
 export interface LossContext<M = TensorTree> {
   /** False in `evaluate` and `predict`: dropout is off, and statistics are read but not updated. */
   readonly training: boolean;
-  /** The stream of this step's randomness; `fold` it for independent ones. */
+  /** The stream of this step's randomness; `foldIn` for independent ones. */
   readonly key: Key;
   /** The `modelState` that the last applied step returned: running statistics, a carried recurrent state. */
   readonly modelState: M;

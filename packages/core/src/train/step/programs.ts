@@ -5,7 +5,7 @@ import { zerosLike } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, cast, literal, mul, where } from "../../trace/ops/elementwise.js";
-import { fold, setRandomCounter } from "../../trace/random.js";
+import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
@@ -228,7 +228,7 @@ export function predictProgram(
     const current = tree as TrainingState;
     const context: LossContext<TensorTree> = {
       training: false,
-      key: fold(definition.key, "predict"),
+      key: foldIn(definition.key, "predict"),
       modelState: current.model,
       step: current.applied,
     };

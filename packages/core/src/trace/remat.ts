@@ -5,13 +5,13 @@ import { currentBuilder, withSegment } from "./trace.js";
 const opened = new WeakMap<GraphBuilder, number>();
 
 /**
- * Gradient checkpointing: intermediate values of the function are not kept for the backward pass but recomputed there
+ * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are not kept for the backward pass but recomputed there
  * from the function's inputs. Costs about one more forward pass of `fn`; random numbers are the same again. Inside
- * another checkpoint it has no effect: the outermost one decides.
+ * another `remat` it has no effect: the outermost one decides.
  */
-export function checkpoint<A extends readonly unknown[], R>(fn: (...inputs: A) => R): (...inputs: A) => R {
+export function remat<A extends readonly unknown[], R>(fn: (...inputs: A) => R): (...inputs: A) => R {
   return (...inputs) => {
-    let root = currentBuilder("checkpoint");
+    let root = currentBuilder("remat");
     if (root.origin.segment !== undefined) return fn(...inputs);
     while (root.parent !== undefined) root = root.parent;
     const segment = opened.get(root) ?? 0;

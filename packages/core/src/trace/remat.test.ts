@@ -5,13 +5,13 @@ import { tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
 import { eliminateCommonSubexpressions } from "../transform/common-subexpressions.js";
 import { eliminateDeadCode } from "../transform/dead-code.js";
-import { checkpoint } from "./checkpoint.js";
 import { grad } from "./grad.js";
 import { cast, exp, literal, mul, sin, tanh } from "./ops/elementwise.js";
 import { matMul } from "./ops/matrix.js";
 import { expand } from "./ops/movement.js";
 import { reduceSum } from "./ops/reduce.js";
 import { key, randomBernoulli } from "./random.js";
+import { remat } from "./remat.js";
 import type { Tensor } from "./tensor.js";
 import { scope, traceInto } from "./trace.js";
 
@@ -51,7 +51,7 @@ const block = (x: Tensor, w: Tensor): Tensor => scope("block", () => tanh(dropou
 describe("checkpoint", () => {
   it("recomputes the segment from its inputs behind barriers that wait for the incoming gradient", () => {
     expect(
-      printGraph(trace((x, w) => reduceSum(checkpoint((v: Tensor) => tanh(matMul(sin(v), w)))(x)))),
+      printGraph(trace((x, w) => reduceSum(remat((v: Tensor) => tanh(matMul(sin(v), w)))(x)))),
     ).toMatchInlineSnapshot(`
       "%0 = batch "x" : f32[2, 2]
       %1 = parameter "w" : f32[2, 2]
@@ -80,7 +80,7 @@ describe("checkpoint", () => {
       trace((x, w) => reduceSum(exp(block(block(x, w), w)))),
       feed,
     );
-    const step = checkpoint(block);
+    const step = remat(block);
     const graph = trace((x, w) => reduceSum(exp(step(step(x, w), w))));
     expect(evaluate(graph, feed)).toEqual(plain);
     // The first segment's output is the second one's input.
@@ -92,24 +92,24 @@ describe("checkpoint", () => {
   });
 
   it("keeps nothing of a segment, also where its output is what its own rules read", () => {
-    expect(kept(trace((x) => reduceSum(checkpoint((v: Tensor) => exp(tanh(v)))(x))))).toEqual([]);
+    expect(kept(trace((x) => reduceSum(remat((v: Tensor) => exp(tanh(v)))(x))))).toEqual([]);
   });
 
   it("keeps a segment's output for whoever reads it outside", () => {
-    expect(kept(trace((x) => reduceSum(exp(mul(checkpoint((v: Tensor) => tanh(v))(x), 2)))))).toEqual([]);
-    expect(kept(trace((x, w) => reduceSum(mul(checkpoint(tanh)(x), w))))).toEqual(["Tanh"]);
+    expect(kept(trace((x) => reduceSum(exp(mul(remat((v: Tensor) => tanh(v))(x), 2)))))).toEqual([]);
+    expect(kept(trace((x, w) => reduceSum(mul(remat(tanh)(x), w))))).toEqual(["Tanh"]);
   });
 
   it("recomputes only what the rules read", () => {
-    const graph = trace((x) => reduceSum(checkpoint((v: Tensor) => mul(sin(mul(v, 3)), 2))(x)));
+    const graph = trace((x) => reduceSum(remat((v: Tensor) => mul(sin(mul(v, 3)), 2))(x)));
     expect(graph.nodes.filter(({ origin }) => origin.phase === "backward").map(({ op }) => op)).not.toContain(
       "Sin",
     );
   });
 
   it("inside another checkpoint changes nothing: the outermost segment counts", () => {
-    const inner = checkpoint(tanh);
-    const graph = trace((x) => reduceSum(checkpoint((v: Tensor) => sin(inner(sin(v))))(x)));
+    const inner = remat(tanh);
+    const graph = trace((x) => reduceSum(remat((v: Tensor) => sin(inner(sin(v))))(x)));
     const recomputed = graph.nodes.filter(({ op, origin }) => op === "Sin" && origin.phase === "backward");
     expect(recomputed.length).toBe(1);
     expect(graph.nodes.filter(({ op }) => op === "Barrier").length).toBe(1);
@@ -124,16 +124,14 @@ describe("checkpoint", () => {
 
   it("numbers segments from 0 in every trace", () => {
     const numbers = (): unknown => {
-      const graph = trace((x) => reduceSum(checkpoint(tanh)(checkpoint(sin)(x))));
+      const graph = trace((x) => reduceSum(remat(tanh)(remat(sin)(x))));
       return graph.nodes.map((node) => node.origin.segment);
     };
     expect(numbers()).toEqual(numbers());
   });
 
   it("holds back what a segment makes of constants alone", () => {
-    const graph = trace((x) =>
-      reduceSum(checkpoint((v: Tensor) => tanh(mul(v, expand(literal(3), [2, 2]))))(x)),
-    );
+    const graph = trace((x) => reduceSum(remat((v: Tensor) => tanh(mul(v, expand(literal(3), [2, 2]))))(x)));
     const expands = graph.nodes.filter((node) => node.op === "Expand" && node.origin.forward === "Expand");
     expect(expands.length).toBe(1);
     expect(graph.nodes.find((node) => node.outputs[0] === expands[0]?.inputs[0])?.op).toBe("Barrier");
@@ -142,7 +140,7 @@ describe("checkpoint", () => {
   it("has second derivatives", () => {
     const second = (fn: (x: Tensor) => Tensor): Graph =>
       trace((x) => reduceSum(grad((v: Tensor) => reduceSum(fn(v)))(x)));
-    expect(evaluate(second(checkpoint((x: Tensor) => exp(tanh(x)))), feed)).toEqual(
+    expect(evaluate(second(remat((x: Tensor) => exp(tanh(x)))), feed)).toEqual(
       evaluate(
         second((x) => exp(tanh(x))),
         feed,
@@ -152,7 +150,7 @@ describe("checkpoint", () => {
 
   it("around a gradient recomputes that gradient", () => {
     const penalty = (x: Tensor): Tensor => grad((v: Tensor) => reduceSum(exp(tanh(v))))(x);
-    const graph = trace((x) => reduceSum(checkpoint(penalty)(x)));
+    const graph = trace((x) => reduceSum(remat(penalty)(x)));
     expect(kept(graph)).toEqual([]);
     expect(evaluate(graph, feed)).toEqual(
       evaluate(

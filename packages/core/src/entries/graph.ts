@@ -1,0 +1,73 @@
+/** `@mp/core/graph`: the typed graph, what builds, rewrites, costs and prints it, and the dtypes and shapes of its values. */
+
+// The graph
+export {
+  isNode,
+  producers,
+  type Graph,
+  type GraphInput,
+  type GraphOutput,
+  type GraphNode,
+  type AnyNode,
+  type InputRole,
+  type Origin,
+  type Phase,
+  type Value,
+  type ValueType,
+} from "../graph/graph.js";
+export type {
+  Op,
+  OpAttributes,
+  KernelWindow,
+  PoolingWindow,
+  LossReduction,
+  ScatterReduction,
+} from "../graph/attributes.js";
+
+// Building, tracing, checking and printing
+export { GraphBuilder, formatType } from "../graph/builder.js";
+export { traceInto, type TracedInput } from "../trace/trace.js";
+export { applyGraph } from "../trace/apply-graph.js";
+export { validateGraph } from "../graph/validate.js";
+export { inferTypes } from "../graph/infer.js";
+export { printGraph } from "../graph/print.js";
+export { graphCost, type GraphCost, type Cost } from "../graph/cost.js";
+
+// Passes
+export { prepareGraph } from "../transform/prepare.js";
+export { autocastGraph } from "../cast/autocast-graph.js";
+export type { CastOptions } from "../cast/plan.js";
+export type { CastCategory } from "../cast/category.js";
+export type { OpCategories } from "../cast/policy.js";
+export { emulateHalves } from "../cast/emulate-halves.js";
+export { widenNodes } from "../cast/widen-nodes.js";
+export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liveness.js";
+
+// What operators take
+export { opDTypes, decidingDType } from "../graph/op-dtypes.js";
+export { ADDING_OPS, addsUp, type AddingOp } from "../graph/adding-ops.js";
+export { tapCounts, tapsOf, withoutCeiling } from "../graph/pooling-window.js";
+export { halvedPads, samePads, windowExtent } from "../graph/window.js";
+
+// Dtypes and their bits
+export {
+  DTYPES,
+  bytesPerElement,
+  floatFormats,
+  hostArrayOf,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type ComputeDType,
+  type FloatDType,
+  type FloatFormat,
+  type HostArrays,
+} from "../dtype.js";
+export { encode, encodeArray, decode, decodeArray } from "../float-format/bits.js";
+export { roundTo } from "../float-format/round.js";
+export { ulpDistance } from "../float-format/ulp.js";
+
+// Shapes
+export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "../shape.js";
+export { byteLength } from "../host-tensor.js";
+export type { MapLeaves } from "../tree.js";

@@ -1,0 +1,14 @@
+/**
+ * `@mp/core/internal`: what the other packages of this repository share with core. It is not public: any release may change it.
+ */
+
+export { hideFromOrigins } from "../trace/line.js";
+export { hostUniform } from "../trace/host-random.js";
+export { setRandomCounter } from "../trace/random.js";
+export { squares32 } from "../trace/squares.js";
+export { poison } from "../trace/finite.js";
+export { shown } from "../shown.js";
+export { contentHash } from "../content-hash.js";
+export { checkOptions, type OptionNames } from "../options.js";
+export { arrayClassOf } from "../typed-array.js";
+export type { Json } from "../train/data/json.js";

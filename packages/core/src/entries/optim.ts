@@ -1,0 +1,31 @@
+/** `@mp/core/optim`: every optimizer, gradient transformation and schedule, with the types of their options and states. */
+
+// Optimizers
+export { sgd, momentum, type SgdOptions, type MomentumOptions } from "../optim/sgd.js";
+export { adam, adamW, type AdamOptions, type AdamState, type AdamWOptions } from "../optim/adam.js";
+export { rmsProp, type RmsPropOptions } from "../optim/rms-prop.js";
+export { adagrad, type AdagradOptions } from "../optim/adagrad.js";
+
+// Gradient transformations
+export { chain } from "../optim/chain.js";
+export { clipByGlobalNorm, clipByValue } from "../optim/clip.js";
+export { weightDecay } from "../optim/weight-decay.js";
+export { globalNorm } from "../optim/global-norm.js";
+
+// Schedules
+export {
+  warmup,
+  cosineDecay,
+  linearSchedule,
+  exponentialDecay,
+  piecewiseConstant,
+} from "../optim/schedules.js";
+
+// Writing your own
+export type {
+  Optimizer,
+  GradientTransformation,
+  UpdateContext,
+  LearningRate,
+  Schedule,
+} from "../optim/optimizer.js";

@@ -1,0 +1,24 @@
+/** `@mp/core/report`: what a trainer reports about its precision, as data, and functions of it. */
+
+// Casts
+export {
+  explainCasts,
+  formatCastReport,
+  diffCastReports,
+  type CastReport,
+  type CastExplanation,
+  type CastDifference,
+} from "../cast/explain.js";
+export { lintCasts, type CastLint, type CastLintRule } from "../cast/lint.js";
+export type { CastRule } from "../cast/rule.js";
+
+// Ranges and memory
+export { addHistograms, type ExponentHistogram } from "../precision/report/exponent-counts.js";
+export { shareAtScale, type ScaleShare } from "../precision/report/scale-shares.js";
+export type { PrecisionReport, GroupHistogram, GradientRange } from "../precision/report/report.js";
+export type { ValueGroup, ValueKind } from "../precision/report/value-groups.js";
+export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.js";
+
+// Skipped steps
+export type { Overflow, OverflowCause } from "../train/diagnosis/replay.js";
+export type { Attribution } from "../train/diagnosis/diagnose.js";
