@@ -41,6 +41,10 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #bindings = new PreparedBindings();
   /** Slots that the graph reads or writes. */
   readonly #slots: readonly string[];
+  /** The results by name; every run writes to the same buffers. */
+  readonly #given: Results;
+  /** The flag, if it replaces a slot as well: what the run wrote there. */
+  readonly #flag: (() => Results) | undefined;
   readonly #pacer = new RunPacer();
   readonly #peak: RunPeak;
 
@@ -66,6 +70,8 @@ export class BoundProgram implements Program<NativeTensor> {
       this.dispose();
       throw error;
     }
+    this.#given = Object.fromEntries(this.#results);
+    this.#flag = takenFlag(parts);
   }
 
   async run(_: unknown, onRow?: OnRow): Promise<Results> {
@@ -80,7 +86,7 @@ export class BoundProgram implements Program<NativeTensor> {
     } catch (error) {
       throw explainRunFailure(error, graph, lowered.nodeOf);
     }
-    return Object.fromEntries([...this.#results, ...this.#takenFlag()]);
+    return this.#flag === undefined ? this.#given : { ...this.#given, ...this.#flag() };
   }
 
   commit(isApplied: boolean): void {
@@ -119,15 +125,6 @@ export class BoundProgram implements Program<NativeTensor> {
       onRow(row);
   }
 
-  /** The flag that replaces a slot as well is what the run wrote there. */
-  #takenFlag(): readonly (readonly [name: string, flag: NativeTensor])[] {
-    const { bound, state } = this.#parts;
-    const { applied, always, whenApplied } = bound;
-    if (applied === undefined || whenApplied.length === 0 || state === undefined) return [];
-    const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
-    return taken === undefined ? [] : [[applied, state.next(taken.slot)]];
-  }
-
   /** A binding for the sides on which the state's slots now lie. */
   #bind(): NativeBinding {
     const { runtime, session, bound, state, lowered } = this.#parts;
@@ -156,4 +153,12 @@ export class BoundProgram implements Program<NativeTensor> {
       binding.bindInput(lowered.inputName(input), state.current(slot));
     }
   }
+}
+
+function takenFlag({ bound, state }: ProgramParts): (() => Results) | undefined {
+  const { applied, always, whenApplied } = bound;
+  const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
+  if (applied === undefined || taken === undefined || state === undefined || whenApplied.length === 0)
+    return undefined;
+  return () => Object.fromEntries([[applied, state.next(taken.slot)]]);
 }

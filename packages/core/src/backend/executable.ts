@@ -7,7 +7,7 @@ import { bufferFeed, type Feed, storageFeed } from "./feed.js";
 import type { HandleTable } from "./handle-table.js";
 import type { Named } from "./hooks.js";
 import { expectRunInputs } from "./run-inputs.js";
-import { type RunParts, runProgram } from "./run-program.js";
+import { outputsOf, type RunParts, runProgram } from "./run-program.js";
 import type { DefinedState } from "./state.js";
 import type { Stored } from "./storages.js";
 import { WorkQueue } from "./work-queue.js";
@@ -16,7 +16,7 @@ type Inputs = Named<RunInput>;
 type Results = Named<HostTensor>;
 type OnRow = (row: ProfileRow) => void;
 
-export interface ExecutableParts<T, S> extends RunParts<T> {
+export interface ExecutableParts<T, S> extends Omit<RunParts<T>, "outputs"> {
   readonly handles: HandleTable<Stored<T>>;
   readonly manifest: BackendManifest;
   readonly state: DefinedState<S> | undefined;
@@ -30,6 +30,7 @@ export class DefinedExecutable<T, S> implements Executable {
   readonly profile?: (inputs: Inputs) => Promise<readonly ProfileRow[]>;
   readonly memory?: () => MemoryReport;
   readonly #parts: ExecutableParts<T, S>;
+  readonly #run: RunParts<T>;
   readonly #queue: WorkQueue;
   /** Inputs that are not bound to the state. */
   readonly #open: ReadonlyMap<string, ValueType>;
@@ -40,6 +41,7 @@ export class DefinedExecutable<T, S> implements Executable {
   constructor(parts: ExecutableParts<T, S>) {
     const { manifest, graph, bound, state, program } = parts;
     this.#parts = parts;
+    this.#run = { ...parts, outputs: outputsOf(parts) };
     this.warnings = parts.warnings;
     this.#queue = state?.queue ?? new WorkQueue();
     const open = graph.inputs.filter(({ name }) => !bound.reads.has(name));
@@ -76,7 +78,11 @@ export class DefinedExecutable<T, S> implements Executable {
   #enqueue(inputs: Inputs, onRow?: OnRow): Promise<Results> {
     this.#expectAlive();
     const feed = this.#feed(inputs);
-    return this.#queue.push(async () => runProgram(this.#parts, await feed(), onRow));
+    const run = (fed: ReadonlyMap<string, T>): Promise<Results> => runProgram(this.#run, fed, onRow);
+    return this.#queue.push(() => {
+      const fed = feed();
+      return fed instanceof Promise ? fed.then(run) : run(fed);
+    });
   }
 
   #feed(inputs: Inputs): Feed<T> {

@@ -4,16 +4,15 @@
  */
 import type { RunInput } from "../backend.js";
 import type { HostTensor } from "../host-tensor.js";
-import { callAll } from "./call-all.js";
 import { copyOf } from "./copy-of.js";
 import type { HandleTable } from "./handle-table.js";
-import type { FeedFunctions } from "./hooks.js";
+import type { Awaitable, FeedFunctions } from "./hooks.js";
 import { type Storages, type Stored, withTruths } from "./storages.js";
 
 type Given = readonly (readonly [input: string, value: RunInput])[];
 
 /** The operands of a run whose turn it is, each one use for the run to drop. Called once. */
-export type Feed<T> = () => Promise<ReadonlyMap<string, T>>;
+export type Feed<T> = () => Awaitable<ReadonlyMap<string, T>>;
 
 /** The storages of handles, and new storages for host data. */
 export function storageFeed<T>(
@@ -28,7 +27,7 @@ export function storageFeed<T>(
     if (held === undefined) host.push([name, value as HostTensor]);
     else operands.set(name, storages.pool.share(held.data));
   }
-  if (host.length === 0) return async () => operands;
+  if (host.length === 0) return () => operands;
   const uploading = storages.uploadAll(host);
   // If you await the run, you get the failure; until then it must not count as unhandled.
   uploading.catch(() => undefined);
@@ -51,29 +50,34 @@ export function bufferFeed<T>(
   { write, copy }: FeedFunctions<T>,
   isNext: boolean,
 ): Feed<T> {
-  const none: ReadonlyMap<string, T> = new Map();
-  const writes = given.map(([name, value]) => {
-    const held = handles.find(value);
-    if (held === undefined) {
-      const tensor = withTruths(value as HostTensor);
-      const own = isNext ? tensor : copyOf(tensor);
-      return { write: () => write(name, own), drop: () => undefined };
+  if (isNext) {
+    for (const [name, value] of given) {
+      const held = handles.find(value);
+      storages.attempt("feed", () =>
+        held === undefined ? write(name, withTruths(value as HostTensor)) : copy(name, held.data),
+      );
     }
-    const data = storages.pool.share(held.data);
-    return { write: () => copy(name, data), drop: () => storages.pool.drop(data) };
-  });
-  const writeAll = (): void => {
+    return nothingMore;
+  }
+  const copies = new Map<string, HostTensor>();
+  const loans = new Map<string, T>();
+  for (const [name, value] of given) {
+    const held = handles.find(value);
+    if (held === undefined) copies.set(name, copyOf(withTruths(value as HostTensor)));
+    else loans.set(name, storages.pool.share(held.data));
+  }
+  return () => {
     try {
       storages.attempt("feed", () => {
-        for (const each of writes) each.write();
+        for (const [name, tensor] of copies) write(name, tensor);
+        for (const [name, data] of loans) copy(name, data);
       });
+      return NOTHING;
     } finally {
-      callAll(writes.map(({ drop }) => drop));
+      storages.dropAll(loans.values());
     }
   };
-  if (isNext) writeAll();
-  return async () => {
-    if (!isNext) writeAll();
-    return none;
-  };
 }
+
+const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
+const nothingMore = (): typeof NOTHING => NOTHING;
