@@ -7,6 +7,7 @@ import { type ComputeDType, type DType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { AnyNode, Graph, Origin, Value } from "../graph/graph.js";
+import { GraphCopy } from "../graph/graph-copy.js";
 import { constantIn } from "./constants.js";
 import { lintPlan } from "./lint.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
@@ -52,9 +53,7 @@ export function applyCasts(plan: CastPlan): {
 
 class Rewriter {
   readonly #plan: CastPlan;
-  readonly #builder = new GraphBuilder();
-  readonly #values = new Map<Value, Value>();
-  readonly #names = new Map<string, string>();
+  readonly #copy: GraphCopy<GraphBuilder>;
   readonly #constants = new Map<Value, Map<DType, Value>>();
   readonly #needs = new Map<Value, Set<DType>>();
   /** Casts by the value they are of; keys are dtype and segment. */
@@ -68,6 +67,7 @@ class Rewriter {
 
   constructor(plan: CastPlan) {
     this.#plan = plan;
+    this.#copy = new GraphCopy(plan.graph, new GraphBuilder());
     this.#storedInHalf = storedInHalf(plan.graph);
     for (const node of plan.graph.nodes) {
       for (const value of node.inputs) this.#need(value, plan.takes(node, value) ?? value.dtype);
@@ -78,17 +78,15 @@ class Rewriter {
 
   run(): { readonly graph: Graph; readonly casts: readonly InsertedCast[] } {
     const { graph, outputs } = this.#plan;
-    for (const { name, value, role } of graph.inputs) {
-      this.#values.set(value, this.#builder.input(name, value, role));
-      this.#inputNames.set(value, name);
-    }
+    this.#copy.copyInputs();
+    for (const { name, value } of graph.inputs) this.#inputNames.set(value, name);
     for (const node of graph.nodes) this.#rewrite(node);
     const results = graph.outputs.map(({ name, value }) => {
       const { scope = "", phase = "forward" } = this.#producers.get(value)?.origin ?? {};
       const dtype = outputs.get(value) ?? (isComputeFloat(value.dtype) ? value.dtype : undefined);
       return [name, this.#valueIn(value, dtype, { scope, phase }, `output ${name}`)] as const;
     });
-    return { graph: this.#builder.finish(new Map(results)), casts: this.#inserted };
+    return { graph: this.#copy.builder.finish(new Map(results)), casts: this.#inserted };
   }
 
   #need(value: Value, dtype: DType): void {
@@ -98,7 +96,7 @@ class Rewriter {
   }
 
   #rewrite(node: AnyNode): void {
-    const origin = this.#originOf(node);
+    const origin = this.#copy.origin(node);
     if (node.op === "Constant") {
       this.#rewriteConstant(node, origin);
       return;
@@ -110,13 +108,10 @@ class Rewriter {
     const [result] = node.outputs;
     // A parameter kept in a half: each reader takes it in its own dtype.
     if (this.#storedInHalf.has(node) && source !== undefined && result !== undefined) {
-      this.#values.set(result, source);
+      this.#copy.replace(node, inputs);
       return;
     }
-    const outputs = this.#builder.emit(node.op, inputs, node.attributes, origin);
-    this.#names.set(node.name, this.#builder.nodes.at(-1)?.name ?? node.name);
-    for (const [index, value] of node.outputs.entries()) this.#values.set(value, outputs[index] as Value);
-    const [output] = outputs;
+    const [output] = this.#copy.copy(node, origin, inputs);
     if (node.op === "Cast" && source !== undefined && output !== undefined) {
       this.#remember(source, output, origin);
     }
@@ -128,14 +123,9 @@ class Rewriter {
     const made = new Map<DType, Value>();
     for (const dtype of this.#needs.get(value) ?? [value.dtype]) {
       const attributes = isComputeFloat(dtype) ? constantIn(node.attributes, dtype) : node.attributes;
-      made.set(dtype, this.#builder.emitOne("Constant", [], attributes, origin));
+      made.set(dtype, this.#copy.builder.emitOne("Constant", [], attributes, origin));
     }
     this.#constants.set(value, made);
-  }
-
-  #originOf({ origin }: AnyNode): Origin {
-    const forward = origin.forward === undefined ? undefined : this.#names.get(origin.forward);
-    return forward === undefined ? origin : { ...origin, forward };
   }
 
   /**
@@ -145,14 +135,13 @@ class Rewriter {
   #valueIn(value: Value, dtype: ComputeDType | undefined, origin: Origin, before: string): Value {
     const constants = this.#constants.get(value);
     if (constants !== undefined) return constants.get(dtype ?? value.dtype) as Value;
-    const source = this.#values.get(value);
-    if (source === undefined) throw new Error(`internal: %${value.id} is used before it is made`);
+    const source = this.#copy.counterpart(value);
     if (dtype === undefined || source.dtype === dtype) return source;
     const narrow = this.#narrow.get(source);
     if (narrow?.dtype === dtype) return narrow;
     const known = this.#casts.get(source)?.get(castKey(dtype, origin));
     if (known !== undefined) return known;
-    const cast = this.#builder.emitOne("Cast", [source], { to: dtype }, origin);
+    const cast = this.#copy.builder.emitOne("Cast", [source], { to: dtype }, origin);
     this.#remember(source, cast, origin);
     const name = this.#producers.get(value)?.name ?? this.#inputNames.get(value) ?? "";
     this.#inserted.push({ value: name, from: source.dtype, to: dtype, before });

@@ -1,5 +1,6 @@
 import { GraphBuilder } from "../graph/builder.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { GraphCopy } from "../graph/graph-copy.js";
 
 /** How a graph is rewritten node by node, into one with the same inputs and outputs. */
 export interface Rewriting {
@@ -16,25 +17,18 @@ export interface Rewriting {
 /** The graph with each node replaced by what `visit` emits for it. Names of inputs and outputs stay. */
 export function rewriteNodes(graph: Graph, { enter, visit, leave, onNode }: Rewriting): Graph {
   const builder = new GraphBuilder();
-  const counterparts = new Map<Value, Value>();
-  const counterpart = (value: Value): Value => {
-    const found = counterparts.get(value);
-    if (found === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
-    return found;
-  };
-  for (const { name, role, value } of graph.inputs) {
-    const input = builder.input(name, value, role);
-    counterparts.set(value, enter?.(builder, input) ?? input);
-  }
+  const copy = new GraphCopy(graph, builder);
+  copy.copyInputs();
+  if (enter !== undefined)
+    for (const [value, input] of [...copy.values]) copy.values.set(value, enter(builder, input));
   for (const node of graph.nodes) {
     const from = builder.nodes.length;
-    const results = visit(builder, node, node.inputs.map(counterpart));
-    for (const [index, output] of node.outputs.entries()) counterparts.set(output, results[index] as Value);
+    copy.replace(node, visit(builder, node, copy.counterparts(node.inputs)));
     if (onNode === undefined) continue;
     for (const made of builder.nodes.slice(from)) onNode(made.name, node);
   }
   const outputs = graph.outputs.map(({ name, value }) => {
-    const made = counterpart(value);
+    const made = copy.counterpart(value);
     return [name, leave?.(builder, value, made) ?? made] as const;
   });
   return builder.finish(new Map(outputs));

@@ -4,6 +4,7 @@ import { type HostTensor, literalTensor } from "../host-tensor.js";
 import { formatShape } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { AnyNode, Graph, GraphInput, GraphNode, InputRole, Origin, Value, ValueType } from "./graph.js";
+import { GraphCopy } from "./graph-copy.js";
 import { inferTypes } from "./infer.js";
 import { isLiteralInRange } from "./literal.js";
 
@@ -146,8 +147,8 @@ export class GraphBuilder {
     inputs: readonly Value[],
     stamp: (origin: Origin) => Origin = (origin) => origin,
   ): readonly Value[] {
-    const { values } = this.inlineAll(graph, inputs, stamp);
-    return graph.outputs.map((output) => mapped(values, output.value));
+    const copy = this.inlineAll(graph, inputs, stamp);
+    return graph.outputs.map(({ value }) => copy.counterpart(value));
   }
 
   /** `inline` that returns the counterpart of every value and the new name of every node. */
@@ -155,29 +156,16 @@ export class GraphBuilder {
     graph: Graph,
     inputs: readonly Value[],
     stamp: (origin: Origin) => Origin = (origin) => origin,
-  ): Inlined {
-    const values = new Map<Value, Value>();
-    const names = new Map<string, string>();
+  ): GraphCopy {
+    const copy = new GraphCopy(graph, this);
     graph.inputs.forEach((input, index) => {
       const value = inputs[index];
       expectInlined(input, value);
       if (!this.#owned.has(value)) throw foreignValue(`inline: the value for input "${input.name}"`);
-      values.set(input.value, value);
+      copy.values.set(input.value, value);
     });
-    for (const node of graph.nodes) {
-      const { forward } = node.origin;
-      const origin =
-        forward === undefined ? node.origin : { ...node.origin, forward: names.get(forward) ?? forward };
-      const outputs = this.emit(
-        node.op,
-        node.inputs.map((value) => mapped(values, value)),
-        node.attributes,
-        stamp(origin),
-      );
-      for (const [index, output] of node.outputs.entries()) values.set(output, outputs[index] as Value);
-      names.set(node.name, this.#nodes.at(-1)?.name ?? node.name);
-    }
-    return { values, names };
+    for (const node of graph.nodes) copy.copy(node, stamp(copy.origin(node)));
+    return copy;
   }
 
   /** Use a map to keep the order of names that look like integers; a record does not. */
@@ -219,12 +207,6 @@ export class GraphBuilder {
   }
 }
 
-/** The counterparts of an inlined graph: of its values, and of its nodes by name. */
-export interface Inlined {
-  readonly values: ReadonlyMap<Value, Value>;
-  readonly names: ReadonlyMap<string, string>;
-}
-
 function expectInlined(
   { name, value: wanted }: GraphInput,
   value: Value | undefined,
@@ -245,17 +227,6 @@ function foreignValue(what: string): MpError<"MP_INVALID_ARGUMENT"> {
     "MP_INVALID_ARGUMENT",
     `${what} is a value of another graph; make it with this builder, or inline the other graph`,
   );
-}
-
-function mapped(map: ReadonlyMap<Value, Value>, value: Value): Value {
-  const twin = map.get(value);
-  if (twin === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `inline: value %${value.id} of the graph is used before it is made; validateGraph tells where`,
-    );
-  }
-  return twin;
 }
 
 /** `f32[2, 3]`, the notation of messages and printed graphs. */

@@ -1,4 +1,4 @@
-import { randomBits } from "../reference/random-bits.js";
+import { randomBits } from "../random-bits.js";
 import type { Key } from "./random.js";
 import { squaresKey } from "./squares.js";
 

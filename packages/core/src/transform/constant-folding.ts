@@ -22,7 +22,7 @@ export function foldConstants(graph: Graph): Graph {
   return rebuildGraph(graph, (node, at) => {
     const [output] = node.outputs;
     if (output === undefined || node.outputs.length > 1) return undefined;
-    const inputs = node.inputs.map((input) => at.twin(input));
+    const inputs = at.counterparts(node.inputs);
     const lean = BROADCASTING.has(node.op) ? withoutExpand(inputs, output.shape, at) : inputs;
     const folded = (folds[node.op] as Fold<Op> | undefined)?.(node, lean, at);
     if (folded !== undefined) return [folded];

@@ -17,23 +17,23 @@ interface Segment {
  */
 export class ForwardValues {
   readonly #builder: GraphBuilder;
-  readonly #twins: ReadonlyMap<Value, Value>;
+  readonly #counterparts: ReadonlyMap<Value, Value>;
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #places = new Map<AnyNode, number>();
   readonly #segments = new Map<number, Segment>();
   readonly #enclosing: number | undefined;
 
-  /** `twins` are the builder's values for those of the graph; `origins` the origin of what stems from a node. */
+  /** `counterparts` are the builder's values for those of the graph; `origins` the origin of what stems from a node. */
   constructor(
     builder: GraphBuilder,
     graph: Graph,
-    twins: ReadonlyMap<Value, Value>,
+    counterparts: ReadonlyMap<Value, Value>,
     origins: (node: AnyNode) => Origin,
   ) {
     this.#builder = builder;
     this.#enclosing = builder.origin.segment;
-    this.#twins = twins;
+    this.#counterparts = counterparts;
     this.#origins = origins;
     this.#producers = producers(graph);
     graph.nodes.forEach((node, index) => {
@@ -49,7 +49,7 @@ export class ForwardValues {
   /** The builder's value to read for `value` in the rule of `reader`, which is about to use the gradient `gate`. */
   read(value: Value, reader: AnyNode, gate: Value): Value {
     const segment = this.#segmentOf(reader);
-    if (segment === undefined || !this.#isInside(value, segment)) return this.#twin(value);
+    if (segment === undefined || !this.#isInside(value, segment)) return this.#counterpart(value);
     let begun = this.#segments.get(segment);
     if (begun === undefined) {
       begun = { gate, copies: new Map() };
@@ -100,7 +100,9 @@ export class ForwardValues {
 
   /** Constants need no gate: engines hold them anyway. */
   #gated(value: Value, reader: AnyNode, gate: Value): Value {
-    return this.#isConstant(value) ? this.#twin(value) : this.#barrier(this.#twin(value), reader, gate);
+    return this.#isConstant(value)
+      ? this.#counterpart(value)
+      : this.#barrier(this.#counterpart(value), reader, gate);
   }
 
   #isConstant(value: Value): boolean {
@@ -111,13 +113,13 @@ export class ForwardValues {
     return this.#builder.emitOne("Barrier", [value, gate], {}, this.#origins(reader));
   }
 
-  #twin(value: Value): Value {
-    return known(this.#twins, value);
+  #counterpart(value: Value): Value {
+    return known(this.#counterparts, value);
   }
 }
 
 function known(map: ReadonlyMap<Value, Value>, value: Value): Value {
-  const twin = map.get(value);
-  if (twin === undefined) throw new Error(`internal: value %${value.id} has no counterpart`);
-  return twin;
+  const counterpart = map.get(value);
+  if (counterpart === undefined) throw new Error(`internal: value %${value.id} has no counterpart`);
+  return counterpart;
 }

@@ -40,7 +40,9 @@ export function fuseSliceGradients(graph: Graph): Graph {
     const plan = fused.get(node);
     if (plan === undefined) return undefined;
     const joined = emitJoined(plan.pieces, at);
-    return [plan.rest.reduce((sum, value) => at.builder.emitOne("Add", [sum, at.twin(value)], {}), joined)];
+    return [
+      plan.rest.reduce((sum, value) => at.builder.emitOne("Add", [sum, at.counterpart(value)], {}), joined),
+    ];
   });
   return eliminateDeadCode(rebuilt);
 }
@@ -84,7 +86,7 @@ function emitJoined(pieces: readonly Piece[], at: Rebuilding): Value {
   const parts: Value[] = [];
   let place = 0;
   for (const { part, start, end } of pieces) {
-    parts.push(...gap(start - place), at.twin(part));
+    parts.push(...gap(start - place), at.counterpart(part));
     place = end;
   }
   parts.push(...gap((whole.shape[axis] ?? 0) - place));

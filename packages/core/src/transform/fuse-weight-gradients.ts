@@ -83,7 +83,7 @@ function fuse(graph: Graph, fusions: readonly Fusion[]): Graph {
     const fusion = byRoot.get(node);
     if (fusion === undefined) return undefined;
     const sums = fusion.groups.map((terms) => emitSum(terms, at, joined));
-    const [first, ...others] = [...sums, ...fusion.rest.map((value) => at.twin(value))];
+    const [first, ...others] = [...sums, ...fusion.rest.map((value) => at.counterpart(value))];
     return first && [others.reduce((sum, value) => at.builder.emitOne("Add", [sum, value], {}), first)];
   });
   return eliminateDeadCode(rebuilt);
@@ -114,9 +114,9 @@ function termOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Term | undef
 
 function emitSum(terms: readonly Term[], at: Rebuilding, joined: Map<string, Value>): Value {
   const join = (values: readonly Value[]): Value => {
-    const twins = values.map((value) => at.twin(value));
-    const key = twins.map((value) => value.id).join();
-    const known = joined.get(key) ?? at.builder.emitOne("Concat", twins, { axis: 0 });
+    const counterparts = at.counterparts(values);
+    const key = counterparts.map(({ id }) => id).join();
+    const known = joined.get(key) ?? at.builder.emitOne("Concat", counterparts, { axis: 0 });
     joined.set(key, known);
     return known;
   };

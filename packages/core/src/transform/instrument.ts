@@ -1,6 +1,7 @@
 import { isFloat } from "../dtype.js";
 import { GraphBuilder } from "../graph/builder.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
+import { GraphCopy } from "../graph/graph-copy.js";
 import { poison } from "../trace/finite.js";
 import { concat, reshape } from "../trace/ops/movement.js";
 import { Tensor } from "../trace/tensor.js";
@@ -32,23 +33,19 @@ export function instrumentFinite(
   results: readonly string[],
 ): { readonly graph: Graph; readonly probes: Probes } {
   const builder = new GraphBuilder();
-  const twins = new Map<Value, Value>();
-  const all: Probe[] = [];
-  for (const { name, role, value } of graph.inputs) {
-    twins.set(value, builder.input(name, value, role));
-    if (isFloat(value.dtype)) all.push({ input: name, value });
-  }
+  const copy = new GraphCopy(graph, builder);
+  copy.copyInputs();
+  const all: Probe[] = graph.inputs
+    .filter(({ value }) => isFloat(value.dtype))
+    .map(({ name, value }) => ({ input: name, value }));
   for (const node of graph.nodes) {
-    const inputs = node.inputs.map((value) => twins.get(value) as Value);
-    const outputs = builder.emit(node.op, inputs, node.attributes, node.origin);
-    node.outputs.forEach((value, index) => {
-      twins.set(value, outputs[index] as Value);
-      if (isFloat(value.dtype) && node.op !== "Constant") all.push({ node, value });
-    });
+    copy.copy(node);
+    if (node.op === "Constant") continue;
+    for (const value of node.outputs) if (isFloat(value.dtype)) all.push({ node, value });
   }
   const flags = withBuilder(builder, () =>
     withoutLines(() =>
-      concat(all.map(({ value }) => reshape(poison(Tensor.of(twins.get(value) as Value)), [1]))),
+      concat(all.map(({ value }) => reshape(poison(Tensor.of(copy.counterpart(value))), [1]))),
     ),
   );
   const asked = graph.outputs.filter(({ name }) => results.includes(name)).map(({ value }) => value);

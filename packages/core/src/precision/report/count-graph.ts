@@ -2,6 +2,7 @@ import { emitWidened } from "../../cast/widen-halves.js";
 import { isHalf } from "../../dtype.js";
 import { GraphBuilder } from "../../graph/builder.js";
 import type { Graph, Value } from "../../graph/graph.js";
+import { GraphCopy } from "../../graph/graph-copy.js";
 import { elementCount } from "../../shape.js";
 import { concat, reshape, slice } from "../../trace/ops/movement.js";
 import { Tensor } from "../../trace/tensor.js";
@@ -42,31 +43,31 @@ interface Waiting {
 class Counting {
   readonly #graph: Graph;
   readonly #groups: ReadonlyMap<Value, ValueGroup>;
-  readonly #builder = new GraphBuilder();
-  readonly #twins = new Map<Value, Value>();
+  readonly #copy: GraphCopy<GraphBuilder>;
   readonly #waiting = new Map<string, Waiting>();
   readonly #rows: number[] = [];
   readonly #counted: CountedTensor[] = [];
 
   constructor(graph: Graph) {
     this.#graph = graph;
+    this.#copy = new GraphCopy(graph, new GraphBuilder());
     this.#groups = valueGroups(graph);
   }
 
   run(): CountGraph {
-    const builder = this.#builder;
+    const copy = this.#copy;
+    const { builder } = copy;
     return withBuilder(builder, () =>
       withoutLines(() => {
-        for (const { name, role, value } of this.#graph.inputs) {
-          const input = builder.input(name, value, role);
-          this.#made(value, isHalf(value.dtype) ? builder.emitOne("Cast", [input], { to: "f32" }) : input);
+        copy.copyInputs();
+        for (const { value } of this.#graph.inputs) {
+          const input = copy.counterpart(value);
+          if (isHalf(value.dtype)) copy.values.set(value, builder.emitOne("Cast", [input], { to: "f32" }));
+          this.#made(value);
         }
         for (const node of this.#graph.nodes) {
-          const inputs = node.inputs.map((value) => this.#twins.get(value) as Value);
-          const results = emitWidened(builder, node, inputs, isHalf);
-          node.outputs.forEach((value, index) => {
-            this.#made(value, results[index] as Value);
-          });
+          copy.replace(node, emitWidened(builder, node, copy.counterparts(node.inputs), isHalf));
+          for (const value of node.outputs) this.#made(value);
         }
         for (const waiting of this.#waiting.values()) this.#count(waiting);
         const join = (tensors: readonly Tensor[]): Value =>
@@ -79,12 +80,11 @@ class Counting {
     );
   }
 
-  #made(value: Value, twin: Value): void {
-    this.#twins.set(value, twin);
+  #made(value: Value): void {
     const group = this.#groups.get(value);
     if (group === undefined) return;
     const size = elementCount(value.shape, "precisionReport");
-    const tensor = Tensor.of(twin);
+    const tensor = Tensor.of(this.#copy.counterpart(value));
     if (size <= LONGEST) {
       // Of rank 1 at least, so that rows can be concatenated directly.
       this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);

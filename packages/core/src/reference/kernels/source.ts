@@ -1,7 +1,7 @@
 import { isFloat } from "../../dtype.js";
+import { randomBits } from "../../random-bits.js";
 import { fromHost } from "../host.js";
 import { outputType, type ReferenceTable } from "../kernel.js";
-import { randomBits } from "../random-bits.js";
 import { type BigStore, isBig, operand } from "../store.js";
 import { sizeOf } from "../strided.js";
 
