@@ -158,7 +158,6 @@ export class BoundProgram implements Program<NativeTensor> {
 function takenFlag({ bound, state }: ProgramParts): (() => Results) | undefined {
   const { applied, always, whenApplied } = bound;
   const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
-  if (applied === undefined || taken === undefined || state === undefined || whenApplied.length === 0)
-    return undefined;
+  if (applied === undefined || taken === undefined || state === undefined) return undefined;
   return () => Object.fromEntries([[applied, state.next(taken.slot)]]);
 }

@@ -36,9 +36,7 @@ export function outputsOf<T>({
   slots,
 }: Omit<RunParts<T>, "outputs">): ReadonlyMap<string, ValueType> {
   const isReturned = ({ name }: { readonly name: string }): boolean =>
-    slots !== undefined ||
-    !bound.taken.has(name) ||
-    (name === bound.applied && program.commit !== undefined && bound.whenApplied.length > 0);
+    slots !== undefined || !bound.taken.has(name) || (name === bound.applied && program.commit !== undefined);
   return new Map(graph.outputs.filter(isReturned).map(({ name, value }) => [name, value]));
 }
 
