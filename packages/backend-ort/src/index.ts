@@ -1,6 +1,6 @@
 import { type Backend, MpError } from "@mp/core";
 import { checkOptions, type OptionNames } from "@mp/core/internal";
-import { OrtBackend } from "./backend.js";
+import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";
 import { probeEngine } from "./probe/findings.js";
@@ -38,7 +38,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
     const findings = await probeEngine(runtime);
-    return new OrtBackend(runtime, ortManifest(engine, runtime.device, findings), findings);
+    return ortBackend(runtime, ortManifest(engine, runtime.device, findings), findings);
   } catch (error) {
     await runtime.dispose();
     throw error;

@@ -5,7 +5,7 @@
 import { type Backend, type HostTensor, tensor } from "@mp/core";
 import { GraphBuilder } from "@mp/core/graph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { OrtBackend } from "../src/backend.js";
+import { ortBackend } from "../src/backend.js";
 import { ortManifest } from "../src/manifest.js";
 import { NativeBinding } from "../src/native/binding.js";
 import { type NativeRuntime, openRuntime } from "../src/native/index.js";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   runtime = await openRuntime();
   const findings = await probeEngine(runtime);
   const engine = { name: "onnxruntime", version: runtime.library.version };
-  backend = new OrtBackend(runtime, ortManifest(engine, "cuda", findings), findings);
+  backend = ortBackend(runtime, ortManifest(engine, "cuda", findings), findings);
   Object.defineProperty(runtime, "device", { value: "cuda" });
   const { bindInput } = NativeBinding.prototype;
   vi.spyOn(NativeBinding.prototype, "bindInput").mockImplementation(function (

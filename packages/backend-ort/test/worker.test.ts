@@ -9,7 +9,7 @@ import { ort } from "../src/index.js";
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 (async () => {
-  const [{ ort }, { GraphBuilder, tensor }] = await Promise.all(workerData.modules.map((url) => import(url)));
+  const [{ ort }, { GraphBuilder }, { tensor }] = await Promise.all(workerData.modules.map((url) => import(url)));
   const backend = await ort();
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: "f32", shape: [64, 64] }, "batch");
@@ -25,7 +25,7 @@ const { parentPort, workerData } = require("node:worker_threads");
 })();
 `;
 
-const modules = ["../dist/index.js", "../../core/dist/index.js"].map((path) =>
+const modules = ["../dist/index.js", "../../core/dist/graph.js", "../../core/dist/index.js"].map((path) =>
   new URL(path, import.meta.url).toString(),
 );
 

@@ -1,5 +1,5 @@
 import type { Backend } from "@mp/core";
-import { TfjsBackend } from "./backend.js";
+import { tfjsBackend } from "./backend.js";
 import { expectTensorFlow, type TfjsNode } from "./load/index.js";
 import { tfjsManifest } from "./manifest.js";
 import { probeEngine } from "./probe/findings.js";
@@ -28,7 +28,7 @@ export async function tfjs(options: TfjsOptions): Promise<Backend> {
   const tensorFlow = expectTensorFlow(options?.tf);
   const findings = await probeEngine(tensorFlow);
   const engine = { name: "tensorflow", version: tensorFlow.version };
-  return new TfjsBackend({
+  return tfjsBackend({
     tensorFlow,
     manifest: tfjsManifest(engine, tensorFlow.device, findings),
     isWidened: (node) => isWidened(node, findings),

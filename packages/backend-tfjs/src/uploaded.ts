@@ -1,23 +1,22 @@
-import type { DType, HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
 import type { TfjsBinding } from "./load/index.js";
-import { copyOf, type WireTensor, wireTensor } from "./session/wire-tensor.js";
+import { emptyTensor, WireTensor, wireTensor } from "./session/wire-tensor.js";
 
-/** The tensor of a handle: in TensorFlow's memory, or on the host where it has no elements. */
+/** A tensor in TensorFlow's memory. One without elements is not transferred: there is nothing of it. */
 export interface Uploaded {
-  readonly dtype: DType;
-  readonly shape: readonly number[];
   readonly wire: WireTensor | undefined;
   /** A copy on the host. */
   read(): HostTensor;
 }
 
-export function uploaded(binding: TfjsBinding, value: HostTensor): Uploaded {
-  const { dtype } = value;
-  const shape = Object.freeze([...value.shape]);
-  if (value.data.length === 0) {
-    const empty = copyOf(value);
-    return { dtype, shape, wire: undefined, read: () => copyOf(empty) };
-  }
-  const wire = wireTensor(binding, value);
-  return { dtype, shape, wire, read: () => wire.read() };
-}
+export const uploaded = (binding: TfjsBinding, value: HostTensor): Uploaded =>
+  value.data.length === 0 ? empty(value) : holding(wireTensor(binding, value));
+
+/** The tensor with that number, which a session gave. */
+export const fetched = (binding: TfjsBinding, type: ValueType, id: number): Uploaded =>
+  holding(new WireTensor(binding, type, id));
+
+export const empty = (type: ValueType): Uploaded => ({ wire: undefined, read: () => emptyTensor(type) });
+
+const holding = (wire: WireTensor): Uploaded => ({ wire, read: () => wire.read() });

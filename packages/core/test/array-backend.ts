@@ -1,7 +1,7 @@
+import { exactNumerics } from "../src/backend/manifest.js";
 import type { Backend } from "../src/backend.js";
 import { tensor } from "../src/host-tensor.js";
 import { type KernelBackendOptions, kernelBackend } from "../src/kernel-backend/kernel-backend.js";
-import { exactNumerics } from "../src/kernel-backend/manifest.js";
 
 /** A backend of kernels over plain arrays of f32, valid and without kernels; the given options replace its parts. */
 export function arrayBackend(options: Partial<KernelBackendOptions<Float32Array>> = {}): Backend {

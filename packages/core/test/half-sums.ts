@@ -1,4 +1,6 @@
 /** The reference backend with kernels that accumulate in the half that they take, as engines with native halves may. */
+
+import { exactNumerics, type KernelManifest } from "../src/backend/manifest.js";
 import type { Backend } from "../src/backend.js";
 import { type DType, type HalfDType, isHalf } from "../src/dtype.js";
 import { roundTo } from "../src/float-format/round.js";
@@ -6,7 +8,6 @@ import type { Op, OpAttributes } from "../src/graph/attributes.js";
 import { decidingDType } from "../src/graph/op-dtypes.js";
 import type { Kernel, KernelTable } from "../src/kernel-backend/kernel.js";
 import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
-import { exactNumerics, type KernelManifest } from "../src/kernel-backend/manifest.js";
 import type { Accumulation } from "../src/manifest.js";
 import { type Arithmetic, arithmetics } from "../src/reference/arithmetic.js";
 import { fromHost, toHost } from "../src/reference/host.js";

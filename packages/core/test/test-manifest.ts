@@ -1,5 +1,5 @@
+import { deriveManifest, exactNumerics, type KernelManifest } from "../src/backend/manifest.js";
 import type { Op } from "../src/graph/attributes.js";
-import { deriveManifest, exactNumerics, type KernelManifest } from "../src/kernel-backend/manifest.js";
 import type { BackendManifest } from "../src/manifest.js";
 
 const native = { storage: "f32", compute: "native" } as const;

@@ -1,12 +1,13 @@
 // A backend as a user would write one: f32, i32 and bool as plain number lists, a handful of kernels. It keeps
 // account of every storage it ever made, so that tests can see what is released and when.
+
+import { exactNumerics } from "../src/backend/manifest.js";
 import type { Backend } from "../src/backend.js";
 import { type DType, hostArrayOf } from "../src/dtype.js";
 import type { ValueType } from "../src/graph/graph.js";
 import type { HostTensor } from "../src/host-tensor.js";
 import type { Kernel, KernelTable } from "../src/kernel-backend/kernel.js";
 import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
-import { exactNumerics } from "../src/kernel-backend/manifest.js";
 
 export class Storage {
   readonly numbers: readonly number[];

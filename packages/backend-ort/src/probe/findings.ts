@@ -1,4 +1,4 @@
-import { type HalfPair, opsThatF32Fixes, type ProbePair, pairKey } from "@mp/core/backend";
+import { probes } from "@mp/core/backend";
 import { type ComputeDType, isHalf } from "@mp/core/graph";
 import { emulatedAmong } from "../dtype.js";
 import type { NativeRuntime } from "../native/index.js";
@@ -7,7 +7,6 @@ import { blockSize } from "./probe-blocks.js";
 import { castsThroughDoubles } from "./probe-casts.js";
 import { nativeHalves } from "./probe-halves.js";
 import { type Missing, pairsFor, probeKernels } from "./probe-kernels.js";
-import { nonFiniteProblem } from "./probe-non-finite.js";
 import { type HalfSum, narrowSums } from "./probe-sums.js";
 import { runGraph } from "./run-once.js";
 
@@ -54,24 +53,26 @@ async function probe(runtime: NativeRuntime): Promise<Findings> {
   const plain: Target = { ...bare, castsThroughDoubles: await castsThroughDoubles(runtime, bare) };
   const pairs = pairsFor(plain);
   const lacking = await probeKernels(runtime, plain, pairs);
-  const isLacking = ({ op, dtype }: ProbePair): boolean => lacking.get(op)?.has(dtype) === true;
+  const isLacking = (pair: probes.ProbePair): boolean => lacking.has(probes.pairKey(pair));
   const [inHalves, others] = [pairs.filter(isComputedHalf), pairs.filter((pair) => !isComputedHalf(pair))];
-  const inexact = await opsThatF32Fixes(
+  const inexact = await probes.opsThatF32Fixes(
     inHalves.filter((pair) => !isLacking(pair)),
     ({ graph, inputs }, widened) => runGraph(runtime, graph, { ...plain, widened }, inputs),
   );
   // An op without a kernel in a half may have one in f32.
   const retried = inHalves.filter(isLacking);
-  const rounded = widening(plain, [...inexact, ...retried.map(pairKey)]);
-  const still = retried.length === 0 ? new Map() : await probeKernels(runtime, rounded, retried);
-  const missing = bothMissing(lacking, others.filter(isLacking), still);
+  const rounded = widening(plain, [...inexact, ...retried.map(probes.pairKey)]);
+  const still =
+    retried.length === 0 ? new Map<string, string>() : await probeKernels(runtime, rounded, retried);
+  const unfixed = others.filter(isLacking).map(probes.pairKey);
+  const missing: Missing = new Map([
+    ...still,
+    ...unfixed.map((key) => [key, lacking.get(key) ?? ""] as const),
+  ]);
   const sums = (target: Target): Promise<Findings["narrowSums"]> =>
-    narrowSums(runtime, target, native, ({ op, dtype }) => missing.get(op)?.has(dtype) !== true);
+    narrowSums(runtime, target, native, (pair) => !missing.has(probes.pairKey(pair)));
   const narrow = await sums(rounded);
-  const target = widening(
-    rounded,
-    narrow.map((pair) => pairKey(pair)),
-  );
+  const target = widening(rounded, narrow.map(probes.pairKey));
   const convolved: readonly ComputeDType[] = ["f32", ...native];
   return {
     nativeHalves: native,
@@ -80,7 +81,9 @@ async function probe(runtime: NativeRuntime): Promise<Findings> {
     narrowSums: narrow.length === 0 ? narrow : await sums(target),
     blockSize: blocks,
     castsThroughDoubles: plain.castsThroughDoubles,
-    nonFinite: await nonFiniteProblem(runtime, target, convolved),
+    nonFinite: await probes.nonFiniteProblem(convolved, ({ graph, inputs }) =>
+      runGraph(runtime, graph, target, inputs),
+    ),
   };
 }
 
@@ -90,17 +93,7 @@ const widening = (target: Target, keys: readonly string[]): Target => ({
 });
 
 /** A half that can be carried at all is carried by these: they round nothing, so widening does not help. */
-const CARRYING: readonly ProbePair["op"][] = ["Constant", "Cast", "Identity"];
+const CARRYING: readonly probes.ProbePair["op"][] = ["Constant", "Cast", "Identity"];
 
-const isComputedHalf = (pair: ProbePair): pair is HalfPair =>
+const isComputedHalf = (pair: probes.ProbePair): pair is probes.HalfPair =>
   isHalf(pair.dtype) && !CARRYING.includes(pair.op);
-
-/** `still`, and those pairs that are in `lacking`. */
-function bothMissing(lacking: Missing, pairs: readonly ProbePair[], still: Missing): Missing {
-  const missing = new Map([...still].map(([op, reasons]) => [op, new Map(reasons)]));
-  for (const { op, dtype } of pairs) {
-    const reason = lacking.get(op)?.get(dtype) ?? "";
-    missing.set(op, (missing.get(op) ?? new Map()).set(dtype, reason));
-  }
-  return missing;
-}

@@ -1,15 +1,15 @@
 import { ones } from "@mp/core";
-import { emitPairs, type ProbePair } from "@mp/core/backend";
+import { probes } from "@mp/core/backend";
 import { type Graph, GraphBuilder } from "@mp/core/graph";
 
 /**
  * One graph with a node or two for each pair, on constants. Their results are not read; the graph returns a single
  * other one.
  */
-export function probeGraph(pairs: readonly ProbePair[]): Graph {
+export function probeGraph(pairs: readonly probes.ProbePair[]): Graph {
   const builder = new GraphBuilder();
   const result = builder.literal(1, "f32");
-  emitPairs(
+  probes.emitPairs(
     builder,
     pairs,
     // Zeros would cause a division by 0.

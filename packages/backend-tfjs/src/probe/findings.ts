@@ -1,17 +1,11 @@
 import type { DType, HalfDType } from "@mp/core";
-import { type ProbePair, pairKey } from "@mp/core/backend";
-import { type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
+import { probes } from "@mp/core/backend";
+import { ADDING_OPS, type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { halfUnits } from "./half-units.js";
 import { missingKernels } from "./probe-kernels.js";
-import {
-  isSigmoidRough,
-  narrowSums,
-  nonFiniteProblem,
-  probeSubnormals,
-  type Subnormals,
-  sumsColumns,
-} from "./probe-numerics.js";
+import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from "./probe-numerics.js";
+import { runGraph } from "./run-graph.js";
 
 /** What the probe found that an engine does. */
 export interface Findings {
@@ -51,31 +45,37 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
       false,
     ),
   );
-  const isCarried = (dtype: DType): boolean => !missing.has(pairKey({ op: "Identity", dtype }));
+  const isCarried = (dtype: DType): boolean => !missing.has(probes.pairKey({ op: "Identity", dtype }));
   const pairs = table.flatMap(([op, dtypes]) =>
-    dtypes.filter(isCarried).map((dtype): ProbePair => ({ op, dtype })),
+    dtypes.filter(isCarried).map((dtype): probes.ProbePair => ({ op, dtype })),
   );
   const without = await missingKernels(binding, pairs, false);
-  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(pairKey(pair)));
+  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(probes.pairKey(pair)));
   const still = await missingKernels(binding, retried, true);
-  const widened = new Set(retried.map(pairKey).filter((key) => !still.has(key)));
+  const widened = new Set(retried.map(probes.pairKey).filter((key) => !still.has(key)));
   const columnSums = new Set<HalfDType>();
+  const plainly = ({ graph, inputs }: probes.ProbeGraph): Promise<probes.ProbeResults> =>
+    runGraph(binding, graph, inputs, () => false);
   for (const dtype of HALVES.filter(isCarried)) {
     if (await sumsColumns(binding, dtype)) columnSums.add(dtype);
-    else widened.add(pairKey({ op: "ReduceSum", dtype }));
-    const runs = (op: Op): boolean => !without.has(pairKey({ op, dtype }));
-    for (const op of await narrowSums(binding, dtype, runs)) widened.add(pairKey({ op, dtype }));
+    else widened.add(probes.pairKey({ op: "ReduceSum", dtype }));
+    const runs = (op: Op): boolean => !without.has(probes.pairKey({ op, dtype }));
+    const summed = await probes.narrowSums(dtype, ADDING_OPS.filter(runs), plainly);
+    for (const op of summed) widened.add(probes.pairKey({ op, dtype }));
     if (runs("Sigmoid") && (await isSigmoidRough(binding, dtype)))
-      widened.add(pairKey({ op: "Sigmoid", dtype }));
+      widened.add(probes.pairKey({ op: "Sigmoid", dtype }));
     // Exact, and faster than the engine without these units.
-    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(pairKey({ op, dtype }));
+    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(probes.pairKey({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
   const isWidened = (node: AnyNode): boolean =>
-    widened.has(pairKey({ op: node.op, dtype: decidingDType(node) }));
-  const nonFinite = await nonFiniteProblem(binding, isWidened, [
-    "f32",
-    ...HALVES.filter((dtype) => isCarried(dtype) && !widened.has(pairKey({ op: "Conv", dtype }))),
-  ]);
+    widened.has(probes.pairKey({ op: node.op, dtype: decidingDType(node) }));
+  const nonFinite = await probes.nonFiniteProblem(
+    [
+      "f32",
+      ...HALVES.filter((dtype) => isCarried(dtype) && !widened.has(probes.pairKey({ op: "Conv", dtype }))),
+    ],
+    ({ graph, inputs }) => runGraph(binding, graph, inputs, isWidened),
+  );
   return { missing, widened, columnSums, subnormals: await probeSubnormals(binding), nonFinite };
 }

@@ -1,13 +1,13 @@
 import { type HostTensor, ones } from "@mp/core";
-import { emitPairs, type ProbeGraph, type ProbePair } from "@mp/core/backend";
+import { probes } from "@mp/core/backend";
 import { GraphBuilder, type Value } from "@mp/core/graph";
 
 /** One graph with a node or two for each pair, on inputs of all ones. All results are returned. */
-export function probeGraph(pairs: readonly ProbePair[]): ProbeGraph {
+export function probeGraph(pairs: readonly probes.ProbePair[]): probes.ProbeGraph {
   const builder = new GraphBuilder();
   const inputs: Record<string, HostTensor> = {};
   const results = new Map<string, Value>();
-  emitPairs(
+  probes.emitPairs(
     builder,
     pairs,
     (shape, dtype) => {

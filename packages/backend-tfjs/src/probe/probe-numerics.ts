@@ -1,15 +1,12 @@
-import { type HalfDType, type HostTensor, MpError, tensor } from "@mp/core";
-import { nonFiniteProbe, sumProbe } from "@mp/core/backend";
+import { type HalfDType, type HostTensor, tensor } from "@mp/core";
+import { probes } from "@mp/core/backend";
 import {
-  ADDING_OPS,
-  type AnyNode,
   type ComputeDType,
   decode,
   encodeArray,
   floatFormats,
   GraphBuilder,
   isFloat,
-  type Op,
   ulpDistance,
   type Value,
 } from "@mp/core/graph";
@@ -39,16 +36,6 @@ export async function probeSubnormals(binding: TfjsBinding): Promise<Subnormals>
 /** Long enough that a sum accumulated in the half stalls, in either format. */
 const TERMS = 2100;
 
-/** Those ops that run, but do not accumulate in f32 and round once, in that half. */
-export async function narrowSums(
-  binding: TfjsBinding,
-  half: HalfDType,
-  runs: (op: Op) => boolean,
-): Promise<readonly Op[]> {
-  const { graph, inputs, narrow } = sumProbe(half, ADDING_OPS.filter(runs));
-  return narrow(await runGraph(binding, graph, inputs, () => false));
-}
-
 /**
  * Whether Sigmoid, for any number of the half, differs by more than one ulp from what the engine computes in f32. Where
  * intermediate results are rounded, it does for a few numbers.
@@ -69,21 +56,6 @@ export async function isSigmoidRough(binding: TfjsBinding, half: HalfDType): Pro
   return !isNear(got["y"], want["y"]);
 }
 
-/** How convolutions in those dtypes differ from IEEE 754 for infinities and NaN, or the engine's error for them. */
-export async function nonFiniteProblem(
-  binding: TfjsBinding,
-  isWidened: (node: AnyNode) => boolean,
-  dtypes: readonly ComputeDType[],
-): Promise<string | undefined> {
-  const { graph, inputs, problem } = nonFiniteProbe(dtypes);
-  try {
-    return problem(await runGraph(binding, graph, inputs, isWidened));
-  } catch (error) {
-    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return error.message;
-    throw error;
-  }
-}
-
 /** Whether the columns of a matrix of that half accumulate in f32 and are rounded once. */
 export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
   const builder = new GraphBuilder();
@@ -92,13 +64,12 @@ export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promis
   const sum = builder.emitOne("ReduceSum", [turned], { axes: [0], keepdims: false });
   const graph = builder.finish(new Map([["sum", sum]]));
   const inputs = { x: terms(half) };
-  try {
+  let isRight = false;
+  await probes.refusalOf(async () => {
     const got = await runGraph(binding, graph, inputs, () => false);
-    return isNear(got["sum"], evaluate(graph, inputs)["sum"]);
-  } catch (error) {
-    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return false;
-    throw error;
-  }
+    isRight = isNear(got["sum"], evaluate(graph, inputs)["sum"]);
+  });
+  return isRight;
 }
 
 /** One large number, then many small ones. */

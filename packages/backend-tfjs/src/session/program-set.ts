@@ -1,5 +1,5 @@
 import type { HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import { byteLength, type ValueType } from "@mp/core/graph";
 import { handleName } from "../graph/handle-name.js";
 import type { Program } from "../graph/program.js";
 import { type Variable, variableNodes } from "../graph/variables.js";
@@ -33,6 +33,11 @@ export class ProgramSet {
     this.#slots = new Map(entries.map(([slot, { dtype, shape }]) => [slot, { dtype, shape }]));
     this.#keys = new Map(entries.map(([slot], index) => [slot, `slot${index}`]));
     this.#initial = new Map(entries.map(([slot, value]) => [slot, copyOf(value)]));
+  }
+
+  /** Bytes of the slots. */
+  get bytes(): number {
+    return [...this.#slots.values()].reduce((sum, type) => sum + byteLength(type), 0);
   }
 
   /** The prefix of the names of the next program's nodes. */

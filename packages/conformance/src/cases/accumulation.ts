@@ -6,7 +6,7 @@
  * depend on it.
  */
 import type { HalfDType, HostTensor } from "@mp/core";
-import { accumulatorOf, type SumProbe, sumProbe } from "@mp/core/backend";
+import { accumulatorOf, probes } from "@mp/core/backend";
 import { ADDING_OPS, type AddingOp, type GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -18,7 +18,12 @@ import { looseProblem } from "./loose-sum.js";
 import { type Sum, sumCase } from "./sum-case.js";
 
 /** Every result must be reachable with partial sums in the half. */
-function expectLoose(op: AddingOp, half: HalfDType, { graph, inputs }: SumProbe, results: Tensors): void {
+function expectLoose(
+  op: AddingOp,
+  half: HalfDType,
+  { graph, inputs }: probes.SumProbe,
+  results: Tensors,
+): void {
   const magnitude = (tensor: HostTensor): HostTensor =>
     hostData(tensor.dtype, numbersOf(tensor).map(Math.abs), tensor.shape);
   const [want, magnitudes] = [
@@ -44,7 +49,7 @@ function expectLoose(op: AddingOp, half: HalfDType, { graph, inputs }: SumProbe,
 
 /** Small terms and a large one, in all the forms that a backend's own probe uses. */
 function besideLarge(op: AddingOp, half: HalfDType): ConformanceCase {
-  const probe = () => sumProbe(half, [op]);
+  const probe = () => probes.sumProbe(half, [op]);
   return {
     id: `summation/${op}-${half}/small-terms-beside-a-large-one`,
     unsupported: (manifest) => unsupportedGraph(manifest, probe().graph),

@@ -29,36 +29,21 @@ export {
   type Ulp,
 } from "../manifest.js";
 
-// The kit
-export { resolveBindings, type Bound, type Replacement } from "../kernel-backend/bindings.js";
-export { expectHostTensor } from "../kernel-backend/check-tensor.js";
-export { emulationWarnings } from "../kernel-backend/emulation-warnings.js";
-export type { StorageFunctions } from "../kernel-backend/engine.js";
-export { HandleTable, type Borrowed } from "../kernel-backend/handle-table.js";
-export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
+// What a backend is made of
+export type { Bound } from "../backend/bindings.js";
+export { defineBackend } from "../backend/define-backend.js";
+export type {
+  BackendHooks,
+  FeedFunctions,
+  Place,
+  Program,
+  StateFunctions,
+  StorageFunctions,
+} from "../backend/hooks.js";
 export { kernelBackend, type KernelBackendOptions } from "../kernel-backend/kernel-backend.js";
-export { libraryTolerance } from "../kernel-backend/library-tolerance.js";
-export {
-  deriveManifest,
-  exactNumerics,
-  expectDTypeSupported,
-  expectGraphSupported,
-  expectStateSupported,
-  opSupport,
-  type KernelManifest,
-  type Missing,
-} from "../kernel-backend/manifest.js";
-export { nonFiniteProbe, type NonFiniteProbe } from "../kernel-backend/non-finite-probe.js";
-export {
-  emitPairs,
-  pairKey,
-  type HalfPair,
-  type ProbeGraph,
-  type ProbePair,
-  type ProbeResults,
-} from "../kernel-backend/probe-pairs.js";
-export { opsThatF32Fixes, type RunWidened } from "../kernel-backend/rounding-probe.js";
-export { expectRunInputs } from "../kernel-backend/run-inputs.js";
-export { StateTypes } from "../kernel-backend/state-types.js";
-export { sumProbe, type SumProbe } from "../kernel-backend/sum-probe.js";
-export { WorkQueue } from "../kernel-backend/work-queue.js";
+export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
+
+// Its manifest
+export { deriveManifest, exactNumerics, opSupport, type KernelManifest } from "../backend/manifest.js";
+export { libraryTolerance } from "../backend/library-tolerance.js";
+export * as probes from "../probe/index.js";

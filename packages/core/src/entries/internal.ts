@@ -2,6 +2,8 @@
  * `@mp/core/internal`: what the other packages of this repository share with core. It is not public: any release may change it.
  */
 
+export { resolveBindings } from "../backend/bindings.js";
+export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
 export { hostUniform } from "../trace/host-random.js";
 export { setRandomCounter } from "../trace/random.js";

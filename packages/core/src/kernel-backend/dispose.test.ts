@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
+import { exactNumerics } from "../backend/manifest.js";
 import type { Backend } from "../backend.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { HostTensor } from "../host-tensor.js";
 import { tensor } from "../host-tensor.js";
 import { kernelBackend } from "./kernel-backend.js";
-import { exactNumerics } from "./manifest.js";
 
 /** Storages that come and go a while after they are asked for, with an account of what happened to them. */
 function slowBackend(): { readonly backend: Backend; readonly events: string[] } {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
+import { deriveManifest } from "../backend/manifest.js";
 import type { Backend, Handle } from "../backend.js";
 import { DTYPES, type DType } from "../dtype.js";
 import type { ErrorCode } from "../errors.js";
@@ -8,7 +9,6 @@ import type { Graph, Value, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { Kernel } from "./kernel.js";
-import { deriveManifest } from "./manifest.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
 const f32 = (...numbers: number[]): HostTensor => tensor(Float32Array.from(numbers));

@@ -1,10 +1,9 @@
+import type { Stored } from "../backend/storages.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { ValueType } from "../graph/graph.js";
 
 /** An operand as a kernel sees it: its type, and the storage that the backend's author chose. */
-export interface KernelTensor<T> extends ValueType {
-  readonly data: T;
-}
+export type KernelTensor<T> = Stored<T>;
 
 /**
  * Computes one operator: storages of the outputs, in order, from operands, attributes and the outputs' types,

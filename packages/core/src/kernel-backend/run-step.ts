@@ -20,7 +20,7 @@ export function runStep<T>(
   slots: Slots<T>,
 ): Promise<void> | undefined {
   const fail = (error: unknown): never => {
-    const failure = engine.failure(`the kernel of ${node.op}`, error);
+    const failure = engine.storages.failure(`the kernel of ${node.op}`, error);
     const { line } = node.origin;
     throw new MpError(
       failure.code,
@@ -38,10 +38,10 @@ export function runStep<T>(
       throw new Error(`it gave ${given} of ${writes.length} results`);
     }
     writes.forEach((slot, index) => {
-      slots[slot] = engine.retain(results[index] as T, plan.types[slot] as ValueType);
+      slots[slot] = engine.storages.retain(results[index] as T, plan.types[slot] as ValueType);
     });
   };
-  const release = (data: T): void => engine.pool.drop(engine.pool.retain(data, 0));
+  const release = (data: T): void => engine.storages.pool.drop(engine.storages.pool.retain(data, 0));
   try {
     const operands = reads.map((slot) => at(slots, slot));
     const results = callKernel(engine, node.op, operands, node.attributes, node.outputs);
@@ -72,13 +72,13 @@ export function at<T>(slots: Slots<T>, slot: number): KernelTensor<T> {
 }
 
 export function shared<T>(engine: Engine<T>, value: KernelTensor<T>): KernelTensor<T> {
-  engine.pool.share(value.data);
+  engine.storages.pool.share(value.data);
   return value;
 }
 
 export function dropAll<T>(engine: Engine<T>, slots: Slots<T>): void {
   slots.forEach((value) => {
-    if (value !== undefined) engine.pool.drop(value.data);
+    if (value !== undefined) engine.storages.pool.drop(value.data);
   });
   slots.length = 0;
 }

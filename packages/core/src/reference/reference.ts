@@ -1,9 +1,9 @@
+import { exactNumerics, type KernelManifest } from "../backend/manifest.js";
 import type { Backend } from "../backend.js";
 import { DTYPES, type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { Kernel, KernelTable } from "../kernel-backend/kernel.js";
 import { kernelBackend } from "../kernel-backend/kernel-backend.js";
-import { exactNumerics, type KernelManifest } from "../kernel-backend/manifest.js";
 import type { DTypeSupport } from "../manifest.js";
 import { type Arithmetic, arithmetics } from "./arithmetic.js";
 import type { EvaluateOptions } from "./evaluate.js";

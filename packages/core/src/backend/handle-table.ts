@@ -1,27 +1,16 @@
 import type { Handle } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-
-/** The tensor of a handle, kept until the handle is disposed and every run that borrowed it has returned it. */
-interface Held<T> {
-  readonly tensor: T;
-  uses: number;
-}
-
-/** A tensor that outlives its handle until it is returned, once. */
-export interface Borrowed<T> {
-  readonly tensor: T;
-  readonly giveBack: () => void;
-}
+import { callAll } from "./call-all.js";
 
 /** The handles that one backend has issued, and their tensors in the engine. */
 export class HandleTable<T extends ValueType> {
   readonly #backend: string;
   readonly #release: (tensor: T) => void;
-  readonly #live = new Map<object, Held<T>>();
+  readonly #live = new Map<object, T>();
   readonly #freed = new WeakSet<object>();
 
-  /** `release` is called once for each tensor, after its last use; `backend` is the name for messages. */
+  /** `release` is called once for each tensor, when its handle is disposed; `backend` is the name for messages. */
   constructor(backend: string, release: (tensor: T) => void) {
     this.#backend = backend;
     this.#release = release;
@@ -36,7 +25,7 @@ export class HandleTable<T extends ValueType> {
   issue(tensor: T): Handle {
     const { dtype, shape } = tensor;
     const handle: Handle = Object.freeze({ dtype, shape, dispose: () => this.#dispose(handle) });
-    this.#live.set(handle, { tensor, uses: 1 });
+    this.#live.set(handle, tensor);
     return handle;
   }
 
@@ -45,22 +34,6 @@ export class HandleTable<T extends ValueType> {
    * @throws MP_DISPOSED; MP_INVALID_ARGUMENT for another backend's handle
    */
   find(value: unknown): T | undefined {
-    return this.#find(value)?.tensor;
-  }
-
-  /** Like `find`, for a run that starts later. */
-  borrow(value: unknown): Borrowed<T> | undefined {
-    const held = this.#find(value);
-    if (held === undefined) return undefined;
-    held.uses++;
-    return { tensor: held.tensor, giveBack: () => this.#drop(held) };
-  }
-
-  disposeAll(): void {
-    for (const handle of [...this.#live.keys()]) this.#dispose(handle);
-  }
-
-  #find(value: unknown): Held<T> | undefined {
     if (typeof value !== "object" || value === null) return undefined;
     const held = this.#live.get(value);
     if (held !== undefined) return held;
@@ -73,16 +46,15 @@ export class HandleTable<T extends ValueType> {
     return undefined;
   }
 
+  disposeAll(): void {
+    callAll([...this.#live.keys()].map((handle) => () => this.#dispose(handle)));
+  }
+
   #dispose(handle: object): void {
-    const held = this.#find(handle);
+    const held = this.find(handle);
     if (held === undefined) throw new Error("internal: a handle that was never issued");
     this.#live.delete(handle);
     this.#freed.add(handle);
-    this.#drop(held);
-  }
-
-  #drop(held: Held<T>): void {
-    held.uses--;
-    if (held.uses === 0) this.#release(held.tensor);
+    this.#release(held);
   }
 }

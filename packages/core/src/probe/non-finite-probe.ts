@@ -5,6 +5,7 @@ import type { Value } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { elementCount, formatShape, type Shape } from "../shape.js";
+import { refusalOf } from "./engine-refusal.js";
 import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 
 /** A graph to run once, and the evaluation of its results. */
@@ -112,6 +113,22 @@ export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe 
       return undefined;
     },
   };
+}
+
+/**
+ * How an engine's convolutions in those dtypes differ from IEEE 754 for infinities and NaN, or its error for them, as a
+ * reason for a manifest's `nonFiniteConvolution`; undefined if they do not.
+ */
+export async function nonFiniteProblem(
+  dtypes: readonly ComputeDType[],
+  run: (probe: ProbeGraph) => Promise<ProbeResults>,
+): Promise<string | undefined> {
+  let found: string | undefined;
+  const refusal = await refusalOf(async () => {
+    const probe = nonFiniteProbe(dtypes);
+    found = probe.problem(await run(probe));
+  });
+  return refusal ?? found;
 }
 
 function mismatch(got: HostTensor | undefined, want: HostTensor | undefined): string | undefined {

@@ -1,0 +1,257 @@
+import type { Backend, BackendStats, CompileOptions, Executable, Handle, State } from "../backend.js";
+import { MpError } from "../errors.js";
+import type { Graph } from "../graph/graph.js";
+import { validateGraph } from "../graph/validate.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { BackendManifest } from "../manifest.js";
+import { shown } from "../shown.js";
+import { resolveBindings } from "./bindings.js";
+import { expectHostTensor } from "./check-tensor.js";
+import { emulationWarnings } from "./emulation-warnings.js";
+import { DefinedExecutable } from "./executable.js";
+import { HandleTable } from "./handle-table.js";
+import type { BackendHooks, Named, Program, StateFunctions } from "./hooks.js";
+import { expectDTypeSupported, expectGraphSupported, expectStateSupported } from "./manifest.js";
+import type { Ownership } from "./run-program.js";
+import { type Slots, slotFunctions } from "./slots.js";
+import { DefinedState } from "./state.js";
+import { StateTypes } from "./state-types.js";
+import { Storages, type Stored, withTruths } from "./storages.js";
+
+/**
+ * Makes a backend of an engine that runs whole graphs: `compile` makes a graph ready, its `run` computes it. The rest is
+ * done here: checks of arguments, the order of calls, copies, states with commit and rollback, handles, counts of what
+ * is held, and disposal at any moment.
+ * @example
+ * ```ts
+ * const backend = defineBackend<HostTensor>({
+ *   name: "mine",
+ *   manifest,
+ *   upload: (tensor) => ({ ...tensor, data: tensor.data.slice() }) as HostTensor,
+ *   download: (stored) => ({ ...stored, data: stored.data.slice() }) as HostTensor,
+ *   compile: (graph) => ({ run: (inputs) => engine.compute(graph, inputs) }),
+ * });
+ * ```
+ */
+export function defineBackend<T, S = never>(hooks: BackendHooks<T, S>): Backend {
+  return openBackend(hooks, new Storages(hooks.name, hooks.manifest, hooks));
+}
+
+/** `defineBackend` for a backend of our own that counts the uses of storages itself. */
+export function openBackend<T, S>(
+  hooks: Omit<BackendHooks<T, S>, "results"> & { readonly results?: Ownership },
+  storages: Storages<T>,
+): Backend {
+  const { states, results = "own", ...rest } = hooks;
+  if (states !== undefined) {
+    const { compile } = hooks;
+    return new DefinedBackend<T, S>({
+      ...rest,
+      results,
+      storages,
+      states,
+      compile,
+      slotsOf: () => undefined,
+    });
+  }
+  return new DefinedBackend<T, Slots<T>>({
+    ...rest,
+    results,
+    storages,
+    states: slotFunctions(storages),
+    compile: (graph, { bound }) => hooks.compile(graph, { bound, state: undefined }),
+    slotsOf: (slots) => slots,
+  });
+}
+
+interface Definition<T, S> extends Omit<BackendHooks<T, S>, "results" | "states"> {
+  readonly storages: Storages<T>;
+  readonly states: StateFunctions<S>;
+  readonly results: Ownership;
+  /** The slots of a state that the engine does not keep. */
+  readonly slotsOf: (kept: S) => Slots<T> | undefined;
+}
+
+class DefinedBackend<T, S> implements Backend {
+  readonly name: string;
+  readonly specVersion = "v1";
+  readonly manifest: BackendManifest;
+  /** Present only if the author has one. */
+  readonly adopt?: (value: object) => HostTensor | undefined;
+  readonly #definition: Definition<T, S>;
+  readonly #handles: HandleTable<Stored<T>>;
+  readonly #states = new Set<DefinedState<S>>();
+  readonly #executables = new Set<Executable>();
+  /** Every state of this backend, also one that was disposed of. */
+  readonly #known = new WeakMap<State, DefinedState<S>>();
+  /** Pending calls that use the engine. */
+  readonly #unsettled = new Set<Promise<unknown>>();
+  #disposal: Promise<void> | undefined;
+
+  constructor(definition: Definition<T, S>) {
+    const { name, manifest, storages, adopt } = definition;
+    this.name = name;
+    this.manifest = manifest;
+    this.#definition = definition;
+    this.#handles = new HandleTable(name, ({ data }) => storages.pool.drop(data));
+    if (adopt !== undefined) this.adopt = adopt;
+  }
+
+  compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
+    return this.#settling(this.#compile(graph, options));
+  }
+
+  createState(values: Named<HostTensor>): Promise<State> {
+    return this.#settling(this.#createState(values));
+  }
+
+  upload(tensor: HostTensor): Promise<Handle> {
+    return this.#settling(this.#upload(tensor));
+  }
+
+  download(handle: Handle): Promise<HostTensor> {
+    return this.#settling(this.#download(handle));
+  }
+
+  stats(): BackendStats {
+    this.#expectAlive();
+    const { heldBytes, storages } = this.#definition;
+    const kept = (): number => [...this.#states].reduce((sum, { bytes }) => sum + bytes, storages.pool.bytes);
+    return {
+      live: this.#handles.size + this.#states.size + this.#executables.size,
+      bytes: heldBytes?.() ?? kept(),
+    };
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.#disposeAll();
+    return this.#disposal;
+  }
+
+  async #compile(graph: Graph, options: CompileOptions): Promise<Executable> {
+    this.#expectAlive();
+    validateGraph(graph);
+    expectGraphSupported(this.name, this.manifest, graph);
+    const state = options.state === undefined ? undefined : this.#own(options.state);
+    const bound = resolveBindings(graph, state?.types, options);
+    const { storages, compile, slotsOf, results, emulationAdvice } = this.#definition;
+    const compiling = storages.attempt("compile", async () =>
+      expectProgram(await compile(graph, { bound, state: state?.kept })),
+    );
+    state?.holdFor(compiling);
+    const program = await compiling;
+    try {
+      this.#expectAlive();
+      state?.expectAlive();
+    } catch (error) {
+      storages.attempt("dispose", () => program.dispose?.(state?.isDisposed ?? false));
+      throw error;
+    }
+    const executable = new DefinedExecutable<T, S>({
+      storages,
+      graph,
+      bound,
+      program,
+      results,
+      slots: state === undefined ? undefined : slotsOf(state.kept),
+      handles: this.#handles,
+      manifest: this.manifest,
+      state,
+      warnings: warningsOf(this, graph, program, emulationAdvice),
+      onDispose: (gone) => this.#executables.delete(gone),
+    });
+    this.#executables.add(executable);
+    return executable;
+  }
+
+  async #createState(values: Named<HostTensor>): Promise<State> {
+    this.#expectAlive();
+    const checked = Object.entries(expectStateSupported(this.name, this.manifest, values));
+    const tensors = Object.fromEntries(checked.map(([name, value]) => [name, withTruths(value)]));
+    const types = new StateTypes(tensors);
+    const { storages, states } = this.#definition;
+    const kept = await storages.attempt("createState", () => states.create(tensors));
+    const state = new DefinedState<S>({
+      storages,
+      functions: states,
+      types,
+      kept,
+      onDispose: (gone) => this.#states.delete(gone),
+    });
+    this.#states.add(state);
+    this.#known.set(state, state);
+    return this.#unlessDisposed(state);
+  }
+
+  async #upload(tensor: HostTensor): Promise<Handle> {
+    this.#expectAlive();
+    const checked = expectHostTensor("upload: the tensor", tensor);
+    expectDTypeSupported(this.name, this.manifest, checked, "the tensor");
+    const type = { dtype: checked.dtype, shape: Object.freeze([...checked.shape]) };
+    const handle = this.#handles.issue({
+      ...type,
+      data: await this.#definition.storages.upload(checked),
+    });
+    return this.#unlessDisposed(handle);
+  }
+
+  async #download(handle: Handle): Promise<HostTensor> {
+    this.#expectAlive();
+    const held = this.#handles.find(handle);
+    if (held === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", "download: takes a handle of this backend");
+    return this.#definition.storages.download(held);
+  }
+
+  async #disposeAll(): Promise<void> {
+    // From here on all of them reject further calls, before anything is awaited. States first: programs then know that
+    // nothing of them need be kept.
+    const ending = [...this.#states, ...this.#executables].map((one) => one.dispose());
+    // Objects under construction free themselves once they find the backend disposed.
+    await Promise.allSettled(this.#unsettled);
+    const { storages, close } = this.#definition;
+    const handles = async (): Promise<void> => this.#handles.disposeAll();
+    const ended = await Promise.allSettled([...ending, handles()]);
+    await storages.attempt("close", () => close?.());
+    for (const one of ended) if (one.status === "rejected") throw one.reason;
+  }
+
+  #own(state: State): DefinedState<S> {
+    const own = this.#known.get(state);
+    if (own === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", `${this.name}: the state belongs to another backend`);
+    own.expectAlive();
+    return own;
+  }
+
+  #settling<R>(call: Promise<R>): Promise<R> {
+    this.#unsettled.add(call);
+    const settled = (): void => void this.#unsettled.delete(call);
+    call.then(settled, settled);
+    return call;
+  }
+
+  /** Frees an object that was made while the backend was being disposed. */
+  async #unlessDisposed<R extends { dispose(): unknown }>(made: R): Promise<R> {
+    if (this.#disposal === undefined) return made;
+    await made.dispose();
+    throw this.#definition.storages.disposed("the backend");
+  }
+
+  #expectAlive(): void {
+    if (this.#disposal !== undefined) throw this.#definition.storages.disposed("the backend");
+  }
+}
+
+/** @throws Error */
+function expectProgram<T>(program: Program<T>): Program<T> {
+  if (typeof program?.run === "function") return program;
+  throw new Error(`it gave ${shown(program)} in place of a program, which has a function run`);
+}
+
+const warningsOf = <T>(
+  { name, manifest }: Backend,
+  graph: Graph,
+  { warnings = [] }: Program<T>,
+  advice: string | undefined,
+): Executable["warnings"] => [...emulationWarnings(name, manifest, graph, advice), ...warnings];

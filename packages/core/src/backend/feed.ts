@@ -1,0 +1,83 @@
+/**
+ * What becomes of a run's checked inputs. Arrays and handles are captured when the call is made, so that the caller may
+ * change or dispose of them while the run waits.
+ */
+import type { RunInput } from "../backend.js";
+import type { HostTensor } from "../host-tensor.js";
+import { copyOf } from "./copy-of.js";
+import type { HandleTable } from "./handle-table.js";
+import type { Awaitable, FeedFunctions } from "./hooks.js";
+import { type Storages, type Stored, withTruths } from "./storages.js";
+
+type Given = readonly (readonly [input: string, value: RunInput])[];
+
+/** The operands of a run whose turn it is, each one use for the run to drop. Called once. */
+export type Feed<T> = () => Awaitable<ReadonlyMap<string, T>>;
+
+/** The storages of handles, and new storages for host data. */
+export function storageFeed<T>(
+  given: Given,
+  handles: HandleTable<Stored<T>>,
+  storages: Storages<T>,
+): Feed<T> {
+  const operands = new Map<string, T>();
+  const host: [string, HostTensor][] = [];
+  for (const [name, value] of given) {
+    const held = handles.find(value);
+    if (held === undefined) host.push([name, value as HostTensor]);
+    else operands.set(name, storages.pool.share(held.data));
+  }
+  if (host.length === 0) return () => operands;
+  const uploading = storages.uploadAll(host);
+  // If you await the run, you get the failure; until then it must not count as unhandled.
+  uploading.catch(() => undefined);
+  return async () => {
+    try {
+      for (const [name, { data }] of await uploading) operands.set(name, data);
+      return operands;
+    } catch (error) {
+      storages.dropAll(operands.values());
+      throw error;
+    }
+  };
+}
+
+/** Writes into the program's buffers: at once when this run is the next one, otherwise from copies in its turn. */
+export function bufferFeed<T>(
+  given: Given,
+  handles: HandleTable<Stored<T>>,
+  storages: Storages<T>,
+  { write, copy }: FeedFunctions<T>,
+  isNext: boolean,
+): Feed<T> {
+  if (isNext) {
+    for (const [name, value] of given) {
+      const held = handles.find(value);
+      storages.attempt("feed", () =>
+        held === undefined ? write(name, withTruths(value as HostTensor)) : copy(name, held.data),
+      );
+    }
+    return nothingMore;
+  }
+  const copies = new Map<string, HostTensor>();
+  const loans = new Map<string, T>();
+  for (const [name, value] of given) {
+    const held = handles.find(value);
+    if (held === undefined) copies.set(name, copyOf(withTruths(value as HostTensor)));
+    else loans.set(name, storages.pool.share(held.data));
+  }
+  return () => {
+    try {
+      storages.attempt("feed", () => {
+        for (const [name, tensor] of copies) write(name, tensor);
+        for (const [name, data] of loans) copy(name, data);
+      });
+      return NOTHING;
+    } finally {
+      storages.dropAll(loans.values());
+    }
+  };
+}
+
+const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
+const nothingMore = (): typeof NOTHING => NOTHING;

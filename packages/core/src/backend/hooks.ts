@@ -1,0 +1,99 @@
+/**
+ * What the author of a backend writes, and `defineBackend` calls. A hook gets checked arguments, is called in its turn,
+ * and never after what it works on was disposed of. What it throws reaches the caller as MP_BACKEND_FAILED (or
+ * MP_OUT_OF_MEMORY) with its name; an MpError is passed on as it is.
+ */
+import type { BackendWarning, MemoryReport, ProfileRow } from "../backend.js";
+import type { Graph, ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { BackendManifest } from "../manifest.js";
+import type { Bound } from "./bindings.js";
+
+export type Awaitable<R> = R | Promise<R>;
+export type Named<V> = Readonly<Record<string, V>>;
+
+/** Transfers between the author's storage and the host. */
+export interface StorageFunctions<T> {
+  /** A storage with a copy of the data, which must be read before the first await; bools are 0 and 1. */
+  readonly upload: (tensor: HostTensor) => Awaitable<T>;
+  /** A copy in host form; never the storage's own memory. */
+  readonly download: (data: T, type: ValueType) => Awaitable<HostTensor>;
+  /** Called once, after a storage's last use. If omitted, the garbage collector frees storages. */
+  readonly release?: (data: T) => void;
+  /** Bytes of a storage; by default elements times those of the manifest's `storage` dtype. */
+  readonly bytes?: (data: T, type: ValueType) => number;
+}
+
+/** The states of an engine that keeps them itself, as buffers or variables. The queue of each state is the kit's. */
+export interface StateFunctions<S> {
+  /** Reads the arrays before the first await. All of the values, or a throw that leaves nothing behind. */
+  readonly create: (values: Named<HostTensor>) => Awaitable<S>;
+  /** Copies of the committed values. */
+  readonly read: (state: S, names: readonly string[]) => Awaitable<Named<HostTensor>>;
+  /** Replaces these values, all or none. Reads the arrays before the first await. */
+  readonly write: (state: S, values: Named<HostTensor>) => Awaitable<void>;
+  /** Called once, after `dispose` of every program that was compiled for the state. */
+  readonly release: (state: S) => void;
+  readonly bytes: (state: S) => number;
+}
+
+/** Buffers of a program that its inputs are written into, in place of a new storage for each. */
+export interface FeedFunctions<T> {
+  readonly write: (input: string, tensor: HostTensor) => void;
+  /** Copies the storage of a handle. */
+  readonly copy: (input: string, data: T) => void;
+}
+
+/** A graph that is ready to run. Its functions are called one at a time, in the order of the callers' calls. */
+export interface Program<T> {
+  /**
+   * Runs once. Operands are read-only and on loan until the result is there. Returns a storage for every output of the
+   * graph; it may be an operand, and one storage may be several outputs. A state that the engine keeps is neither among
+   * the operands nor, with what replaces its slots, among the results (only `applied` is, if there is a `commit`): this
+   * function or `commit` replaces them.
+   * @param onRow given for a profiled run, which is a run: call it with each row
+   */
+  run(inputs: Named<T>, onRow?: (row: ProfileRow) => void): Awaitable<Named<T>>;
+  /** For a state that the engine keeps: called when all results are on the host. It may not fail. */
+  commit?(isApplied: boolean): void;
+  /** In place of storages for the inputs; `run` then gets none. */
+  readonly feed?: FeedFunctions<T>;
+  /** False for an input that needs no storage because nothing reads it. */
+  isRead?(input: string): boolean;
+  /** Beside the warnings of emulation. */
+  readonly warnings?: readonly BackendWarning[];
+  /** Present if the manifest declares `memory`. */
+  memory?(): MemoryReport;
+  /** Called once, after the last run. `isStateEnding`: its state ends too, and nothing of it need be kept. */
+  dispose?(isStateEnding: boolean): void;
+}
+
+/** What a graph is compiled for. */
+export interface Place<S> {
+  readonly bound: Bound;
+  /** Given if the engine keeps states itself. */
+  readonly state: S | undefined;
+}
+
+export interface BackendHooks<T, S> extends StorageFunctions<T> {
+  /** Begins every message. */
+  readonly name: string;
+  readonly manifest: BackendManifest;
+  /** Makes a graph ready to run. What becomes obsolete while this waits is disposed of afterwards. */
+  readonly compile: (graph: Graph, place: Place<S>) => Awaitable<Program<T>>;
+  /**
+   * Whose the storages are that `run` returns: `own` (the default), each is released after its last use;
+   * `until-next-run`, they are the program's, which may write to them in its next run.
+   */
+  readonly results?: "own" | "until-next-run";
+  /** Left out, a state's values are storages, which runs exchange. */
+  readonly states?: StateFunctions<S>;
+  /** `Backend.adopt` for tensors of the engine's library: a host view of one, or undefined for anything else. */
+  readonly adopt?: (value: object) => HostTensor | undefined;
+  /** What users can do about the speed of an emulated dtype; ends the warning of it. */
+  readonly emulationAdvice?: string;
+  /** Bytes of everything that the backend holds, if the engine counts them. */
+  readonly heldBytes?: () => number;
+  /** Called once, after everything that the backend held has been released. */
+  readonly close?: () => Awaitable<void>;
+}

@@ -1,0 +1,157 @@
+import type { ProfileRow } from "../backend.js";
+import type { Graph, ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
+import type { Bound } from "./bindings.js";
+import type { Awaitable, Named, Program } from "./hooks.js";
+import type { Slots } from "./slots.js";
+import type { Storages, Stored } from "./storages.js";
+
+/**
+ * Whose the storages of a run are. `own`: results are new uses of them. `until-next-run`: results are the program's.
+ * `counted`: every operand is a use for the program to drop, every result a use that it gives.
+ */
+export type Ownership = "own" | "until-next-run" | "counted";
+
+export interface RunParts<T> {
+  readonly storages: Storages<T>;
+  readonly graph: Graph;
+  readonly bound: Bound;
+  readonly program: Program<T>;
+  readonly results: Ownership;
+  /** The state, unless the engine keeps it. */
+  readonly slots: Slots<T> | undefined;
+  /** See `outputsOf`. */
+  readonly outputs: ReadonlyMap<string, ValueType>;
+}
+
+type Results = Named<HostTensor>;
+type Outputs<T> = ReadonlyMap<string, Stored<T>>;
+
+/** The outputs that the program returns. */
+export function outputsOf<T>({
+  graph,
+  bound,
+  program,
+  slots,
+}: Omit<RunParts<T>, "outputs">): ReadonlyMap<string, ValueType> {
+  const isReturned = ({ name }: { readonly name: string }): boolean =>
+    slots !== undefined || !bound.taken.has(name) || (name === bound.applied && program.commit !== undefined);
+  return new Map(graph.outputs.filter(isReturned).map(({ name, value }) => [name, value]));
+}
+
+/**
+ * Runs a program whose turn it is: results are copied to the host first, since nothing may fail after the commit.
+ * Waits only for what is a promise: a step of a small model takes microseconds.
+ * @param fed one use of each operand, which the run drops
+ */
+export async function runProgram<T>(
+  parts: RunParts<T>,
+  fed: ReadonlyMap<string, T>,
+  onRow?: (row: ProfileRow) => void,
+): Promise<Results> {
+  const { storages, bound, program, results: ownership, slots } = parts;
+  const operands = slots === undefined ? fed : withSlots(parts, slots, fed);
+  /** Uses that end with the run. */
+  const held: T[] = ownership === "counted" ? [] : [...fed.values()];
+  try {
+    let given: Named<T>;
+    try {
+      given = await program.run(Object.fromEntries(operands), onRow);
+    } catch (error) {
+      throw storages.failure("run", error);
+    }
+    const outputs = taken(parts, given, held);
+    const results: [string, HostTensor][] = [];
+    for (const [name, { data, dtype, shape }] of outputs) {
+      if (bound.taken.has(name)) continue;
+      const copy = storages.copy(data, { dtype, shape });
+      results.push([name, copy instanceof Promise ? await copy : copy]);
+    }
+    const flag = flagOf(parts, outputs, results);
+    const isApplied = flag instanceof Promise ? await flag : flag;
+    if (slots !== undefined) await commit(parts, slots, outputs, isApplied);
+    if (program.commit !== undefined) storages.attempt("commit", () => program.commit?.(isApplied));
+    return Object.fromEntries(results);
+  } finally {
+    if (held.length > 0) storages.dropAll(held);
+  }
+}
+
+function withSlots<T>(
+  { storages, bound, results: ownership }: RunParts<T>,
+  slots: Slots<T>,
+  fed: ReadonlyMap<string, T>,
+): ReadonlyMap<string, T> {
+  const operands = new Map(fed);
+  for (const [input, slot] of bound.reads) {
+    const { data } = slots.current(slot);
+    operands.set(input, ownership === "counted" ? storages.pool.share(data) : data);
+  }
+  return operands;
+}
+
+/** Counts what a program gave. @throws MP_BACKEND_FAILED if a result is missing or belongs to no output */
+function taken<T>(
+  { storages, results: ownership, outputs: types }: RunParts<T>,
+  given: Named<T>,
+  held: T[],
+): Outputs<T> {
+  const fail = (problem: string): never => {
+    throw storages.failure("run", new Error(problem));
+  };
+  if (typeof given !== "object" || given === null)
+    fail(`it gave ${shown(given)} in place of results by name`);
+  const outputs = new Map<string, Stored<T>>();
+  const others: string[] = [];
+  for (const [name, data] of Object.entries(given)) {
+    if (data === undefined || data === null) continue;
+    const type = types.get(name);
+    if (ownership === "own") storages.retain(data, type ?? NO_TYPE);
+    if (ownership !== "until-next-run") held.push(data);
+    if (type === undefined) others.push(name);
+    else outputs.set(name, { dtype: type.dtype, shape: type.shape, data });
+  }
+  if (outputs.size < types.size) fail(`it gave no "${[...types.keys()].find((name) => !outputs.has(name))}"`);
+  if (others.length > 0) fail(`it gave "${others[0]}", which is no output to return`);
+  return outputs;
+}
+
+const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
+
+/** Whether the slots that commit when applied do. An engine that commits by itself returns no flag that a slot takes. */
+function flagOf<T>(
+  { bound: { applied, whenApplied }, storages }: RunParts<T>,
+  outputs: Outputs<T>,
+  results: readonly (readonly [name: string, value: HostTensor])[],
+): Awaitable<boolean> {
+  if (applied === undefined || whenApplied.length === 0) return false;
+  const known = results.find(([name]) => name === applied)?.[1];
+  if (known !== undefined) return isTrue(known);
+  const output = outputs.get(applied);
+  if (output === undefined) return false;
+  const copy = storages.copy(output.data, output);
+  return copy instanceof Promise ? copy.then(isTrue) : isTrue(copy);
+}
+
+const isTrue = ({ data }: HostTensor): boolean => data[0] !== 0;
+
+/** Replaces slots by outputs, all at once. What a program may overwrite is copied before. */
+async function commit<T>(
+  { bound, storages, results: ownership }: RunParts<T>,
+  slots: Slots<T>,
+  outputs: Outputs<T>,
+  isApplied: boolean,
+): Promise<void> {
+  const replaced = [...bound.always, ...(isApplied ? bound.whenApplied : [])].map(
+    ({ slot, output }) => [slot, outputs.get(output) as Stored<T>] as const,
+  );
+  if (ownership !== "until-next-run") {
+    for (const [, { data }] of replaced) storages.pool.share(data);
+    slots.exchange(new Map(replaced));
+    return;
+  }
+  const copies: [string, HostTensor][] = [];
+  for (const [slot, { data, ...type }] of replaced) copies.push([slot, await storages.copy(data, type)]);
+  slots.exchange(await storages.uploadAll(copies));
+}

@@ -1,0 +1,100 @@
+import type { State } from "../backend.js";
+import type { ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { callAll } from "./call-all.js";
+import { copyOf } from "./copy-of.js";
+import type { Named, StateFunctions } from "./hooks.js";
+import type { StateTypes } from "./state-types.js";
+import { type Storages, withTruths } from "./storages.js";
+import { WorkQueue } from "./work-queue.js";
+
+export interface StateParts<S> {
+  readonly storages: Pick<Storages<unknown>, "attempt" | "disposed">;
+  readonly functions: StateFunctions<S>;
+  readonly types: StateTypes;
+  readonly kept: S;
+  readonly onDispose: (state: DefinedState<S>) => void;
+}
+
+/** A state as its users see it: checks when a call is made, work in the queue. */
+export class DefinedState<S> implements State {
+  /** Everything that uses the state takes turns: runs, reads, writes, disposals. */
+  readonly queue: WorkQueue = new WorkQueue();
+  readonly #parts: StateParts<S>;
+  /** Calls that compile for the state, which stays as long as they take. */
+  readonly #compiling = new Set<Promise<unknown>>();
+  /** End the programs that were compiled for the state. */
+  readonly #programs = new Set<() => void>();
+  #disposal: Promise<void> | undefined;
+
+  constructor(parts: StateParts<S>) {
+    this.#parts = parts;
+  }
+
+  get types(): Named<ValueType> {
+    return this.#parts.types.byName;
+  }
+
+  get isDisposed(): boolean {
+    return this.#disposal !== undefined;
+  }
+
+  /** What the engine keeps, for its functions. */
+  get kept(): S {
+    return this.#parts.kept;
+  }
+
+  get bytes(): number {
+    return this.#parts.functions.bytes(this.kept);
+  }
+
+  async read(names?: readonly string[]): Promise<Named<HostTensor>> {
+    this.expectAlive();
+    const { storages, functions, types } = this.#parts;
+    const wanted = types.reading(names);
+    return this.queue.push(async () => storages.attempt("read", () => functions.read(this.kept, wanted)));
+  }
+
+  async write(values: Named<HostTensor>): Promise<void> {
+    this.expectAlive();
+    const { storages, functions, types } = this.#parts;
+    const given = types.writing(values).map(([name, value]) => [name, withTruths(value)] as const);
+    const write = (entries: typeof given): unknown =>
+      storages.attempt("write", () => functions.write(this.kept, Object.fromEntries(entries)));
+    // Writes what the caller's arrays hold now, even when queued runs come first.
+    if (this.queue.isIdle) {
+      const writing = write(given);
+      return this.queue.push(async () => void (await writing));
+    }
+    const copies = given.map(([name, value]) => [name, copyOf(value)] as const);
+    return this.queue.push(async () => void (await write(copies)));
+  }
+
+  dispose(): Promise<void> {
+    this.#disposal ??= this.queue.push(async () => {
+      await Promise.allSettled(this.#compiling);
+      const { storages, functions, onDispose } = this.#parts;
+      const release = (): void => storages.attempt("release", () => functions.release(this.kept));
+      callAll([...this.#programs, release, () => onDispose(this)]);
+    });
+    return this.#disposal;
+  }
+
+  /** Keeps what the engine has until the call has settled. */
+  holdFor(call: Promise<unknown>): void {
+    this.#compiling.add(call);
+    const settled = (): void => void this.#compiling.delete(call);
+    call.then(settled, settled);
+  }
+
+  /** Calls `end` before the state is released, unless the returned function was called before. */
+  beforeRelease(end: () => void): () => void {
+    this.#programs.add(end);
+    return () => void this.#programs.delete(end);
+  }
+
+  /** @throws MP_DISPOSED */
+  expectAlive(what = "the state"): void {
+    if (this.isDisposed) throw this.#parts.storages.disposed(what);
+  }
+}

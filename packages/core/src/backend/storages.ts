@@ -1,0 +1,143 @@
+import { bytesPerElement } from "../dtype.js";
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import { type BackendManifest, unsupportedReason } from "../manifest.js";
+import { elementCount } from "../shape.js";
+import { callAll } from "./call-all.js";
+import { expectHostTensor, expectType } from "./check-tensor.js";
+import type { Awaitable, StorageFunctions } from "./hooks.js";
+import { StoragePool } from "./storage-pool.js";
+
+/** A storage with its type. */
+export interface Stored<T> extends ValueType {
+  readonly data: T;
+}
+
+/** A bool of a user may be any byte; storages get 0 or 1. */
+export function withTruths(tensor: HostTensor): HostTensor {
+  if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
+  return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
+}
+
+/**
+ * Checks the result of the author's `download`, which the user sees.
+ * @throws Error if it is not of that type; not an MpError, which `failure` would treat as the user's mistake
+ */
+function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
+  try {
+    expectType("what it gave", expectHostTensor("what it gave", tensor), type);
+    return tensor;
+  } catch (problem) {
+    throw new Error(problem instanceof Error ? problem.message : String(problem));
+  }
+}
+
+/** Typed arrays and ArrayBuffers report it only by these messages. */
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof RangeError && /allocation failed|invalid (typed )?array length/i.test(error.message);
+
+/** The storages of one backend: the author's functions, with their results checked and their uses counted. */
+export class Storages<T> {
+  readonly name: string;
+  readonly pool: StoragePool<T>;
+  readonly #manifest: BackendManifest;
+  readonly #functions: StorageFunctions<T>;
+
+  constructor(name: string, manifest: BackendManifest, functions: StorageFunctions<T>) {
+    this.name = name;
+    this.#manifest = manifest;
+    this.#functions = functions;
+    this.pool = new StoragePool((data) => this.attempt("release", () => functions.release?.(data)));
+  }
+
+  /** A storage of the tensor's data, with one use. Runs synchronously up to the author's first promise. */
+  async upload(tensor: HostTensor): Promise<T> {
+    try {
+      const uploaded = this.#functions.upload(withTruths(tensor));
+      const data = uploaded instanceof Promise ? await uploaded : uploaded;
+      if (data === undefined || data === null) throw new Error(`it gave ${data} in place of a storage`);
+      return this.retain(data, tensor).data;
+    } catch (error) {
+      throw this.failure("upload", error);
+    }
+  }
+
+  /** Uploads all of the tensors, or none; each has one use. */
+  async uploadAll(
+    tensors: Iterable<readonly [name: string, tensor: HostTensor]>,
+  ): Promise<Map<string, Stored<T>>> {
+    const uploads = Array.from(tensors, async ([name, tensor]) => {
+      const { dtype, shape } = tensor;
+      return [name, { dtype, shape: [...shape], data: await this.upload(tensor) }] as const;
+    });
+    const settled = await Promise.allSettled(uploads);
+    const failed = settled.find((result) => result.status === "rejected");
+    const done = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    if (failed === undefined) return new Map(done);
+    this.dropAll(done.map(([, { data }]) => data));
+    throw failed.reason;
+  }
+
+  /** Keeps the storage in use until its data is on the host. */
+  async download({ data, dtype, shape }: Stored<T>): Promise<HostTensor> {
+    this.pool.share(data);
+    try {
+      return await this.copy(data, { dtype, shape });
+    } finally {
+      this.pool.drop(data);
+    }
+  }
+
+  /** A copy of a storage that stays for as long as this takes; a promise only if the author gives one. */
+  copy(data: T, type: ValueType): Awaitable<HostTensor> {
+    return this.attempt("download", () => {
+      const got = this.#functions.download(data, type);
+      return got instanceof Promise ? got.then((tensor) => downloaded(tensor, type)) : downloaded(got, type);
+    });
+  }
+
+  /** Counts a storage that the author's code made, or another use of one that it returned again. */
+  retain(data: T, { dtype, shape }: ValueType): Stored<T> {
+    this.pool.retain(data, this.#bytesOf(data, { dtype, shape }));
+    return { dtype, shape, data };
+  }
+
+  /** Ends one use of each. */
+  dropAll(uses: Iterable<T>): void {
+    callAll(Array.from(uses, (data) => () => this.pool.drop(data)));
+  }
+
+  /** Calls a hook; what it throws or rejects with is wrapped. */
+  attempt<R>(what: string, hook: () => R): R {
+    const wrap = (error: unknown): never => {
+      throw this.failure(what, error);
+    };
+    try {
+      const result = hook();
+      return result instanceof Promise ? (result.catch(wrap) as R) : result;
+    } catch (error) {
+      return wrap(error);
+    }
+  }
+
+  /** Wraps the author's error as an MpError; an MpError passes through. */
+  failure(what: string, error: unknown): MpError {
+    if (MpError.is(error)) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    const code = isOutOfMemory(error) ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
+    return new MpError(code, `${this.name}: ${what} failed: ${message}`, { cause: error });
+  }
+
+  disposed(what: string): MpError<"MP_DISPOSED"> {
+    return new MpError("MP_DISPOSED", `${this.name}: ${what} has been disposed`);
+  }
+
+  #bytesOf(data: T, type: ValueType): number {
+    if (this.#functions.bytes !== undefined) return this.#functions.bytes(data, type);
+    const support = this.#manifest.dtypes[type.dtype];
+    const dtype =
+      unsupportedReason(support) === undefined && "storage" in support ? support.storage : type.dtype;
+    return elementCount(type.shape, "tensor") * bytesPerElement[dtype];
+  }
+}

@@ -1,0 +1,16 @@
+/** `probes` of `@mp/core/backend`: questions to an engine, whose answers go into its manifest. */
+
+export { refusalOf } from "./engine-refusal.js";
+export { missingPairs } from "./missing-pairs.js";
+export { narrowSums } from "./narrow-sums.js";
+export { nonFiniteProblem } from "./non-finite-probe.js";
+export {
+  emitPairs,
+  type HalfPair,
+  type ProbeGraph,
+  type ProbePair,
+  type ProbeResults,
+  pairKey,
+} from "./probe-pairs.js";
+export { opsThatF32Fixes, type RunWidened } from "./rounding-probe.js";
+export { type SumProbe, sumProbe } from "./sum-probe.js";

@@ -1,0 +1,26 @@
+import type { HalfDType } from "../dtype.js";
+import type { AddingOp } from "../graph/adding-ops.js";
+import { refusalOf } from "./engine-refusal.js";
+import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
+import { sumProbe } from "./sum-probe.js";
+
+/**
+ * The operators that do not accumulate that half in f32 and round once: probed all together, and one by one where the
+ * engine fails for any. One that cannot be probed is not known to be right.
+ */
+export async function narrowSums(
+  half: HalfDType,
+  ops: readonly AddingOp[],
+  run: (probe: ProbeGraph) => Promise<ProbeResults>,
+): Promise<readonly AddingOp[]> {
+  let narrow: readonly AddingOp[] = [];
+  const refusal = await refusalOf(async () => {
+    const probe = sumProbe(half, ops);
+    narrow = probe.narrow(await run(probe));
+  });
+  if (refusal === undefined) return narrow;
+  if (ops.length <= 1) return ops;
+  const found: AddingOp[] = [];
+  for (const op of ops) found.push(...(await narrowSums(half, [op], run)));
+  return found;
+}
