@@ -14,10 +14,11 @@ import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
+import type { FitResult, FitStep } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
-import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./data/fit.js";
+import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
-import { type LazyStep, lazySteps } from "./data/lazy-step.js";
+import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { type Attribution, scaleAttribution } from "./diagnosis/diagnose.js";
@@ -61,6 +62,7 @@ export class TrainingRun {
   readonly #predictors = new WeakMap<object, number>();
   #predictorCount = 0;
   readonly #calls = new CallQueue();
+  readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
@@ -75,7 +77,7 @@ export class TrainingRun {
     this.#signal = signal;
     this.#stateTypes = stateTypes;
     this.#programs = new ProgramCache(backend, state, warn);
-    const breathe = breather(backend.manifest);
+    this.#breathe = breather(backend.manifest);
     this.#stepper = new Stepper(this.#programs, {
       definition,
       stateTypes,
@@ -83,7 +85,7 @@ export class TrainingRun {
       maxConsecutiveSkips,
       signal,
       warn,
-      breathe,
+      breathe: this.#breathe,
     });
   }
 
@@ -143,10 +145,13 @@ export class TrainingRun {
     }
   }
 
-  async *steps<T>(data: TrainingData<T>, options: FeedingOptions = {}): AsyncGenerator<LazyStep, undefined> {
+  async *steps<T>(
+    data: TrainingData<T>,
+    options: FeedingOptions = {},
+  ): AsyncGenerator<FitStep<string, T>, undefined> {
     this.#startFeeding("steps");
     try {
-      yield* lazySteps(this.#feeding, data, options);
+      yield* stepsOfPass(this.#feeding, data, options);
     } finally {
       this.#isFeeding = false;
     }
@@ -183,6 +188,7 @@ export class TrainingRun {
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
       save: (path) => this.save(path),
+      breathe: this.#breathe,
       warn: (warning) => this.#warn(warning),
     };
   }

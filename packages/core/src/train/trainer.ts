@@ -15,9 +15,10 @@ import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves } from "../tree.js";
 import { checkParts, checkPrecision, checkScales } from "./checks/check-parts.js";
-import type { FeedingOptions, FitOptions, FitResult } from "./data/fit.js";
+import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitOptions } from "./data/fit.js";
 import type { Json } from "./data/json.js";
-import type { LazyStep } from "./data/lazy-step.js";
+import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { AnyLoss, StepDefinition } from "./definition.js";
 import type { Attribution } from "./diagnosis/diagnose.js";
@@ -110,21 +111,22 @@ export interface Trainer<P, B, M, K extends string = string> {
   step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
   /**
    * Trains on the data and tracks the position in it: a run that loads a checkpoint written by `save` during or after
-   * `fit` continues with the next batch.
-   * @throws as `step`; what `onStep` or the data throws
+   * `fit` continues with the next batch. Callbacks follow the training and may end it.
+   * @throws as `step`; what a callback or the data throws
    */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
     options?: FitOptions<K, FedBatch<B, D>>,
   ): Promise<FitResult>;
   /**
-   * Trains on the current pass, or the next one, step by step. Each step is yielded when it starts; its results are
-   * available while it is one of the last nine. Tracks the position in the data as `fit` does.
+   * Trains on the current pass, or the next one, and yields the result of each step. The next step starts when the
+   * loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
+   * @throws as `step`; what the data throws
    */
   steps<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
     options?: FeedingOptions,
-  ): AsyncGenerator<LazyStep<K>, undefined>;
+  ): AsyncGenerator<FitStep<K, FedBatch<B, D>>, undefined>;
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
