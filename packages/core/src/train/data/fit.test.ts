@@ -422,11 +422,11 @@ describe("callbacks", () => {
   it("get the numbers of a step, its batches and its time", async () => {
     const training = await smallRun({ accumulate: 2 });
     const all = batches(2);
-    let seen: FitStep | undefined;
-    await training.fit(all, { onStep: (step) => void (seen = step) });
-    expect(seen).toMatchObject({ step: 1, applied: true, batches: all });
-    expect(seen?.batches[0]).toBe(all[0]);
-    expect(seen?.milliseconds).toBeGreaterThan(0);
+    const seen: FitStep[] = [];
+    await training.fit(all, { onStep: (step) => void seen.push(step) });
+    expect(seen).toMatchObject([{ step: 1, applied: true, batches: all }]);
+    expect(seen[0]?.batches[0]).toBe(all[0]);
+    expect(seen[0]?.milliseconds).toBeGreaterThan(0);
   });
 
   it("are called in order and awaited, onStep first, and may use the trainer", async () => {
