@@ -3,7 +3,7 @@ import type { CommonOptions } from "../common-flags.js";
 import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { lossScaleName } from "./precision.js";
-import type { TrainingRecord } from "./train.js";
+import type { TrainingRecord } from "./fit-by-flags.js";
 
 export interface ResultParts {
   readonly context: AppContext;
