@@ -56,7 +56,7 @@ export {
 // What a run reports about its precision
 export { formatCastReport, diffCastReports, type CastReport } from "./cast/explain.js";
 export type { PrecisionReport } from "./precision/report/report.js";
-export type { Overflow } from "./train/diagnosis/replay.js";
+export type { Diagnosis } from "./train/diagnosis/diagnose.js";
 
 // Optimizers and what composes them
 export { sgd, momentum } from "./optim/sgd.js";

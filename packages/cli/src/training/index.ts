@@ -2,8 +2,8 @@
 
 export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";
-export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags.js";
 export { firstBatch } from "./first-batch.js";
+export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags.js";
 export { withHalfReductions } from "./half-reductions.js";
 export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 export { differences, moments, signedSpread, spread } from "./moments.js";

@@ -32,13 +32,20 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
   }
 
   /** A skipped step is run again, to see what overflowed. */
-  async onStep({ step, loss, scale, applied, batches, milliseconds }: FitStep<string, Fed<B>>): Promise<void> {
+  async onStep({
+    step,
+    loss,
+    scale,
+    applied,
+    batches,
+    milliseconds,
+  }: FitStep<string, Fed<B>>): Promise<void> {
     this.#last = batches[0];
     this.#history.push({ step, loss, scale, applied });
     this.#milliseconds.push(milliseconds);
     if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
     try {
-      const overflow = await this.#options.training.replay(batches, { scale });
+      const overflow = await this.#options.training.diagnose(batches, { scale });
       this.#skips.push({ step, scale, overflow });
     } catch (error) {
       // A failure of the report must not end the run.

@@ -21,8 +21,7 @@ import type { Json } from "./data/json.js";
 import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
-import { type Attribution, scaleAttribution } from "./diagnosis/diagnose.js";
-import { checkReplay, type Inspected, type Overflow, replay } from "./diagnosis/replay.js";
+import { checkDiagnose, type Diagnosis, diagnose, type Inspected } from "./diagnosis/diagnose.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
 import { isValueType } from "./state.js";
@@ -207,21 +206,17 @@ export class TrainingRun {
     return this.#calls.add(async () => this.#programs.peakBytes());
   }
 
-  async diagnose(batch: unknown): Promise<Attribution | undefined> {
-    const feed = this.#take(batch);
-    return this.#calls.add(
-      async () =>
-        scaleAttribution(this.precision.lossScaler, await this.#scale()) ?? this.#stepper.diagnose(feed),
-    );
-  }
-
-  async replay(
+  async diagnose(
     batches: readonly unknown[],
-    options: { readonly scale: number },
-  ): Promise<Overflow | undefined> {
-    checkReplay(batches, options);
+    options: { readonly scale?: number } = {},
+  ): Promise<Diagnosis | undefined> {
+    checkDiagnose(batches, options);
     const feeds = batches.map((batch) => this.#take(batch));
-    return this.#calls.add(() => replay(this.#inspected, feeds, options.scale));
+    const isPast = options.scale !== undefined;
+    return this.#calls.add(async () => {
+      const scale = options.scale ?? (await this.#scale());
+      return diagnose(this.#inspected, feeds, { scale, isPast });
+    });
   }
 
   async precisionReport(batch: unknown): Promise<PrecisionReport> {

@@ -21,8 +21,7 @@ import type { Json } from "./data/json.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { AnyLoss, StepDefinition } from "./definition.js";
-import type { Attribution } from "./diagnosis/diagnose.js";
-import type { Overflow } from "./diagnosis/replay.js";
+import type { Diagnosis } from "./diagnosis/diagnose.js";
 import { type FrozenMask, frozenPaths } from "./frozen.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch, Fed, FedBatch, LossContext, LossFunction, Traced } from "./step/loss.js";
@@ -156,18 +155,17 @@ export interface Trainer<P, B, M, K extends string = string> {
   graph<D extends object>(batch: FedBatch<B, D>): Graph;
   /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
   explain<D extends object>(batch: FedBatch<B, D>): CastReport;
-  /** The first non-finite value in a step on this batch from the current state, or undefined; changes no state. */
-  diagnose<D extends object>(batch: FedBatch<B, D>): Promise<Attribution | undefined>;
   /**
-   * Runs the batches of the step that was just skipped again at its scale and names the first non-finite value and the
-   * cause: the scale was too high or outside the scaler's range, the half is too narrow, the model produced it, or the
-   * data contains it. Undefined if nothing is found. Call it before the next step; it changes no state.
+   * The first non-finite value in the next step on these batches, and the cause: the scale is too high or outside the
+   * scaler's range, the half is too narrow, the model produces it, or the data contains it. With the `scale` of a step
+   * that was just skipped, in that step: call it before the next one. Undefined if everything is finite; changes no
+   * state.
    * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
    */
-  replay<D extends object>(
+  diagnose<D extends object>(
     batches: readonly FedBatch<B, D>[],
-    options: { readonly scale: number },
-  ): Promise<Overflow | undefined>;
+    options?: { readonly scale?: number },
+  ): Promise<Diagnosis | undefined>;
   /**
    * The ranges of weights, activations and gradients of one batch compared with f16 and bf16, the recommended loss
    * scale, the cast plan and memory by kind. Costs a compilation and one forward and backward pass in f32 that counts
