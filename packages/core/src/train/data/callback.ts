@@ -5,7 +5,7 @@ import { shown } from "../../shown.js";
 import type { StepResult } from "../step/result.js";
 
 /** What a callback may answer: `"stop"` ends training, anything else continues it. A promise is awaited. */
-export type CallbackAnswer = "stop" | undefined | void | Promise<"stop" | undefined | void>;
+export type CallbackAnswer = "stop" | undefined | void | Promise<"stop" | undefined> | Promise<void>;
 
 /** Where a call of `fit` begins. */
 export interface FitStart {
