@@ -94,8 +94,10 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
   } catch (error) {
-    if (!MpError.is(error) || !error.message.includes("i32")) throw error;
+    if (!MpError.is(error)) throw error;
     const { code, message, details } = error;
+    const { dtype, dtypes = [dtype] } = details;
+    if (!Array.isArray(dtypes) || !dtypes.includes("i32")) throw error;
     throw new MpError(code, `${message}; ${STEP_HINT}`, { details, cause: error });
   }
 }

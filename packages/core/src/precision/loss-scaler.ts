@@ -28,6 +28,8 @@ import type { Tensor } from "../trace/tensor.js";
 export interface LossScaler<S extends TensorTree = TensorTree> {
   /** How it prints: `dynamic(65536)`. */
   readonly name: string;
+  /** For programs that treat the scalers of this package differently; a custom one leaves it out. */
+  readonly kind?: "none" | "static" | "dynamic";
   /**
    * Everything that decides how the scale changes. Loading a checkpoint with another description warns. Default `name`.
    */
@@ -63,6 +65,7 @@ type NoState = Readonly<Record<never, never>>;
 export function noLossScaling(): LossScaler<NoState> {
   return {
     name: "none",
+    kind: "none",
     minScale: 1,
     maxScale: 1,
     init: () => ({}),
@@ -102,6 +105,7 @@ export function staticLossScale(scale: number): LossScaler<NoState> {
   checkScale("staticLossScale", "scale", scale);
   return {
     name: `static(${scale})`,
+    kind: "static",
     minScale: scale,
     maxScale: scale,
     warnings: unlessPowersOfTwo("staticLossScale", { scale }),
@@ -192,6 +196,7 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
 
   return {
     name: `dynamic(${initialScale})`,
+    kind: "dynamic",
     description: described("dynamic", {
       growthFactor,
       backoffFactor,

@@ -378,6 +378,7 @@ export class TrainingRun {
       key: this.#definition.key.path,
       precision: this.precision.name,
       settings: settingsOf(this.#definition),
+      weightsAt: this.precision.masterWeights.weightsAt,
     };
   }
 

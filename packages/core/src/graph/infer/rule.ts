@@ -37,6 +37,7 @@ export function expectDType(op: Op, type: ValueType, allowed: readonly DType[], 
     throw new MpError(
       "MP_DTYPE_MISMATCH",
       `${op}: ${what} is ${type.dtype}, takes ${allowed.join(", ")}; cast it first`,
+      { details: { dtypes: [type.dtype] } },
     );
   }
 }
@@ -49,6 +50,7 @@ export function expectSameDType(op: Op, inputs: readonly ValueType[]): void {
       throw new MpError(
         "MP_DTYPE_MISMATCH",
         `${op}: operands are ${first} and ${input.dtype}; cast one of them`,
+        { details: { dtypes: [first, input.dtype] } },
       );
     }
   }

@@ -13,6 +13,12 @@ export interface ModelTrees {
   readonly modelState?: object;
 }
 
+/** Where the weights are in files that do not say so: those written before `weightsAt`. */
+const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
+  "kahan(f16)": "value",
+  "kahan(bf16)": "value",
+};
+
 /**
  * Loads parameters from a training checkpoint, and model state if requested, as new values of the trees in `like`;
  * parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of the run that wrote the file,
@@ -27,8 +33,8 @@ export async function loadParameters<L extends ModelTrees>(path: string, like: L
     "{ params: model.init(key(0)) }",
   );
   const { tensors, metadata, refuse } = await openCheckpoint(path);
-  // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
-  const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
+  const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
+  const masters = weightsAt === undefined ? "master" : `master/${weightsAt}`;
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
