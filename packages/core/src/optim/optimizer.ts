@@ -1,3 +1,4 @@
+import type { Check } from "../argument-checks.js";
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
@@ -64,11 +65,10 @@ export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
 }
 
-/** @throws MP_INVALID_ARGUMENT for a constant that is not a valid learning rate; a schedule is not checked here */
-export function checkRate(what: string, learningRate: LearningRate): void {
-  if (typeof learningRate !== "function")
-    checkHyperparameter(`${what}: learningRate`, learningRate, { from: 0 });
-}
+/** A constant that is a valid learning rate; a schedule is checked when it gives one. */
+export const rate: Check = (what, rate) => {
+  if (typeof rate !== "function") checkHyperparameter(what, rate as number, { from: 0 });
+};
 
 /**
  * The learning rate for this step, a floating scalar.
