@@ -34,6 +34,11 @@ function rangeOf(low: number, high: number): string {
   return low > Number.MIN_SAFE_INTEGER ? `of ${low} or more` : "between -2^53 and 2^53";
 }
 
+/** A count that an i32 holds. */
+export const count: Check = claim(
+  "an integer of 1 or more",
+  (value) => isInteger(value) && value >= 1 && value < 2 ** 31,
+);
 /** Both ends are allowed. */
 export const share: Check = claim(
   "a number from 0 to 1",

@@ -1,20 +1,26 @@
+import { type Check, callback, count, oneOf, optional, truth } from "../argument-checks.js";
 import type { Backend, ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { expectHalf } from "../cast/plan.js";
-import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
-import { checkNormLimit } from "../optim/clip.js";
+import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
-import { checkOptions, type OptionNames } from "../options.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed, type Precision, type PrecisionChoice } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
-import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves } from "../tree.js";
-import { checkParts, checkPrecision, checkScales } from "./checks/check-parts.js";
+import {
+  backendPart,
+  checkPrecision,
+  checkScales,
+  optimizerPart,
+  parametersPart,
+  signalPart,
+} from "./checks/check-parts.js";
 import type { FitResult, FitStep } from "./data/callback.js";
 import type { FitOptions } from "./data/fit.js";
 import type { Json } from "./data/json.js";
@@ -77,25 +83,28 @@ export interface TrainerOptions<P, B, M, K extends string = string> {
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-const TRAINER: OptionNames<TrainerOptions<unknown, unknown, unknown>> = {
-  backend: true,
-  params: true,
-  loss: true,
-  optimizer: true,
-  precision: true,
-  modelState: true,
-  frozen: true,
-  seed: true,
-  clipNorm: true,
-  accumulate: true,
-  allReduce: true,
-  onOverflow: true,
-  maxRetries: true,
-  maxConsecutiveSkips: true,
-  checkNewParameters: true,
-  signal: true,
-  onWarning: true,
-};
+/** What is checked later, with more knowledge: the precision with the manifest, the mask with the parameters. */
+const later: Check = () => {};
+
+const TRAINER = {
+  backend: backendPart,
+  params: parametersPart,
+  loss: callback,
+  optimizer: optimizerPart,
+  precision: withDefault(mixed(), later),
+  modelState: later,
+  frozen: later,
+  seed: later,
+  clipNorm: optional(normLimit),
+  accumulate: withDefault(1, count),
+  allReduce: optional(callback),
+  onOverflow: withDefault("skip", oneOf("skip", "retry")),
+  maxRetries: withDefault(100, count),
+  maxConsecutiveSkips: withDefault(50, count),
+  checkNewParameters: withDefault(true, truth),
+  signal: optional(signalPart),
+  onWarning: withDefault(printWarning, callback),
+} satisfies OptionTable<TrainerOptions<unknown, unknown, unknown>>;
 
 export interface Trainer<P, B, M, K extends string = string> {
   readonly precision: Precision;
@@ -204,51 +213,43 @@ export async function trainer<
   M = Readonly<Record<never, never>>,
   const K extends string = never,
 >(options: TrainerOptions<P, B, M, K>): Promise<Trainer<P, B, M, K>> {
-  checkOptions("trainer", options, TRAINER, "{ backend, params, loss, optimizer }");
-  checkParts(options);
-  const { backend, clipNorm, accumulate = 1, maxRetries = 100, maxConsecutiveSkips = 50 } = options;
-  for (const [name, count] of Object.entries({ accumulate, maxRetries, maxConsecutiveSkips })) {
-    if (Number.isInteger(count) && count >= 1 && count < 2 ** 31) continue;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `trainer: ${name} is an integer of 1 or more, got ${shown(count)}`,
-    );
-  }
-  if (clipNorm !== undefined) checkNormLimit("trainer: clipNorm", clipNorm);
-  const { onOverflow = "skip" } = options;
-  if (onOverflow !== "skip" && onOverflow !== "retry") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `trainer: onOverflow is skip or retry, got ${shown(onOverflow)}`,
-    );
-  }
-  const choice = options.precision ?? mixed();
+  const example = "{ backend, params, loss, optimizer }";
+  // The types of the trees do not matter to the checks.
+  const read = readOptions(
+    "trainer",
+    options as unknown as TrainerOptions<unknown, unknown, unknown>,
+    TRAINER,
+    {
+      example,
+    },
+  );
+  const { backend, precision: choice, clipNorm, accumulate, onOverflow, maxRetries } = read;
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision(precision);
   checkScales(precision.lossScaler);
   expectHalf(precision.policy, backend.manifest);
   const definition: StepDefinition = {
     loss: options.loss as unknown as AnyLoss,
-    optimizer: options.optimizer,
+    optimizer: read.optimizer,
     precision,
     manifest: backend.manifest,
-    key: key(options.seed ?? 0),
+    key: key(read.seed ?? 0),
     frozen: frozenPaths(options.params, options.frozen),
     clipNorm,
     accumulate,
     onOverflow,
     maxRetries,
-    checkNewParameters: options.checkNewParameters ?? true,
+    checkNewParameters: read.checkNewParameters,
   };
   const run = await TrainingRun.start({
     backend,
     definition,
     parameters: options.params,
     modelState: options.modelState ?? {},
-    allReduce: options.allReduce,
-    maxConsecutiveSkips,
-    signal: options.signal,
-    onWarning: options.onWarning ?? printWarning,
+    allReduce: read.allReduce,
+    maxConsecutiveSkips: read.maxConsecutiveSkips,
+    signal: read.signal,
+    onWarning: read.onWarning,
   });
   // The class knows no types of trees, so only the names of its methods can be checked here.
   return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as unknown as Trainer<P, B, M, K>;

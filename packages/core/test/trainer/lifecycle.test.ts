@@ -192,7 +192,7 @@ describe("start", () => {
     [{ maxConsecutiveSkips: Number.NaN }, /maxConsecutiveSkips/],
     [{ clipNorm: 0 }, "trainer: clipNorm is a number of at least 2^-40, finite in f32, got 0"],
     [{ clipNorm: Number.POSITIVE_INFINITY }, /clipNorm/],
-    [{ onOverflow: "ignore" as never }, 'trainer: onOverflow is skip or retry, got "ignore"'],
+    [{ onOverflow: "ignore" as never }, 'trainer: onOverflow is "skip" or "retry", got "ignore"'],
     [{ seed: 0.5 }, /seed is an integer/],
     [{ params: {} as never }, "params: the tree holds no tensors"],
     [{ params: { out: [1, 2] } as never }, /params at out\/0: a tree holds tensors/],

@@ -1,7 +1,6 @@
+import { type Check, callback, integer, optional } from "../../argument-checks.js";
 import { checkPath } from "../../checkpoint/check-path.js";
-import { MpError } from "../../errors.js";
-import { checkOptions, type OptionNames } from "../../options.js";
-import { shown } from "../../shown.js";
+import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import type { TrainingWarning } from "../warning.js";
 import { checkCallbacks, type FitCallback, type FitResult, stops, tellEnd } from "./callback.js";
 import {
@@ -29,16 +28,22 @@ export interface FitOptions<K extends string = string, B = unknown> extends Feed
   readonly save?: { readonly path: string; readonly every?: number };
 }
 
-const FIT: OptionNames<FitOptions> = {
-  ...FEEDING,
-  steps: true,
-  epochs: true,
-  onStep: true,
-  callbacks: true,
-  save: true,
-};
+const SAVE = {
+  path: checkPath as Check,
+  every: withDefault(1000, integer(1)),
+} satisfies OptionTable<NonNullable<FitOptions["save"]>>;
 
-const SAVE_EVERY = 1000;
+const FIT = {
+  ...FEEDING,
+  steps: optional(integer(1)),
+  epochs: optional(integer(1)),
+  onStep: optional(callback),
+  callbacks: withDefault([], checkCallbacks),
+  save: (what: string, save: unknown) => {
+    if (save !== undefined)
+      readOptions(what, save as object, SAVE, { example: '{ path: "run.safetensors" }' });
+  },
+} satisfies OptionTable<FitOptions>;
 
 /**
  * Trains on the data from the position of the run's state.
@@ -49,15 +54,10 @@ export async function fit<T>(
   data: TrainingData<T>,
   options: FitOptions<string, T>,
 ): Promise<FitResult> {
-  checkOptions("fit", options, FIT, "{ steps: 1000 }");
-  const { save, callbacks = [] } = options;
-  if (save !== undefined) {
-    checkOptions("fit: save", save, { path: true, every: true }, '{ path: "run.safetensors" }');
-    checkPath("fit: save.path", save.path);
-  }
-  checkCounts({ steps: options.steps, epochs: options.epochs, "save.every": save?.every });
-  checkCallbacks("fit: callbacks", callbacks);
-  const fitting = new Fitting(run, options, await startOf(run, options));
+  const read = readOptions<FitOptions<string, T>, typeof FIT>("fit", options, FIT, {
+    example: "{ steps: 1000 }",
+  });
+  const fitting = new Fitting(run, read, await startOf(run, read));
   const ended = await fitting.train(data).catch(async (error: unknown) => {
     // What a callback throws now would hide the error that ended the training.
     await tellEnd(fitting.callbacks, { ...fitting.counts, ended: "failed", error }).catch(() => undefined);
@@ -68,17 +68,19 @@ export async function fit<T>(
   return result;
 }
 
+type Read<T> = OptionValues<FitOptions<string, T>, typeof FIT>;
+
 /** One call of `fit`: counts its steps, tells its callbacks, saves. */
 class Fitting<T> {
   readonly callbacks: readonly FitCallback<string, T>[];
   readonly #run: FeedingRun;
-  readonly #options: FitOptions<string, T>;
+  readonly #options: Read<T>;
   readonly #start: Start;
   #step: number;
   #savedAt: number;
 
-  constructor(run: FeedingRun, options: FitOptions<string, T>, start: Start) {
-    const { onStep, callbacks = [] } = options;
+  constructor(run: FeedingRun, options: Read<T>, start: Start) {
+    const { onStep, callbacks } = options;
     this.callbacks = onStep === undefined ? callbacks : [{ onStep }, ...callbacks];
     this.#run = run;
     this.#options = options;
@@ -135,7 +137,7 @@ class Fitting<T> {
     if ("epoch" in made) return stops(this.callbacks, (callback) => callback.onEpoch?.(made.epoch));
     this.#step = made.step.step;
     const isStopped = await stops(this.callbacks, (callback) => callback.onStep?.(made.step));
-    if (this.#step % (this.#options.save?.every ?? SAVE_EVERY) === 0) await this.#save();
+    if (this.#step % (this.#options.save?.every ?? SAVE.every.default) === 0) await this.#save();
     return isStopped;
   }
 
@@ -149,7 +151,7 @@ class Fitting<T> {
 
 /** In a loop of calls with `epochs: 1` only the first one trains; say so, and what to pass instead. */
 function nothingToDo(
-  { steps, epochs }: Pick<FitOptions, "steps" | "epochs">,
+  { steps, epochs }: Pick<Read<unknown>, "steps" | "epochs">,
   iteration: number,
   passes: number,
 ): TrainingWarning {
@@ -162,11 +164,4 @@ function nothingToDo(
     message: `fit: made no step, since ${asked} counts from the start of the run, which has made ${done}; ask for ${more}, or for neither to make one more pass`,
     details: { iteration, passes },
   };
-}
-
-function checkCounts(counts: Readonly<Record<string, number | undefined>>): void {
-  for (const [name, count] of Object.entries(counts)) {
-    if (count === undefined || (Number.isSafeInteger(count) && count >= 1)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `fit: ${name} is an integer of 1 or more, got ${shown(count)}`);
-  }
 }

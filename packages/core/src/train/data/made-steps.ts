@@ -1,4 +1,12 @@
-import { checkOptions, type OptionNames } from "../../options.js";
+import { type Check, oneOf, optional } from "../../argument-checks.js";
+import {
+  type Defaulted,
+  type OptionTable,
+  type OptionValues,
+  readOptions,
+  withDefault,
+} from "../../option-table.js";
+import { signalPart } from "../checks/check-parts.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
 import type { FedBatch } from "./batch.js";
@@ -22,8 +30,23 @@ export interface FeedingOptions {
   readonly cursor?: Json;
 }
 
-/** The names of `FeedingOptions`. */
-export const FEEDING: OptionNames<FeedingOptions> = { partial: true, signal: true, cursor: true };
+/** A cursor is checked by the data that it is of. */
+const later: Check = () => {};
+
+interface FeedingTable {
+  readonly partial: Defaulted<"drop">;
+  readonly signal: Check;
+  readonly cursor: Check;
+}
+
+export const FEEDING: FeedingTable = {
+  partial: withDefault("drop", oneOf("drop", "keep")),
+  signal: optional(signalPart),
+  cursor: later,
+} satisfies OptionTable<FeedingOptions>;
+
+/** With the defaults. */
+export type Feeding = OptionValues<FeedingOptions, FeedingTable>;
 
 /** What feeding needs of a run. */
 export interface FeedingRun {
@@ -54,7 +77,7 @@ export interface Start {
 /** A step that was made, or the end of a pass. */
 export type Made<T> = { readonly step: FitStep<string, T> } | { readonly epoch: FitEpoch };
 
-export async function startOf(run: FeedingRun, { cursor }: FeedingOptions): Promise<Start> {
+export async function startOf(run: FeedingRun, { cursor }: Feeding): Promise<Start> {
   return {
     place: feedPlaceOf(cursor === undefined ? await run.cursor() : cursor),
     step: await run.iteration(),
@@ -62,7 +85,7 @@ export async function startOf(run: FeedingRun, { cursor }: FeedingOptions): Prom
 }
 
 /** Whether one of the two signals has ended training. */
-export function isAborted(run: FeedingRun, { signal }: FeedingOptions): boolean {
+export function isAborted(run: FeedingRun, { signal }: Feeding): boolean {
   return run.signal?.aborted === true || signal?.aborted === true;
 }
 
@@ -73,7 +96,7 @@ export function isAborted(run: FeedingRun, { signal }: FeedingOptions): boolean 
 export async function* madeSteps<T>(
   run: FeedingRun,
   data: TrainingData<T>,
-  options: FeedingOptions,
+  options: Feeding,
   { start, passes }: { readonly start: Start; readonly passes: number },
 ): AsyncGenerator<Made<T>, undefined> {
   const { accumulate, warn, take, breathe } = run;
@@ -86,7 +109,7 @@ export async function* madeSteps<T>(
     isAborted: aborted,
     start: start.place,
     passes,
-    partial: options.partial ?? "drop",
+    partial: options.partial,
   });
   let { step } = start;
   for await (const { batches, sources, cursor, pass } of fed) {
@@ -118,9 +141,9 @@ export async function* stepsOfPass<T>(
   data: TrainingData<T>,
   options: FeedingOptions,
 ): AsyncGenerator<FitStep<string, T>, undefined> {
-  checkOptions("steps", options, FEEDING, '{ partial: "keep" }');
-  const start = await startOf(run, options);
-  for await (const made of madeSteps(run, data, options, { start, passes: start.place.pass + 1 })) {
+  const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
+  const start = await startOf(run, feeding);
+  for await (const made of madeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
     if ("step" in made) yield made.step;
   }
 }
