@@ -1,5 +1,5 @@
 import type { AppContext, CommonOptions } from "@mp/cli";
-import { precisionOf, type TrainingRecord, train } from "@mp/cli/training";
+import { fitByFlags, precisionOf, type TrainingRecord } from "@mp/cli/training";
 import { type Backend, key, remat, sgd, trainer } from "@mp/core";
 import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError, sequential } from "@mp/nn";
@@ -31,5 +31,5 @@ export async function trainOn(
     signal: context.signal,
   });
   const batches = pointBatches();
-  return await train({ training, batches, options, context, label: backend.name });
+  return await fitByFlags({ training, batches, options, context, label: backend.name });
 }

@@ -1,5 +1,5 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
+import { firstBatch, fitByFlags, onBackend, resultOf } from "@mp/cli/training";
 import type { PrecisionReport } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { anchorMaps, anchorsOf } from "./boxes/anchors.js";
@@ -46,7 +46,7 @@ export function runDetector(
     const judge = (): Promise<readonly JudgedImage[]> =>
       findBoxes(training, model, { scenes, anchors, batch });
     const untrained = meanAveragePrecision(await judge(), classes);
-    const record = await train({ training, batches, options, context, label });
+    const record = await fitByFlags({ training, batches, options, context, label });
     const judged = await judge();
     const { mean, byClass } = meanAveragePrecision(judged, classes);
     const first = await firstBatch(batches);

@@ -1,5 +1,5 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { firstBatch, onBackend, resultOf, train } from "@mp/cli/training";
+import { firstBatch, fitByFlags, onBackend, resultOf } from "@mp/cli/training";
 import {
   type Backend,
   foldIn,
@@ -50,7 +50,7 @@ export function runClassifier(
     });
     const { signal } = context;
     await using training = await classifierTraining(model, { backend, precision, options, signal });
-    const record = await train({ training, batches, options, context, label });
+    const record = await fitByFlags({ training, batches, options, context, label });
     const share = await testAccuracy(training, model, images, batch);
     const first = await firstBatch(imageBatches(images.train, { batch }));
     return resultOf({

@@ -1,5 +1,5 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { onBackend, precisionOf, resultOf, train } from "@mp/cli/training";
+import { fitByFlags, onBackend, precisionOf, resultOf } from "@mp/cli/training";
 import { adamW, key, remat, type Tensor, type Traced, trainer } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { argMax, relu } from "@mp/core/ops";
@@ -29,7 +29,7 @@ export function runQuickstart(options: Options, label: string, context: AppConte
       onOverflow,
       signal: context.signal,
     });
-    const record = await train({ training, batches: pointBatches(), options, context, label });
+    const record = await fitByFlags({ training, batches: pointBatches(), options, context, label });
     let hits = 0;
     for (let index = 0; index < HELD_OUT.count; index++) {
       const { x, y } = pointBatch(HELD_OUT.first + index);

@@ -1,12 +1,12 @@
 import type { AppContext, RunResult } from "@mp/cli";
 import {
   firstBatch,
+  fitByFlags,
   formatOperatorTable,
   onBackend,
   operatorTable,
   precisionOf,
   resultOf,
-  train,
 } from "@mp/cli/training";
 import { key, momentum, type Trainer, trainer } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
@@ -58,7 +58,7 @@ export function runWordModel(
       onOverflow,
       signal: context.signal,
     });
-    const record = await train({ training, batches, options, context, label });
+    const record = await fitByFlags({ training, batches, options, context, label });
     const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
     const perplexity = await heldOutPerplexity(training, heldOut, model.carried(batch));
     return resultOf({

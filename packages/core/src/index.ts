@@ -8,7 +8,8 @@ export { trainer, type Trainer, type TrainerOptions } from "./train/trainer.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";
 export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/step/loss.js";
 export type { StepResult, Evaluation } from "./train/step/result.js";
-export type { FitOptions, FitResult, FitStep } from "./train/data/fit.js";
+export type { FitOptions } from "./train/data/fit.js";
+export type { FitCallback, FitResult, FitStep } from "./train/data/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
 export type { FrozenMask } from "./train/frozen.js";
 export type { AllReduce } from "./train/step/window.js";
@@ -55,7 +56,7 @@ export {
 // What a run reports about its precision
 export { formatCastReport, diffCastReports, type CastReport } from "./cast/explain.js";
 export type { PrecisionReport } from "./precision/report/report.js";
-export type { Overflow } from "./train/diagnosis/replay.js";
+export type { Diagnosis } from "./train/diagnosis/diagnose.js";
 
 // Optimizers and what composes them
 export { sgd, momentum } from "./optim/sgd.js";

@@ -51,7 +51,7 @@ export async function trainedRun(): Promise<ReportedRun> {
   for (let step = 1; step <= 24; step++) {
     const { loss, scale, applied } = await training.step(batchOf(step));
     history.push({ step, loss, scale, applied });
-    if (!applied) skips.push({ step, scale, overflow: await training.replay([batchOf(step)], { scale }) });
+    if (!applied) skips.push({ step, scale, overflow: await training.diagnose([batchOf(step)], { scale }) });
   }
   const report = await training.precisionReport(batchOf(0));
   await training.dispose();

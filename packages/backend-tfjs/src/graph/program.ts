@@ -1,7 +1,15 @@
 /** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
 import { type HostTensor, zeros } from "@mp/core";
 import type { Bound } from "@mp/core/backend";
-import { type AnyNode, expandEinsums, type Graph, type GraphNode, type Op, type Value, type ValueType } from "@mp/core/graph";
+import {
+  type AnyNode,
+  expandEinsums,
+  type Graph,
+  type GraphNode,
+  type Op,
+  type Value,
+  type ValueType,
+} from "@mp/core/graph";
 import { inLayout } from "../lowerings/layout.js";
 import { lowerings } from "../lowerings/lowerings.js";
 import { isExpanded } from "../lowerings/matrix.js";

@@ -3,6 +3,7 @@
 export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";
 export { firstBatch } from "./first-batch.js";
+export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags.js";
 export { withHalfReductions } from "./half-reductions.js";
 export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 export { differences, moments, signedSpread, spread } from "./moments.js";
@@ -15,5 +16,4 @@ export { lossScaleName, precisionOf } from "./precision.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { textTable } from "./text-table.js";
-export { type BatchSource, type TrainingLoop, type TrainingRecord, train } from "./train.js";
 export { type ManyRuns, trainMany } from "./train-many.js";

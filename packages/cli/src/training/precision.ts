@@ -63,10 +63,10 @@ function lossScalerOf({ lossScale, initialScale }: CommonOptions, natural: LossS
   if (typeof lossScale === "number") return staticLossScale(lossScale);
   if (lossScale === "none") return noLossScaling();
   if (lossScale === "dynamic") return dynamic();
-  return natural.name.startsWith("dynamic") ? dynamic() : natural;
+  return natural.kind === "dynamic" ? dynamic() : natural;
 }
 
 /** The loss scale of a precision, as results report it. */
 export function lossScaleName(options: CommonOptions, precision: Precision): LossScaleName {
-  return options.lossScale ?? (precision.lossScaler.name.startsWith("dynamic") ? "dynamic" : "none");
+  return options.lossScale ?? (precision.lossScaler.kind === "dynamic" ? "dynamic" : "none");
 }

@@ -2,8 +2,8 @@ import type { Backend, Precision, TrainingWarning } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
+import type { TrainingRecord } from "./fit-by-flags.js";
 import { lossScaleName } from "./precision.js";
-import type { TrainingRecord } from "./train.js";
 
 export interface ResultParts {
   readonly context: AppContext;

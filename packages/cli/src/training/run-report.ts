@@ -1,6 +1,8 @@
-import type { Fed, StepResult, Trainer } from "@mp/core";
+import type { Fed, FitCallback, FitStep, Trainer } from "@mp/core";
 import type { HistoryStep, SkippedStep } from "@mp/report";
+import type { Progress } from "../progress.js";
 import { stepTimes } from "../result.js";
+import type { AppContext } from "../run-app.js";
 import { writeWhole } from "../write-whole.js";
 import { messageOf } from "./message-of.js";
 
@@ -9,23 +11,15 @@ export interface RunReportOptions<P, B, M> {
   readonly path: string;
   readonly title: string;
   readonly seed: number;
-  /** Called with what could not be determined. */
-  readonly note: (line: string) => void;
-}
-
-interface TakenStep<B> {
-  readonly step: number;
-  readonly result: StepResult;
-  /** Its microbatches. */
-  readonly batches: readonly Fed<B>[];
-  readonly milliseconds: number;
+  readonly progress: Progress;
+  readonly context: AppContext;
 }
 
 /** Replaying a skipped step takes as long as some steps; beyond this number the page only counts the skips. */
 const MOST_REPLAYS = 20;
 
-/** Collects the data of a run's precision report during training, and writes the page at its end. */
-export class RunReport<P, B, M> {
+/** `--report`: collects the data of a run's precision report during training, and writes the page at its end. */
+export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
   readonly #options: RunReportOptions<P, B, M>;
   readonly #history: HistoryStep[] = [];
   readonly #skips: SkippedStep[] = [];
@@ -37,32 +31,40 @@ export class RunReport<P, B, M> {
     this.#options = options;
   }
 
-  /** Called with the first batch of each step: the report uses the last one. */
-  beforeStep(batch: Fed<B>): void {
-    this.#last = batch;
-  }
-
-  /** Must be awaited before the next step: a skipped step is run again, to see what overflowed. */
-  async afterStep({ step, result, batches, milliseconds }: TakenStep<B>): Promise<void> {
-    const { loss, scale, applied } = result;
+  /** A skipped step is run again, to see what overflowed. */
+  async onStep({
+    step,
+    loss,
+    scale,
+    applied,
+    batches,
+    milliseconds,
+  }: FitStep<string, Fed<B>>): Promise<void> {
+    this.#last = batches[0];
     this.#history.push({ step, loss, scale, applied });
     this.#milliseconds.push(milliseconds);
     if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
     try {
-      const overflow = await this.#options.training.replay(batches, { scale });
+      const overflow = await this.#options.training.diagnose(batches, { scale });
       this.#skips.push({ step, scale, overflow });
     } catch (error) {
       // A failure of the report must not end the run.
       this.#canReplay = false;
-      this.#options.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
+      this.#options.progress.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
     }
   }
 
-  /** Writes the page; a run without any batch has none. */
-  async write(): Promise<void> {
-    const { training, path, title, seed, note } = this.#options;
+  /** Also where training failed: then the report is most useful. */
+  onEnd(): Promise<void> {
+    const { context, path } = this.#options;
+    return context.attempt(`--report ${path}`, () => this.#write());
+  }
+
+  /** Writes the page; a run without any step has none. */
+  async #write(): Promise<void> {
+    const { training, path, title, seed, progress } = this.#options;
     if (this.#last === undefined) {
-      note(`--report ${path}: not written, the run took no batch`);
+      progress.note(`--report ${path}: not written, the run made no step`);
       return;
     }
     const report = await training.precisionReport(this.#last);
@@ -74,6 +76,6 @@ export class RunReport<P, B, M> {
     if (times !== null) facts["median step"] = `${Number(times.median.toPrecision(3))} ms`;
     const page = precisionReportPage({ title, report, history: this.#history, skips: this.#skips, facts });
     writeWhole(path, page);
-    note(`--report ${path}: written`);
+    progress.note(`--report ${path}: written`);
   }
 }

@@ -3,8 +3,7 @@
  * replaced by calls that do not wait.
  */
 import { type Backend, type HostTensor, MpError } from "@mp/core";
-import type { Executable, RunInput, State } from "@mp/core/backend";
-import { WorkQueue } from "@mp/core/internal";
+import { type Executable, type RunInput, type State, WorkQueue } from "@mp/core/backend";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, wrapped } from "./wrapped.js";

@@ -20,5 +20,5 @@ export type { ValueGroup, ValueKind } from "../precision/report/value-groups.js"
 export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.js";
 
 // Skipped steps
-export type { Overflow, OverflowCause } from "../train/diagnosis/replay.js";
-export type { Attribution } from "../train/diagnosis/diagnose.js";
+export type { Diagnosis, DiagnosisCause } from "../train/diagnosis/diagnose.js";
+export type { Attribution } from "../train/diagnosis/attribution.js";

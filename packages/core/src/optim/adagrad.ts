@@ -1,13 +1,13 @@
 import { described } from "../described.js";
-import { checkOptions } from "../options.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
 import { sqrt } from "../trace/ops/unary.js";
-import { checkHyperparameter } from "./hyperparameter.js";
-import { checkEpsilon, square } from "./moments.js";
-import { checkRate, descend, type LearningRate, type Optimizer } from "./optimizer.js";
+import { hyperparameter } from "./hyperparameter.js";
+import { positiveEpsilon, square } from "./moments.js";
+import { descend, type LearningRate, type Optimizer, rate } from "./optimizer.js";
 
 export interface AdagradOptions {
   readonly learningRate: LearningRate;
@@ -17,21 +17,19 @@ export interface AdagradOptions {
   readonly initialAccumulator?: number;
 }
 
+const ADAGRAD = {
+  learningRate: rate,
+  epsilon: withDefault(1e-10, positiveEpsilon),
+  initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
+} satisfies OptionTable<AdagradOptions>;
+
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
 export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
-  checkOptions(
-    "adagrad",
-    options,
-    { learningRate: true, epsilon: true, initialAccumulator: true },
-    "{ learningRate: 0.1 }",
-  );
-  const { learningRate, epsilon = 1e-10, initialAccumulator = 0 } = options;
-  checkRate("adagrad", learningRate);
-  checkEpsilon("adagrad", epsilon);
-  checkHyperparameter("adagrad: initialAccumulator", initialAccumulator, { from: 0 });
+  const read = readOptions("adagrad", options, ADAGRAD, { example: "{ learningRate: 0.1 }" });
+  const { learningRate, epsilon, initialAccumulator } = read;
   return {
     name: "adagrad",
-    description: described("adagrad", { learningRate, epsilon, initialAccumulator }),
+    description: described("adagrad", read),
     init: (parameters) => ({
       sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
     }),

@@ -1,18 +1,18 @@
 /** Adam and AdamW. Epsilon and the moments are f32: in f16, 1e-8 would round to 0. */
 import { described } from "../described.js";
-import { checkOptions, type OptionNames } from "../options.js";
+import { type OptionTable, type OptionValues, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul } from "../trace/ops/binary.js";
 import { literal } from "../trace/ops/source.js";
 import { cast, sqrt, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
-import { checkHyperparameter } from "./hyperparameter.js";
-import { average, checkEpsilon, square } from "./moments.js";
+import { averageFactor, hyperparameter } from "./hyperparameter.js";
+import { average, positiveEpsilon, square } from "./moments.js";
 import {
-  checkRate,
   descend,
   type LearningRate,
   type Optimizer,
+  rate,
   type UpdateContext,
   zerosLike,
 } from "./optimizer.js";
@@ -27,27 +27,36 @@ export interface AdamOptions {
   readonly epsilon?: number;
 }
 
-const ADAM: OptionNames<AdamOptions> = { learningRate: true, beta1: true, beta2: true, epsilon: true };
-const EXAMPLE = "{ learningRate: 1e-3 }";
-const ELSEWHERE = { betas: "did you mean beta1 and beta2?" };
+const ADAM = {
+  learningRate: rate,
+  beta1: withDefault(0.9, averageFactor),
+  beta2: withDefault(0.999, averageFactor),
+  epsilon: withDefault(1e-8, positiveEpsilon),
+} satisfies OptionTable<AdamOptions>;
+const HINTS = {
+  example: "{ learningRate: 1e-3 }",
+  elsewhere: { betas: "did you mean beta1 and beta2?" },
+};
 
 export type AdamState = { readonly mean: TensorTree; readonly square: TensorTree };
 
 /** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments, counting applied steps. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
-  checkOptions("adam", options, ADAM, EXAMPLE, {
-    ...ELSEWHERE,
-    weightDecay:
-      "use adamW({ learningRate, weightDecay }), or chain(weightDecay(1e-4), adam({ learningRate }))",
+  const settings = readOptions("adam", options, ADAM, {
+    ...HINTS,
+    elsewhere: {
+      ...HINTS.elsewhere,
+      weightDecay:
+        "use adamW({ learningRate, weightDecay }), or chain(weightDecay(1e-4), adam({ learningRate }))",
+    },
   });
-  checkAdam("adam", options);
-  const { learningRate } = options;
+  const { learningRate } = settings;
   return {
     name: "adam",
-    description: described("adam", settingsOf(options)),
+    description: described("adam", settings),
     init: adamState,
     update: (gradients, state, _parameters, context) => {
-      const { direction, next } = adamDirection(gradients, state, options, context);
+      const { direction, next } = adamDirection(gradients, state, settings, context);
       return { ...descend(direction, learningRate, context), state: next };
     },
   };
@@ -58,37 +67,25 @@ export interface AdamWOptions extends AdamOptions {
   readonly weightDecay?: number;
 }
 
+const ADAM_W = {
+  ...ADAM,
+  weightDecay: withDefault(0.01, hyperparameter({ from: 0 })),
+} satisfies OptionTable<AdamWOptions>;
+
 /** Loshchilov & Hutter, arXiv 1711.05101: Adam plus w ← w - η·λ·w. */
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
-  checkOptions("adamW", options, { ...ADAM, weightDecay: true }, EXAMPLE, ELSEWHERE);
-  checkAdam("adamW", options);
-  const { learningRate, weightDecay = 0.01 } = options;
-  checkHyperparameter("adamW: weightDecay", weightDecay, { from: 0 });
+  const settings = readOptions("adamW", options, ADAM_W, HINTS);
+  const { learningRate, weightDecay } = settings;
   return {
     name: "adamW",
-    description: described("adamW", { ...settingsOf(options), weightDecay }),
+    description: described("adamW", settings),
     init: adamState,
     update: (gradients, state, parameters, context) => {
-      const { direction, next } = adamDirection(gradients, state, options, context);
+      const { direction, next } = adamDirection(gradients, state, settings, context);
       const decayed = mapTensors((d, w) => add(d, mul(w, weightDecay)), direction, parameters);
       return { ...descend(decayed, learningRate, context), state: next };
     },
   };
-}
-
-const settingsOf = ({ learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamOptions) => ({
-  learningRate,
-  beta1,
-  beta2,
-  epsilon,
-});
-
-function checkAdam(what: string, options: AdamOptions): void {
-  const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
-  checkRate(what, learningRate);
-  checkHyperparameter(`${what}: beta1`, beta1, { from: 0, below: 1 });
-  checkHyperparameter(`${what}: beta2`, beta2, { from: 0, below: 1 });
-  checkEpsilon(what, epsilon);
 }
 
 /**
@@ -109,7 +106,7 @@ const adamState = (parameters: TensorTree): AdamState => ({
 function adamDirection(
   gradients: TensorTree,
   state: AdamState,
-  { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }: AdamOptions,
+  { beta1, beta2, epsilon }: OptionValues<AdamOptions, typeof ADAM>,
   context: UpdateContext,
 ): { readonly direction: TensorTree; readonly next: AdamState } {
   const mean = average(state.mean, gradients, beta1);

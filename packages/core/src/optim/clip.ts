@@ -1,3 +1,4 @@
+import type { Check } from "../argument-checks.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 import { mapTensors } from "../trace/map-tensors.js";
@@ -16,14 +17,14 @@ import { stateless } from "./stateless.js";
  */
 const SMALLEST_NORM = 2 ** -40;
 
-/** @throws MP_INVALID_ARGUMENT for a norm limit that f32 cannot compute with */
-export function checkNormLimit(what: string, limit: number): void {
+/** A norm that f32 can divide by. */
+export const normLimit: Check = (what, limit) => {
   if (typeof limit === "number" && limit >= SMALLEST_NORM && Number.isFinite(Math.fround(limit))) return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `${what} is a number of at least 2^-40, finite in f32, got ${shown(limit)}; leave it out for no clipping`,
   );
-}
+};
 
 /** The factor that limits gradients to that norm: 1 if `norm` ≤ `limit`, else limit / norm. */
 export function clipFactor(norm: Tensor, limit: number): Tensor {
@@ -35,7 +36,7 @@ export function clipFactor(norm: Tensor, limit: number): Tensor {
  * al., arXiv 1211.5063). A norm above 1.8e19 overflows and the step is skipped; the factor would make every gradient 0.
  */
 export function clipByGlobalNorm(limit: number): GradientTransformation {
-  checkNormLimit("clipByGlobalNorm: the limit", limit);
+  normLimit("clipByGlobalNorm: the limit", limit);
   return {
     kind: "gradient",
     name: `clipByGlobalNorm(${limit})`,

@@ -1,3 +1,4 @@
+import type { Check } from "../argument-checks.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 
@@ -20,3 +21,12 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   const range = `${open === true ? "above" : "at least"} ${from}${below === undefined ? "" : ` and below ${below}`}`;
   throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${range} in f32, got ${shown(value)}`);
 }
+
+/** As a check of an option. */
+export const hyperparameter =
+  (range: Range): Check =>
+  (what, value) =>
+    checkHyperparameter(what, value as number, range);
+
+/** A factor of a moving average. */
+export const averageFactor: Check = hyperparameter({ from: 0, below: 1 });

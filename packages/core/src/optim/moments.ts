@@ -1,7 +1,8 @@
+import type { Check } from "../argument-checks.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/binary.js";
 import type { Tensor } from "../trace/tensor.js";
-import { checkHyperparameter } from "./hyperparameter.js";
+import { hyperparameter } from "./hyperparameter.js";
 
 export const square = (x: Tensor): Tensor => mul(x, x);
 
@@ -14,7 +15,5 @@ export const average = (averages: TensorTree, xs: TensorTree, decay: number): Te
  */
 const SMALLEST_EPSILON = 2 ** -100;
 
-/** @throws MP_INVALID_ARGUMENT for an epsilon too small to prevent 0 / 0 */
-export function checkEpsilon(what: string, epsilon: number): void {
-  checkHyperparameter(`${what}: epsilon`, epsilon, { from: SMALLEST_EPSILON });
-}
+/** An epsilon large enough to prevent 0 / 0. */
+export const positiveEpsilon: Check = hyperparameter({ from: SMALLEST_EPSILON });

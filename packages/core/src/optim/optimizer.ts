@@ -1,3 +1,4 @@
+import type { Check } from "../argument-checks.js";
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
@@ -66,11 +67,10 @@ export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
 }
 
-/** @throws MP_INVALID_ARGUMENT for a constant that is not a valid learning rate; a schedule is not checked here */
-export function checkRate(what: string, learningRate: LearningRate): void {
-  if (typeof learningRate !== "function")
-    checkHyperparameter(`${what}: learningRate`, learningRate, { from: 0 });
-}
+/** A constant that is a valid learning rate; a schedule is checked when it gives one. */
+export const rate: Check = (what, rate) => {
+  if (typeof rate !== "function") checkHyperparameter(what, rate as number, { from: 0 });
+};
 
 /**
  * The learning rate for this step, a floating scalar.
@@ -96,8 +96,10 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
   } catch (error) {
-    if (!MpError.is(error) || !error.message.includes("i32")) throw error;
+    if (!MpError.is(error)) throw error;
     const { code, message, details } = error;
+    const { dtype, dtypes = [dtype] } = details;
+    if (!Array.isArray(dtypes) || !dtypes.includes("i32")) throw error;
     throw new MpError(code, `${message}; ${STEP_HINT}`, { details, cause: error });
   }
 }

@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { runTraced, runTrees } from "../../test/run-traced.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
+import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
+import { sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import { adagrad } from "./adagrad.js";
@@ -238,6 +240,22 @@ describe("a schedule that gives no scalar is refused:", () => {
     expect(update).toThrow(`learningRate: a schedule gives a floating scalar tensor, ${message}`);
     expect(update).toThrow(expect.objectContaining({ code }));
   });
+});
+
+it.each<[string, Schedule, string]>([
+  ["with a fraction", (step) => mul(step, 0.5), "MP_OUT_OF_RANGE"],
+  ["with a float", (step) => mul(step, literal(0.5)), "MP_DTYPE_MISMATCH"],
+  ["in an operator of floats", (step) => sqrt(step), "MP_DTYPE_MISMATCH"],
+])("a schedule that uses the step %s is told to cast it", (_name, learningRate, code) => {
+  const update = (): unknown => updatesOf(sgd({ learningRate }), [vector([1])], [vector([1])]);
+  expect(update).toThrow(/; a schedule gets the step as i32, compute with cast\(step, "f32"\)$/);
+  expect(update).toThrow(expect.objectContaining({ code }));
+});
+
+it("a schedule that fails for another reason is told nothing of the step", () => {
+  const learningRate: Schedule = () => mul(literal(1), literal(1, "i64"));
+  const update = (): unknown => updatesOf(sgd({ learningRate }), [vector([1])], [vector([1])]);
+  expect(update).toThrow(/operands are f32 and i64; cast one of them( \(at .*\))?$/);
 });
 
 it("a schedule reads the count of applied steps that it is given", () => {

@@ -1,11 +1,11 @@
 import { described } from "../described.js";
-import { checkOptions } from "../options.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div } from "../trace/ops/binary.js";
 import { sqrt } from "../trace/ops/unary.js";
-import { checkHyperparameter } from "./hyperparameter.js";
-import { average, checkEpsilon, square } from "./moments.js";
-import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
+import { averageFactor } from "./hyperparameter.js";
+import { average, positiveEpsilon, square } from "./moments.js";
+import { descend, type LearningRate, type Optimizer, rate, zerosLike } from "./optimizer.js";
 
 export interface RmsPropOptions {
   readonly learningRate: LearningRate;
@@ -15,26 +15,27 @@ export interface RmsPropOptions {
   readonly epsilon?: number;
 }
 
+const RMS_PROP = {
+  learningRate: rate,
+  decay: withDefault(0.99, averageFactor),
+  epsilon: withDefault(1e-8, positiveEpsilon),
+} satisfies OptionTable<RmsPropOptions>;
+
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
 export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
-  checkOptions(
-    "rmsProp",
-    options,
-    { learningRate: true, decay: true, epsilon: true },
-    "{ learningRate: 1e-3 }",
-    {
+  const read = readOptions("rmsProp", options, RMS_PROP, {
+    example: "{ learningRate: 1e-3 }",
+    elsewhere: {
       alpha: "did you mean decay?",
       rho: "did you mean decay?",
       momentum: "there is none; use momentum or adam",
+      weightDecay: "use chain(weightDecay(1e-4), rmsProp({ learningRate }))",
     },
-  );
-  const { learningRate, decay = 0.99, epsilon = 1e-8 } = options;
-  checkRate("rmsProp", learningRate);
-  checkHyperparameter("rmsProp: decay", decay, { from: 0, below: 1 });
-  checkEpsilon("rmsProp", epsilon);
+  });
+  const { learningRate, decay, epsilon } = read;
   return {
     name: "rmsProp",
-    description: described("rmsProp", { learningRate, decay, epsilon }),
+    description: described("rmsProp", read),
     init: (parameters) => ({ square: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const squares = average(state.square, mapTensors(square, gradients), decay);

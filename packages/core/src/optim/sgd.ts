@@ -1,23 +1,27 @@
+import { truth } from "../argument-checks.js";
 import { described } from "../described.js";
-import { checkOptions } from "../options.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/binary.js";
-import { checkHyperparameter } from "./hyperparameter.js";
-import { checkRate, descend, type LearningRate, type Optimizer, zerosLike } from "./optimizer.js";
+import { averageFactor } from "./hyperparameter.js";
+import { descend, type LearningRate, type Optimizer, rate, zerosLike } from "./optimizer.js";
 
 export interface SgdOptions {
   readonly learningRate: LearningRate;
 }
 
+const SGD = { learningRate: rate } satisfies OptionTable<SgdOptions>;
+
 /** w ← w - η·g. */
 export function sgd(options: SgdOptions): Optimizer {
-  checkOptions("sgd", options, { learningRate: true }, "{ learningRate: 0.1 }", {
-    momentum: "use momentum({ learningRate, momentum })",
-    nesterov: "use momentum({ learningRate, nesterov })",
-    weightDecay: "use chain(weightDecay(1e-4), sgd({ learningRate }))",
+  const { learningRate } = readOptions("sgd", options, SGD, {
+    example: "{ learningRate: 0.1 }",
+    elsewhere: {
+      momentum: "use momentum({ learningRate, momentum })",
+      nesterov: "use momentum({ learningRate, nesterov })",
+      weightDecay: "use chain(weightDecay(1e-4), sgd({ learningRate }))",
+    },
   });
-  const { learningRate } = options;
-  checkRate("sgd", learningRate);
   return {
     name: "sgd",
     description: described("sgd", { learningRate }),
@@ -36,21 +40,22 @@ export interface MomentumOptions extends SgdOptions {
   readonly nesterov?: boolean;
 }
 
+const MOMENTUM = {
+  ...SGD,
+  momentum: withDefault(0.9, averageFactor),
+  nesterov: withDefault(false, truth),
+} satisfies OptionTable<MomentumOptions>;
+
 /**
  * v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, with the learning rate outside the
  * velocity.
  */
 export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
-  checkOptions(
-    "momentum",
-    options,
-    { learningRate: true, momentum: true, nesterov: true },
-    "{ learningRate: 0.1 }",
-    { weightDecay: "use chain(weightDecay(1e-4), momentum({ learningRate }))" },
-  );
-  const { learningRate, momentum: factor = 0.9, nesterov = false } = options;
-  checkRate("momentum", learningRate);
-  checkHyperparameter("momentum: momentum", factor, { from: 0, below: 1 });
+  const read = readOptions("momentum", options, MOMENTUM, {
+    example: "{ learningRate: 0.1 }",
+    elsewhere: { weightDecay: "use chain(weightDecay(1e-4), momentum({ learningRate }))" },
+  });
+  const { learningRate, momentum: factor, nesterov } = read;
   const name = nesterov ? "nesterov" : "momentum";
   return {
     name,

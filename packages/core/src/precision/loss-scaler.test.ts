@@ -254,7 +254,10 @@ describe("options", () => {
     [() => dynamicLossScale({ growthInterval: 0 }), "growthInterval is an integer of 1 or more, got 0"],
     [() => dynamicLossScale({ growthInterval: 1.5 }), /growthInterval/],
     [() => dynamicLossScale({ growthInterval: 2 ** 31 }), /growthInterval/],
-    [() => dynamicLossScale({ refill: "never" as "on-growth" }), /refill is on-good-step or on-growth/],
+    [
+      () => dynamicLossScale({ refill: "never" as "on-growth" }),
+      'refill is "on-good-step" or "on-growth", got "never"',
+    ],
     [() => dynamicLossScale({ hysteresis: 0 }), "hysteresis is an integer of 1 or more, got 0"],
   ])("that could stall or explode the scale are refused: %s", (make, message) => {
     expect(make).toThrow(message);

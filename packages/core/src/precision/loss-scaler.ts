@@ -4,10 +4,10 @@
  * A scaler is a value; its state is a tree of tensors in the graph like all other state, so no decision waits for the
  * host.
  */
+import { claim, count, oneOf, optional } from "../argument-checks.js";
 import { described } from "../described.js";
 import { MpError } from "../errors.js";
-import { checkOptions } from "../options.js";
-import { shown } from "../shown.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { add, and, greaterOrEqual, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
 import { literal } from "../trace/ops/source.js";
@@ -18,6 +18,8 @@ import type { Tensor } from "../trace/tensor.js";
 export interface LossScaler<S extends TensorTree = TensorTree> {
   /** How it prints: `dynamic(65536)`. */
   readonly name: string;
+  /** For programs that treat the scalers of this package differently; a custom one leaves it out. */
+  readonly kind?: "none" | "static" | "dynamic";
   /**
    * Everything that decides how the scale changes. Loading a checkpoint with another description warns. Default `name`.
    */
@@ -53,6 +55,7 @@ type NoState = Readonly<Record<never, never>>;
 export function noLossScaling(): LossScaler<NoState> {
   return {
     name: "none",
+    kind: "none",
     minScale: 1,
     maxScale: 1,
     init: () => ({}),
@@ -68,14 +71,12 @@ export const LARGEST_SCALE: number = 2 ** 126;
 /** Limit for an i32 counter from a file: it is incremented once before it is compared. */
 export const LARGEST_COUNTER: number = 2 ** 31 - 2;
 
-function checkScale(what: string, name: string, scale: number): void {
-  if (typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: ${name} is a number from 2^-126 to 2^126, so that f32 can divide by it, got ${shown(scale)}`,
-    { details: { [name]: scale } },
-  );
-}
+const isNumber = (value: unknown): value is number => typeof value === "number";
+
+const scaleAllowed = claim(
+  "a number from 2^-126 to 2^126, so that f32 can divide by it",
+  (scale) => typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE,
+);
 
 /** Any other factor rounds every gradient twice: when scaling and when unscaling. */
 function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number>>): readonly string[] {
@@ -89,9 +90,10 @@ function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number
 
 /** A constant scale, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
 export function staticLossScale(scale: number): LossScaler<NoState> {
-  checkScale("staticLossScale", "scale", scale);
+  scaleAllowed("staticLossScale: scale", scale);
   return {
     name: `static(${scale})`,
+    kind: "static",
     minScale: scale,
     maxScale: scale,
     warnings: unlessPowersOfTwo("staticLossScale", { scale }),
@@ -129,59 +131,41 @@ export type DynamicLossScaleState = {
   readonly tolerance: Tensor;
 };
 
+const DYNAMIC = {
+  initialScale: withDefault(2 ** 16, scaleAllowed),
+  growthFactor: withDefault(
+    2,
+    claim("1 or more", (factor) => isNumber(factor) && factor >= 1 && Number.isFinite(Math.fround(factor))),
+  ),
+  backoffFactor: withDefault(
+    0.5,
+    claim("between 0 and 1", (factor) => isNumber(factor) && factor > 0 && factor < 1),
+  ),
+  growthInterval: withDefault(2000, count),
+  minScale: withDefault(1, scaleAllowed),
+  maxScale: optional(scaleAllowed),
+  hysteresis: withDefault(1, count),
+  refill: withDefault("on-good-step", oneOf("on-good-step", "on-growth")),
+} satisfies OptionTable<DynamicLossScaleOptions>;
+
 /**
  * Grows the scale after `growthInterval` finite steps, backs off on overflow (PyTorch's GradScaler with a
  * floor, a cap and hysteresis).
  * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
  */
 export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossScaler<DynamicLossScaleState> {
-  checkOptions(
-    "dynamicLossScale",
-    options,
-    {
-      initialScale: true,
-      growthFactor: true,
-      backoffFactor: true,
-      growthInterval: true,
-      minScale: true,
-      maxScale: true,
-      hysteresis: true,
-      refill: true,
-    },
-    "{ initialScale: 1024 }",
-  );
-  const initialScale = options.initialScale ?? 2 ** 16;
-  const {
-    growthFactor = 2,
-    backoffFactor = 0.5,
-    growthInterval = 2000,
-    minScale = 1,
-    hysteresis = 1,
-  } = options;
-  const maxScale = options.maxScale ?? Math.max(2 ** 24, initialScale);
-  const refill = options.refill ?? "on-good-step";
-  for (const [name, scale] of Object.entries({ initialScale, minScale, maxScale })) {
-    checkScale("dynamicLossScale", name, scale);
-  }
-  const refuse = (message: string): never => {
-    throw new MpError("MP_INVALID_ARGUMENT", `dynamicLossScale: ${message}`);
-  };
+  const read = readOptions("dynamicLossScale", options, DYNAMIC, { example: "{ initialScale: 1024 }" });
+  const { initialScale, growthFactor, backoffFactor, growthInterval, minScale, hysteresis, refill } = read;
+  const { maxScale = Math.max(2 ** 24, initialScale) } = read;
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
-    refuse(`initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `dynamicLossScale: initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`,
+    );
   }
-  if (!(growthFactor >= 1 && Number.isFinite(Math.fround(growthFactor))))
-    refuse(`growthFactor is 1 or more, got ${shown(growthFactor)}`);
-  if (!(backoffFactor > 0 && backoffFactor < 1))
-    refuse(`backoffFactor is between 0 and 1, got ${shown(backoffFactor)}`);
-  for (const [name, count] of Object.entries({ growthInterval, hysteresis })) {
-    if (!Number.isInteger(count) || count < 1 || count > 2 ** 31 - 1)
-      refuse(`${name} is an integer of 1 or more, got ${shown(count)}`);
-  }
-  if (refill !== "on-good-step" && refill !== "on-growth")
-    refuse(`refill is on-good-step or on-growth, got ${shown(refill)}`);
-
   return {
     name: `dynamic(${initialScale})`,
+    kind: "dynamic",
     description: described("dynamic", {
       growthFactor,
       backoffFactor,

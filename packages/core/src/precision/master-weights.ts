@@ -17,6 +17,11 @@ import type { Tensor } from "../trace/tensor.js";
 export interface MasterWeights<S extends TensorTree = TensorTree> {
   /** The method and its dtype, if it has one: `kahan(bf16)`. Loading a checkpoint with another name warns. */
   readonly name: string;
+  /**
+   * The entry of the state that holds the weights in the structure of the parameters, if the state has other entries:
+   * `loadParameters` takes them from there. Default the whole state.
+   */
+  readonly weightsAt?: string;
   /** The state for the user's initial parameters (f32). */
   init(parameters: TensorTree): S;
   /** The parameters that the loss is differentiated with respect to: the user's tree, in the dtype of storage. */
@@ -70,6 +75,8 @@ export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
   checkHalf("kahan", dtype);
   return {
     name: `kahan(${dtype})`,
+    // Of the pair the value is what the loss gets, and what `parameters()` gives.
+    weightsAt: "value",
     init: (parameters) => {
       const value = castAll(parameters, dtype);
       const rest = (exact: Tensor, kept: Tensor): Tensor => cast(sub(exact, cast(kept, "f32")), dtype);

@@ -80,6 +80,7 @@ export function commonDType(op: string, tensors: readonly { readonly dtype: DTyp
       throw new MpError(
         "MP_DTYPE_MISMATCH",
         `${op}: operands are ${dtype} and ${tensor.dtype}; cast one of them`,
+        { details: { dtypes: [dtype, tensor.dtype] } },
       );
     }
     dtype = "f32";

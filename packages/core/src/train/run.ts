@@ -26,14 +26,14 @@ import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
+import type { FitResult, FitStep } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
-import { type FeedingOptions, type FeedingRun, type FitOptions, type FitResult, fit } from "./data/fit.js";
+import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
-import { type LazyStep, lazySteps } from "./data/lazy-step.js";
+import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
-import { type Attribution, scaleAttribution } from "./diagnosis/diagnose.js";
-import { checkReplay, type Inspected, type Overflow, replay } from "./diagnosis/replay.js";
+import { checkDiagnose, type Diagnosis, diagnose, type Inspected } from "./diagnosis/diagnose.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
@@ -83,6 +83,7 @@ export class TrainingRun {
     this.#warn({ type: "performance", message });
   });
   readonly #calls = new CallQueue();
+  readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
@@ -96,7 +97,7 @@ export class TrainingRun {
     this.#signal = signal;
     this.#stateTypes = stateTypes;
     this.#programs = new ProgramCache(backend, state, this.#warn);
-    const breathe = breather(backend.manifest);
+    this.#breathe = breather(backend.manifest);
     this.#stepper = new Stepper(this.#programs, {
       definition,
       stateTypes,
@@ -104,7 +105,7 @@ export class TrainingRun {
       maxConsecutiveSkips,
       signal,
       warn: this.#warn,
-      breathe,
+      breathe: this.#breathe,
     });
   }
 
@@ -164,10 +165,13 @@ export class TrainingRun {
     }
   }
 
-  async *steps<T>(data: TrainingData<T>, options: FeedingOptions = {}): AsyncGenerator<LazyStep, undefined> {
+  async *steps<T>(
+    data: TrainingData<T>,
+    options: FeedingOptions = {},
+  ): AsyncGenerator<FitStep<string, T>, undefined> {
     this.#startFeeding("steps");
     try {
-      yield* lazySteps(this.#feeding, data, options);
+      yield* stepsOfPass(this.#feeding, data, options);
     } finally {
       this.#isFeeding = false;
     }
@@ -204,6 +208,7 @@ export class TrainingRun {
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
       save: (path) => this.save(path),
+      breathe: this.#breathe,
       warn: this.#warn,
     };
   }
@@ -222,21 +227,17 @@ export class TrainingRun {
     return this.#calls.add(async () => this.#programs.peakBytes());
   }
 
-  async diagnose(batch: unknown): Promise<Attribution | undefined> {
-    const feed = this.#take(batch);
-    return this.#calls.add(
-      async () =>
-        scaleAttribution(this.precision.lossScaler, await this.#scale()) ?? this.#stepper.diagnose(feed),
-    );
-  }
-
-  async replay(
+  async diagnose(
     batches: readonly unknown[],
-    options: { readonly scale: number },
-  ): Promise<Overflow | undefined> {
-    checkReplay(batches, options);
+    options: { readonly scale?: number } = {},
+  ): Promise<Diagnosis | undefined> {
+    checkDiagnose(batches, options);
     const feeds = batches.map((batch) => this.#take(batch));
-    return this.#calls.add(() => replay(this.#inspected, feeds, options.scale));
+    const isPast = options.scale !== undefined;
+    return this.#calls.add(async () => {
+      const scale = options.scale ?? (await this.#scale());
+      return diagnose(this.#inspected, feeds, { scale, isPast });
+    });
   }
 
   async precisionReport(batch: unknown): Promise<PrecisionReport> {
@@ -392,6 +393,7 @@ export class TrainingRun {
       key: this.#definition.key.path,
       precision: this.precision.name,
       settings: settingsOf(this.#definition),
+      weightsAt: this.precision.masterWeights.weightsAt,
     };
   }
 }

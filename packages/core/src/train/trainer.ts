@@ -1,27 +1,33 @@
+import { type Check, callback, count, oneOf, optional, truth } from "../argument-checks.js";
 import type { Backend, ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { expectHalf } from "../cast/plan.js";
-import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
-import { checkNormLimit } from "../optim/clip.js";
+import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
-import { checkOptions, type OptionNames } from "../options.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed, type Precision, type PrecisionChoice } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
-import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves } from "../tree.js";
-import { checkParts, checkPrecision, checkScales } from "./checks/check-parts.js";
-import type { FeedingOptions, FitOptions, FitResult } from "./data/fit.js";
+import {
+  backendPart,
+  checkPrecision,
+  checkScales,
+  optimizerPart,
+  parametersPart,
+  signalPart,
+} from "./checks/check-parts.js";
+import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitOptions } from "./data/fit.js";
 import type { Json } from "./data/json.js";
-import type { LazyStep } from "./data/lazy-step.js";
+import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { AnyLoss, StepDefinition } from "./definition.js";
-import type { Attribution } from "./diagnosis/diagnose.js";
-import type { Overflow } from "./diagnosis/replay.js";
+import type { Diagnosis } from "./diagnosis/diagnose.js";
 import { type FrozenMask, frozenPaths } from "./frozen.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch, Fed, FedBatch, LossContext, LossFunction, Traced } from "./step/loss.js";
@@ -77,25 +83,28 @@ export interface TrainerOptions<P, B, M, K extends string = string> {
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-const TRAINER: OptionNames<TrainerOptions<unknown, unknown, unknown>> = {
-  backend: true,
-  params: true,
-  loss: true,
-  optimizer: true,
-  precision: true,
-  modelState: true,
-  frozen: true,
-  seed: true,
-  clipNorm: true,
-  accumulate: true,
-  allReduce: true,
-  onOverflow: true,
-  maxRetries: true,
-  maxConsecutiveSkips: true,
-  checkNewParameters: true,
-  signal: true,
-  onWarning: true,
-};
+/** What is checked later, with more knowledge: the precision with the manifest, the mask with the parameters. */
+const later: Check = () => {};
+
+const TRAINER = {
+  backend: backendPart,
+  params: parametersPart,
+  loss: callback,
+  optimizer: optimizerPart,
+  precision: withDefault(mixed(), later),
+  modelState: later,
+  frozen: later,
+  seed: later,
+  clipNorm: optional(normLimit),
+  accumulate: withDefault(1, count),
+  allReduce: optional(callback),
+  onOverflow: withDefault("skip", oneOf("skip", "retry")),
+  maxRetries: withDefault(100, count),
+  maxConsecutiveSkips: withDefault(50, count),
+  checkNewParameters: withDefault(true, truth),
+  signal: optional(signalPart),
+  onWarning: withDefault(printWarning, callback),
+} satisfies OptionTable<TrainerOptions<unknown, unknown, unknown>>;
 
 export interface Trainer<P, B, M, K extends string = string> {
   readonly precision: Precision;
@@ -110,21 +119,22 @@ export interface Trainer<P, B, M, K extends string = string> {
   step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
   /**
    * Trains on the data and tracks the position in it: a run that loads a checkpoint written by `save` during or after
-   * `fit` continues with the next batch.
-   * @throws as `step`; what `onStep` or the data throws
+   * `fit` continues with the next batch. Callbacks follow the training and may end it.
+   * @throws as `step`; what a callback or the data throws
    */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
     options?: FitOptions<K, FedBatch<B, D>>,
   ): Promise<FitResult>;
   /**
-   * Trains on the current pass, or the next one, step by step. Each step is yielded when it starts; its results are
-   * available while it is one of the last nine. Tracks the position in the data as `fit` does.
+   * Trains on the current pass, or the next one, and yields the result of each step. The next step starts when the
+   * loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
+   * @throws as `step`; what the data throws
    */
   steps<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
     options?: FeedingOptions,
-  ): AsyncGenerator<LazyStep<K>, undefined>;
+  ): AsyncGenerator<FitStep<K, FedBatch<B, D>>, undefined>;
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
@@ -162,18 +172,17 @@ export interface Trainer<P, B, M, K extends string = string> {
   graph<D extends object>(batch: FedBatch<B, D>): Graph;
   /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
   explain<D extends object>(batch: FedBatch<B, D>): CastReport;
-  /** The first non-finite value in a step on this batch from the current state, or undefined; changes no state. */
-  diagnose<D extends object>(batch: FedBatch<B, D>): Promise<Attribution | undefined>;
   /**
-   * Runs the batches of the step that was just skipped again at its scale and names the first non-finite value and the
-   * cause: the scale was too high or outside the scaler's range, the half is too narrow, the model produced it, or the
-   * data contains it. Undefined if nothing is found. Call it before the next step; it changes no state.
+   * The first non-finite value in the next step on these batches, and the cause: the scale is too high or outside the
+   * scaler's range, the half is too narrow, the model produces it, or the data contains it. With the `scale` of a step
+   * that was just skipped, in that step: call it before the next one. Undefined if everything is finite; changes no
+   * state.
    * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
    */
-  replay<D extends object>(
+  diagnose<D extends object>(
     batches: readonly FedBatch<B, D>[],
-    options: { readonly scale: number },
-  ): Promise<Overflow | undefined>;
+    options?: { readonly scale?: number },
+  ): Promise<Diagnosis | undefined>;
   /**
    * The ranges of weights, activations and gradients of one batch compared with f16 and bf16, the recommended loss
    * scale, the cast plan and memory by kind. Costs a compilation and one forward and backward pass in f32 that counts
@@ -212,51 +221,43 @@ export async function trainer<
   M = Readonly<Record<never, never>>,
   const K extends string = never,
 >(options: TrainerOptions<P, B, M, K>): Promise<Trainer<P, B, M, K>> {
-  checkOptions("trainer", options, TRAINER, "{ backend, params, loss, optimizer }");
-  checkParts(options);
-  const { backend, clipNorm, accumulate = 1, maxRetries = 100, maxConsecutiveSkips = 50 } = options;
-  for (const [name, count] of Object.entries({ accumulate, maxRetries, maxConsecutiveSkips })) {
-    if (Number.isInteger(count) && count >= 1 && count < 2 ** 31) continue;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `trainer: ${name} is an integer of 1 or more, got ${shown(count)}`,
-    );
-  }
-  if (clipNorm !== undefined) checkNormLimit("trainer: clipNorm", clipNorm);
-  const { onOverflow = "skip" } = options;
-  if (onOverflow !== "skip" && onOverflow !== "retry") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `trainer: onOverflow is skip or retry, got ${shown(onOverflow)}`,
-    );
-  }
-  const choice = options.precision ?? mixed();
+  const example = "{ backend, params, loss, optimizer }";
+  // The types of the trees do not matter to the checks.
+  const read = readOptions(
+    "trainer",
+    options as unknown as TrainerOptions<unknown, unknown, unknown>,
+    TRAINER,
+    {
+      example,
+    },
+  );
+  const { backend, precision: choice, clipNorm, accumulate, onOverflow, maxRetries } = read;
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision(precision);
   checkScales(precision.lossScaler);
   expectHalf(precision.policy, backend.manifest);
   const definition: StepDefinition = {
     loss: options.loss as unknown as AnyLoss,
-    optimizer: options.optimizer,
+    optimizer: read.optimizer,
     precision,
     manifest: backend.manifest,
-    key: key(options.seed ?? 0),
+    key: key(read.seed ?? 0),
     frozen: frozenPaths(options.params, options.frozen),
     clipNorm,
     accumulate,
     onOverflow,
     maxRetries,
-    checkNewParameters: options.checkNewParameters ?? true,
+    checkNewParameters: read.checkNewParameters,
   };
   const run = await TrainingRun.start({
     backend,
     definition,
     parameters: options.params,
     modelState: options.modelState ?? {},
-    allReduce: options.allReduce,
-    maxConsecutiveSkips,
-    signal: options.signal,
-    onWarning: options.onWarning ?? printWarning,
+    allReduce: read.allReduce,
+    maxConsecutiveSkips: read.maxConsecutiveSkips,
+    signal: read.signal,
+    onWarning: read.onWarning,
   });
   // The class knows no types of trees, so only the names of its methods can be checked here.
   return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as unknown as Trainer<P, B, M, K>;

@@ -15,6 +15,7 @@ import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { literal } from "../../src/trace/ops/source.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { FitCallback } from "../../src/train/data/callback.js";
 import type { AnyBatch, LossContext, Traced } from "../../src/train/step/loss.js";
 import type { StepResult } from "../../src/train/step/result.js";
 import { trainer } from "../../src/train/trainer.js";
@@ -60,8 +61,20 @@ describe("the trainer's types", () => {
     // @ts-expect-error data of another structure
     await training.fit([{ x }]);
     for await (const step of training.steps([{ ids: x, more: [x] }])) {
-      expectTypeOf(await step.result()).toEqualTypeOf<StepResult<never>>();
+      expectTypeOf(step).toExtend<StepResult<never>>();
+      expectTypeOf(step.batches).toExtend<readonly { readonly ids: unknown }[]>();
     }
+    const stopsEarly: FitCallback = { onStep: ({ loss }) => (loss < 0.1 ? "stop" : undefined) };
+    const looks: FitCallback<never, { readonly ids: unknown }> = {
+      onStep: async ({ batches }) => void batches,
+    };
+    await training.fit([{ ids: x, more: [x] }], {
+      callbacks: [stopsEarly, looks, { onEnd: ({ ended }) => void ended }],
+    });
+    // @ts-expect-error no such function
+    await training.fit([{ ids: x, more: [x] }], { callbacks: [{ onEpochEnd: () => {} }] });
+    // @ts-expect-error only "stop" means something
+    await training.fit([{ ids: x, more: [x] }], { onStep: () => true });
   });
 
   it("parameters come back in the structure they went in", async () => {

@@ -242,12 +242,12 @@ describe("the finite check", () => {
       expect(await training.step(batch)).toMatchObject({ applied: false, scale });
       expect((await training.parameters()).w.data).toEqual(Float32Array.of(2 ** -10, 1));
       expect(told).toMatchObject([{ type: "numerics", message: expect.stringContaining(message) as string }]);
-      expect(await training.diagnose(batch)).toMatchObject({
+      expect(await training.diagnose([batch])).toMatchObject({
         value: "scale",
         phase: "scale",
         remedy: expect.stringContaining(message) as string,
       });
-      expect(await training.replay([batch], { scale })).toMatchObject({
+      expect(await training.diagnose([batch], { scale })).toMatchObject({
         cause: "scale out of range",
         value: "scale",
       });
@@ -371,17 +371,20 @@ describe("steps that are skipped in a row", () => {
       precision: { ...mixedFloat16(), lossScaler: dynamic({ initialScale: 2 ** 24 }) },
     });
     const before = await stateOf(training);
-    expect(await training.diagnose(poisoned(Number.NaN))).toMatchObject({ phase: "input", value: "batch/x" });
-    expect(await training.diagnose(batch(0))).toMatchObject({
+    expect(await training.diagnose([poisoned(Number.NaN)])).toMatchObject({
+      phase: "input",
+      value: "batch/x",
+    });
+    expect(await training.diagnose([batch(0)])).toMatchObject({
       phase: "backward",
       remedy: expect.stringContaining("loss scale") as string,
     });
     const huge = { x: wave([4, 3], 1), y: tensor(new Float32Array(4).fill(3e38), [4, 1]) };
-    expect(await training.diagnose(huge)).toMatchObject({
+    expect(await training.diagnose([huge])).toMatchObject({
       phase: expect.stringMatching(/forward|loss/) as string,
     });
     expect(await stateOf(training)).toEqual(before);
-    expect(await (await smallRun()).diagnose(batch(0))).toBeUndefined();
+    expect(await (await smallRun()).diagnose([batch(0)])).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Overflow } from "@mp/core";
+import type { Diagnosis } from "@mp/core";
 import { html, type Markup } from "../html.js";
 import { count, scaleText } from "../numbers.js";
 import type { HistoryStep } from "../plots/history.js";
@@ -9,7 +9,7 @@ import { type Column, table } from "./table.js";
 export interface SkippedStep {
   readonly step: number;
   readonly scale: number;
-  readonly overflow: Overflow | undefined;
+  readonly overflow: Diagnosis | undefined;
 }
 
 const columns: readonly Column<SkippedStep>[] = [

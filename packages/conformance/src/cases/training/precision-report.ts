@@ -1,7 +1,7 @@
 /** What a run reports about its numbers: every value is counted in the right bin, every skip with its cause. */
 import { float32, type LossFunction, mixedFloat16, staticLossScale } from "@mp/core";
 import { log, matMul, mul, reduceSum } from "@mp/core/ops";
-import type { ExponentHistogram, OverflowCause } from "@mp/core/report";
+import type { DiagnosisCause, ExponentHistogram } from "@mp/core/report";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {
@@ -61,7 +61,7 @@ const nothing: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
   reduceSum(log(mul(reduceSum(matMul(w, x)), 0)));
 
 interface Trouble {
-  readonly cause: OverflowCause;
+  readonly cause: DiagnosisCause;
   readonly loss: LossFunction<WeightsOf, Fed, NoModel>;
   readonly w: number;
   readonly x: number;
@@ -76,17 +76,17 @@ const troubles: readonly Trouble[] = [
 ];
 
 /** Four steps that are skipped for four different reasons. */
-const causes: ConformanceCase = scenarioCase<readonly (OverflowCause | "applied" | undefined)[]>(
+const causes: ConformanceCase = scenarioCase<readonly (DiagnosisCause | "applied" | undefined)[]>(
   "report/replay/tells-the-cause",
   async (backend) => {
-    const found: (OverflowCause | "applied" | undefined)[] = [];
+    const found: (DiagnosisCause | "applied" | undefined)[] = [];
     for (const { loss, w, x, scale } of troubles) {
       const precision = { ...mixedFloat16(), lossScaler: staticLossScale(scale) };
       const options = { params: { w: filled([1, 2], w) }, loss, optimizer: exactSgd(), precision };
       await withTrainer<WeightsOf, Fed, NoModel, void>(backend, options, async ({ training }) => {
         const batch = { x: filled([2, 1], x) };
         const { applied } = await training.step(batch);
-        found.push(applied ? "applied" : (await training.replay([batch], { scale }))?.cause);
+        found.push(applied ? "applied" : (await training.diagnose([batch], { scale }))?.cause);
       });
     }
     return found;

@@ -183,7 +183,7 @@ const stays: readonly ConformanceCase[] = [
         async ({ training, snapshot }) => {
           await training.step(good(1));
           const before = await snapshot();
-          await training.diagnose(poisons["one-gradient-among-many"]());
+          await training.diagnose([poisons["one-gradient-among-many"]()]);
           return [before, await snapshot()];
         },
       ),

@@ -39,6 +39,7 @@ export function expectDType(
     throw new MpError(
       "MP_DTYPE_MISMATCH",
       `${op}: ${what} is ${type.dtype}, takes ${allowed.join(", ")}; cast it first`,
+      { details: { dtypes: [type.dtype] } },
     );
   }
 }
@@ -51,6 +52,7 @@ export function expectSameDType(op: Op, inputs: readonly ValueType[]): void {
       throw new MpError(
         "MP_DTYPE_MISMATCH",
         `${op}: operands are ${first} and ${input.dtype}; cast one of them`,
+        { details: { dtypes: [first, input.dtype] } },
       );
     }
   }

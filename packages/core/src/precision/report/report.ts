@@ -7,7 +7,7 @@ import type { Graph } from "../../graph/graph.js";
 import { tensor } from "../../host-tensor.js";
 import { unsupportedReason } from "../../manifest.js";
 import type { FedBatch } from "../../train/data/batch.js";
-import type { Inspected } from "../../train/diagnosis/replay.js";
+import type { Inspected } from "../../train/diagnosis/diagnose.js";
 import { runOnce } from "../../train/program/program-cache.js";
 import { gradientsProgram } from "../../train/step/programs.js";
 import { countGraph } from "./count-graph.js";

@@ -8,7 +8,7 @@ import { type HostTensor, tensor } from "../../host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { mixedFloat16 } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";
-import { add, mul, square, sub } from "../../trace/ops/elementwise.js";
+import { add, mul, square, sub } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceMean } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";

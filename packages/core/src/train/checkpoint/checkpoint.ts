@@ -20,6 +20,8 @@ export interface CheckpointInfo {
   /** For people who read the file; the settings have its parts. */
   readonly precision: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** The entry of the master weights' state that holds the weights, if not the whole. */
+  readonly weightsAt: string | undefined;
 }
 
 export interface SaveOptions {
@@ -112,8 +114,9 @@ export async function loadCheckpoint(
   return cursor;
 }
 
-function metadataOf({ key, precision, settings }: CheckpointInfo): Readonly<Record<string, string>> {
-  return { key, precision, ...settings };
+function metadataOf(info: CheckpointInfo): Readonly<Record<string, string>> {
+  const { key, precision, settings, weightsAt } = info;
+  return { key, precision, ...settings, ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
 
 function describe(of: Readonly<Record<string, string>>): string {

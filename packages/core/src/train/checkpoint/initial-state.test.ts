@@ -121,7 +121,7 @@ describe("a run may be started from", () => {
   it("one that stays, which skips every step and is found", async () => {
     const training = await start({ modelState: { kept: vector(Number.POSITIVE_INFINITY) } });
     expect((await training.step({ x: vector(1, 1) })).applied).toBe(false);
-    expect(await training.diagnose({ x: vector(1, 1) })).toMatchObject({ value: "state/model/kept" });
+    expect(await training.diagnose([{ x: vector(1, 1) }])).toMatchObject({ value: "state/model/kept" });
   });
 
   it("an optimizer's NaN, where new parameters are not checked", async () => {
@@ -152,6 +152,9 @@ it("model state in eighths that becomes infinite is not committed, and the culpr
     const before = await training.modelState();
     expect((await training.step({ x: vector(1e6, 1) })).applied).toBe(false);
     expect(await training.modelState()).toEqual(before);
-    expect(await training.diagnose({ x: vector(1e6, 1) })).toMatchObject({ op: "Cast", type: `${dtype}[1]` });
+    expect(await training.diagnose([{ x: vector(1e6, 1) }])).toMatchObject({
+      op: "Cast",
+      type: `${dtype}[1]`,
+    });
   }
 });

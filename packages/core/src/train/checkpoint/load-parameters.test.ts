@@ -8,6 +8,10 @@ import { type HostTensor, tensor, zeros } from "../../host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { f32Master, kahan, type MasterWeights, noMasterWeights } from "../../precision/master-weights.js";
 import { mixedBfloat16 } from "../../precision/presets.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { add } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import type { Tensor } from "../../trace/tensor.js";
 import { loadParameters } from "./load-parameters.js";
 
 let folder: string;
@@ -38,6 +42,32 @@ describe("loadParameters", () => {
     const like = { params: params(), modelState: { mean: zeros([]), seen: zeros([], "i32") } };
     expect(await loadParameters(path, like)).toEqual(trained);
     expect(trained.params).not.toEqual(like.params);
+  });
+
+  it("finds the weights of custom master weights where they say", async () => {
+    const inner = f32Master();
+    const counting: MasterWeights = {
+      name: "counting",
+      weightsAt: "kept",
+      init: (parameters) => ({ kept: inner.init(parameters), count: literal(0) }),
+      parameters: (state) => inner.parameters((state as Readonly<Record<string, TensorTree>>)["kept"] ?? {}),
+      apply: (state, updates, key) => {
+        const { kept = {}, count } = state as Readonly<Record<string, TensorTree>>;
+        return { kept: inner.apply(kept, updates, key), count: add(count as Tensor, 1) };
+      },
+    };
+    const trained = await saved({ precision: { ...mixedBfloat16(), masterWeights: counting } });
+    expect(await loadParameters(path, { params: params() })).toEqual({ params: trained.params });
+  });
+
+  it("finds those of a file that does not say where they are", async () => {
+    const precision = { ...mixedBfloat16(), masterWeights: kahan("bf16") as MasterWeights };
+    const trained = await saved({ precision });
+    const { tensors, metadata } = await loadTensors(path);
+    const { weightsAt, ...former } = metadata;
+    expect(weightsAt).toBe("value");
+    await saveTensors(path, tensors, former);
+    expect(await loadParameters(path, { params: params() })).toEqual({ params: trained.params });
   });
 
   it("finds what was frozen, and takes a part of the tree", async () => {

@@ -14,6 +14,12 @@ export interface ModelTrees {
   readonly modelState?: object;
 }
 
+/** Where the weights are in files that do not say so: those written before `weightsAt`. */
+const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
+  "kahan(f16)": "value",
+  "kahan(bf16)": "value",
+};
+
 /**
  * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
  * values of the trees in `like`; parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of
@@ -30,8 +36,8 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
   const source =
     typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
   const { tensors, metadata, refuse } = await openCheckpoint(source);
-  // Of Kahan's pair the value is what the loss gets, and what `parameters()` gives.
-  const masters = metadata["masterWeights"]?.startsWith("kahan(") ? "master/value" : "master";
+  const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
+  const masters = weightsAt === undefined ? "master" : `master/${weightsAt}`;
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>

@@ -23,7 +23,7 @@ it("calls of a trainer refuse what they cannot take, with a code", async () => {
     [training.load(undefined as never), "load: takes the path of a file, got undefined"],
     [training.load("" as never), 'load: takes the path of a file, got ""'],
     [training.step(undefined as never), "batch: a tree holds tensors"],
-    [training.fit([{}], { save: { path: 3 as never } }), "fit: save.path: takes the path of a file, got 3"],
+    [training.fit([{}], { save: { path: 3 as never } }), "fit: save: path: takes the path of a file, got 3"],
     [
       training.predict("x" as unknown as typeof predict, {}),
       'predict: takes a function of parameters and data, got "x"',
@@ -105,7 +105,7 @@ describe("a trainer of parts that are none", () => {
     [{ precision: { ...float32(), policy: "f16" } }, 'precision: policy is "f16"; make one'],
     [{ onWarning: 5 }, "onWarning is a function, got 5"],
     [{ allReduce: "mean" }, 'allReduce is a function, got "mean"'],
-    [{ checkNewParameters: "no" }, 'checkNewParameters is a boolean, got "no"'],
+    [{ checkNewParameters: "no" }, 'checkNewParameters is true or false, got "no"'],
     [
       { precision: { ...mixedFloat16(), losScaler: noLossScaling() } },
       'precision: has no option "losScaler"; did you mean lossScaler?',

@@ -25,10 +25,14 @@ export interface FeedOptions {
   /** Takes a batch apart. */
   readonly take: (batch: unknown) => FedBatch;
   readonly warn: (warning: TrainingWarning) => void;
+  /** Gives the event loop a turn when one is due: batches that are ready at once leave it none. */
+  readonly breathe: () => Promise<void> | undefined;
+  /** Whether training has been ended; asked before each batch is taken. */
+  readonly isAborted: () => boolean;
 }
 
 /** The data of one step, or the end of a pass, which has none. */
-export interface FeedWindow<T> {
+export interface StepData<T> {
   readonly batches: readonly FedBatch[];
   /** The batches as the data gave them. */
   readonly sources: readonly T[];
@@ -38,22 +42,28 @@ export interface FeedWindow<T> {
 }
 
 /**
- * Groups batches into steps, pass after pass. A pass's remainder that makes no full step is left out, with a warning.
+ * Groups batches into steps, pass after pass, until training is aborted. A pass's remainder that makes no full step is
+ * left out, with a warning.
  */
 export async function* feed<T>(
   data: TrainingData<T>,
   options: FeedOptions,
-): AsyncGenerator<FeedWindow<T>, undefined> {
+): AsyncGenerator<StepData<T>, undefined> {
   const { start } = options;
   let { shapes } = start;
   let full: string | undefined;
   for (let { pass, place } = start; pass < options.passes; pass++, place = null) {
     const source = await openPass(data, place);
+    const next = async (): Promise<T | undefined> => {
+      const due = options.breathe();
+      if (due !== undefined) await due;
+      return options.isAborted() ? undefined : source.next();
+    };
     try {
-      let window: FedBatch[] = [];
+      let batches: FedBatch[] = [];
       let sources: T[] = [];
       let taken = 0;
-      let batch = await source.next();
+      let batch = await next();
       while (batch !== undefined) {
         taken++;
         const given = batch;
@@ -64,21 +74,23 @@ export async function* feed<T>(
         const isSmaller =
           options.partial === "drop" && fed.signature !== full && isPartOf(shapesOf(fed), shapes);
         if (!isSmaller) full = fed.signature;
-        batch = isSmaller ? await source.next() : undefined;
+        batch = isSmaller ? await next() : undefined;
         if (isSmaller && batch === undefined) {
+          if (options.isAborted()) return;
           options.warn(partialBatch);
           break;
         }
-        window.push(fed);
+        batches.push(fed);
         sources.push(given);
-        if (window.length === options.accumulate) {
-          yield { batches: window, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
-          window = [];
+        if (batches.length === options.accumulate) {
+          yield { batches, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
+          batches = [];
           sources = [];
         }
-        batch ??= await source.next();
+        batch ??= await next();
       }
-      if (window.length > 0) options.warn(partialWindow(window.length, options.accumulate));
+      if (options.isAborted()) return;
+      if (batches.length > 0) options.warn(partialStep(batches.length, options.accumulate));
       if (taken === 0 && place === null) throw noBatches(pass);
     } finally {
       await source.close();
@@ -132,7 +144,7 @@ const partialBatch: TrainingWarning = {
     'the last batch of a pass is smaller than the others and was left out; with partial: "keep" it is trained on, at the price of one more compilation',
 };
 
-const partialWindow = (left: number, accumulate: number): TrainingWarning => ({
+const partialStep = (left: number, accumulate: number): TrainingWarning => ({
   type: "data",
   message: `the last ${left} batches of a pass were left out, a step takes ${accumulate} (accumulate)`,
 });

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../../test/small-run.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
-import type { FitOptions, FitStep } from "./fit.js";
+import type { FitCallback, FitEnd, FitStep } from "./callback.js";
+import type { FitOptions } from "./fit.js";
 import type { Json } from "./json.js";
 import type { DataSource } from "./source.js";
 
@@ -250,7 +251,13 @@ describe("fit", () => {
     [() => undefined as never, {}, /data is an iterable/],
     [() => batches(1), { steps: 0 }, "fit: steps is an integer of 1 or more, got 0"],
     [() => batches(1), { epochs: 1.5 }, /epochs is an integer/],
-    [() => batches(1), { save: { path: "x", every: 0 } }, /save.every is an integer/],
+    [
+      () => batches(1),
+      { save: { path: "x", every: 0 } },
+      /fit: save: every is an integer of 1 or more, got 0/,
+    ],
+    [() => batches(1), { partial: "kept" as never }, 'fit: partial is "drop" or "keep", got "kept"'],
+    [() => batches(1), { signal: new AbortController() as never }, /fit: signal is .*; pass that of/],
     [() => [[1, 2]] as never, {}, /batch: is an array of numbers/],
     [() => batches(1), { cursor: 4 }, "fit: the cursor is after batch 4, and there are 1"],
     [() => batches(1), { cursor: { at: 1 } }, /the cursor {"at":1} is that of a dataset/],
@@ -386,49 +393,194 @@ describe("the place in the data", () => {
   });
 });
 
+describe("callbacks", () => {
+  /** Writes down what it is called with. */
+  const witness = (calls: unknown[], name = ""): FitCallback => ({
+    onStart: (start) => void calls.push([`${name}start`, start]),
+    onStep: ({ step, epoch }) => void calls.push([`${name}step`, { step, epoch }]),
+    onEpoch: (epoch) => void calls.push([`${name}epoch`, epoch]),
+    onEnd: (end) => void calls.push([`${name}end`, end]),
+  });
+
+  it("get the start, each step, each pass and the end", async () => {
+    const calls: unknown[] = [];
+    const training = await smallRun();
+    await training.fit(batches(2), { epochs: 2, callbacks: [witness(calls)] });
+    expect(calls).toEqual([
+      ["start", { step: 0, epoch: 0 }],
+      ["step", { step: 1, epoch: 0 }],
+      ["step", { step: 2, epoch: 0 }],
+      ["epoch", { epoch: 0, step: 2 }],
+      ["step", { step: 3, epoch: 1 }],
+      ["step", { step: 4, epoch: 1 }],
+      ["epoch", { epoch: 1, step: 4 }],
+      ["end", { steps: 4, made: 4, ended: "epochs" }],
+    ]);
+    calls.length = 0;
+    await training.fit(batches(2), { steps: 5, callbacks: [witness(calls)] });
+    expect(calls).toEqual([
+      ["start", { step: 4, epoch: 2 }],
+      ["step", { step: 5, epoch: 2 }],
+      ["end", { steps: 5, made: 1, ended: "steps" }],
+    ]);
+  });
+
+  it("get the numbers of a step, its batches and its time", async () => {
+    const training = await smallRun({ accumulate: 2 });
+    const all = batches(2);
+    const seen: FitStep[] = [];
+    await training.fit(all, { onStep: (step) => void seen.push(step) });
+    expect(seen).toMatchObject([{ step: 1, applied: true, batches: all }]);
+    expect(seen[0]?.batches[0]).toBe(all[0]);
+    expect(seen[0]?.milliseconds).toBeGreaterThan(0);
+  });
+
+  it("are called in order and awaited, onStep first, and may use the trainer", async () => {
+    const training = await smallRun();
+    const calls: string[] = [];
+    const slow = (name: string): FitCallback => ({
+      onStep: async () => {
+        calls.push(`${name} begins at ${(await training.counters()).iteration}`);
+        await new Promise((done) => setTimeout(done, 2));
+        calls.push(`${name} ends`);
+      },
+    });
+    await training.fit(batches(2), {
+      steps: 1,
+      callbacks: [slow("first"), slow("second")],
+      onStep: () => void calls.push("onStep"),
+    });
+    expect(calls).toEqual(["onStep", "first begins at 1", "first ends", "second begins at 1", "second ends"]);
+  });
+
+  it.each([
+    ["at the start", { onStart: () => "stop" }, 0],
+    ["at a step", { onStep: async ({ step }) => (step === 3 ? "stop" : undefined) }, 3],
+    ["at the end of a pass", { onEpoch: ({ epoch }) => (epoch === 1 ? "stop" : undefined) }, 4],
+  ] satisfies [string, FitCallback, number][])("may stop %s", async (_name, callback, made) => {
+    const path = join(folder, "stopped");
+    const training = await smallRun();
+    const calls: unknown[] = [];
+    const result = await training.fit(batches(2), {
+      epochs: 5,
+      save: { path },
+      callbacks: [callback, witness(calls)],
+    });
+    expect(result).toEqual({ steps: made, made, ended: "stopped" });
+    expect(calls.at(0)).toEqual(["start", { step: 0, epoch: 0 }]);
+    expect(calls.at(-1)).toEqual(["end", result]);
+    const resumed = await smallRun();
+    if (made > 0) await resumed.load(path);
+    await resumed.fit(batches(2), { epochs: 5 });
+    expect(await stateOf(resumed)).toEqual(await byHand(Array.from({ length: 5 }, () => batches(2)).flat()));
+  });
+
+  it("stop by onStep too", async () => {
+    const training = await smallRun();
+    expect(await training.fit(batches(5), { onStep: () => "stop" })).toMatchObject({
+      made: 1,
+      ended: "stopped",
+    });
+  });
+
+  it("get the end after the last save, and the abort", async () => {
+    const path = join(folder, "end");
+    const training = await smallRun();
+    const ends: [FitEnd, number][] = [];
+    const onEnd = async (end: FitEnd): Promise<void> => {
+      const saved = await smallRun();
+      await saved.load(path);
+      ends.push([end, (await saved.counters()).iteration]);
+    };
+    await training.fit(batches(3), { save: { path }, callbacks: [{ onEnd }] });
+    expect(ends).toEqual([[{ steps: 3, made: 3, ended: "epochs" }, 3]]);
+    await training.fit(batches(3), { signal: AbortSignal.abort(), callbacks: [{ onEnd }] });
+    expect(ends.at(-1)?.[0]).toMatchObject({ made: 0, ended: "aborted" });
+  });
+
+  it("get the error of a step, of the data or of another callback, which fit rejects with", async () => {
+    const failure = new Error("enough");
+    function* broken(): Generator<Data> {
+      yield batch(0);
+      throw failure;
+    }
+    const fails = (): never => {
+      throw failure;
+    };
+    const wrong = [batch(0), { ...batch(1), x: batch(1).y }] as Data[];
+    const cases: [Parameters<SmallTrainer["fit"]>[0], FitCallback, unknown][] = [
+      [broken(), {}, failure],
+      [wrong, {}, expect.objectContaining({ code: "MP_SHAPE_MISMATCH" })],
+      [batches(1), { onEpoch: fails }, failure],
+    ];
+    for (const [data, callback, error] of cases) {
+      const calls: unknown[] = [];
+      const training = await smallRun();
+      const callbacks = [{ onStep: () => {}, ...callback }, { onEnd: fails }, witness(calls)];
+      await expect(training.fit(data, { callbacks })).rejects.toEqual(error);
+      expect(calls.at(-1)).toEqual(["end", { steps: 1, made: 1, ended: "failed", error }]);
+    }
+  });
+
+  it("may be instances of classes, whose state they keep", async () => {
+    class Counter {
+      count = 0;
+      onStep(): "stop" | undefined {
+        return ++this.count === 2 ? "stop" : undefined;
+      }
+    }
+    const counter = new Counter();
+    const training = await smallRun();
+    expect((await training.fit(batches(9), { callbacks: [counter] })).made).toBe(2);
+    expect(counter.count).toBe(2);
+  });
+
+  it.each([
+    [{ onStep: () => {} }, "fit: callbacks is a list: [{ onStep }], got an object with onStep"],
+    [[() => {}], "fit: callbacks[0]: takes options such as { onStep }"],
+    [[{ onStep: () => {} }, { onStep: 3 }], "fit: callbacks[1]: onStep is a function, got 3"],
+    [[{ onSteps: () => {} }], 'fit: callbacks[0]: has no option "onSteps"; did you mean onStep?'],
+    [[{ onEpochEnd: () => {} }], "did you mean onEpoch?"],
+    [[{}], "fit: callbacks[0] has none of onStart, onStep, onEpoch, onEnd"],
+    [[new Map()], "fit: callbacks[0] has none of onStart"],
+  ])("are refused where nothing of them would be called: %o", async (callbacks, message) => {
+    const training = await smallRun();
+    const failing = training.fit(batches(1), { callbacks: callbacks as never });
+    await expect(failing).rejects.toThrow(message);
+    await expect(failing).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+  });
+});
+
 describe("steps", () => {
-  it("makes the same steps, whose numbers need not be asked for", async () => {
+  it("makes the same steps and yields their results", async () => {
     const training = await smallRun();
     const want: StepResult[] = [];
     const other = await smallRun();
     for (const one of batches(5)) want.push(await other.step(one));
-    const got: StepResult[] = [];
-    for await (const step of training.steps(dataset(batches(5)))) got.push(await step.result());
-    expect(got).toEqual(want);
-    const silent = await smallRun();
-    for await (const step of silent.steps(batches(5))) expect(step.epoch).toBe(0);
-    expect(await stateOf(silent)).toEqual(await stateOf(training));
+    const got: FitStep[] = [];
+    for await (const step of training.steps(dataset(batches(5)))) got.push(step);
+    expect(got).toMatchObject(want);
+    expect(got.map(({ step, epoch }) => [step, epoch])).toEqual(want.map((_, index) => [index + 1, 0]));
+    expect(got.map((step) => step.batches)).toEqual(batches(5).map((one) => [one]));
+    expect(await stateOf(training)).toEqual(await stateOf(other));
   });
 
-  it("hands a step out before it is done", async () => {
+  it("makes a step when it is asked for, and none after a break", async () => {
     const training = await smallRun();
-    const order: string[] = [];
-    for await (const step of training.steps(batches(2))) {
-      void step.result().then(() => order.push("done"));
-      order.push("out");
-      await null;
-    }
-    expect(order).toEqual(["out", "done", "out", "done"]);
-  });
-
-  it("keeps numbers for 8 further steps and no longer", async () => {
-    const training = await smallRun();
-    const all = [];
-    for await (const step of training.steps(batches(12))) {
-      all.push(step);
-      const oldest = all.at(-9);
-      if (oldest !== undefined) expect((await oldest.result()).applied).toBe(true);
-      const gone = all.at(-10);
-      if (gone !== undefined) await expect(gone.result()).rejects.toMatchObject({ code: "MP_DISPOSED" });
-    }
-    expect((await all.at(-1)?.result())?.applied).toBe(true);
+    const all = training.steps(batches(5));
+    expect((await training.counters()).iteration).toBe(0);
+    await all.next();
+    expect((await training.counters()).iteration).toBe(1);
+    for await (const { step } of all) if (step === 3) break;
+    expect((await training.counters()).iteration).toBe(3);
+    await training.step(batch(3));
   });
 
   it("makes one pass at a call, and leaves the place to fit and save", async () => {
     const training = await smallRun();
-    for await (const step of training.steps(batches(3))) await step.result();
+    for await (const { applied } of training.steps(batches(3))) expect(applied).toBe(true);
     for await (const step of training.steps(batches(3))) {
-      expect(step.epoch).toBe(1);
+      expect([step.step, step.epoch]).toEqual([4, 1]);
       break;
     }
     expect((await training.counters()).iteration).toBe(4);
@@ -440,19 +592,11 @@ describe("steps", () => {
     const wrong = { ...batch(1), x: batch(1).y };
     const made: number[] = [];
     const loop = async (): Promise<void> => {
-      for await (const _ of training.steps([batch(0), wrong, batch(2)])) made.push(1);
+      for await (const { step } of training.steps([batch(0), wrong, batch(2)])) made.push(step);
     };
     await expect(loop()).rejects.toMatchObject({ code: "MP_SHAPE_MISMATCH" });
-    expect(made.length).toBe(2);
+    expect(made).toEqual([1]);
     expect((await training.counters()).iteration).toBe(1);
-  });
-
-  it("reports a step that fails after the loop was left", async () => {
-    const training = await smallRun();
-    const loop = async (): Promise<void> => {
-      for await (const _ of training.steps([{ ...batch(1), x: batch(1).y }])) break;
-    };
-    await expect(loop()).rejects.toMatchObject({ code: "MP_SHAPE_MISMATCH" });
   });
 
   it("ends between two microbatches at the trainer's signal", async () => {
@@ -460,21 +604,28 @@ describe("steps", () => {
     const { signal } = controller;
     const training = await smallRun({ accumulate: 500, signal });
     let seen = 0;
-    for await (const step of training.steps(batches(2000))) {
-      if (++seen === 1) await step.result();
-      else setImmediate(() => controller.abort("enough"));
+    for await (const _ of training.steps(batches(2000))) {
+      seen++;
+      setImmediate(() => controller.abort("enough"));
     }
-    expect(seen).toBe(2);
+    expect(seen).toBe(1);
     expect((await training.counters()).iteration).toBe(1);
   });
 
-  it("ends at the signal", async () => {
-    const training = await smallRun();
+  it("ends at the signal, also while the batches of a step are gathered", async () => {
+    const training = await smallRun({ accumulate: 3 });
     const controller = new AbortController();
-    for await (const step of training.steps(batches(5), { signal: controller.signal })) {
-      await step.result();
-      if ((await training.counters()).iteration === 2) controller.abort();
+    let taken = 0;
+    function* source(): Generator<Data> {
+      for (; taken < 9; taken++) {
+        if (taken === 4) controller.abort();
+        yield batch(taken);
+      }
     }
-    expect((await training.counters()).iteration).toBe(2);
+    for await (const step of training.steps(source(), { signal: controller.signal })) {
+      expect(step.step).toBe(1);
+    }
+    expect((await training.counters()).iteration).toBe(1);
+    expect(taken).toBe(4);
   });
 });

@@ -1,148 +1,157 @@
 import { checkPath } from "#checkpoint-files";
-import { MpError } from "../../errors.js";
-import { checkOptions, type OptionNames } from "../../options.js";
-import { shown } from "../../shown.js";
-import type { StepResult } from "../step/result.js";
+import { type Check, callback, integer, optional } from "../../argument-checks.js";
+import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import type { TrainingWarning } from "../warning.js";
-import type { FedBatch } from "./batch.js";
-import { feed, feedPlaceOf } from "./feed.js";
-import type { Json } from "./json.js";
+import { checkCallbacks, type FitCallback, type FitResult, stops, tellEnd } from "./callback.js";
+import {
+  FEEDING,
+  type FeedingOptions,
+  type FeedingRun,
+  isAborted,
+  type Made,
+  madeSteps,
+  type Start,
+  startOf,
+} from "./made-steps.js";
 import type { TrainingData } from "./source.js";
-
-export interface FeedingOptions {
-  /**
-   * The last batch of a pass, if it is smaller than the others: `drop` (default) leaves it out with one warning, `keep`
-   * trains on it, which compiles the step once more.
-   */
-  readonly partial?: "drop" | "keep";
-  /**
-   * Ends training after the current step. The trainer's own signal does so too, even between two microbatches of a
-   * step.
-   */
-  readonly signal?: AbortSignal;
-  /** Where to start instead of at the run's position: null for the beginning, or a cursor of the data. */
-  readonly cursor?: Json;
-}
 
 export interface FitOptions<K extends string = string, B = unknown> extends FeedingOptions {
   /** Ends at this iteration, counted from the start of the run, so a resumed run stops at the same iteration. */
   readonly steps?: number;
   /** Passes over the data, counted from the start of the run; default as many as `steps` takes, or the current pass. */
   readonly epochs?: number;
-  /** Called after each step and awaited; may save, evaluate, predict or replay. An error that it throws ends `fit`. */
-  readonly onStep?: (step: FitStep<K, B>) => void | Promise<void>;
+  /** Called after each step and awaited, before the callbacks: a callback with this function alone. */
+  readonly onStep?: FitCallback<K, B>["onStep"];
+  /** Called at the start, after each step, after each pass and at the end. */
+  readonly callbacks?: readonly FitCallback<K, B>[];
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
   readonly save?: { readonly path: string; readonly every?: number };
 }
 
-/** The names of `FeedingOptions`. */
-export const FEEDING: OptionNames<FeedingOptions> = { partial: true, signal: true, cursor: true };
-const FIT: OptionNames<FitOptions> = { ...FEEDING, steps: true, epochs: true, onStep: true, save: true };
+const SAVE = {
+  path: checkPath as Check,
+  every: withDefault(1000, integer(1)),
+} satisfies OptionTable<NonNullable<FitOptions["save"]>>;
 
-export interface FitStep<K extends string = string, B = unknown> extends StepResult<K> {
-  /** Iterations since the start of the run, including this one. */
-  readonly step: number;
-  /** Passes over the data before this one. */
-  readonly epoch: number;
-  /** The batches of the step, as `replay` takes them; one unless the trainer accumulates. */
-  readonly batches: readonly B[];
-}
+const FIT = {
+  ...FEEDING,
+  steps: optional(integer(1)),
+  epochs: optional(integer(1)),
+  onStep: optional(callback),
+  callbacks: withDefault([], checkCallbacks),
+  save: (what: string, save: unknown) => {
+    if (save !== undefined)
+      readOptions(what, save as object, SAVE, { example: '{ path: "run.safetensors" }' });
+  },
+} satisfies OptionTable<FitOptions>;
 
-export interface FitResult {
-  /** Iterations since the start of the run. */
-  readonly steps: number;
-  /** Those of them made by this call. */
-  readonly made: number;
-  readonly ended: "steps" | "epochs" | "aborted";
-}
-
-/** What feeding needs of a run. */
-export interface FeedingRun {
-  readonly accumulate: number;
-  /** The trainer's signal, which ends feeding like the caller's. */
-  readonly signal: AbortSignal | undefined;
-  /** Flattens a batch. */
-  take(batch: unknown): FedBatch;
-  iteration(): Promise<number>;
-  /** The position of the run's state, after earlier calls are done. */
-  cursor(): Promise<Json>;
-  step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
-  /** Records a position between steps. */
-  moveTo(cursor: Json): void;
-  save(path: string): Promise<void>;
-  readonly warn: (warning: TrainingWarning) => void;
-}
-
-const SAVE_EVERY = 1000;
-
-/** Trains on the data from the position of the run's state. */
+/**
+ * Trains on the data from the position of the run's state.
+ * @throws MP_INVALID_ARGUMENT for options or data; what a step, a callback or the data throws
+ */
 export async function fit<T>(
   run: FeedingRun,
   data: TrainingData<T>,
   options: FitOptions<string, T>,
 ): Promise<FitResult> {
-  checkOptions("fit", options, FIT, "{ steps: 1000 }");
-  const { steps = Number.POSITIVE_INFINITY, save } = options;
-  const signals = [options.signal, run.signal];
-  if (save !== undefined) {
-    checkOptions("fit: save", save, { path: true, every: true }, '{ path: "run.safetensors" }');
+  const read = readOptions<FitOptions<string, T>, typeof FIT>("fit", options, FIT, {
+    example: "{ steps: 1000 }",
+  });
+  const fitting = new Fitting(run, read, await startOf(run, read));
+  const ended = await fitting.train(data).catch(async (error: unknown) => {
+    // What a callback throws now would hide the error that ended the training.
+    await tellEnd(fitting.callbacks, { ...fitting.counts, ended: "failed", error }).catch(() => undefined);
+    throw error;
+  });
+  const result: FitResult = { ...fitting.counts, ended };
+  await tellEnd(fitting.callbacks, result);
+  return result;
+}
+
+type Read<T> = OptionValues<FitOptions<string, T>, typeof FIT>;
+
+/** One call of `fit`: counts its steps, tells its callbacks, saves. */
+class Fitting<T> {
+  readonly callbacks: readonly FitCallback<string, T>[];
+  readonly #run: FeedingRun;
+  readonly #options: Read<T>;
+  readonly #start: Start;
+  #step: number;
+  #savedAt: number;
+
+  constructor(run: FeedingRun, options: Read<T>, start: Start) {
+    const { onStep, callbacks } = options;
+    this.callbacks = onStep === undefined ? callbacks : [{ onStep }, ...callbacks];
+    this.#run = run;
+    this.#options = options;
+    this.#start = start;
+    this.#step = start.step;
+    this.#savedAt = start.step;
   }
-  const every = save?.every ?? SAVE_EVERY;
-  if (save !== undefined) checkPath("fit: save.path", save.path);
-  checkCounts({ steps: options.steps, epochs: options.epochs, "save.every": save?.every });
-  const place = feedPlaceOf(options.cursor === undefined ? await run.cursor() : options.cursor);
-  const passes = options.epochs ?? (options.steps === undefined ? place.pass + 1 : Number.POSITIVE_INFINITY);
-  const start = await run.iteration();
-  let step = start;
-  let saved = start;
-  const saveNow = async (path: string): Promise<void> => {
-    await run.save(path);
-    saved = step;
-  };
-  let ended: FitResult["ended"] = "epochs";
-  const { partial = "drop" } = options;
-  const { accumulate, warn, take } = run;
-  const windows = feed(data, { accumulate, warn, take, start: place, passes, partial });
-  try {
-    while (step < steps && !isAborted(signals)) {
-      const next = await windows.next();
-      if (next.done === true) break;
-      const { batches, sources, cursor, pass } = next.value;
-      if (batches.length === 0) {
-        run.moveTo(cursor);
-        continue;
-      }
-      const result = await run.step(batches, cursor).catch((error: unknown) => {
-        if (isGivenUp(error, run.signal)) return undefined;
-        throw error;
-      });
-      if (result === undefined) break;
-      step++;
-      await options.onStep?.({ ...result, step, epoch: pass, batches: sources });
-      if (save !== undefined && step % every === 0) await saveNow(save.path);
+
+  get counts(): Pick<FitResult, "steps" | "made"> {
+    return { steps: this.#step, made: this.#step - this.#start.step };
+  }
+
+  async train(data: TrainingData<T>): Promise<FitResult["ended"]> {
+    const ended = await this.#untilEnd(data);
+    if (this.#step > this.#savedAt) await this.#save();
+    const { step, place } = this.#start;
+    if (step >= this.#steps || place.pass >= this.#passes) {
+      this.#run.warn(nothingToDo(this.#options, step, place.pass));
     }
-    if (isAborted(signals)) ended = "aborted";
-    else if (step >= steps) ended = "steps";
-  } finally {
-    await windows.return(undefined);
+    return ended;
   }
-  if (save !== undefined && step > saved) await saveNow(save.path);
-  if (start >= steps || place.pass >= passes) warn(nothingToDo(options, start, place.pass));
-  return { steps: step, made: step - start, ended };
-}
 
-export function isAborted(signals: readonly (AbortSignal | undefined)[]): boolean {
-  return signals.some((signal) => signal?.aborted === true);
-}
+  get #steps(): number {
+    return this.#options.steps ?? Number.POSITIVE_INFINITY;
+  }
 
-/** Whether a step was not made because the trainer's signal rejected it or aborted it unfinished. */
-export function isGivenUp(error: unknown, signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true && error === signal.reason;
+  get #passes(): number {
+    const { steps, epochs } = this.#options;
+    return epochs ?? (steps === undefined ? this.#start.place.pass + 1 : Number.POSITIVE_INFINITY);
+  }
+
+  async #untilEnd(data: TrainingData<T>): Promise<FitResult["ended"]> {
+    const { step, place } = this.#start;
+    const begun = { step, epoch: place.pass };
+    const isStopped = await stops(this.callbacks, (callback) => callback.onStart?.(begun));
+    const ended = this.#endedBy(isStopped);
+    if (ended !== undefined) return ended;
+    const passes = this.#passes;
+    for await (const made of madeSteps(this.#run, data, this.#options, { start: this.#start, passes })) {
+      const endedNow = this.#endedBy(await this.#tell(made));
+      if (endedNow !== undefined) return endedNow;
+    }
+    return this.#endedBy(false) ?? "epochs";
+  }
+
+  #endedBy(isStopped: boolean): FitResult["ended"] | undefined {
+    if (isAborted(this.#run, this.#options)) return "aborted";
+    if (isStopped) return "stopped";
+    return this.#step >= this.#steps ? "steps" : undefined;
+  }
+
+  /** Whether a callback answered `"stop"`. */
+  async #tell(made: Made<T>): Promise<boolean> {
+    if ("epoch" in made) return stops(this.callbacks, (callback) => callback.onEpoch?.(made.epoch));
+    this.#step = made.step.step;
+    const isStopped = await stops(this.callbacks, (callback) => callback.onStep?.(made.step));
+    if (this.#step % (this.#options.save?.every ?? SAVE.every.default) === 0) await this.#save();
+    return isStopped;
+  }
+
+  async #save(): Promise<void> {
+    const { save } = this.#options;
+    if (save === undefined) return;
+    await this.#run.save(save.path);
+    this.#savedAt = this.#step;
+  }
 }
 
 /** In a loop of calls with `epochs: 1` only the first one trains; say so, and what to pass instead. */
 function nothingToDo(
-  { steps, epochs }: Pick<FitOptions, "steps" | "epochs">,
+  { steps, epochs }: Pick<Read<unknown>, "steps" | "epochs">,
   iteration: number,
   passes: number,
 ): TrainingWarning {
@@ -155,11 +164,4 @@ function nothingToDo(
     message: `fit: made no step, since ${asked} counts from the start of the run, which has made ${done}; ask for ${more}, or for neither to make one more pass`,
     details: { iteration, passes },
   };
-}
-
-function checkCounts(counts: Readonly<Record<string, number | undefined>>): void {
-  for (const [name, count] of Object.entries(counts)) {
-    if (count === undefined || (Number.isSafeInteger(count) && count >= 1)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `fit: ${name} is an integer of 1 or more, got ${shown(count)}`);
-  }
 }

@@ -1,109 +1,134 @@
-import type { RunInput } from "../../backend.js";
-import { formatType } from "../../graph/builder.js";
-import type { Phase } from "../../graph/graph.js";
-import type { LossScaler } from "../../precision/loss-scaler.js";
-import { firstCulprit, instrumentFinite } from "../../transform/instrument.js";
-import type { Program } from "../program/program.js";
-import type { Compiled } from "../program/program-cache.js";
-import { scaleFault } from "../step/scale.js";
+import { float32Policy, lowDType } from "../../cast/policy.js";
+import { MpError } from "../../errors.js";
+import { type HostTensor, tensor } from "../../host-tensor.js";
+import { checkOptions } from "../../options.js";
+import { shown } from "../../shown.js";
+import type { FedBatch } from "../data/batch.js";
+import type { StepDefinition } from "../definition.js";
+import type { Program, TypeTree } from "../program/program.js";
+import type { ProgramCache } from "../program/program-cache.js";
+import { revisitProgram } from "../step/programs.js";
+import { type Attribution, attribute, diagnosisOf, scaleAttribution } from "./attribution.js";
 
-/** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
-export interface Attribution {
-  /**
-   * Node name, or the graph input whose data was not finite to begin with; `scale` for a loss scale outside the
-   * scaler's range.
-   */
-  readonly value: string;
-  readonly op: string;
-  readonly phase: Phase | "input" | "scale";
-  readonly scope: string;
-  readonly type: string;
-  readonly line: string | undefined;
-  /** What it means and what to do. */
-  readonly remedy: string;
+/** Why a step was not finite. */
+export type DiagnosisCause = "scale too high" | "scale out of range" | "half too narrow" | "model" | "data";
+
+/** The first value of a step that is not finite, and what made it so. */
+export interface Diagnosis extends Attribution {
+  /** The loss scale of the step. */
+  readonly scale: number;
+  readonly cause: DiagnosisCause;
+  /** The cause in a sentence. */
+  readonly because: string;
 }
 
-const remedies: Readonly<Record<Exclude<Attribution["phase"], "scale">, string>> = {
-  input: "the data itself holds an infinity or NaN: check this input",
-  forward:
-    "the forward pass is not finite, which no loss scale can help: lower the learning rate, clip gradients, or keep this scope in f32 with a policy override",
-  loss: "the loss is not finite, which no loss scale can help: check labels and masks, and keep the loss in f32",
-  backward:
-    "a gradient overflows: lower the initial or minimum loss scale, or keep this scope in f32 with a policy override",
-  update:
-    "the update is not finite: lower the learning rate, clip gradients or raise the optimizer's epsilon",
+const because: Readonly<Record<DiagnosisCause, string>> = {
+  "scale too high": "at scale 1 the same step is finite: the loss scale carried a gradient out of range",
+  "scale out of range": "the loss scaler gave a scale that gradients cannot be divided by",
+  "half too narrow": "it is not finite at scale 1 either, and is in float32: the half cannot hold this value",
+  model: "it is not finite in float32 at scale 1 either: the model itself made an infinity or NaN",
+  data: "the data holds it already",
 };
 
-/** Operators that return infinity or NaN for finite operands at any learning rate, and the remedy. */
-const operandRemedies: Readonly<Partial<Record<string, string>>> = {
-  Log: "Log of 0 or less: add an epsilon or clip its operand",
-  Sqrt: "Sqrt of a number below 0: clip its operand",
-  Div: "Div by 0, or a quotient that is out of range: add an epsilon to the divisor or clip it",
-  Pow: "Pow of 0 or less, or a power that is out of range: add an epsilon or clip its operand",
-};
-
-function remedyOf(op: string, phase: Exclude<Attribution["phase"], "scale">): string {
-  const isForward = phase === "forward" || phase === "loss";
-  return (isForward ? operandRemedies[op] : undefined) ?? remedies[phase];
+export interface Inspected {
+  readonly programs: ProgramCache;
+  readonly definition: StepDefinition;
+  readonly stateTypes: TypeTree;
 }
 
-/** A step on an instrumented copy of its graph, which does not change the state. Metrics are ignored. */
-export function diagnosisOf({ graph, bindings }: Program): Program {
-  const decisive = graph.outputs
-    .map(({ name }) => name)
-    .filter((name) => /^(applied|loss|gradNorm|next\/.*)$/.test(name));
-  const instrumented = instrumentFinite(graph, decisive);
-  return {
-    graph: instrumented.graph,
-    bindings: bindings.map(({ slot, input }) => ({ slot, input })),
-    outputs: {},
-    probes: instrumented.probes,
-  };
+/** @throws MP_INVALID_ARGUMENT for a value that is not a list of batches, or an invalid scale */
+export function checkDiagnose(batches: readonly unknown[], options: { readonly scale?: number }): void {
+  checkOptions("diagnose", options, { scale: true }, "{ scale }");
+  const { scale } = options;
+  if (scale !== undefined && typeof scale !== "number") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `diagnose: scale is that of a step's result, got ${shown(scale)}`,
+    );
+  }
+  if (Array.isArray(batches) && batches.length > 0) return;
+  const got = shown(batches);
+  throw new MpError("MP_INVALID_ARGUMENT", `diagnose: takes a step's batches as a list: [batch], got ${got}`);
+}
+
+/** Which step is meant: the next one, or the one that was just skipped, whose microbatches have been drawn. */
+export interface StepAt {
+  readonly scale: number;
+  readonly isPast: boolean;
 }
 
 /**
- * Runs such a program and names the first value in running order that is not finite throughout and by which loss,
- * gradients or the next state are not; undefined when there is none.
+ * Runs the microbatches of a step at its scale and with its randomness, on a graph that checks every value for being
+ * finite; if one is not, also at scale 1 and in f32. Changes no state. Undefined if everything is finite: then the state
+ * has changed since, or only the sum of the microbatches overflowed.
  */
 export async function diagnose(
-  { executable, probes }: Compiled,
-  inputs: Readonly<Record<string, RunInput>>,
+  inspected: Inspected,
+  feeds: readonly FedBatch[],
+  at: StepAt,
+): Promise<Diagnosis | undefined> {
+  const { scale } = at;
+  const atFault = scaleAttribution(inspected.definition.precision.lossScaler, scale);
+  if (atFault !== undefined) {
+    const cause = "scale out of range";
+    return { ...atFault, scale, cause, because: because[cause] };
+  }
+  const found = await firstNonFinite(inspected, feeds, at);
+  if (found === undefined) return undefined;
+  const cause = await causeOf(inspected, found);
+  return { ...found.attribution, scale, cause, because: because[cause] };
+}
+
+interface Found {
+  readonly attribution: Attribution;
+  /** The microbatch that it is in. */
+  readonly feed: FedBatch;
+  readonly place: number;
+}
+
+/** The first microbatch with a value that is not finite, and that value. */
+export async function firstNonFinite(
+  inspected: Inspected,
+  feeds: readonly FedBatch[],
+  { scale, isPast }: StepAt,
+): Promise<Found | undefined> {
+  for (const [index, feed] of feeds.entries()) {
+    const place = isPast ? index - feeds.length : index;
+    const attribution = await search(inspected, feed, { place, scale, inF32: false });
+    if (attribution !== undefined) return { attribution, feed, place };
+  }
+  return undefined;
+}
+
+async function causeOf(inspected: Inspected, { attribution, feed, place }: Found): Promise<DiagnosisCause> {
+  if (Object.hasOwn(feed.inputs, attribution.value)) return "data";
+  if ((await search(inspected, feed, { place, scale: 1, inF32: false })) === undefined)
+    return "scale too high";
+  if (lowDType(inspected.definition.precision.policy) === undefined) return "model";
+  const inF32 = await search(inspected, feed, { place, scale: 1, inF32: true });
+  return inF32 === undefined ? "half too narrow" : "model";
+}
+
+interface Conditions {
+  /** So many microbatches from here; below 0 are those that have been. */
+  readonly place: number;
+  readonly scale: number;
+  readonly inF32: boolean;
+}
+
+async function search(
+  { programs, definition, stateTypes }: Inspected,
+  feed: FedBatch,
+  { place, scale, inF32 }: Conditions,
 ): Promise<Attribution | undefined> {
-  if (probes === undefined) throw new Error("internal: the program has no probes");
-  const { poison } = await executable.run(inputs);
-  const flags = poison?.data as Float32Array;
-  const first = firstCulprit(probes, (place) => flags[place] === 0);
-  if (first === undefined) return undefined;
-  const { node, input, value } = first;
-  const phase = node?.origin.phase ?? "input";
-  return {
-    value: node?.name ?? input ?? "",
-    op: node?.op ?? "input",
-    phase,
-    scope: node?.origin.scope ?? "",
-    type: formatType(value),
-    line: node?.origin.line,
-    remedy: remedyOf(node?.op ?? "input", phase),
+  const { precision } = definition;
+  const asked = inF32 ? { ...definition, precision: { ...precision, policy: float32Policy } } : definition;
+  const build = (): Program => diagnosisOf(revisitProgram(asked, stateTypes, feed.types()));
+  const kind = inF32 ? "diagnose in f32" : "diagnose";
+  const compiled = await programs.compiled(kind, feed.signature, build);
+  const fed: Readonly<Record<string, HostTensor>> = {
+    place: tensor(BigInt64Array.of(BigInt(place)), []),
+    scale: tensor(Float32Array.of(scale), []),
   };
-}
-
-/** The attribution for a loss scale outside the scaler's range; undefined inside it. */
-export function scaleAttribution(lossScaler: LossScaler, scale: number): Attribution | undefined {
-  const remedy = scaleFault(lossScaler, scale);
-  if (remedy === undefined) return undefined;
-  return {
-    value: "scale",
-    op: lossScaler.name,
-    phase: "scale",
-    scope: "",
-    type: "f32[]",
-    line: undefined,
-    remedy,
-  };
-}
-
-export function formatAttribution(found: Attribution): string {
-  const place = found.line === undefined ? "" : ` at ${found.line}`;
-  const what = [...new Set([found.op, found.phase, found.type])].join(", ");
-  return `${found.value} (${what})${place}; ${found.remedy}`;
+  return attribute(compiled, { ...feed.inputs, ...fed });
 }

@@ -73,20 +73,10 @@ export function trainProgram(
 }
 
 /**
- * A whole step on one microbatch with the randomness of another microbatch. Also fed: `place` (i64 scalar), its
- * distance from the current one in microbatches; negative for earlier ones.
+ * A whole step on one microbatch with the randomness of another microbatch, at any scale. Also fed: `place` (i64
+ * scalar), its distance from the current one in microbatches, negative for earlier ones; `scale` (f32 scalar).
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
-  const place: TypeTree = { dtype: "i64", shape: [] };
-  return traceProgram({ state, fed: { batch, place } }, (tree, fed) => {
-    const current = tree as TrainingState;
-    setRandomCounter(counterOf(current, fed["place"] as Tensor));
-    return wholeStep({ ...definition, accumulate: 1 }, current, fed["batch"] as TensorTree);
-  });
-}
-
-/** As `revisitProgram`, at a scale that is fed as well: `scale` (f32 scalar). */
-export function replayProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i64", shape: [] };
   const scale: TypeTree = { dtype: "f32", shape: [] };
   return traceProgram({ state, fed: { batch, place, scale } }, (tree, fed) => {

@@ -1,23 +1,17 @@
 import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import { MpError } from "../../errors.js";
-import { tensor } from "../../host-tensor.js";
 import { unsupportedReason } from "../../manifest.js";
 import { batchDifferences, type FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
-import {
-  type Attribution,
-  diagnose,
-  diagnosisOf,
-  formatAttribution,
-  scaleAttribution,
-} from "../diagnosis/diagnose.js";
+import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
+import { firstNonFinite } from "../diagnosis/diagnose.js";
 import type { Program, TypeTree } from "../program/program.js";
 import type { Compiled, ProgramCache } from "../program/program-cache.js";
 import type { TrainingWarning } from "../warning.js";
 import type { TraceReports } from "./forward.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./outputs.js";
-import { accumulateProgram, applyProgram, revisitProgram, trainProgram } from "./programs.js";
+import { accumulateProgram, applyProgram, trainProgram } from "./programs.js";
 import type { StepResult } from "./result.js";
 import { scaleFault } from "./scale.js";
 import { type AllReduce, reduceWindow, resetWindow } from "./window.js";
@@ -81,15 +75,6 @@ export class Stepper {
         retries,
       };
     }
-  }
-
-  /** Diagnoses a batch with the randomness of the microbatch `place` places later. Does not change the state. */
-  async diagnose(feed: FedBatch, place = 0): Promise<Attribution | undefined> {
-    const { definition, stateTypes } = this.#options;
-    const compiled = await this.#programs.compiled("diagnose", feed.signature, () =>
-      diagnosisOf(revisitProgram(definition, stateTypes, feed.types())),
-    );
-    return diagnose(compiled, { ...feed.inputs, place: tensor(BigInt64Array.of(BigInt(place)), []) });
   }
 
   /**
@@ -180,7 +165,11 @@ export class Stepper {
     const atFault = scaleAttribution(this.#options.definition.precision.lossScaler, scale as number);
     const { culprit, ...found } =
       atFault === undefined
-        ? await this.#culprit(feeds, `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`)
+        ? await this.#culprit(
+            feeds,
+            scale as number,
+            `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`,
+          )
         : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
     throw new MpError(
       "MP_NON_FINITE",
@@ -192,15 +181,16 @@ export class Stepper {
   /** Returns text also if the engine cannot run the search or runs out of memory. */
   async #culprit(
     feeds: readonly FedBatch[],
+    scale: number,
     known: string,
   ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
+    const { definition, stateTypes } = this.#options;
+    const inspected = { programs: this.#programs, definition, stateTypes };
     try {
-      for (const [index, feed] of feeds.entries()) {
-        const attribution = await this.diagnose(feed, index - feeds.length);
-        if (attribution !== undefined)
-          return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
-      }
-      return { culprit: "the last batch is finite by itself at the scale that follows" };
+      const found = await firstNonFinite(inspected, feeds, { scale, isPast: true });
+      if (found === undefined) return { culprit: "each of its batches is finite by itself" };
+      const { attribution } = found;
+      return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       return { culprit: `the last with ${known}; where it began could not be found: ${reason}`, cause };

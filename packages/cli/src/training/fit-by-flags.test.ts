@@ -1,16 +1,15 @@
-// The training loop of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be
-// written.
+// The training of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be written.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { type DataSource, float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import type { Json } from "@mp/core/internal";
 import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseCommandLine } from "../command-line.js";
 import type { AppContext } from "../run-app.js";
-import { type BatchSource, train } from "./train.js";
+import { fitByFlags } from "./fit-by-flags.js";
 
 let folder: string;
 beforeEach(() => {
@@ -21,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 type Batch = { readonly x: HostTensor<"f32"> };
 
 /** Endless; calls `onTake` before it gives a batch. */
-const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
+const batchesOf = (onTake: (index: number) => void): DataSource<Batch> => ({
   iterate(cursor?: Json) {
     let index = typeof cursor === "number" ? cursor : 0;
     return {
@@ -32,9 +31,6 @@ const batchesOf = (onTake: (index: number) => void): BatchSource<Batch> => ({
         onTake(index);
         index++;
         return { done: false, value: { x: tensor(Float32Array.of(Math.sin(index)), [1]) } };
-      },
-      [Symbol.asyncIterator]() {
-        return this;
       },
     };
   },
@@ -78,11 +74,11 @@ async function run(flags: readonly string[], stopAt: number | "soon" = Number.PO
     if (index === stopAt) controller.abort();
     if (index === 0 && stopAt === "soon") setTimeout(() => controller.abort(), 10);
   });
-  const record = await train({ training, batches, options, context, label: "demo" });
+  const record = await fitByFlags({ training, batches, options, context, label: "demo" });
   return { record, failures, notes };
 }
 
-describe("the loop", () => {
+describe("a training by flags", () => {
   it.each([6, 7, 8])(
     "goes on bit for bit from where it was stopped within a step, at batch %i",
     async (at) => {

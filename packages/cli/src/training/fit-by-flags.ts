@@ -1,0 +1,86 @@
+import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
+import type { CommonOptions } from "../common-flags.js";
+import type { Progress } from "../progress.js";
+import { type AppContext, UsageError } from "../run-app.js";
+import { RunReport } from "./run-report.js";
+import { saving } from "./saving.js";
+
+export interface FitByFlags<P, B, M> {
+  readonly training: Trainer<P, B, M>;
+  /** Endless, or at least as long as the run. */
+  readonly batches: TrainingData<Fed<B>>;
+  readonly options: CommonOptions;
+  readonly context: AppContext;
+  readonly label: string;
+}
+
+/** What an app reports of a training. */
+export interface TrainingRecord {
+  /** Steps since the very start. */
+  readonly steps: number;
+  readonly losses: readonly number[];
+  readonly milliseconds: readonly number[];
+  readonly applied: number;
+  readonly skipped: number;
+  readonly finalScale: number;
+}
+
+/**
+ * `fit` as the flags ask: from `--resume` to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save`
+ * says. The page of `--report` is written at the end, even where a step fails. A file that cannot be written does not
+ * end the run.
+ * @throws UsageError where no step is left; what `fit` throws
+ */
+export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<TrainingRecord> {
+  const { training, batches, options, context, label } = run;
+  const { steps, save, report } = options;
+  const { skipped } = await begin(run);
+  const progress = context.progress({ label, total: steps });
+  const losses: number[] = [];
+  const milliseconds: number[] = [];
+  const recording: FitCallback = {
+    onStep: (step) => {
+      losses.push(step.loss);
+      milliseconds.push(step.milliseconds);
+    },
+  };
+  const callbacks: FitCallback<string, Fed<B>>[] = [recording, showing(progress, skipped)];
+  if (save !== undefined) callbacks.push(saving({ training, path: save, progress, context }));
+  if (report !== undefined) {
+    const title = `${context.name}, ${label}`;
+    callbacks.push(new RunReport({ training, path: report, title, seed: options.seed, progress, context }));
+  }
+  await training.fit(batches, { steps, callbacks });
+  progress.end();
+  const counters = await training.counters();
+  return {
+    steps: counters.iteration,
+    losses,
+    milliseconds,
+    applied: counters.applied,
+    skipped: counters.skipped,
+    finalScale: counters.scale,
+  };
+}
+
+/** Loads what `--resume` names. */
+async function begin<P, B, M>({ training, options }: FitByFlags<P, B, M>): Promise<{ skipped: number }> {
+  const { resume, steps } = options;
+  if (resume !== undefined) await training.load(resume);
+  const { iteration, skipped } = await training.counters();
+  if (iteration < steps) return { skipped };
+  throw new UsageError(
+    `--steps ${steps}: ${resume ?? "the run"} stands at step ${iteration} already, ask for more`,
+  );
+}
+
+/** Draws the progress bar. */
+function showing(progress: Progress, skippedBefore: number): FitCallback {
+  let skipped = skippedBefore;
+  return {
+    onStep: ({ step, loss, scale, applied }) => {
+      if (!applied) skipped++;
+      progress.update({ step, loss, scale, skipped });
+    },
+  };
+}

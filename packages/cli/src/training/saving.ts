@@ -1,0 +1,35 @@
+import type { FitCallback } from "@mp/core";
+import type { Progress } from "../progress.js";
+import type { AppContext } from "../run-app.js";
+import { messageOf } from "./message-of.js";
+
+export interface SavingOptions {
+  readonly training: { save(path: string): Promise<void> };
+  readonly path: string;
+  readonly progress: Progress;
+  readonly context: AppContext;
+}
+
+const SAVE_EVERY = 100;
+
+/**
+ * `--save`: every 100 steps and at the end. Unlike the `save` of `fit`, a file that cannot be written does not end the
+ * training, which may have taken hours.
+ */
+export function saving({ training, path, progress, context }: SavingOptions): FitCallback {
+  return {
+    onStep: async ({ step }) => {
+      if (step % SAVE_EVERY !== 0) return;
+      await training
+        .save(path)
+        .catch((error) => progress.note(`--save ${path}: not saved at step ${step}: ${messageOf(error)}`));
+    },
+    onEnd: async ({ steps, made, ended }) => {
+      if (ended === "failed" || made === 0) return;
+      await context.attempt(`--save ${path}`, async () => {
+        await training.save(path);
+        progress.note(`--save ${path}: saved at step ${steps}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What an argument may be, checked before anything is done with it: one message for every argument of every function, `what
+ * is …, got …`.
+ */
+import { MpError } from "./errors.js";
+import { shown } from "./shown.js";
+
+/** Refuses a value that an argument cannot have; `what` is the message's subject, as `imageBatches: batch`. */
+export type Check = (what: string, value: unknown) => void;
+
+/** @throws MP_INVALID_ARGUMENT, `allowed` completing the sentence that begins with the argument's name */
+export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
+  return (what, value) => {
+    if (accepts(value)) return;
+    throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${allowed}, got ${shown(value)}`);
+  };
+}
+
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
+
+/** Without a range any that JavaScript holds exactly. */
+export function integer(
+  low: number = Number.MIN_SAFE_INTEGER,
+  high: number = Number.MAX_SAFE_INTEGER,
+): Check {
+  return claim(
+    `an integer ${rangeOf(low, high)}`,
+    (value) => isInteger(value) && value >= low && value <= high,
+  );
+}
+
+function rangeOf(low: number, high: number): string {
+  if (high < Number.MAX_SAFE_INTEGER) return `of ${low} to ${high}`;
+  return low > Number.MIN_SAFE_INTEGER ? `of ${low} or more` : "between -2^53 and 2^53";
+}
+
+/** A count that an i32 holds. */
+export const count: Check = claim(
+  "an integer of 1 or more",
+  (value) => isInteger(value) && value >= 1 && value < 2 ** 31,
+);
+/** Both ends are allowed. */
+export const share: Check = claim(
+  "a number from 0 to 1",
+  (value) => typeof value === "number" && value >= 0 && value <= 1,
+);
+export const truth: Check = claim("true or false", (value) => typeof value === "boolean");
+export const text: Check = claim("a text", (value) => typeof value === "string");
+export const path: Check = claim("a path", (value) => typeof value === "string" && value !== "");
+export const callback: Check = claim("a function", (value) => typeof value === "function");
+export const passes: Check = claim(
+  "a whole number of 0 or more, or Infinity",
+  (value) => value === Number.POSITIVE_INFINITY || (isInteger(value) && value >= 0),
+);
+
+export function oneOf(...values: readonly (string | number)[]): Check {
+  return claim(values.map(shown).join(" or "), (value) => (values as readonly unknown[]).includes(value));
+}
+
+export function listOf(what: string, accepts: (value: unknown) => boolean): Check {
+  return claim(`a list of ${what}`, (value) => Array.isArray(value) && value.every(accepts));
+}
+
+/** One that is undefined is one left out. */
+export function optional(check: Check): Check {
+  return (what, value) => {
+    if (value !== undefined) check(what, value);
+  };
+}

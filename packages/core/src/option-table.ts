@@ -1,0 +1,56 @@
+import type { Check } from "./argument-checks.js";
+import { checkOptions, type OptionNames } from "./options.js";
+
+/** An option that may be left out: what it is then, and what may be given. */
+export interface Defaulted<T> {
+  readonly accepts: Check;
+  readonly default: T;
+}
+
+/**
+ * The options of a function: what each may be, and its default where it has one. A new option does not compile until it
+ * is listed.
+ */
+export type OptionTable<O> = {
+  readonly [K in keyof O]-?: undefined extends O[K] ? Check | Defaulted<Exclude<O[K], undefined>> : Check;
+};
+
+/** All options with their defaults. */
+export type OptionValues<O, T> = {
+  readonly [K in keyof T & keyof O]: T[K] extends Defaulted<unknown> ? Exclude<O[K], undefined> : O[K];
+};
+
+export interface OptionHints {
+  /** Is shown if the options are not an object. */
+  readonly example?: string;
+  /** What to do instead, by option names of other libraries or parts that this one lacks. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
+}
+
+export const withDefault = <const T>(fallback: T, accepts: Check): Defaulted<T> => ({
+  accepts,
+  default: fallback,
+});
+
+/**
+ * Checks the options by their table and fills in the defaults; what is undefined counts as left out.
+ * @param what the subject of the messages: `adamW`
+ * @throws MP_INVALID_ARGUMENT for an unknown name, with the name that was likely meant, or a value that is not allowed
+ */
+export function readOptions<O extends object, const T extends OptionTable<O>>(
+  what: string,
+  options: O,
+  table: T & OptionTable<O>,
+  { example, elsewhere }: OptionHints = {},
+): OptionValues<O, T> {
+  checkOptions<object>(what, options, table as OptionNames<object>, example, elsewhere);
+  const given = options as Readonly<Record<string, unknown>>;
+  const values: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries<Check | Defaulted<unknown>>(table)) {
+    const value = given[name];
+    const isLeftOut = value === undefined && typeof entry !== "function";
+    if (!isLeftOut) (typeof entry === "function" ? entry : entry.accepts)(`${what}: ${name}`, value);
+    values[name] = isLeftOut ? entry.default : value;
+  }
+  return values as OptionValues<O, T>;
+}

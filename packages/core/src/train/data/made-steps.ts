@@ -1,0 +1,149 @@
+import { type Check, oneOf, optional } from "../../argument-checks.js";
+import {
+  type Defaulted,
+  type OptionTable,
+  type OptionValues,
+  readOptions,
+  withDefault,
+} from "../../option-table.js";
+import { signalPart } from "../checks/check-parts.js";
+import type { StepResult } from "../step/result.js";
+import type { TrainingWarning } from "../warning.js";
+import type { FedBatch } from "./batch.js";
+import type { FitEpoch, FitStep } from "./callback.js";
+import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
+import type { Json } from "./json.js";
+import type { TrainingData } from "./source.js";
+
+export interface FeedingOptions {
+  /**
+   * The last batch of a pass, if it is smaller than the others: `drop` (default) leaves it out with one warning, `keep`
+   * trains on it, which compiles the step once more.
+   */
+  readonly partial?: "drop" | "keep";
+  /**
+   * Ends training after the current step. The trainer's own signal does so too, even between two microbatches of a
+   * step.
+   */
+  readonly signal?: AbortSignal;
+  /** Where to start instead of at the run's position: null for the beginning, or a cursor of the data. */
+  readonly cursor?: Json;
+}
+
+/** A cursor is checked by the data that it is of. */
+const later: Check = () => {};
+
+interface FeedingTable {
+  readonly partial: Defaulted<"drop">;
+  readonly signal: Check;
+  readonly cursor: Check;
+}
+
+export const FEEDING: FeedingTable = {
+  partial: withDefault("drop", oneOf("drop", "keep")),
+  signal: optional(signalPart),
+  cursor: later,
+} satisfies OptionTable<FeedingOptions>;
+
+/** With the defaults. */
+export type Feeding = OptionValues<FeedingOptions, FeedingTable>;
+
+/** What feeding needs of a run. */
+export interface FeedingRun {
+  readonly accumulate: number;
+  /** The trainer's signal, which ends feeding like the caller's. */
+  readonly signal: AbortSignal | undefined;
+  /** Flattens a batch. */
+  take(batch: unknown): FedBatch;
+  iteration(): Promise<number>;
+  /** The position of the run's state, after earlier calls are done. */
+  cursor(): Promise<Json>;
+  step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
+  /** Records a position between steps. */
+  moveTo(cursor: Json): void;
+  save(path: string): Promise<void>;
+  /** Gives the event loop a turn when one is due. */
+  readonly breathe: () => Promise<void> | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+}
+
+/** Where a call starts. */
+export interface Start {
+  readonly place: FeedPlace;
+  /** Iterations before it. */
+  readonly step: number;
+}
+
+/** A step that was made, or the end of a pass. */
+export type Made<T> = { readonly step: FitStep<string, T> } | { readonly epoch: FitEpoch };
+
+export async function startOf(run: FeedingRun, { cursor }: Feeding): Promise<Start> {
+  return {
+    place: feedPlaceOf(cursor === undefined ? await run.cursor() : cursor),
+    step: await run.iteration(),
+  };
+}
+
+/** Whether one of the two signals has ended training. */
+export function isAborted(run: FeedingRun, { signal }: Feeding): boolean {
+  return run.signal?.aborted === true || signal?.aborted === true;
+}
+
+/**
+ * The one loop over data: makes a step each time one is asked for, and moves the run's position with it. Ends after
+ * `passes` passes, counted from the beginning, or at a signal.
+ */
+export async function* madeSteps<T>(
+  run: FeedingRun,
+  data: TrainingData<T>,
+  options: Feeding,
+  { start, passes }: { readonly start: Start; readonly passes: number },
+): AsyncGenerator<Made<T>, undefined> {
+  const { accumulate, warn, take, breathe } = run;
+  const aborted = (): boolean => isAborted(run, options);
+  const fed = feed(data, {
+    accumulate,
+    warn,
+    take,
+    breathe,
+    isAborted: aborted,
+    start: start.place,
+    passes,
+    partial: options.partial,
+  });
+  let { step } = start;
+  for await (const { batches, sources, cursor, pass } of fed) {
+    if (batches.length === 0) {
+      run.moveTo(cursor);
+      yield { epoch: { epoch: pass, step } };
+      continue;
+    }
+    const startedAt = performance.now();
+    const result = await run.step(batches, cursor).catch(undefinedIfAborted(run.signal));
+    if (result === undefined) return;
+    step++;
+    const milliseconds = performance.now() - startedAt;
+    yield { step: { ...result, step, epoch: pass, batches: sources, milliseconds } };
+  }
+}
+
+/** A step that the trainer's signal rejected, or aborted unfinished, was not made; that is no failure. */
+function undefinedIfAborted(signal: AbortSignal | undefined): (error: unknown) => undefined {
+  return (error) => {
+    if (signal?.aborted === true && error === signal.reason) return undefined;
+    throw error;
+  };
+}
+
+/** The steps of the current pass, or of the next one, each yielded when it is done. */
+export async function* stepsOfPass<T>(
+  run: FeedingRun,
+  data: TrainingData<T>,
+  options: FeedingOptions,
+): AsyncGenerator<FitStep<string, T>, undefined> {
+  const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
+  const start = await startOf(run, feeding);
+  for await (const made of madeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
+    if ("step" in made) yield made.step;
+  }
+}

@@ -1,0 +1,109 @@
+import type { RunInput } from "../../backend.js";
+import { formatType } from "../../graph/builder.js";
+import type { Phase } from "../../graph/graph.js";
+import type { LossScaler } from "../../precision/loss-scaler.js";
+import { firstCulprit, instrumentFinite } from "../../transform/instrument.js";
+import type { Program } from "../program/program.js";
+import type { Compiled } from "../program/program-cache.js";
+import { scaleFault } from "../step/scale.js";
+
+/** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
+export interface Attribution {
+  /**
+   * Node name, or the graph input whose data was not finite to begin with; `scale` for a loss scale outside the
+   * scaler's range.
+   */
+  readonly value: string;
+  readonly op: string;
+  readonly phase: Phase | "input" | "scale";
+  readonly scope: string;
+  readonly type: string;
+  readonly line: string | undefined;
+  /** What it means and what to do. */
+  readonly remedy: string;
+}
+
+const remedies: Readonly<Record<Exclude<Attribution["phase"], "scale">, string>> = {
+  input: "the data itself holds an infinity or NaN: check this input",
+  forward:
+    "the forward pass is not finite, which no loss scale can help: lower the learning rate, clip gradients, or keep this scope in f32 with a policy override",
+  loss: "the loss is not finite, which no loss scale can help: check labels and masks, and keep the loss in f32",
+  backward:
+    "a gradient overflows: lower the initial or minimum loss scale, or keep this scope in f32 with a policy override",
+  update:
+    "the update is not finite: lower the learning rate, clip gradients or raise the optimizer's epsilon",
+};
+
+/** Operators that return infinity or NaN for finite operands at any learning rate, and the remedy. */
+const operandRemedies: Readonly<Partial<Record<string, string>>> = {
+  Log: "Log of 0 or less: add an epsilon or clip its operand",
+  Sqrt: "Sqrt of a number below 0: clip its operand",
+  Div: "Div by 0, or a quotient that is out of range: add an epsilon to the divisor or clip it",
+  Pow: "Pow of 0 or less, or a power that is out of range: add an epsilon or clip its operand",
+};
+
+function remedyOf(op: string, phase: Exclude<Attribution["phase"], "scale">): string {
+  const isForward = phase === "forward" || phase === "loss";
+  return (isForward ? operandRemedies[op] : undefined) ?? remedies[phase];
+}
+
+/** A step on an instrumented copy of its graph, which does not change the state. Metrics are ignored. */
+export function diagnosisOf({ graph, bindings }: Program): Program {
+  const decisive = graph.outputs
+    .map(({ name }) => name)
+    .filter((name) => /^(applied|loss|gradNorm|next\/.*)$/.test(name));
+  const instrumented = instrumentFinite(graph, decisive);
+  return {
+    graph: instrumented.graph,
+    bindings: bindings.map(({ slot, input }) => ({ slot, input })),
+    outputs: {},
+    probes: instrumented.probes,
+  };
+}
+
+/**
+ * Runs such a program and names the first value in running order that is not finite throughout and by which loss,
+ * gradients or the next state are not; undefined when there is none.
+ */
+export async function attribute(
+  { executable, probes }: Compiled,
+  inputs: Readonly<Record<string, RunInput>>,
+): Promise<Attribution | undefined> {
+  if (probes === undefined) throw new Error("internal: the program has no probes");
+  const { poison } = await executable.run(inputs);
+  const flags = poison?.data as Float32Array;
+  const first = firstCulprit(probes, (place) => flags[place] === 0);
+  if (first === undefined) return undefined;
+  const { node, input, value } = first;
+  const phase = node?.origin.phase ?? "input";
+  return {
+    value: node?.name ?? input ?? "",
+    op: node?.op ?? "input",
+    phase,
+    scope: node?.origin.scope ?? "",
+    type: formatType(value),
+    line: node?.origin.line,
+    remedy: remedyOf(node?.op ?? "input", phase),
+  };
+}
+
+/** The attribution for a loss scale outside the scaler's range; undefined inside it. */
+export function scaleAttribution(lossScaler: LossScaler, scale: number): Attribution | undefined {
+  const remedy = scaleFault(lossScaler, scale);
+  if (remedy === undefined) return undefined;
+  return {
+    value: "scale",
+    op: lossScaler.name,
+    phase: "scale",
+    scope: "",
+    type: "f32[]",
+    line: undefined,
+    remedy,
+  };
+}
+
+export function formatAttribution(found: Attribution): string {
+  const place = found.line === undefined ? "" : ` at ${found.line}`;
+  const what = [...new Set([found.op, found.phase, found.type])].join(", ");
+  return `${found.value} (${what})${place}; ${found.remedy}`;
+}
