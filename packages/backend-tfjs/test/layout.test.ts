@@ -1,6 +1,6 @@
 import type { Tensor } from "@mp/core";
-import { resolveBindings } from "@mp/core/backend";
 import { type Graph, traceInto } from "@mp/core/graph";
+import { resolveBindings } from "@mp/core/internal";
 import { add, conv, mul, reduceMean, relu, reshape } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { lowerProgram } from "../src/graph/program.js";

@@ -1,6 +1,6 @@
 import { tensor } from "@mp/core";
-import { resolveBindings } from "@mp/core/backend";
 import { GraphBuilder } from "@mp/core/graph";
+import { resolveBindings } from "@mp/core/internal";
 import { expect, test } from "vitest";
 import { nodeInit } from "../src/graph/node-def.js";
 import { lowerProgram, type Program } from "../src/graph/program.js";

@@ -1,6 +1,6 @@
 import type { HostTensor } from "@mp/core";
-import { resolveBindings } from "@mp/core/backend";
 import type { AnyNode, Graph } from "@mp/core/graph";
+import { resolveBindings } from "@mp/core/internal";
 import type { TfjsBinding } from "../load/index.js";
 import { SessionProgram } from "../session/session-program.js";
 import { uploaded } from "../uploaded.js";

@@ -3,7 +3,8 @@
  * replaced by calls that do not wait.
  */
 import { type Backend, type HostTensor, MpError } from "@mp/core";
-import { type Executable, type RunInput, type State, WorkQueue } from "@mp/core/backend";
+import type { Executable, RunInput, State } from "@mp/core/backend";
+import { WorkQueue } from "@mp/core/internal";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, wrapped } from "./wrapped.js";
