@@ -9,6 +9,7 @@ import { accumulationFaults, inHalves } from "./wrong-backends/accumulation-faul
 import { aliasingFaults } from "./wrong-backends/aliasing-faults.js";
 import { committing } from "./wrong-backends/committing.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
+import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
 import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
@@ -37,6 +38,7 @@ const faults: readonly WrongBackend[] = [
   ...numericFaults,
   ...accumulationFaults,
   ...convolutionFaults,
+  ...einsumFaults,
   ...emptyAndZeroFaults,
   ...poolFaults,
   ...stateFaults,

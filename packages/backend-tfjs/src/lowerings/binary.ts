@@ -11,7 +11,7 @@ const mod: Lowering<"Mod"> = (node, operands, writer) => {
   return [emitT(node.attributes.fmod ? "Mod" : "FloorMod", operands, dtype, writer)];
 };
 
-export const add: Lowering<"Add"> = (node, operands, writer) => {
+const add: Lowering<"Add"> = (node, operands, writer) => {
   const a = { name: operandAt(operands, 0), shape: typeAt(node, 0).shape };
   const b = { name: operandAt(operands, 1), shape: typeAt(node, 1).shape };
   return [sumOf(a, b, resultAt(node), writer)];

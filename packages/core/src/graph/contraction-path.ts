@@ -19,7 +19,7 @@ export interface ContractionPath {
 }
 
 /** The labels of an operand, each once. */
-export function labelsOf(operand: Contraction["operands"][number]): string {
+function labelsOf(operand: Contraction["operands"][number]): string {
   return [...new Set(operand)].filter((label) => label !== undefined).join("");
 }
 

@@ -44,8 +44,6 @@ function mapWith<K extends Op>(
 const map = <K extends Op>(f: Fn, big?: BigFn): ReferenceKernel<K> =>
   mapWith<K>(() => f, big === undefined ? undefined : () => big);
 
-export type UnaryOp = OpOf<"unary">;
-
 export const unaryKernels: ReferenceTable<OpOf<"unary">> = {
   /** In two's complement the absolute value of the smallest integer is that integer itself. */
   Abs: map(Math.abs, (x) => (x < 0n ? -x : x)),
