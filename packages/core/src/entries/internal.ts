@@ -2,6 +2,8 @@
  * `@mp/core/internal`: what the other packages of this repository share with core. It is not public: any release may change it.
  */
 
+export { accumulatorOf, type Accumulation, type Ulp } from "../manifest.js";
+export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
