@@ -4,7 +4,7 @@
  */
 import { foldIn, type Key, remat, scope, type Tensor, type Traced } from "@mp/core";
 import { concat, relu, reshape, transpose } from "@mp/core/ops";
-import { asModel, batchNorm, conv, type Model, type StatefulContext, sequential } from "@mp/nn";
+import { asModel, batchNorm, convolution, type Model, type StatefulContext, sequential } from "@mp/nn";
 import type { AnchorMap } from "./boxes/anchors.js";
 
 export interface Predictions {
@@ -26,7 +26,11 @@ export interface ModelOptions {
 }
 
 const convNorm = (inputs: number, outputs: number, stride = 1) =>
-  [conv(inputs, outputs, 3, { stride, padding: "same", bias: false }), batchNorm(outputs), relu] as const;
+  [
+    convolution(inputs, outputs, 3, { stride, padding: "same", bias: false }),
+    batchNorm(outputs),
+    relu,
+  ] as const;
 
 /** Halves the image's side. */
 const stage = (inputs: number, outputs: number) =>
@@ -38,7 +42,7 @@ export function ssd({ width, classes, maps, checkpointing }: ModelOptions) {
   const backbone: readonly Model[] = [asModel(stem), ...stages.map(asModel)];
   const heads = maps.map(({ shapes }, index) => {
     const inputs = index === 0 ? 2 * width : 4 * width;
-    const head = (values: number) => conv(inputs, shapes.length * values, 3, { padding: "same" });
+    const head = (values: number) => convolution(inputs, shapes.length * values, 3, { padding: "same" });
     return { scores: head(1 + classes), offsets: head(4) };
   });
   const init = (key: Key) => ({

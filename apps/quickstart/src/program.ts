@@ -1,7 +1,6 @@
 import { ort } from "@mp/backend-ort";
 import { adamW, key, mixed, tensor, trainer } from "@mp/core";
-import { relu } from "@mp/core/ops";
-import { dense, sequential, softmaxCrossEntropy } from "@mp/nn";
+import { dense, relu, sequential, softmaxCrossEntropy } from "@mp/nn";
 
 const model = sequential(dense(2, 32), relu, dense(32, 2));
 const training = await trainer({

@@ -3,7 +3,7 @@ import { reduceMean, relu } from "@mp/core/ops";
 import {
   type BatchNormParameters,
   batchNorm,
-  conv,
+  convolution,
   dense,
   residual,
   sequential,
@@ -64,7 +64,7 @@ type UnitParameters = readonly [{ readonly kernel: HostTensor<"f32"> }, BatchNor
 /** A convolution without bias, followed by its normalization. */
 const unit = ({ taps, inputs, outputs, stride }: UnitPlan) =>
   sequential(
-    conv(inputs, outputs, taps, { stride, padding: taps >> 1, bias: false }),
+    convolution(inputs, outputs, taps, { stride, padding: taps >> 1, bias: false }),
     batchNorm(outputs, { momentum: 0.9 }),
   );
 

@@ -20,13 +20,13 @@ export {
   batchNorm,
 } from "./batch-norm.js";
 export {
-  type ConvOptions,
-  type ConvParameters,
-  type ConvTransposeOptions,
-  conv,
-  convTranspose,
-  type UnbiasedConvParameters,
-} from "./conv.js";
+  type ConvolutionOptions,
+  type ConvolutionParameters,
+  convolution,
+  type TransposedConvolutionOptions,
+  transposedConvolution,
+  type UnbiasedConvolutionParameters,
+} from "./convolution.js";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
@@ -74,11 +74,11 @@ export {
   multiHeadAttention,
 } from "./multi-head-attention.js";
 export {
-  type AveragePoolOptions,
-  averagePool,
-  maxPool,
-  type PoolOptions,
-} from "./pool.js";
+  type AveragePoolingOptions,
+  averagePooling,
+  maxPooling,
+  type PoolingOptions,
+} from "./pooling.js";
 export { type Residual, type ResidualParameters, type ResidualState, residual } from "./residual.js";
 export {
   type Sequential,

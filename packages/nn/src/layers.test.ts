@@ -14,8 +14,7 @@ import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {
-  conv,
-  convTranspose,
+  convolution,
   dense,
   embedding,
   gru,
@@ -26,6 +25,7 @@ import {
   sequential,
   sigmoidFocalLoss,
   softmaxCrossEntropy,
+  transposedConvolution,
 } from "./index.js";
 
 interface Numbers {
@@ -91,16 +91,16 @@ const layers: Named<(t: In) => In> = {
     }),
   }),
   conv: (t) => ({
-    y: conv(4, 6, [3, 2], { stride: [2, 1], padding: [1, 2], dilation: [1, 2], groups: 2 }).apply(
+    y: convolution(4, 6, [3, 2], { stride: [2, 1], padding: [1, 2], dilation: [1, 2], groups: 2 }).apply(
       t as never,
       t["x"] as Tensor,
     ),
   }),
   conv1d: (t) => ({
-    y: conv(3, 4, [3], { padding: "same", bias: false }).apply(t as never, t["x"] as Tensor),
+    y: convolution(3, 4, [3], { padding: "same", bias: false }).apply(t as never, t["x"] as Tensor),
   }),
   convTranspose: (t) => ({
-    y: convTranspose(4, 3, 3, { stride: 2, padding: 1, outputPadding: 1 }).apply(
+    y: transposedConvolution(4, 3, 3, { stride: 2, padding: 1, outputPadding: 1 }).apply(
       t as never,
       t["x"] as Tensor,
     ),
@@ -173,9 +173,12 @@ describe("initial parameters", () => {
       bias: "6",
       recurrentBias: "2",
     });
-    expect(shapes(conv(4, 6, 3, { groups: 2 }).init(key(0)))).toEqual({ kernel: "6,2,3,3", bias: "6" });
-    expect(shapes(conv(4, 6, [5], { bias: false }).init(key(0)))).toEqual({ kernel: "6,4,5" });
-    expect(shapes(convTranspose(4, 6, [2, 3], { groups: 2 }).init(key(0)))).toEqual({
+    expect(shapes(convolution(4, 6, 3, { groups: 2 }).init(key(0)))).toEqual({
+      kernel: "6,2,3,3",
+      bias: "6",
+    });
+    expect(shapes(convolution(4, 6, [5], { bias: false }).init(key(0)))).toEqual({ kernel: "6,4,5" });
+    expect(shapes(transposedConvolution(4, 6, [2, 3], { groups: 2 }).init(key(0)))).toEqual({
       kernel: "4,3,2,3",
       bias: "6",
     });
@@ -277,13 +280,19 @@ describe("what layers refuse", () => {
         [() => embedding(0, 2), "embedding: vocabulary"],
         [() => lstm(2, -1), "lstm: cells"],
         [
-          () => conv(2, 3, 0),
-          "conv: the kernel's size is an integer of 1 or more, or a list of 1 or 2 or 3, got 0",
+          () => convolution(2, 3, 0),
+          "convolution: the kernel's size is an integer of 1 or more, or a list of 1 or 2 or 3, got 0",
         ],
-        [() => conv(2, 3, [1, 1, 1, 1]), "or a list of 1 or 2 or 3, got [1, 1, 1, 1]"],
-        [() => conv(2, 3, 3, { groups: 2 }), "conv: 2 groups do not divide 3 outputs"],
-        [() => conv(2, 3, 3, { strides: 2 } as never), 'conv: has no option "strides"; did you mean stride?'],
-        [() => convTranspose(3, 2, 3, { groups: 2 }), "convTranspose: 2 groups do not divide 3 inputs"],
+        [() => convolution(2, 3, [1, 1, 1, 1]), "or a list of 1 or 2 or 3, got [1, 1, 1, 1]"],
+        [() => convolution(2, 3, 3, { groups: 2 }), "convolution: 2 groups do not divide 3 outputs"],
+        [
+          () => convolution(2, 3, 3, { strides: 2 } as never),
+          'convolution: has no option "strides"; did you mean stride?',
+        ],
+        [
+          () => transposedConvolution(3, 2, 3, { groups: 2 }),
+          "transposedConvolution: 2 groups do not divide 3 inputs",
+        ],
         [() => dense("2" as never, 3), 'dense: inputs is an integer of 1 or more, got "2"'],
         [
           () => dense(2, 3, { activation: 1 } as never),

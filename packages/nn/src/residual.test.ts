@@ -2,7 +2,7 @@ import { key, tensor } from "@mp/core";
 import { relu } from "@mp/core/ops";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
-import { batchNorm, conv, dense, type Layer, residual, sequential } from "./index.js";
+import { batchNorm, convolution, dense, type Layer, residual, sequential } from "./index.js";
 
 const x = tensor(
   Float32Array.from({ length: 12 }, (_, index) => Math.sin(index)),
@@ -35,8 +35,8 @@ describe("residual", () => {
 
   it("carries the statistics of its branches, also within a sequence", () => {
     const block = residual(
-      sequential(conv(2, 3, 3, { padding: "same", bias: false }), batchNorm(3), relu),
-      sequential(conv(2, 3, 1), batchNorm(3)),
+      sequential(convolution(2, 3, 3, { padding: "same", bias: false }), batchNorm(3), relu),
+      sequential(convolution(2, 3, 1), batchNorm(3)),
     );
     const model = sequential(block, relu);
     const images = tensor(

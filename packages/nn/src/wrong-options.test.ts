@@ -4,30 +4,30 @@ import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { run } from "../test/run-layer.js";
 import {
-  averagePool,
+  averagePooling,
   batchNorm,
-  conv,
-  convTranspose,
+  convolution,
   dense,
   embedding,
   groupNorm,
   gru,
   layerNorm,
   lstm,
-  maxPool,
+  maxPooling,
   softmaxCrossEntropy,
+  transposedConvolution,
 } from "./index.js";
 
 type Make = (options: never) => unknown;
 
 const WINDOW = { stride: 2, padding: 1, dilation: 1 };
 const makers: Readonly<Record<string, readonly [make: Make, options: Readonly<Record<string, unknown>>]>> = {
-  conv: [(o) => conv(2, 4, 3, o), { ...WINDOW, groups: 2, kernel: () => 0, bias: () => 0 }],
-  convTranspose: [(o) => convTranspose(2, 4, 3, o), { ...WINDOW, groups: 2, outputPadding: 1 }],
-  maxPool: [(o) => maxPool(2, o), { ...WINDOW, ceilMode: true }],
-  averagePool: [(o) => averagePool([2, 2], o), { ...WINDOW, ceilMode: true, countIncludePad: true }],
-  "size of a conv": [({ size }: { size: number }) => conv(2, 4, size), { size: 3 }],
-  "size of a pool": [({ size }: { size: number }) => maxPool(size), { size: [2, 2] }],
+  conv: [(o) => convolution(2, 4, 3, o), { ...WINDOW, groups: 2, kernel: () => 0, bias: () => 0 }],
+  convTranspose: [(o) => transposedConvolution(2, 4, 3, o), { ...WINDOW, groups: 2, outputPadding: 1 }],
+  maxPool: [(o) => maxPooling(2, o), { ...WINDOW, ceilMode: true }],
+  averagePool: [(o) => averagePooling([2, 2], o), { ...WINDOW, ceilMode: true, countIncludePad: true }],
+  "size of a conv": [({ size }: { size: number }) => convolution(2, 4, size), { size: 3 }],
+  "size of a pool": [({ size }: { size: number }) => maxPooling(size), { size: [2, 2] }],
   batchNorm: [(o) => batchNorm(3, o), { momentum: 0.9, epsilon: 1e-3, axis: 1 }],
   groupNorm: [(o) => groupNorm(2, 4, o), { epsilon: 1e-3 }],
   layerNorm: [(o) => layerNorm(4, o), { epsilon: 1e-3 }],
@@ -55,11 +55,11 @@ it.each(overwritten)("$name, $option", ({ make, options, option }) => {
 
 it("padding of one number for each axis, or for each side", () => {
   for (const padding of [1, [0, 1], [0, 1, 1, 0], "same", "valid"]) {
-    expect(() => conv(2, 4, 3, { padding } as never)).not.toThrow();
-    expect(() => maxPool(3, { padding } as never)).not.toThrow();
+    expect(() => convolution(2, 4, 3, { padding } as never)).not.toThrow();
+    expect(() => maxPooling(3, { padding } as never)).not.toThrow();
   }
-  expect(() => conv(2, 4, 3, { padding: [1, 1, 1] })).toThrow(
-    "conv: padding is an integer of 0 or more, or a list of 2 or 4, got [1, 1, 1]",
+  expect(() => convolution(2, 4, 3, { padding: [1, 1, 1] })).toThrow(
+    "convolution: padding is an integer of 0 or more, or a list of 2 or 4, got [1, 1, 1]",
   );
 });
 

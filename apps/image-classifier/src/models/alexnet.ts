@@ -4,7 +4,7 @@
  */
 import type { Tensor } from "@mp/core";
 import { maxPool, relu } from "@mp/core/ops";
-import { asModel, conv, dense, dropout, type Model, sequential } from "@mp/nn";
+import { asModel, convolution, dense, dropout, type Model, sequential } from "@mp/nn";
 import { flatten, type ModelOptions } from "./parts.js";
 
 /** Overlapping windows, as in the paper. */
@@ -15,17 +15,17 @@ export function alexNet({ channels, classes, size, width }: ModelOptions): Model
   const hidden = 32 * width;
   return asModel(
     sequential(
-      conv(channels, 2 * width, 5, { padding: "same" }),
+      convolution(channels, 2 * width, 5, { padding: "same" }),
       relu,
       pool,
-      conv(2 * width, 4 * width, 5, { padding: "same" }),
+      convolution(2 * width, 4 * width, 5, { padding: "same" }),
       relu,
       pool,
-      conv(4 * width, 6 * width, 3, { padding: "same" }),
+      convolution(4 * width, 6 * width, 3, { padding: "same" }),
       relu,
-      conv(6 * width, 6 * width, 3, { padding: "same" }),
+      convolution(6 * width, 6 * width, 3, { padding: "same" }),
       relu,
-      conv(6 * width, 4 * width, 3, { padding: "same" }),
+      convolution(6 * width, 4 * width, 3, { padding: "same" }),
       relu,
       pool,
       flatten,

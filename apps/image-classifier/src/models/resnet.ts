@@ -3,7 +3,7 @@
  */
 import type { Tensor } from "@mp/core";
 import { relu } from "@mp/core/ops";
-import { asModel, batchNorm, conv, dense, type Model, residual, sequential } from "@mp/nn";
+import { asModel, batchNorm, convolution, dense, type Model, residual, sequential } from "@mp/nn";
 import { after, beforeMean, block, type ModelOptions, meanPool } from "./parts.js";
 
 interface Shape {
@@ -16,11 +16,11 @@ interface Shape {
 
 /** A convolution without bias, since the following normalization has one. */
 const convNorm = (inputs: number, outputs: number, size: number, stride = 1) =>
-  [conv(inputs, outputs, size, { stride, padding: "same", bias: false }), batchNorm(outputs)] as const;
+  [convolution(inputs, outputs, size, { stride, padding: "same", bias: false }), batchNorm(outputs)] as const;
 
 const lastConvNorm = (inputs: number, size: number, { outputs, stride, atEnd }: Shape) =>
   [
-    conv(inputs, outputs, size, { stride, padding: "same", bias: false }),
+    convolution(inputs, outputs, size, { stride, padding: "same", bias: false }),
     after(atEnd, batchNorm(outputs)),
   ] as const;
 

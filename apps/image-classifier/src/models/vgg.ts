@@ -3,7 +3,7 @@
  */
 import type { Tensor } from "@mp/core";
 import { maxPool, relu } from "@mp/core/ops";
-import { asModel, batchNorm, conv, dense, dropout, type Model, sequential } from "@mp/nn";
+import { asModel, batchNorm, convolution, dense, dropout, type Model, sequential } from "@mp/nn";
 import { block, flatten, type ModelOptions } from "./parts.js";
 
 const STAGES = 3;
@@ -11,10 +11,10 @@ const halve = (x: Tensor): Tensor => maxPool(x, 2);
 
 const stage = (inputs: number, outputs: number) =>
   sequential(
-    conv(inputs, outputs, 3, { padding: "same", bias: false }),
+    convolution(inputs, outputs, 3, { padding: "same", bias: false }),
     batchNorm(outputs),
     relu,
-    conv(outputs, outputs, 3, { padding: "same", bias: false }),
+    convolution(outputs, outputs, 3, { padding: "same", bias: false }),
     batchNorm(outputs),
     relu,
     halve,

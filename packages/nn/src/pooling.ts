@@ -1,21 +1,17 @@
 import { MpError, scope, type Tensor } from "@mp/core";
 import { checkOptions, shown } from "@mp/core/internal";
-import {
-  averagePool as averageWindows,
-  type PoolOptions as CorePoolOptions,
-  maxPool as maxWindows,
-} from "@mp/core/ops";
+import { averagePool, maxPool, type PoolOptions } from "@mp/core/ops";
 import { checkIntegers } from "./check-size.js";
 import type { Layer, Nothing } from "./layer.js";
 import { axesOf, checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
 
 /** Strides default to the window's sizes, so that windows do not overlap. */
-export interface PoolOptions extends WindowOptions {
+export interface PoolingOptions extends WindowOptions {
   /** Lets the last window extend beyond the end; default false. */
   readonly ceilMode?: boolean;
 }
 
-export interface AveragePoolOptions extends PoolOptions {
+export interface AveragePoolingOptions extends PoolingOptions {
   /** Whether padding counts in the divisor; default false. */
   readonly countIncludePad?: boolean;
 }
@@ -25,32 +21,35 @@ const AVERAGE = { ...POOL, countIncludePad: true } as const;
 
 /**
  * The largest element of each window, channels first, over the spatial axes: one number is the size along all of them,
- * so that `maxPool(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
+ * so that `maxPooling(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
  * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
-export function maxPool(size: number | readonly number[], options: PoolOptions = {}): Layer<Nothing> {
-  checkOptions("maxPool", options, POOL, "{ stride: 2 }");
-  return layerOf("maxPool", size, options, maxWindows);
+export function maxPooling(size: number | readonly number[], options: PoolingOptions = {}): Layer<Nothing> {
+  checkOptions("maxPooling", options, POOL, "{ stride: 2 }");
+  return layerOf("maxPooling", size, options, maxPool);
 }
 
-/** The mean of each window, summed in f32. @throws as `maxPool` */
-export function averagePool(
+/** The mean of each window, summed in f32. @throws as `maxPooling` */
+export function averagePooling(
   size: number | readonly number[],
-  options: AveragePoolOptions = {},
+  options: AveragePoolingOptions = {},
 ): Layer<Nothing> {
-  checkOptions("averagePool", options, AVERAGE, "{ stride: 2 }");
+  checkOptions("averagePooling", options, AVERAGE, "{ stride: 2 }");
   const { countIncludePad = false } = options;
-  checkFlag("averagePool", "countIncludePad", countIncludePad);
-  return layerOf("averagePool", size, options, (x, kernel, window) =>
-    averageWindows(x, kernel, { ...window, countIncludePad }),
+  checkFlag("averagePooling", "countIncludePad", countIncludePad);
+  return layerOf("averagePooling", size, options, (x, kernel, window) =>
+    averagePool(x, kernel, { ...window, countIncludePad }),
   );
 }
 
+/** What the operators of a layer are under, in policies and printed graphs. */
+const SCOPES = { maxPooling: "maxPool", averagePooling: "averagePool" } as const;
+
 function layerOf(
-  name: string,
+  name: keyof typeof SCOPES,
   size: number | readonly number[],
-  options: PoolOptions,
-  pool: (x: Tensor, kernel: number | readonly number[], window: CorePoolOptions) => Tensor,
+  options: PoolingOptions,
+  pool: (x: Tensor, kernel: number | readonly number[], window: PoolOptions) => Tensor,
 ): Layer<Nothing> {
   const axes = axesOf(size);
   checkIntegers(name, "the window's size", size, 1, ...axes);
@@ -58,9 +57,9 @@ function layerOf(
   const { ceilMode = false } = options;
   checkFlag(name, "ceilMode", ceilMode);
   return {
-    name,
+    name: SCOPES[name],
     init: () => ({}),
-    apply: (_, x) => scope(name, () => pool(x, size, { ...coreWindow(options, size), ceilMode })),
+    apply: (_, x) => scope(SCOPES[name], () => pool(x, size, { ...coreWindow(options, size), ceilMode })),
   };
 }
 

@@ -1,12 +1,6 @@
 import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
 import { checkOptions } from "@mp/core/internal";
-import {
-  add,
-  type ConvOptions as CoreConvOptions,
-  conv as convolve,
-  convTranspose as convolveTransposed,
-  reshape,
-} from "@mp/core/ops";
+import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/core/ops";
 import { checkInitializers } from "./check-initializer.js";
 import { checkIntegers, checkSizes } from "./check-size.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
@@ -14,11 +8,11 @@ import type { Layer, Parameters } from "./layer.js";
 import { checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
 
 /** The kernel is [outputs, inputs / groups, k…], of a transposed convolution [inputs, outputs / groups, k…]. */
-export type ConvParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
-export type UnbiasedConvParameters = Omit<ConvParameters, "bias">;
+export type ConvolutionParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+export type UnbiasedConvolutionParameters = Omit<ConvolutionParameters, "bias">;
 
 /** Strides default to 1. */
-export interface ConvOptions extends WindowOptions {
+export interface ConvolutionOptions extends WindowOptions {
   /** Number of channel groups, each convolved separately; default 1. */
   readonly groups?: number;
   /** Default `heNormal`. */
@@ -27,7 +21,7 @@ export interface ConvOptions extends WindowOptions {
   readonly bias?: Initializer | false;
 }
 
-export interface ConvTransposeOptions extends ConvOptions {
+export interface TransposedConvolutionOptions extends ConvolutionOptions {
   /** Rows added to the end of each axis, fewer than its stride; default 0. Not with padding `same`. */
   readonly outputPadding?: number | readonly number[];
 }
@@ -42,62 +36,62 @@ const OPTIONS = { ...WINDOW, groups: true, kernel: true, bias: true } as const;
  * `[3]` and `[3, 3, 3]` are kernels over one and three axes.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide both, or unknown options
  */
-export function conv(
+export function convolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options: ConvOptions & Unbiased,
-): Layer<UnbiasedConvParameters>;
-export function conv(
+  options: ConvolutionOptions & Unbiased,
+): Layer<UnbiasedConvolutionParameters>;
+export function convolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options?: ConvOptions,
-): Layer<ConvParameters>;
-export function conv(
+  options?: ConvolutionOptions,
+): Layer<ConvolutionParameters>;
+export function convolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options: ConvOptions = {},
-): Layer<ConvParameters> | Layer<UnbiasedConvParameters> {
-  checkOptions("conv", options, OPTIONS, '{ padding: "same" }');
-  const taps = checkConv("conv", { inputs, outputs }, size, options);
+  options: ConvolutionOptions = {},
+): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
+  checkOptions("convolution", options, OPTIONS, '{ padding: "same" }');
+  const taps = checkConv("convolution", { inputs, outputs }, size, options);
   const { groups = 1 } = options;
   const shape = [outputs, inputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const fans = { in: (inputs / groups) * area, out: (outputs / groups) * area };
   return layerOf("conv", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(convolve(x, kernel, geometryOf(options)), bias),
+    biased(conv(x, kernel, geometryOf(options)), bias),
   );
 }
 
 /**
  * Transposed convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…], o = d · stride with padding
- * `same`. It inverts the size change of `conv` with the same options.
- * @throws as `conv`
+ * `same`. It inverts the size change of `convolution` with the same options.
+ * @throws as `convolution`
  */
-export function convTranspose(
+export function transposedConvolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options: ConvTransposeOptions & Unbiased,
-): Layer<UnbiasedConvParameters>;
-export function convTranspose(
+  options: TransposedConvolutionOptions & Unbiased,
+): Layer<UnbiasedConvolutionParameters>;
+export function transposedConvolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options?: ConvTransposeOptions,
-): Layer<ConvParameters>;
-export function convTranspose(
+  options?: TransposedConvolutionOptions,
+): Layer<ConvolutionParameters>;
+export function transposedConvolution(
   inputs: number,
   outputs: number,
   size: number | readonly number[],
-  options: ConvTransposeOptions = {},
-): Layer<ConvParameters> | Layer<UnbiasedConvParameters> {
-  checkOptions("convTranspose", options, { ...OPTIONS, outputPadding: true }, '{ padding: "same" }');
-  const taps = checkConv("convTranspose", { inputs, outputs }, size, options);
+  options: TransposedConvolutionOptions = {},
+): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
+  checkOptions("transposedConvolution", options, { ...OPTIONS, outputPadding: true }, '{ padding: "same" }');
+  const taps = checkConv("transposedConvolution", { inputs, outputs }, size, options);
   const { groups = 1, stride = 1, outputPadding = 0 } = options;
-  checkIntegers("convTranspose", "outputPadding", outputPadding, 0, taps.length);
+  checkIntegers("transposedConvolution", "outputPadding", outputPadding, 0, taps.length);
   const shape = [inputs, outputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const strides = typeof stride === "number" ? taps.map(() => stride) : stride;
@@ -106,7 +100,7 @@ export function convTranspose(
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
   return layerOf("convTranspose", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(convolveTransposed(x, kernel, { ...geometryOf(options), ...surplus }), bias),
+    biased(convTranspose(x, kernel, { ...geometryOf(options), ...surplus }), bias),
   );
 }
 
@@ -118,10 +112,10 @@ interface Plan {
 
 function layerOf(
   name: string,
-  { kernel = heNormal, bias = constantValue(0) }: ConvOptions,
+  { kernel = heNormal, bias = constantValue(0) }: ConvolutionOptions,
   { shape, outputs, fans }: Plan,
   compute: (x: Tensor, parameters: AnyParameters) => Tensor,
-): Layer<ConvParameters> | Layer<UnbiasedConvParameters> {
+): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
   const kernelOf = (key: Key): HostTensor<"f32"> => kernel(foldIn(key, "kernel"), shape, fans.in, fans.out);
   const apply = (parameters: AnyParameters, x: Tensor): Tensor => scope(name, () => compute(x, parameters));
   if (bias === false) return { name, init: (key) => ({ kernel: kernelOf(key) }), apply };
@@ -131,7 +125,7 @@ function layerOf(
       kernel: kernelOf(key),
       bias: bias(foldIn(key, "bias"), [outputs], fans.in, fans.out),
     }),
-    apply: (parameters: Parameters<ConvParameters>, x: Tensor) => apply(parameters, x),
+    apply: (parameters: Parameters<ConvolutionParameters>, x: Tensor) => apply(parameters, x),
   };
 }
 
@@ -144,7 +138,7 @@ function biased(y: Tensor, bias: Tensor | undefined): Tensor {
   return add(y, reshape(bias, [y.shape[1] ?? 1, ...y.shape.slice(2).map(() => 1)]));
 }
 
-const geometryOf = (options: ConvOptions): CoreConvOptions => ({
+const geometryOf = (options: ConvolutionOptions): ConvOptions => ({
   ...coreWindow(options, 1),
   group: options.groups ?? 1,
 });
@@ -154,7 +148,7 @@ function checkConv(
   layer: string,
   channels: { readonly inputs: number; readonly outputs: number },
   size: number | readonly number[],
-  options: ConvOptions,
+  options: ConvolutionOptions,
 ): readonly number[] {
   const { groups = 1, kernel, bias } = options;
   checkSizes(layer, { ...channels, groups });

@@ -5,7 +5,7 @@ import { constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
-import { averagePool, dense, globalAveragePool, groupNorm, maxPool, sequential } from "./index.js";
+import { averagePooling, dense, globalAveragePool, groupNorm, maxPooling, sequential } from "./index.js";
 
 interface Numbers {
   readonly shape: readonly number[];
@@ -24,7 +24,7 @@ const host = ({ shape, data }: Numbers) => tensor(Float32Array.from(data), shape
 
 function layerOf({ layer, size, options, x }: Case): (t: Tensor) => Tensor {
   if (layer !== "groupNorm") {
-    const pool = layer === "maxPool" ? maxPool(size, options) : averagePool(size, options);
+    const pool = layer === "maxPool" ? maxPooling(size, options) : averagePooling(size, options);
     return (t) => pool.apply({}, t);
   }
   const norm = groupNorm(Number(size), x.shape[1] ?? 0, options);
@@ -60,9 +60,9 @@ describe("pools", () => {
 
   it("of padding same have as many windows as the input over the stride", () => {
     const shapes = run({ x }, (t) => [
-      maxPool(3, { stride: 2, padding: "same" }).apply({}, t.x),
-      maxPool(2, { stride: 1, padding: "same" }).apply({}, t.x),
-      averagePool([3, 1], { stride: [3, 1], padding: "same" }).apply({}, t.x),
+      maxPooling(3, { stride: 2, padding: "same" }).apply({}, t.x),
+      maxPooling(2, { stride: 1, padding: "same" }).apply({}, t.x),
+      averagePooling([3, 1], { stride: [3, 1], padding: "same" }).apply({}, t.x),
     ]) as readonly RawTensor[];
     expect(shapes.map(({ shape }) => shape)).toEqual([
       [2, 3, 3, 1],
@@ -72,7 +72,7 @@ describe("pools", () => {
   });
 
   it("of everything gives what a dense layer takes", () => {
-    const model = sequential(maxPool([2, 1]), globalAveragePool, dense(3, 4));
+    const model = sequential(maxPooling([2, 1]), globalAveragePool, dense(3, 4));
     const y = run({ x, params: model.init(key(1)) }, (t) => model.apply(t.params, t.x));
     expect(shapeOf(y)).toEqual([2, 4]);
     const mean = run({ x }, (t) => globalAveragePool(t.x));
@@ -81,9 +81,11 @@ describe("pools", () => {
   });
 
   it("and group normalisation say what they take", () => {
-    expect(() => maxPool(0)).toThrow(/the window's size is an integer of 1 or more/);
-    expect(() => maxPool(2, { padding: "full" } as never)).toThrow(/padding is "same", "valid" or numbers/);
-    expect(() => averagePool(2, { strides: 2 } as never)).toThrow(/stride/);
+    expect(() => maxPooling(0)).toThrow(/the window's size is an integer of 1 or more/);
+    expect(() => maxPooling(2, { padding: "full" } as never)).toThrow(
+      /padding is "same", "valid" or numbers/,
+    );
+    expect(() => averagePooling(2, { strides: 2 } as never)).toThrow(/stride/);
     expect(() => groupNorm(3, 4)).toThrow(/3 groups do not divide 4 channels/);
     expect(() => run({ x }, (t) => globalAveragePool(reduceSum(t.x)))).toThrow(/x is \[N, C, d…\]/);
   });
