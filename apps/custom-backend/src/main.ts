@@ -1,6 +1,5 @@
 import { defineApp, integer, number, runApp, UsageError, writeResult } from "@mp/cli";
 import { backendOf } from "@mp/cli/training";
-import { resultOf } from "./result.js";
 import { trainOn } from "./run.js";
 import { sideBySide } from "./side-by-side.js";
 import { tinyBackend } from "./tiny-backend.js";
@@ -26,10 +25,9 @@ await runApp(definition, async (options, context) => {
     // The report counts with operators that the tiny backend does not have.
     const own = await trainOn(tiny, { ...options, report: undefined }, context);
     const theirs = await trainOn(other, { ...options, save: undefined }, context);
-    context.print(sideBySide({ [tiny.name]: own.losses, [options.backend]: theirs.losses }));
+    context.print(sideBySide({ [tiny.name]: own.loss, [options.backend]: theirs.loss }));
     const { json } = options;
-    if (json !== undefined)
-      await context.attempt(`--json ${json}`, () => writeResult(json, resultOf(tiny, options, own)));
+    if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, own));
   } finally {
     await Promise.all([tiny.dispose(), other.dispose()]);
   }

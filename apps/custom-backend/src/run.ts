@@ -1,5 +1,5 @@
-import type { AppContext, CommonOptions } from "@mp/cli";
-import { fitByFlags, precisionOf, type TrainingRecord } from "@mp/cli/training";
+import type { AppContext, CommonOptions, RunResult } from "@mp/cli";
+import { fitByFlags, precisionOf, resultOf } from "@mp/cli/training";
 import { type Backend, key, remat, sgd, trainer } from "@mp/core";
 import { relu } from "@mp/core/ops";
 import { dense, meanSquaredError, sequential } from "@mp/nn";
@@ -15,7 +15,7 @@ export async function trainOn(
   backend: Backend,
   options: NetworkOptions,
   context: AppContext,
-): Promise<TrainingRecord> {
+): Promise<RunResult> {
   const { hidden, learningRate, seed, accumulate, onOverflow, checkpointing } = options;
   const model = sequential(dense(2, hidden), relu, dense(hidden, 2));
   const apply = checkpointing ? remat(model.apply) : model.apply;
@@ -31,5 +31,7 @@ export async function trainOn(
     signal: context.signal,
   });
   const batches = pointBatches();
-  return await fitByFlags({ training, batches, options, context, label: backend.name });
+  const record = await fitByFlags({ training, batches, options, context, label: backend.name });
+  const metric = { name: "last loss", value: record.losses.at(-1) ?? Number.NaN };
+  return await resultOf({ context, options, backend, training, record, metric });
 }

@@ -3,7 +3,7 @@
  * out.
  */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isFloat, type Op, type OpAttributes } from "@mp/core/graph";
+import { isFloat, type Op, type OpAttributes, REDUCE_OPS, rowsOf } from "@mp/core/graph";
 import fc from "fast-check";
 import { indices, shapeOf, size, values } from "./random-data.js";
 
@@ -250,16 +250,7 @@ const nodes: { readonly [K in Op]?: Draw } = {
       }),
   Conv: convolution(false),
   ConvTranspose: convolution(true),
-  ReduceSum: reduce,
-  ReduceMean: reduce,
-  ReduceMax: reduce,
-  ReduceMin: reduce,
-  ReduceProd: reduce,
-  ReduceL1: reduce,
-  ReduceL2: reduce,
-  ReduceLogSum: reduce,
-  ReduceLogSumExp: reduce,
-  ReduceSumSquare: reduce,
+  ...rowsOf(REDUCE_OPS, () => reduce),
   ArgMax: search,
   ArgMin: search,
   TopK: alongAxis((axis, shape) =>

@@ -12,7 +12,7 @@ export { formatOperatorTable, operatorTable } from "./operator-table.js";
 export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
 export { refuseBeside, refuseLoneSeeds, seedsFlag } from "./over-seeds.js";
 export { plainOptions } from "./plain.js";
-export { lossScaleName, precisionOf } from "./precision.js";
+export { precisionOf } from "./precision.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { textTable } from "./text-table.js";

@@ -8,7 +8,9 @@ import {
   type Op,
   type OpAttributes,
   opDTypes,
+  REDUCE_OPS,
   type ReduceOp,
+  rowsOf,
   type Value,
 } from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
@@ -64,16 +66,7 @@ const reduce = (axis: number) => ({ axes: [axis], keepdims: false });
 const search = (axis: number) => ({ axis, keepdims: false });
 
 const folds: { readonly [K in Op]?: Fold<K> } = {
-  ReduceSum: reduce,
-  ReduceMean: reduce,
-  ReduceMax: reduce,
-  ReduceMin: reduce,
-  ReduceProd: reduce,
-  ReduceL1: reduce,
-  ReduceL2: reduce,
-  ReduceLogSum: reduce,
-  ReduceLogSumExp: reduce,
-  ReduceSumSquare: reduce,
+  ...rowsOf(REDUCE_OPS, () => reduce),
   // NaN counts as larger than every number for ArgMax, and as the element to find for ArgMin.
   ArgMax: search,
   ArgMin: search,

@@ -186,7 +186,7 @@ export const numericFaults: readonly WrongBackend[] = [
       oracleWithKernels({
         RandomBits: beforehand("RandomBits", () => [tensor(BigUint64Array.of(0n), [], "u64")]),
       }),
-    axes: ["random", "op", "accumulate", "checkpoint", "retry", "resume", "skip"],
+    axes: ["random", "op", "accumulate", "remat", "retry", "resume", "skip"],
     named: [
       "random/bits/are-squares32",
       "random/bits/of-a-training-steps-counters",

@@ -188,7 +188,7 @@ export const stateFaults: readonly WrongBackend[] = [
         },
       });
     },
-    axes: ["state", "master-weights", "skip", "checkpoint"],
+    axes: ["state", "master-weights", "skip", "remat"],
     named: [
       "state/sharing/executables-see-each-others-commits",
       "master-weights/f16/the-copy-is-never-stale",

@@ -25,6 +25,9 @@ export type {
 } from "../graph/attributes.js";
 export {
   FAMILIES,
+  PRODUCT_OPS,
+  REDUCE_OPS,
+  rowsOf,
   type ArgOp,
   type Family,
   type OpOf,

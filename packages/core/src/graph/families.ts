@@ -104,6 +104,22 @@ export type OpOf<F extends Family> = (typeof FAMILIES)[F][number];
 /** The reductions proper, without the searches and the scan of their family. */
 export type ReduceOp = Extract<OpOf<"reduce">, `Reduce${string}`>;
 
+/** The operators of `ReduceOp`. */
+export const REDUCE_OPS: readonly ReduceOp[] = FAMILIES.reduce.filter((op): op is ReduceOp =>
+  op.startsWith("Reduce"),
+);
+
+/** Sums of products: nearly all of the arithmetic of a model. */
+export const PRODUCT_OPS: readonly OpOf<"matrix" | "convolution">[] = [
+  ...FAMILIES.matrix,
+  ...FAMILIES.convolution,
+];
+
+/** Rows of a table in which these operators are alike. */
+export function rowsOf<K extends string, V>(ops: readonly K[], row: (op: K) => V): { readonly [P in K]: V } {
+  return Object.fromEntries(ops.map((op) => [op, row(op)])) as { readonly [P in K]: V };
+}
+
 /** The searches for the place of an extreme. */
 export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
 

@@ -1,6 +1,7 @@
 /** A minimal node of each op, built once per dtype to find out whether the engine has kernels for it. */
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
+import { REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
@@ -51,7 +52,7 @@ const on =
   (site, op) =>
     site.emit(op, [site.value(SHAPE)], attributes);
 
-const reduce = on<"ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceSumSquare">({ axes: [1], keepdims: false }); // biome-ignore format: one list
+const reduce = on<ReduceOp>({ axes: [1], keepdims: false });
 const search = on<"ArgMax" | "ArgMin">({ axis: 1, keepdims: false });
 const normalized = on<"Softmax" | "LogSoftmax">({ axis: 1 });
 
@@ -160,16 +161,7 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
     for (const { y, w, window, each } of convolutions)
       site.emit(op, [site.value(y), site.value(w)], { ...window, outputPadding: each(0) });
   },
-  ReduceSum: reduce,
-  ReduceMean: reduce,
-  ReduceMax: reduce,
-  ReduceMin: reduce,
-  ReduceProd: reduce,
-  ReduceL1: reduce,
-  ReduceL2: reduce,
-  ReduceLogSum: reduce,
-  ReduceLogSumExp: reduce,
-  ReduceSumSquare: reduce,
+  ...rowsOf(REDUCE_OPS, () => reduce),
   ArgMax: search,
   ArgMin: search,
   TopK: on({ axis: 1, k: 2, largest: true }),

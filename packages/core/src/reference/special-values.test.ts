@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { evaluateOp, floats, numbersOf } from "../../test/evaluate-op.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
+import { REDUCE_OPS } from "../graph/families.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 
 const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
@@ -10,21 +11,8 @@ const run = (op: Op, inputs: readonly HostTensor[], attributes: OpAttributes[Op]
 const f32 = (...numbers: number[]): HostTensor => floats("f32", numbers);
 const i32 = (...numbers: number[]): HostTensor => tensor(Int32Array.from(numbers));
 
-const REDUCTIONS = [
-  "ReduceSum",
-  "ReduceMean",
-  "ReduceMax",
-  "ReduceMin",
-  "ReduceProd",
-  "ReduceL1",
-  "ReduceL2",
-  "ReduceLogSum",
-  "ReduceLogSumExp",
-  "ReduceSumSquare",
-] as const;
-
 describe("NaN comes through", () => {
-  it.each(REDUCTIONS)("%s, from every position, along either axis, in every dtype", (op) => {
+  it.each(REDUCE_OPS)("%s, from every position, along either axis, in every dtype", (op) => {
     for (const dtype of ["f32", "f16", "bf16"] as const) {
       for (let at = 0; at < 6; at++) {
         const numbers = [1, 2, 3, 4, 5, 6].map((x, index) => (index === at ? nan : x));

@@ -10,19 +10,13 @@
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
 import type { Op } from "../graph/attributes.js";
+import { PRODUCT_OPS } from "../graph/families.js";
 import { type AnyNode, consumers, type Graph, producers, type Value } from "../graph/graph.js";
 import { byteLength } from "../host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** At their place their operands are in the caches, and profiles are read by them. */
-const ANCHORED: ReadonlySet<Op> = new Set<Op>([
-  "MatMul",
-  "Gemm",
-  "Einsum",
-  "Conv",
-  "ConvTranspose",
-  "ConvWeightGradient",
-]);
+const ANCHORED: ReadonlySet<Op> = new Set<Op>(PRODUCT_OPS);
 
 /** Bytes that are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;

@@ -1,4 +1,12 @@
-import { type ArgOp, normalizeAxis, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
+import {
+  type ArgOp,
+  normalizeAxis,
+  type OpAttributes,
+  type OpOf,
+  REDUCE_OPS,
+  type ReduceOp,
+  rowsOf,
+} from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
@@ -33,16 +41,7 @@ function argReduce(op: ArgOp): ReadNode {
 }
 
 export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
-  ReduceSum: reduce("ReduceSum"),
-  ReduceMean: reduce("ReduceMean"),
-  ReduceMax: reduce("ReduceMax"),
-  ReduceMin: reduce("ReduceMin"),
-  ReduceProd: reduce("ReduceProd"),
-  ReduceL1: reduce("ReduceL1"),
-  ReduceL2: reduce("ReduceL2"),
-  ReduceLogSum: reduce("ReduceLogSum"),
-  ReduceLogSumExp: reduce("ReduceLogSumExp"),
-  ReduceSumSquare: reduce("ReduceSumSquare"),
+  ...rowsOf(REDUCE_OPS, reduce),
   ArgMax: argReduce("ArgMax"),
   ArgMin: argReduce("ArgMin"),
   TopK: (reader) => {

@@ -8,6 +8,7 @@ import {
   GraphBuilder,
   isComputeFloat,
   opDTypes,
+  REDUCE_OPS,
   type ReduceOp,
   type Value,
 } from "@mp/core/graph";
@@ -18,19 +19,6 @@ import { generated } from "../../samples/host-data.js";
 
 const BLOCK: Shape = [3, 4, 5];
 const SIZE = 60;
-
-const FOLDS: readonly ReduceOp[] = [
-  "ReduceSum",
-  "ReduceMean",
-  "ReduceMax",
-  "ReduceMin",
-  "ReduceProd",
-  "ReduceL1",
-  "ReduceL2",
-  "ReduceLogSum",
-  "ReduceLogSumExp",
-  "ReduceSumSquare",
-];
 
 /** As many blocks as positions, and one without NaN; block k holds it at position k. */
 function blocks(dtype: ComputeDType): HostTensor {
@@ -74,6 +62,6 @@ function planeCase(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   });
 }
 
-export const planeCases: readonly ConformanceCase[] = FOLDS.flatMap((op) =>
+export const planeCases: readonly ConformanceCase[] = REDUCE_OPS.flatMap((op) =>
   opDTypes[op].filter(isComputeFloat).map((dtype) => planeCase(op, dtype)),
 );

@@ -1,6 +1,6 @@
 import { elementCount, normalizeAxis, type Shape } from "../../shape.js";
 import type { Op } from "../attributes.js";
-import type { ArgOp, OpOf, ReduceOp } from "../families.js";
+import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { argumentError, expectCount, expectDType, type InferTable, operand, shapeError } from "./rule.js";
 
@@ -47,16 +47,7 @@ function argReduce(op: ArgOp) {
 }
 
 export const reduceInfer: InferTable<OpOf<"reduce">> = {
-  ReduceSum: reduce("ReduceSum"),
-  ReduceMean: reduce("ReduceMean"),
-  ReduceMax: reduce("ReduceMax"),
-  ReduceMin: reduce("ReduceMin"),
-  ReduceProd: reduce("ReduceProd"),
-  ReduceL1: reduce("ReduceL1"),
-  ReduceL2: reduce("ReduceL2"),
-  ReduceLogSum: reduce("ReduceLogSum"),
-  ReduceLogSumExp: reduce("ReduceLogSumExp"),
-  ReduceSumSquare: reduce("ReduceSumSquare"),
+  ...rowsOf(REDUCE_OPS, reduce),
   ArgMax: argReduce("ArgMax"),
   ArgMin: argReduce("ArgMin"),
   TopK: (inputs, { axis, k }) => {
