@@ -1,7 +1,13 @@
 /** Wrappers around a backend that show from outside what a trainer makes its engine do. */
 import { type Backend, type HostTensor, zeros } from "@mp/core";
-import type { CompileOptions, Executable } from "@mp/core/backend";
-import { type Graph, GraphBuilder, type Value, type ValueType } from "@mp/core/graph";
+import {
+  type CompileOptions,
+  type Executable,
+  type Graph,
+  GraphBuilder,
+  type Value,
+  type ValueType,
+} from "@mp/core/graph";
 
 export interface Timings {
   /** Of each compilation, in order. */

@@ -1,7 +1,6 @@
 import { formatOperatorTable, operatorTable } from "@mp/cli/training";
 import { float32 } from "@mp/core";
-import type { ProfileRow } from "@mp/core/backend";
-import { graphCost } from "@mp/core/graph";
+import { graphCost, type ProfileRow } from "@mp/core/graph";
 import { WORKLOADS, type WorkloadName } from "../job.js";
 import { median } from "../statistics.js";
 import { workloadOf } from "../workloads/workloads.js";

@@ -19,8 +19,7 @@ import {
   valueAndGrad,
   zeros,
 } from "@mp/core";
-import type { Executable, State, StateBinding } from "@mp/core/backend";
-import { prepareGraph, traceInto } from "@mp/core/graph";
+import { type Executable, prepareGraph, type State, type StateBinding, traceInto } from "@mp/core/graph";
 import { add } from "@mp/core/ops";
 import type { WorkloadDefinition } from "./workload-definition.js";
 

@@ -10,8 +10,7 @@ import {
   type TrainerOptions,
   trainer,
 } from "@mp/core";
-import type { ProfileRow } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Graph, ProfileRow } from "@mp/core/graph";
 import { type PlainTraining, startPlain } from "./plain-step.js";
 import type { WorkloadDefinition } from "./workload-definition.js";
 

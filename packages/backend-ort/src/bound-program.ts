@@ -1,5 +1,5 @@
-import type { FeedFunctions, MemoryReport, Place, ProfileRow, Program } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { FeedFunctions, Place, Program } from "@mp/core/backend";
+import type { Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
 import type { ConstantPool, PooledConstant } from "./constant-pool.js";
 import type { Lowered } from "./lower.js";
 import {

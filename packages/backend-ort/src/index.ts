@@ -1,5 +1,5 @@
-import { type Backend, MpError } from "@mp/core";
-import { checkOptions, type OptionNames } from "@mp/core/internal";
+import type { Backend } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";
@@ -7,17 +7,28 @@ import { probeEngine } from "./probe/findings.js";
 
 export type OrtOptions = RuntimeOptions;
 
-const OPTIONS: OptionNames<OrtOptions> = {
-  device: true,
-  cuda: true,
-  library: true,
-  searchFrom: true,
-  platform: true,
-  arch: true,
-  threads: true,
-  spinning: true,
+const { integer, listOf, oneOf, optional, text, truth } = checks;
+
+const CUDA = {
+  deviceId: optional(integer(0)),
+  provider: optional(
+    checks.claim("options of the provider by name", (value) => typeof value === "object" && value !== null),
+  ),
 };
-const DEVICES: readonly unknown[] = ["cpu", "cuda"];
+
+const ORT = {
+  device: withDefault("cpu", oneOf("cpu", "cuda")),
+  cuda: (what: string, cuda: unknown) => {
+    if (cuda !== undefined)
+      readOptions(what, cuda as NonNullable<OrtOptions["cuda"]>, CUDA, { example: "{ deviceId: 0 }" });
+  },
+  library: optional(text),
+  searchFrom: optional(listOf("paths", (path) => typeof path === "string")),
+  platform: optional(text),
+  arch: optional(text),
+  threads: optional(integer(0, 1024)),
+  spinning: optional(truth),
+};
 
 /**
  * Opens ONNX Runtime: on the CPU with the library that `onnxruntime-node` ships, or on CUDA.
@@ -29,11 +40,7 @@ const DEVICES: readonly unknown[] = ["cpu", "cuda"];
  * @throws MP_BACKEND_UNAVAILABLE naming the package, library or driver that is missing and what installs it
  */
 export async function ort(options: OrtOptions = {}): Promise<Backend> {
-  checkOptions("ort", options, OPTIONS, '{ device: "cpu" }');
-  const { device = "cpu" } = options;
-  if (!DEVICES.includes(device)) {
-    throw new MpError("MP_INVALID_ARGUMENT", `ort: device is cpu or cuda, got ${JSON.stringify(device)}`);
-  }
+  readOptions("ort", options, ORT, { example: '{ device: "cpu" }' });
   const runtime = await openRuntime(options);
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };

@@ -12,7 +12,6 @@ import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
-import { isExpanded } from "./lowerings/matrix.js";
 import { executionOrder, listForSchedule } from "./native/index.js";
 import { isWidened, type Target } from "./target.js";
 
@@ -38,7 +37,12 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
   const expansions = new Map<string, string>();
-  const expanded = expandEinsums(graph, isExpanded, (made, { name }) => expansions.set(made, name));
+  // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
+  const expanded = expandEinsums(
+    graph,
+    () => true,
+    (made, { name }) => expansions.set(made, name),
+  );
   const widened = widenNodes(
     expanded,
     (node) => isWidened(node, target),

@@ -6,8 +6,8 @@
 import { ort } from "@mp/backend-ort";
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import { tensor } from "@mp/core";
-import { accumulatorOf } from "@mp/core/backend";
 import { decode, encodeArray, GraphBuilder } from "@mp/core/graph";
+import { accumulatorOf } from "@mp/core/internal";
 
 const [library] = process.argv.slice(2);
 const started = performance.now();

@@ -1,6 +1,5 @@
 import { type Backend, type HostTensor, MpError, tensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/backend";
-import { type Graph, GraphBuilder, type Value } from "@mp/core/graph";
+import { type Executable, type Graph, GraphBuilder, type State, type Value } from "@mp/core/graph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ort } from "../src/index.js";
 import { NativeRuntime } from "../src/native/runtime.js";

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/backend";
-import { type Graph, GraphBuilder, type Value } from "@mp/core/graph";
+import { type Executable, type Graph, GraphBuilder, type State, type Value } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";
 import type { TfjsNode } from "../src/load/index.js";

@@ -1,6 +1,5 @@
 import type { Backend, BackendManifest, HostTensor } from "@mp/core";
-import type { CompileOptions } from "@mp/core/backend";
-import { type Graph, isComputeFloat } from "@mp/core/graph";
+import { type CompileOptions, type Graph, isComputeFloat } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { Allowance } from "./compare/allowance.js";
 import { compareTensors } from "./compare/compare-tensors.js";

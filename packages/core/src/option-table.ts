@@ -27,6 +27,7 @@ export interface OptionHints {
   readonly elsewhere?: Readonly<Record<string, string>>;
 }
 
+/** The row of an option that may be left out: its default, and what may be given. */
 export const withDefault = <const T>(fallback: T, accepts: Check): Defaulted<T> => ({
   accepts,
   default: fallback,

@@ -1,8 +1,7 @@
 // The training loop written out from the public pieces, as in NNabla's tutorial on mixed precision, with the same bits
 // as `trainer`. It is one graph, so what the scaler decides never waits for the host.
 import { expect, it } from "vitest";
-import type { StateBinding } from "../src/entries/backend.js";
-import { prepareGraph, traceInto } from "../src/entries/graph.js";
+import { prepareGraph, type StateBinding, traceInto } from "../src/entries/graph.js";
 import {
   add,
   allFinite,

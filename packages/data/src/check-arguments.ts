@@ -1,73 +1,26 @@
-/** What callers pass, checked before anything is read: one message for every argument of every function here. */
-import { MpError } from "@mp/core";
-import { checkOptions, shown } from "@mp/core/internal";
+/** What callers pass, checked before anything is read, by the checks that all packages share. */
+import { checks, readOptions } from "@mp/core/internal";
 
-/** Refuses a value that an argument cannot have; `what` is the message's subject, as `imageBatches: batch`. */
-export type Check = (what: string, value: unknown) => void;
+export type Check = checks.Check;
 
-/** @throws MP_INVALID_ARGUMENT, `allowed` completing the sentence that begins with the argument's name */
-export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
-  return (what, value) => {
-    if (accepts(value)) return;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${allowed}, got ${shown(value)}`);
-  };
-}
-
-const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
-
-/** Without a range any that JavaScript holds exactly. */
-export function integer(
-  low: number = Number.MIN_SAFE_INTEGER,
-  high: number = Number.MAX_SAFE_INTEGER,
-): Check {
-  return claim(
-    `an integer ${rangeOf(low, high)}`,
-    (value) => isInteger(value) && value >= low && value <= high,
-  );
-}
-
-function rangeOf(low: number, high: number): string {
-  if (high < Number.MAX_SAFE_INTEGER) return `of ${low} to ${high}`;
-  return low > Number.MIN_SAFE_INTEGER ? `of ${low} or more` : "between -2^53 and 2^53";
-}
-
-/** Both ends are allowed. */
-export const share: Check = claim(
-  "a number from 0 to 1",
-  (value) => typeof value === "number" && value >= 0 && value <= 1,
-);
-export const truth: Check = claim("true or false", (value) => typeof value === "boolean");
-export const text: Check = claim("a text", (value) => typeof value === "string");
-export const path: Check = claim("a path", (value) => typeof value === "string" && value !== "");
-export const callback: Check = claim("a function", (value) => typeof value === "function");
-export const passes: Check = claim(
-  "a whole number of 0 or more, or Infinity",
-  (value) => value === Number.POSITIVE_INFINITY || (isInteger(value) && value >= 0),
-);
-
-export function oneOf(...values: readonly (string | number)[]): Check {
-  return claim(values.map(shown).join(" or "), (value) => (values as readonly unknown[]).includes(value));
-}
-
-export function listOf(what: string, accepts: (value: unknown) => boolean): Check {
-  return claim(`a list of ${what}`, (value) => Array.isArray(value) && value.every(accepts));
-}
-
-/** One that is undefined is one left out. */
-export function optional(check: Check): Check {
-  return (what, value) => {
-    if (value !== undefined) check(what, value);
-  };
-}
+export const claim: typeof checks.claim = checks.claim;
+export const integer: typeof checks.integer = checks.integer;
+export const share: Check = checks.share;
+export const truth: Check = checks.truth;
+export const text: Check = checks.text;
+export const path: Check = checks.path;
+export const callback: Check = checks.callback;
+export const passes: Check = checks.passes;
+export const oneOf: typeof checks.oneOf = checks.oneOf;
+export const listOf: typeof checks.listOf = checks.listOf;
+export const optional: typeof checks.optional = checks.optional;
 
 /** A check for each option: a new option does not compile until it is listed here. */
 export function optionsOf<O extends object>(
-  checks: { readonly [K in keyof O]-?: Check },
+  table: { readonly [K in keyof O]-?: Check },
   example: string,
 ): Check {
   return (what, value) => {
-    checkOptions<object>(what, value as object, checks, example);
-    const given = value as Readonly<Record<string, unknown>>;
-    for (const [name, check] of Object.entries<Check>(checks)) check(`${what}: ${name}`, given[name]);
+    readOptions<object, object>(what, value as object, table, { example });
   };
 }

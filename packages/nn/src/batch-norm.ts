@@ -1,12 +1,10 @@
 import { foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { checkOptions, shown } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/core/ops";
-import { checkEpsilon } from "./check-epsilon.js";
-import { checkShare } from "./check-share.js";
-import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Parameters } from "./layer.js";
+import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 
 export type BatchNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
@@ -26,6 +24,12 @@ export interface BatchNormOptions {
   readonly axis?: number;
 }
 
+const BATCH_NORM = {
+  momentum: withDefault(0.9, checks.share),
+  epsilon: withDefault(1e-5, epsilonKind),
+  axis: withDefault(1, checks.claim("an integer", Number.isInteger)),
+};
+
 /**
  * Ioffe and Szegedy, arXiv 1502.03167: normalizes over all axes but the channel axis, with the batch's statistics in
  * training and the running ones otherwise. Statistics are in f32 under any policy, and the running variance is
@@ -38,12 +42,8 @@ export function batchNorm(
   options: BatchNormOptions = {},
 ): StatefulLayer<BatchNormParameters, BatchNormState> {
   checkSizes("batchNorm", { channels });
-  checkOptions("batchNorm", options, { momentum: true, epsilon: true, axis: true }, "{ momentum: 0.99 }");
-  const { momentum = 0.9, epsilon = 1e-5, axis = 1 } = options;
-  checkShare("batchNorm", "momentum", momentum);
-  checkEpsilon("batchNorm", epsilon);
-  if (!Number.isInteger(axis))
-    throw new MpError("MP_INVALID_ARGUMENT", `batchNorm: axis is an integer, got ${shown(axis)}`);
+  const read = readOptions("batchNorm", options, BATCH_NORM, { example: "{ momentum: 0.99 }" });
+  const { momentum, epsilon, axis } = read;
   return {
     name: "batchNorm",
     init: (key) => ({

@@ -1,11 +1,10 @@
 import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/core/ops";
-import { checkInitializers } from "./check-initializer.js";
-import { checkIntegers, checkSizes } from "./check-size.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
 import type { Layer, Parameters } from "./layer.js";
-import { checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
+import { checkSizes, initializer, integers } from "./option-kinds.js";
+import { coreWindow, type WindowOptions, windowTable } from "./window-options.js";
 
 /** The kernel is [outputs, inputs / groups, k…], of a transposed convolution [inputs, outputs / groups, k…]. */
 export type ConvolutionParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
@@ -29,7 +28,14 @@ export interface TransposedConvolutionOptions extends ConvolutionOptions {
 type Unbiased = { readonly bias: false };
 type AnyParameters = { readonly kernel: Tensor; readonly bias?: Tensor };
 
-const OPTIONS = { ...WINDOW, groups: true, kernel: true, bias: true } as const;
+const CONV = {
+  groups: withDefault(1, integers(1)),
+  kernel: withDefault(heNormal, initializer),
+  bias: withDefault(constantValue(0), (what, bias) => {
+    if (bias !== false) initializer(what, bias);
+  }),
+};
+const EXAMPLE = { example: '{ padding: "same" }' };
 
 /**
  * Convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…]. A kernel size of one number is square;
@@ -54,13 +60,14 @@ export function convolution(
   size: number | readonly number[],
   options: ConvolutionOptions = {},
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
-  checkOptions("convolution", options, OPTIONS, '{ padding: "same" }');
-  const taps = checkConv("convolution", { inputs, outputs }, size, options);
-  const { groups = 1 } = options;
+  const taps = checkedTaps("convolution", { inputs, outputs }, size);
+  const read = readOptions("convolution", options, { ...windowTable([taps.length]), ...CONV }, EXAMPLE);
+  const { groups } = read;
+  checkGroups("convolution", { inputs, outputs }, groups);
   const shape = [outputs, inputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const fans = { in: (inputs / groups) * area, out: (outputs / groups) * area };
-  return layerOf("conv", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
+  return layerOf("conv", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
     biased(conv(x, kernel, geometryOf(options)), bias),
   );
 }
@@ -88,18 +95,21 @@ export function transposedConvolution(
   size: number | readonly number[],
   options: TransposedConvolutionOptions = {},
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
-  checkOptions("transposedConvolution", options, { ...OPTIONS, outputPadding: true }, '{ padding: "same" }');
-  const taps = checkConv("transposedConvolution", { inputs, outputs }, size, options);
-  const { groups = 1, stride = 1, outputPadding = 0 } = options;
-  checkIntegers("transposedConvolution", "outputPadding", outputPadding, 0, taps.length);
+  const taps = checkedTaps("transposedConvolution", { inputs, outputs }, size);
+  const axes = taps.length;
+  const outputPaddings = checks.optional(integers(0, axes));
+  const table = { ...windowTable([axes]), ...CONV, outputPadding: outputPaddings };
+  const read = readOptions("transposedConvolution", options, table, EXAMPLE);
+  const { groups, stride = 1, outputPadding } = read;
+  checkGroups("transposedConvolution", { inputs, outputs }, groups);
   const shape = [inputs, outputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const strides = typeof stride === "number" ? taps.map(() => stride) : stride;
-  const surplus = options.outputPadding === undefined ? {} : { outputPadding };
+  const surplus = outputPadding === undefined ? {} : { outputPadding };
   // Each output position gets only 1 / stride of the taps.
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
-  return layerOf("convTranspose", options, { shape, outputs, fans }, (x, { kernel, bias }) =>
+  return layerOf("convTranspose", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
     biased(convTranspose(x, kernel, { ...geometryOf(options), ...surplus }), bias),
   );
 }
@@ -112,7 +122,7 @@ interface Plan {
 
 function layerOf(
   name: string,
-  { kernel = heNormal, bias = constantValue(0) }: ConvolutionOptions,
+  { kernel, bias }: Required<Pick<ConvolutionOptions, "kernel" | "bias">>,
   { shape, outputs, fans }: Plan,
   compute: (x: Tensor, parameters: AnyParameters) => Tensor,
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
@@ -143,22 +153,20 @@ const geometryOf = (options: ConvolutionOptions): ConvOptions => ({
   group: options.groups ?? 1,
 });
 
-/** The kernel's size along each axis. */
-function checkConv(
+/** The kernel's size along each axis. @throws MP_INVALID_ARGUMENT for sizes below 1 */
+function checkedTaps(
   layer: string,
-  channels: { readonly inputs: number; readonly outputs: number },
+  channels: Readonly<Record<string, number>>,
   size: number | readonly number[],
-  options: ConvolutionOptions,
 ): readonly number[] {
-  const { groups = 1, kernel, bias } = options;
-  checkSizes(layer, { ...channels, groups });
-  checkIntegers(layer, "the kernel's size", size, 1, 1, 2, 3);
-  const taps = typeof size === "number" ? [size, size] : size;
-  checkWindow(layer, options, [taps.length]);
-  checkInitializers(layer, { kernel, ...(bias === false ? {} : { bias }) });
+  checkSizes(layer, channels);
+  integers(1, 1, 2, 3)(`${layer}: the kernel's size`, size);
+  return typeof size === "number" ? [size, size] : size;
+}
+
+function checkGroups(layer: string, channels: Readonly<Record<string, number>>, groups: number): void {
   for (const [name, count] of Object.entries(channels)) {
     if (count % groups === 0) continue;
     throw new MpError("MP_INVALID_ARGUMENT", `${layer}: ${groups} groups do not divide ${count} ${name}`);
   }
-  return taps;
 }

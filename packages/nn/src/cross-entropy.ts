@@ -1,5 +1,5 @@
 import { MpError, type Tensor } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   add,
   cast,
@@ -17,14 +17,23 @@ import {
   softmaxCrossEntropyLoss,
   where,
 } from "@mp/core/ops";
-import { checkShare } from "./check-share.js";
 import { expectTensor } from "./check-tensor.js";
-import { expectReduction } from "./loss-reduction.js";
+import { reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /** Szegedy et al. 2015: the fraction of each target that is spread over all classes, 0 … 1; default 0. */
   readonly labelSmoothing?: number;
 }
+
+/** Core checks the index and the weights with the tensors. */
+const inCore: checks.Check = () => {};
+
+const CROSS_ENTROPY = {
+  labelSmoothing: withDefault(0, checks.share),
+  reduction: checks.optional(reduction),
+  ignoreIndex: inCore,
+  weights: inCore,
+};
 
 /**
  * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that are not
@@ -39,11 +48,11 @@ export function softmaxCrossEntropy(
 ): Tensor {
   expectTensor("softmaxCrossEntropy: logits", logits);
   expectTensor("softmaxCrossEntropy: labels", labels);
-  const known = { labelSmoothing: true, reduction: true, ignoreIndex: true, weights: true } as const;
-  checkOptions("softmaxCrossEntropy", options, known, "{ labelSmoothing: 0.1 }");
-  const { labelSmoothing = 0, ...likelihood } = options;
-  checkShare("softmaxCrossEntropy", "labelSmoothing", labelSmoothing);
-  expectReduction("softmaxCrossEntropy", likelihood.reduction === undefined ? "mean" : likelihood.reduction);
+  const read = readOptions("softmaxCrossEntropy", options, CROSS_ENTROPY, {
+    example: "{ labelSmoothing: 0.1 }",
+  });
+  const { labelSmoothing } = read;
+  const { labelSmoothing: _, ...likelihood } = options;
   const classes = logits.shape.at(-1);
   if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
     throw new MpError(

@@ -1,10 +1,9 @@
 import { foldIn, type HostTensor, scope } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { add, matMul } from "@mp/core/ops";
-import { checkInitializers } from "./check-initializer.js";
-import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, initializer } from "./option-kinds.js";
 
 export type DenseParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
@@ -15,17 +14,23 @@ export interface DenseOptions {
   readonly bias?: Initializer;
 }
 
+const DENSE = {
+  kernel: withDefault(glorotUniform, initializer),
+  bias: withDefault(constantValue(0), initializer),
+};
+
 /**
  * x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for
  * sizes below 1, or unknown options
  */
 export function dense(inputs: number, outputs: number, options: DenseOptions = {}): Layer<DenseParameters> {
   checkSizes("dense", { inputs, outputs });
-  checkOptions("dense", options, { kernel: true, bias: true }, "{ kernel: heNormal }", {
-    activation: `put the function behind the layer: sequential(dense(${inputs}, ${outputs}), relu)`,
+  const { kernel, bias } = readOptions("dense", options, DENSE, {
+    example: "{ kernel: heNormal }",
+    elsewhere: {
+      activation: `put the function behind the layer: sequential(dense(${inputs}, ${outputs}), relu)`,
+    },
   });
-  const { kernel = glorotUniform, bias = constantValue(0) } = options;
-  checkInitializers("dense", { kernel, bias });
   return {
     name: "dense",
     init: (key) => ({

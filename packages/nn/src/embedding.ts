@@ -1,12 +1,13 @@
 import { foldIn, type HostTensor, scope } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { gather } from "@mp/core/ops";
-import { checkInitializers } from "./check-initializer.js";
-import { checkSizes } from "./check-size.js";
 import { type Initializer, uniform } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, initializer } from "./option-kinds.js";
 
 export type EmbeddingParameters = { readonly table: HostTensor<"f32"> };
+
+const EMBEDDING = { table: withDefault(uniform(0.05), initializer) };
 
 /** Rows of a [vocabulary, size] table at i32 indices: [...] to [..., size]. Default initial values ±0.05. */
 export function embedding(
@@ -15,9 +16,7 @@ export function embedding(
   options: { readonly table?: Initializer } = {},
 ): Layer<EmbeddingParameters> {
   checkSizes("embedding", { vocabulary, size });
-  checkOptions("embedding", options, { table: true }, "{ table: normal(1) }");
-  const { table = uniform(0.05) } = options;
-  checkInitializers("embedding", { table });
+  const { table } = readOptions("embedding", options, EMBEDDING, { example: "{ table: normal(1) }" });
   return {
     name: "embedding",
     init: (key) => ({ table: table(foldIn(key, "table"), [vocabulary, size], vocabulary, size) }),

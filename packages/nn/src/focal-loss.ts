@@ -1,10 +1,10 @@
 import { MpError, type Tensor } from "@mp/core";
 import { isFloat, type LossReduction } from "@mp/core/graph";
-import { checkOptions, shown } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
-import { checkShare } from "./check-share.js";
 import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";
+import { reduction as reductionKind } from "./option-kinds.js";
 
 export interface FocalLossOptions {
   /** Weight of events; other targets have weight 1 - alpha. Default 0.25; 0.5 means no weighting. */
@@ -15,6 +15,15 @@ export interface FocalLossOptions {
   readonly reduction?: LossReduction;
 }
 
+const FOCAL_LOSS = {
+  alpha: withDefault(0.25, checks.share),
+  gamma: withDefault(
+    2,
+    checks.claim("a finite number of at least 0", (gamma) => Number.isFinite(gamma) && Number(gamma) >= 0),
+  ),
+  reduction: withDefault("mean", reductionKind),
+};
+
 /**
  * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 for an event and 0 for
  * none (a float, an integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true class.
@@ -23,20 +32,13 @@ export interface FocalLossOptions {
  * that are not floats, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: FocalLossOptions = {}): Tensor {
-  checkOptions("sigmoidFocalLoss", options, { alpha: true, gamma: true, reduction: true }, "{ gamma: 2 }");
-  const { alpha = 0.25, gamma = 2, reduction = "mean" } = options;
+  const read = readOptions("sigmoidFocalLoss", options, FOCAL_LOSS, { example: "{ gamma: 2 }" });
+  const { alpha, gamma, reduction } = read;
   expectAlike("sigmoidFocalLoss", { logits, targets });
   if (!isFloat(logits.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
       `sigmoidFocalLoss: logits are floats before a sigmoid, got ${logits.dtype}`,
-    );
-  }
-  checkShare("sigmoidFocalLoss", "alpha", alpha);
-  if (!(Number.isFinite(gamma) && gamma >= 0)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `sigmoidFocalLoss: gamma is a finite number of at least 0, got ${shown(gamma)}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
@@ -47,5 +49,5 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   const fading = exp(mul(add(mul(y, likely), mul(none, unlikely)), -gamma));
   const weight = add(mul(y, alpha), mul(none, 1 - alpha));
   const each = mul(mul(weight, fading), entropy);
-  return reduced("sigmoidFocalLoss", reduction, each);
+  return reduced(reduction, each);
 }

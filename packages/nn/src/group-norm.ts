@@ -1,12 +1,13 @@
 import { foldIn, type HostTensor, MpError, scope } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { groupNormalization } from "@mp/core/ops";
-import { checkEpsilon } from "./check-epsilon.js";
-import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 
 export type GroupNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+const GROUP_NORM = { epsilon: withDefault(1e-5, epsilonKind) };
 
 /**
  * Wu and He, arXiv 1803.08494: normalizes each example over groups of channels, the second axis; statistics are in f32
@@ -19,13 +20,11 @@ export function groupNorm(
   options: { readonly epsilon?: number } = {},
 ): Layer<GroupNormParameters> {
   checkSizes("groupNorm", { groups, channels });
-  checkOptions("groupNorm", options, { epsilon: true }, "{ epsilon: 1e-6 }");
-  const { epsilon = 1e-5 } = options;
+  const { epsilon } = readOptions("groupNorm", options, GROUP_NORM, { example: "{ epsilon: 1e-6 }" });
   if (channels % groups !== 0) {
     const problem = `${groups} groups do not divide ${channels} channels`;
     throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: ${problem}`);
   }
-  checkEpsilon("groupNorm", epsilon);
   return {
     name: "groupNorm",
     init: (key) => ({

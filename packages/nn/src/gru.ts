@@ -1,10 +1,9 @@
 import { foldIn, type HostTensor, scope, type Tensor } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { add, concat, matMul, mul, reshape, sigmoid, split, sub, tanh } from "@mp/core/ops";
-import { checkInitializers } from "./check-initializer.js";
-import { checkSizes } from "./check-size.js";
 import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, initializer } from "./option-kinds.js";
 import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
 
 /**
@@ -37,6 +36,11 @@ export interface GruOptions {
   readonly recurrent?: Initializer;
 }
 
+const GRU = {
+  kernel: withDefault(glorotUniform, initializer),
+  recurrent: withDefault(orthogonal(), initializer),
+};
+
 /**
  * A gated recurrent unit over time, unrolled (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in
  * PyTorch and cuDNN). The input projection of all steps is one product before the recurrence.
@@ -49,9 +53,7 @@ export function gru(
   options: GruOptions = {},
 ): Layer<GruParameters, GruSequence, GruResult> {
   checkSizes("gru", { inputs, cells });
-  checkOptions("gru", options, { kernel: true, recurrent: true }, "{ kernel: heNormal }");
-  const { kernel = glorotUniform, recurrent = orthogonal() } = options;
-  checkInitializers("gru", { kernel, recurrent });
+  const { kernel, recurrent } = readOptions("gru", options, GRU, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 3 };
   return {
     name: "gru",

@@ -1,12 +1,13 @@
 import { foldIn, type HostTensor, scope } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { layerNormalization } from "@mp/core/ops";
-import { checkEpsilon } from "./check-epsilon.js";
-import { checkSizes } from "./check-size.js";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 
 export type LayerNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
+
+const LAYER_NORM = { epsilon: withDefault(1e-5, epsilonKind) };
 
 /**
  * Ba et al., arXiv 1607.06450, over the last axis of that size; statistics are in f32 under any policy. @throws
@@ -17,9 +18,7 @@ export function layerNorm(
   options: { readonly epsilon?: number } = {},
 ): Layer<LayerNormParameters> {
   checkSizes("layerNorm", { size });
-  checkOptions("layerNorm", options, { epsilon: true }, "{ epsilon: 1e-6 }");
-  const { epsilon = 1e-5 } = options;
-  checkEpsilon("layerNorm", epsilon);
+  const { epsilon } = readOptions("layerNorm", options, LAYER_NORM, { example: "{ epsilon: 1e-6 }" });
   return {
     name: "layerNorm",
     init: (key) => ({

@@ -1,9 +1,10 @@
 import { MpError, type Tensor } from "@mp/core";
 import { isFloat, type LossReduction } from "@mp/core/graph";
-import { checkOptions, shown } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, cast, clip, div, mul, neg, reduceMean, softplus, sub } from "@mp/core/ops";
 import { expectAlike } from "./check-tensor.js";
 import { reduced } from "./loss-reduction.js";
+import { reduction as reductionKind } from "./option-kinds.js";
 
 /**
  * Mean of (prediction - target)² over all elements, in f32. No broadcasting: [n] against [n, 1] would be n²
@@ -43,6 +44,14 @@ export interface HuberOptions {
   readonly reduction?: LossReduction;
 }
 
+/** The size of an error. */
+const extent = checks.claim("above 0 in f32", (value) => {
+  const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
+  return rounded > 0 && Number.isFinite(rounded);
+});
+
+const HUBER = { delta: withDefault(1, extent), reduction: withDefault("mean", reductionKind) };
+
 /**
  * Huber loss of floats of one shape: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32, computed
  * in f32 under any policy. The gradient of an element is d, limited to ±delta.
@@ -50,10 +59,9 @@ export interface HuberOptions {
  * shapes that differ
  */
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
-  checkOptions("huber", options, { delta: true, reduction: true }, "{ delta: 1 }");
-  const { delta = 1, reduction = "mean" } = options;
+  const { delta, reduction } = readOptions("huber", options, HUBER, { example: "{ delta: 1 }" });
   expectAlike("huber", { prediction, target });
-  return reduced("huber", reduction, huberOf("huber: delta", prediction, target, delta));
+  return reduced(reduction, huberOf(prediction, target, delta));
 }
 
 export interface SmoothL1Options {
@@ -63,27 +71,24 @@ export interface SmoothL1Options {
   readonly reduction?: LossReduction;
 }
 
+const SMOOTH_L1 = { beta: withDefault(1, extent), reduction: withDefault("mean", reductionKind) };
+
 /**
  * Smooth L1, which is `huber` with delta `beta`, divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
  * gradient of an element is d / beta, limited to ±1.
  * @throws as `huber`
  */
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
-  checkOptions("smoothL1", options, { beta: true, reduction: true }, "{ beta: 1 }");
-  const { beta = 1, reduction = "mean" } = options;
+  const { beta, reduction } = readOptions("smoothL1", options, SMOOTH_L1, { example: "{ beta: 1 }" });
   expectAlike("smoothL1", { prediction, target });
-  return div(reduced("smoothL1", reduction, huberOf("smoothL1: beta", prediction, target, beta)), beta);
+  return div(reduced(reduction, huberOf(prediction, target, beta)), beta);
 }
 
 /**
  * Of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch,
  * no square that overflows.
  */
-function huberOf(what: string, prediction: Tensor, target: Tensor, delta: number): Tensor {
-  const rounded = Math.fround(delta);
-  if (!(typeof delta === "number" && rounded > 0 && Number.isFinite(rounded))) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} is above 0 in f32, got ${shown(delta)}`);
-  }
+function huberOf(prediction: Tensor, target: Tensor, delta: number): Tensor {
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
   const limited = clip(difference, { min: -delta, max: delta });
   return mul(limited, sub(difference, mul(limited, 0.5)));

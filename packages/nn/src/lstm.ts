@@ -1,10 +1,9 @@
 import { type HostTensor, scope, type Tensor, zeros } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { readOptions, withDefault } from "@mp/core/internal";
 import { add, concat, matMul, mul, reshape, sigmoid, split, tanh } from "@mp/core/ops";
-import { checkInitializers } from "./check-initializer.js";
-import { checkSizes } from "./check-size.js";
 import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
+import { checkSizes, initializer } from "./option-kinds.js";
 import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
 
 /** Gates along the last axis in the order input, forget, cell, output. */
@@ -37,6 +36,8 @@ export function lstmStep(gates: Tensor, cell: Tensor): LstmState {
   return { hidden: mul(sigmoid(output), tanh(next)), cell: next };
 }
 
+const LSTM = { kernel: withDefault(glorotUniform, initializer) };
+
 /**
  * A basic LSTM over time, unrolled. The input projection of all steps is one product before the recurrence;
  * only the recurrent product is inside it.
@@ -48,9 +49,7 @@ export function lstm(
   options: { readonly kernel?: Initializer } = {},
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
-  checkOptions("lstm", options, { kernel: true }, "{ kernel: heNormal }");
-  const { kernel = glorotUniform } = options;
-  checkInitializers("lstm", { kernel });
+  const { kernel } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 4 };
   return {
     name: "lstm",

@@ -1,10 +1,10 @@
 import { foldIn, type HostTensor, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
-import { checkOptions } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/core/ops";
-import { checkSizes } from "./check-size.js";
 import { dropout } from "./dropout.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
+import { checkSizes, initializer } from "./option-kinds.js";
 
 type Projection = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
@@ -38,6 +38,12 @@ export interface AttentionOptions {
   readonly kernel?: Initializer;
 }
 
+const ATTENTION = {
+  causal: withDefault(false, checks.truth),
+  dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
+  kernel: withDefault(glorotUniform, initializer),
+};
+
 /**
  * Multi-head attention (Vaswani et al., arXiv 1706.03762): [batch, time, size] to the same shape. Takes a tensor, or `{
  * x, memory, mask }` to attend to something else. The softmax is in f32 where the policy would lose digits; queries are
@@ -51,16 +57,15 @@ export function multiHeadAttention(
   options: AttentionOptions = {},
 ): Layer<AttentionParameters, Tensor | AttentionInput> {
   checkSizes("multiHeadAttention", { size, heads });
-  const known = { causal: true, dropout: true, kernel: true } as const;
-  checkOptions("multiHeadAttention", options, known, "{ causal: true }");
+  const read = readOptions("multiHeadAttention", options, ATTENTION, { example: "{ causal: true }" });
   if (size % heads !== 0) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `multiHeadAttention: ${heads} heads do not divide a size of ${size}`,
     );
   }
-  const { causal = false, kernel = glorotUniform } = options;
-  const drop = options.dropout === undefined ? undefined : dropout(options.dropout);
+  const { causal, kernel } = read;
+  const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const projection = (key: Key): Projection => ({
     kernel: kernel(foldIn(key, "kernel"), [size, size], size, size),
     bias: constantValue(0)(foldIn(key, "bias"), [size], size, size),

@@ -1,9 +1,9 @@
-import { MpError, scope, type Tensor } from "@mp/core";
-import { checkOptions, shown } from "@mp/core/internal";
-import { averagePool, maxPool, type PoolOptions } from "@mp/core/ops";
-import { checkIntegers } from "./check-size.js";
+import { scope, type Tensor } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { averagePool, maxPool } from "@mp/core/ops";
 import type { Layer, Nothing } from "./layer.js";
-import { axesOf, checkWindow, coreWindow, WINDOW, type WindowOptions } from "./window-options.js";
+import { integers } from "./option-kinds.js";
+import { axesOf, coreWindow, type WindowOptions, windowTable } from "./window-options.js";
 
 /** Strides default to the window's sizes, so that windows do not overlap. */
 export interface PoolingOptions extends WindowOptions {
@@ -16,8 +16,9 @@ export interface AveragePoolingOptions extends PoolingOptions {
   readonly countIncludePad?: boolean;
 }
 
-const POOL = { ...WINDOW, ceilMode: true } as const;
-const AVERAGE = { ...POOL, countIncludePad: true } as const;
+const POOL = { ceilMode: withDefault(false, checks.truth) };
+const AVERAGE = { ...POOL, countIncludePad: withDefault(false, checks.truth) };
+const EXAMPLE = { example: "{ stride: 2 }" };
 
 /**
  * The largest element of each window, channels first, over the spatial axes: one number is the size along all of them,
@@ -25,8 +26,9 @@ const AVERAGE = { ...POOL, countIncludePad: true } as const;
  * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
 export function maxPooling(size: number | readonly number[], options: PoolingOptions = {}): Layer<Nothing> {
-  checkOptions("maxPooling", options, POOL, "{ stride: 2 }");
-  return layerOf("maxPooling", size, options, maxPool);
+  const table = { ...windowTable(checkedAxes("maxPooling", size)), ...POOL };
+  const { ceilMode } = readOptions("maxPooling", options, table, EXAMPLE);
+  return layerOf("maxPool", (x) => maxPool(x, size, { ...coreWindow(options, size), ceilMode }));
 }
 
 /** The mean of each window, summed in f32. @throws as `maxPooling` */
@@ -34,36 +36,22 @@ export function averagePooling(
   size: number | readonly number[],
   options: AveragePoolingOptions = {},
 ): Layer<Nothing> {
-  checkOptions("averagePooling", options, AVERAGE, "{ stride: 2 }");
-  const { countIncludePad = false } = options;
-  checkFlag("averagePooling", "countIncludePad", countIncludePad);
-  return layerOf("averagePooling", size, options, (x, kernel, window) =>
-    averagePool(x, kernel, { ...window, countIncludePad }),
+  const table = { ...windowTable(checkedAxes("averagePooling", size)), ...AVERAGE };
+  const { ceilMode, countIncludePad } = readOptions("averagePooling", options, table, EXAMPLE);
+  return layerOf("averagePool", (x) =>
+    averagePool(x, size, { ...coreWindow(options, size), ceilMode, countIncludePad }),
   );
 }
 
-/** What the operators of a layer are under, in policies and printed graphs. */
-const SCOPES = { maxPooling: "maxPool", averagePooling: "averagePool" } as const;
-
-function layerOf(
-  name: keyof typeof SCOPES,
-  size: number | readonly number[],
-  options: PoolingOptions,
-  pool: (x: Tensor, kernel: number | readonly number[], window: PoolOptions) => Tensor,
-): Layer<Nothing> {
+/** How many axes a pool of that size may be over. @throws MP_INVALID_ARGUMENT for an invalid size */
+function checkedAxes(name: string, size: number | readonly number[]): readonly number[] {
   const axes = axesOf(size);
-  checkIntegers(name, "the window's size", size, 1, ...axes);
-  checkWindow(name, options, axes);
-  const { ceilMode = false } = options;
-  checkFlag(name, "ceilMode", ceilMode);
-  return {
-    name: SCOPES[name],
-    init: () => ({}),
-    apply: (_, x) => scope(SCOPES[name], () => pool(x, size, { ...coreWindow(options, size), ceilMode })),
-  };
+  integers(1, ...axes)(`${name}: the window's size`, size);
+  return axes;
 }
 
-function checkFlag(layer: string, name: string, given: unknown): void {
-  if (typeof given === "boolean") return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${layer}: ${name} is true or false, got ${shown(given)}`);
-}
+const layerOf = (name: string, pool: (x: Tensor) => Tensor): Layer<Nothing> => ({
+  name,
+  init: () => ({}),
+  apply: (_, x) => scope(name, () => pool(x)),
+});

@@ -1,4 +1,3 @@
-import { type GraphNode, isFloat, plainEquation } from "@mp/core/graph";
 import { float, int } from "@mp/onnx";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
@@ -22,11 +21,5 @@ const gemm: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const whole = scaled(product, alpha);
   return [hasC ? writer.one("Add", [whole, scaled(at(operands, 2), beta)]) : whole];
 };
-
-/** The engine's Einsum is for plain equations of the dtypes that its matrix products take; others become those. */
-export function isExpanded({ attributes, inputs }: GraphNode<"Einsum">): boolean {
-  const shapes = inputs.map(({ shape }) => shape);
-  return !isFloat(inputs[0]?.dtype ?? "f32") || plainEquation(attributes.equation, shapes) === undefined;
-}
 
 export const matrixLowerings: OwnLoweringsOf<"matrix"> = { Gemm: gemm };

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import type { ProfileRow } from "@mp/core/backend";
+import type { ProfileRow } from "@mp/core/graph";
 import type { NativeBinding } from "./binding.js";
 
 /** One execution of one node, in the order in which they began. */

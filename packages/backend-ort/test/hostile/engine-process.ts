@@ -40,7 +40,7 @@ process.on("message", async ({ op, attributes, inputs }) => {
 process.send("ready");
 `;
 
-const modules = ["../../dist/index.js", "../../../core/dist/index.js"].map((path) =>
+const modules = ["../../dist/index.js", "../../../core/dist/graph.js"].map((path) =>
   new URL(path, import.meta.url).toString(),
 );
 

@@ -75,7 +75,7 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   return [sumOf({ name: y, shape }, c, { dtype, shape }, writer)];
 };
 
-/** The engine's Einsum is for plain equations of floats; others become matrix products and sums. */
+/** The engine's Einsum is for plain equations of two operands in floats; others become matrix products and sums. */
 export function isExpanded(node: GraphNode<"Einsum">): boolean {
   return !isFloat(typeAt(node, 0).dtype) || equationOf(node) === undefined;
 }

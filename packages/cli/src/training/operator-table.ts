@@ -1,7 +1,7 @@
 /**
  * An engine's profile as a table of time per operator, with the achieved rates for the work that the graph requires.
  */
-import type { ProfileRow } from "@mp/core/backend";
+import type { ProfileRow } from "@mp/core/graph";
 import { textTable } from "./text-table.js";
 
 /** Work of all nodes of one operator: a row of `graphCost(graph).byOp`. */

@@ -3,7 +3,7 @@
  * cases.
  */
 import type { Backend, HostTensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/backend";
+import type { Executable, State } from "@mp/core/graph";
 import { expectThat, fail } from "../expectations.js";
 import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
 import { type Setup, type Values, withState } from "./with-state.js";

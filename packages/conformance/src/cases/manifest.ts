@@ -1,8 +1,9 @@
 /** The declaration itself: complete, honest where it can be checked without knowing the engine, within the ceilings. */
 
 import type { Backend, BackendManifest, DType } from "@mp/core";
-import { accumulatorOf, unsupportedReason } from "@mp/core/backend";
+import { unsupportedReason } from "@mp/core/backend";
 import { type ComputeDType, DTYPES, type Graph, type Op, opDTypes } from "@mp/core/graph";
+import { accumulatorOf } from "@mp/core/internal";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
 import { generated, hostData } from "../samples/host-data.js";

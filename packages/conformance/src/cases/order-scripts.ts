@@ -3,7 +3,7 @@
  * list of numbers.
  */
 import { type Backend, MpError } from "@mp/core";
-import type { Executable } from "@mp/core/backend";
+import type { Executable } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual, fail } from "../expectations.js";
 import type { RandomSource } from "../random-source.js";

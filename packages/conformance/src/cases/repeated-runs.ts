@@ -1,7 +1,6 @@
 /** What a backend may cache between runs, and what it may not: the second run is as right as the first. */
 import { type DType, type HostTensor, MpError } from "@mp/core";
-import type { Executable, State } from "@mp/core/backend";
-import { DTYPES, type Graph } from "@mp/core/graph";
+import { DTYPES, type Executable, type Graph, type State } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { fresh } from "../fresh.js";

@@ -1,6 +1,5 @@
 import type { Backend, HostTensor } from "@mp/core";
-import type { Executable } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Executable, Graph } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";

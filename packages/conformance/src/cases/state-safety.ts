@@ -1,7 +1,6 @@
 /** The state: what a refusal or a failure must leave unchanged, how it is disposed, which bits it keeps. */
 import { type DType, type HostTensor, MpError } from "@mp/core";
-import type { CompileOptions } from "@mp/core/backend";
-import { type Graph, isComputeFloat } from "@mp/core/graph";
+import { type CompileOptions, type Graph, isComputeFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { generated, hostData, specialValues } from "../samples/host-data.js";

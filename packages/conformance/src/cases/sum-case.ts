@@ -1,5 +1,4 @@
 import type { HostTensor } from "@mp/core";
-import { accumulatorOf } from "@mp/core/backend";
 import {
   type AddingOp,
   type ComputeDType,
@@ -8,6 +7,7 @@ import {
   type OpAttributes,
   type Value,
 } from "@mp/core/graph";
+import { accumulatorOf } from "@mp/core/internal";
 import { evaluate } from "@mp/core/reference";
 import { allowanceOf } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

@@ -1,6 +1,6 @@
 import type { BackendManifest, DType } from "@mp/core";
-import { accumulatorOf, type Ulp } from "@mp/core/backend";
 import { ADDING_OPS, type ComputeDType, floatFormats, isComputeFloat, isHalf, type Op } from "@mp/core/graph";
+import { accumulatorOf, type Ulp } from "@mp/core/internal";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 
 /** How far a result may be from the oracle's. */

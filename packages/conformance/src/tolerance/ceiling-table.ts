@@ -2,8 +2,8 @@
  * The largest tolerance that a backend may declare, per op and dtype: part of the specification, so that none passes by
  * declaring a billion ulp. Making an entry stricter requires a major version of this package.
  */
-import type { Ulp } from "@mp/core/backend";
 import type { ComputeDType, Op } from "@mp/core/graph";
+import type { Ulp } from "@mp/core/internal";
 
 export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
   /**

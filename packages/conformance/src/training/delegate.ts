@@ -1,6 +1,5 @@
 import type { Backend } from "@mp/core";
-import type { State } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Graph, State } from "@mp/core/graph";
 
 /** A backend that forwards to another, except for the replaced members. */
 export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {

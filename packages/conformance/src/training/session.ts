@@ -1,5 +1,5 @@
 import { type Backend, type HostTensor, type Trainer, type TrainerOptions, trainer } from "@mp/core";
-import type { State } from "@mp/core/backend";
+import type { State } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import { expectThat, fail } from "../expectations.js";

@@ -3,8 +3,9 @@
  */
 
 import type { HalfDType, HostTensor } from "@mp/core";
-import type { Accumulation, KernelTable } from "@mp/core/backend";
+import type { KernelTable } from "@mp/core/backend";
 import { ADDING_OPS, type AddingOp, isHalf } from "@mp/core/graph";
+import type { Accumulation } from "@mp/core/internal";
 import { halfSumsBackend } from "../../../core/test/half-sums.js";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";

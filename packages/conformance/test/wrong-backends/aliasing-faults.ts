@@ -1,7 +1,6 @@
 /** Arrays with two owners: engines that omit a necessary copy. */
 import type { Backend, HostTensor } from "@mp/core";
-import type { RunInput, State } from "@mp/core/backend";
-import { isNode } from "@mp/core/graph";
+import { isNode, type RunInput, type State } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { refill } from "../../src/held-data.js";
 import { evaluateNode } from "./kernels.js";

@@ -3,8 +3,7 @@
  * afterwards, in turn. Correct by itself; its parts can be replaced to commit wrongly.
  */
 import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, RunInput, State, StateBinding } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { CompileOptions, Executable, Graph, RunInput, State, StateBinding } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { executableOf } from "./wrapped.js";

@@ -1,8 +1,9 @@
 /** The oracle as a table of kernels, each a graph of one node: slow, but any kernel can be replaced. */
 
 import type { Backend, HostTensor } from "@mp/core";
-import { type Kernel, type KernelManifest, type KernelTable, kernelBackend } from "@mp/core/backend";
+import { type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { type Graph, GraphBuilder, type Op, type OpAttributes, type ValueType } from "@mp/core/graph";
+import type { KernelManifest } from "@mp/core/internal";
 import { evaluate, reference } from "@mp/core/reference";
 
 export type HostKernel<K extends Op> = Kernel<OpAttributes[K], HostTensor>;

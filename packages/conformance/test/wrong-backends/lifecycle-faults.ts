@@ -1,6 +1,6 @@
 import { type Backend, type BackendManifest, type HostTensor, tensor } from "@mp/core";
-import type { Executable, Kernel } from "@mp/core/backend";
-import { DTYPES } from "@mp/core/graph";
+import type { Kernel } from "@mp/core/backend";
+import { DTYPES, type Executable } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { evaluateNode, oracleWithKernels } from "./kernels.js";

@@ -1,7 +1,13 @@
 /** Faults in forms that programs seldom use. */
 import type { HostTensor } from "@mp/core";
-import type { RunInput } from "@mp/core/backend";
-import { floatFormats, isComputeFloat, isFloat, isHalf, type OpAttributes } from "@mp/core/graph";
+import {
+  floatFormats,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type OpAttributes,
+  type RunInput,
+} from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { hostData, numbersOf } from "../../src/samples/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

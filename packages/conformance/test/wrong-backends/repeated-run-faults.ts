@@ -1,7 +1,13 @@
 /** Stale caches between runs, and incomplete statistics. */
 import type { Backend, HostTensor } from "@mp/core";
-import type { BackendStats, Executable, Handle, RunInput, State } from "@mp/core/backend";
-import { isNode } from "@mp/core/graph";
+import {
+  type BackendStats,
+  type Executable,
+  type Handle,
+  isNode,
+  type RunInput,
+  type State,
+} from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, running, wrapped } from "./wrapped.js";

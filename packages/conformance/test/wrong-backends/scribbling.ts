@@ -1,7 +1,6 @@
 /** A backend that computes what the oracle does, and overwrites every array that it is given. */
 import type { Backend, HostTensor } from "@mp/core";
-import type { State } from "@mp/core/backend";
-import { isNode } from "@mp/core/graph";
+import { isNode, type State } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { wrapped } from "./wrapped.js";
 

@@ -3,7 +3,7 @@
  * replaced by calls that do not wait.
  */
 import { type Backend, type HostTensor, MpError } from "@mp/core";
-import type { Executable, RunInput, State } from "@mp/core/backend";
+import type { Executable, RunInput, State } from "@mp/core/graph";
 import { WorkQueue } from "@mp/core/internal";
 import { reference } from "@mp/core/reference";
 import { fresh } from "../../src/fresh.js";

@@ -1,6 +1,5 @@
 import type { HostTensor } from "@mp/core";
-import type { State } from "@mp/core/backend";
-import { prepareGraph } from "@mp/core/graph";
+import { prepareGraph, type State } from "@mp/core/graph";
 import { evaluate, reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { type Commit, commitsAsBound, committing } from "./committing.js";

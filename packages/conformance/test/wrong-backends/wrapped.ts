@@ -1,7 +1,6 @@
 /** A backend with modified states and executables, each of which still maps to the one of the backend that made it. */
 import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, State } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { CompileOptions, Executable, Graph, State } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 

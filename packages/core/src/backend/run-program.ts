@@ -5,7 +5,7 @@ import { shown } from "../shown.js";
 import type { Bound } from "./bindings.js";
 import type { Awaitable, Named, Program } from "./hooks.js";
 import type { Slots } from "./slots.js";
-import type { Storages, Stored } from "./storages.js";
+import type { Storages } from "./storages.js";
 
 /**
  * Whose the storages of a run are. `own`: results are new uses of them. `until-next-run`: results are the program's.
@@ -26,7 +26,7 @@ export interface RunParts<T> {
 }
 
 type Results = Named<HostTensor>;
-type Outputs<T> = ReadonlyMap<string, Stored<T>>;
+type Outputs<T> = ReadonlyMap<string, T>;
 
 /** The outputs that the program returns. */
 export function outputsOf<T>({
@@ -37,7 +37,9 @@ export function outputsOf<T>({
 }: Omit<RunParts<T>, "outputs">): ReadonlyMap<string, ValueType> {
   const isReturned = ({ name }: { readonly name: string }): boolean =>
     slots !== undefined || !bound.taken.has(name) || (name === bound.applied && program.commit !== undefined);
-  return new Map(graph.outputs.filter(isReturned).map(({ name, value }) => [name, value]));
+  return new Map(
+    graph.outputs.filter(isReturned).map(({ name, value: { dtype, shape } }) => [name, { dtype, shape }]),
+  );
 }
 
 /**
@@ -63,9 +65,9 @@ export async function runProgram<T>(
     }
     const outputs = taken(parts, given, held);
     const results: [string, HostTensor][] = [];
-    for (const [name, { data, dtype, shape }] of outputs) {
+    for (const [name, type] of parts.outputs) {
       if (bound.taken.has(name)) continue;
-      const copy = storages.copy(data, { dtype, shape });
+      const copy = storages.copy(outputs.get(name) as T, type);
       results.push([name, copy instanceof Promise ? await copy : copy]);
     }
     const flag = flagOf(parts, outputs, results);
@@ -102,7 +104,7 @@ function taken<T>(
   };
   if (typeof given !== "object" || given === null)
     fail(`it gave ${shown(given)} in place of results by name`);
-  const outputs = new Map<string, Stored<T>>();
+  const outputs = new Map<string, T>();
   const others: string[] = [];
   for (const [name, data] of Object.entries(given)) {
     if (data === undefined || data === null) continue;
@@ -110,7 +112,7 @@ function taken<T>(
     if (ownership === "own") storages.retain(data, type ?? NO_TYPE);
     if (ownership !== "until-next-run") held.push(data);
     if (type === undefined) others.push(name);
-    else outputs.set(name, { dtype: type.dtype, shape: type.shape, data });
+    else outputs.set(name, data);
   }
   if (outputs.size < types.size) fail(`it gave no "${[...types.keys()].find((name) => !outputs.has(name))}"`);
   if (others.length > 0) fail(`it gave "${others[0]}", which is no output to return`);
@@ -121,16 +123,16 @@ const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
 
 /** Whether the slots that commit when applied do. An engine that commits by itself returns no flag that a slot takes. */
 function flagOf<T>(
-  { bound: { applied, whenApplied }, storages }: RunParts<T>,
+  { bound: { applied, whenApplied }, storages, outputs: types }: RunParts<T>,
   outputs: Outputs<T>,
   results: readonly (readonly [name: string, value: HostTensor])[],
 ): Awaitable<boolean> {
   if (applied === undefined || whenApplied.length === 0) return false;
   const known = results.find(([name]) => name === applied)?.[1];
   if (known !== undefined) return isTrue(known);
-  const output = outputs.get(applied);
-  if (output === undefined) return false;
-  const copy = storages.copy(output.data, output);
+  const type = types.get(applied);
+  if (type === undefined) return false;
+  const copy = storages.copy(outputs.get(applied) as T, type);
   return copy instanceof Promise ? copy.then(isTrue) : isTrue(copy);
 }
 
@@ -138,14 +140,15 @@ const isTrue = ({ data }: HostTensor): boolean => data[0] !== 0;
 
 /** Replaces slots by outputs, all at once. What a program may overwrite is copied before. */
 async function commit<T>(
-  { bound, storages, results: ownership }: RunParts<T>,
+  { bound, storages, results: ownership, outputs: types }: RunParts<T>,
   slots: Slots<T>,
   outputs: Outputs<T>,
   isApplied: boolean,
 ): Promise<void> {
-  const replaced = [...bound.always, ...(isApplied ? bound.whenApplied : [])].map(
-    ({ slot, output }) => [slot, outputs.get(output) as Stored<T>] as const,
-  );
+  const replaced = [...bound.always, ...(isApplied ? bound.whenApplied : [])].map(({ slot, output }) => {
+    const type = types.get(output) as ValueType;
+    return [slot, { ...type, data: outputs.get(output) as T }] as const;
+  });
   if (ownership !== "until-next-run") {
     for (const [, { data }] of replaced) storages.pool.share(data);
     slots.exchange(new Map(replaced));

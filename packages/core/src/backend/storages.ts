@@ -91,10 +91,16 @@ export class Storages<T> {
 
   /** A copy of a storage that stays for as long as this takes; a promise only if the author gives one. */
   copy(data: T, type: ValueType): Awaitable<HostTensor> {
-    return this.attempt("download", () => {
+    const fail = (error: unknown): never => {
+      throw this.failure("download", error);
+    };
+    try {
       const got = this.#functions.download(data, type);
-      return got instanceof Promise ? got.then((tensor) => downloaded(tensor, type)) : downloaded(got, type);
-    });
+      if (got instanceof Promise) return got.then((tensor) => downloaded(tensor, type)).catch(fail);
+      return downloaded(got, type);
+    } catch (error) {
+      return fail(error);
+    }
   }
 
   /** Counts a storage that the author's code made, or another use of one that it returned again. */

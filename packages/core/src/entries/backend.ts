@@ -1,49 +1,14 @@
-/** `@mp/core/backend`: for authors of backends. `kernelBackend` turns a table of kernels into a backend. */
+/** `@mp/core/backend`: for authors of backends. */
 
-// The interface
-export type {
-  Backend,
-  BackendStats,
-  BackendWarning,
-  CompileOptions,
-  EngineTensor,
-  Executable,
-  Handle,
-  MemoryReport,
-  ProfileRow,
-  RunInput,
-  State,
-  StateBinding,
-} from "../backend.js";
-export {
-  accumulatorOf,
-  defineManifest,
-  unsupportedReason,
-  type BackendManifest,
-  type Accumulation,
-  type Accumulators,
-  type DTypeSupport,
-  type Nativeness,
-  type OpTolerance,
-  type Support,
-  type Ulp,
-} from "../manifest.js";
-
-// What a backend is made of
-export type { Bound } from "../backend/bindings.js";
+// What a backend is made of: functions of an engine that runs whole graphs, or a table of kernels
 export { defineBackend } from "../backend/define-backend.js";
-export type {
-  BackendHooks,
-  FeedFunctions,
-  Place,
-  Program,
-  StateFunctions,
-  StorageFunctions,
-} from "../backend/hooks.js";
+export type { BackendHooks, FeedFunctions, Place, Program } from "../backend/hooks.js";
+export type { Bound } from "../backend/bindings.js";
 export { kernelBackend, type KernelBackendOptions } from "../kernel-backend/kernel-backend.js";
-export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
+export type { Kernel, KernelTable } from "../kernel-backend/kernel.js";
 
-// Its manifest
-export { deriveManifest, exactNumerics, opSupport, type KernelManifest } from "../backend/manifest.js";
+// Its manifest, and what asks the engine for it
+export { deriveManifest, exactNumerics, opSupport } from "../backend/manifest.js";
 export { libraryTolerance } from "../backend/library-tolerance.js";
+export { unsupportedReason, type DTypeSupport } from "../manifest.js";
 export * as probes from "../probe/index.js";

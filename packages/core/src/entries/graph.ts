@@ -23,7 +23,6 @@ export type {
   LossReduction,
   ScatterReduction,
 } from "../graph/attributes.js";
-
 export {
   FAMILIES,
   type ArgOp,
@@ -42,6 +41,19 @@ export { validateGraph } from "../graph/validate.js";
 export { inferTypes } from "../graph/infer.js";
 export { printGraph } from "../graph/print.js";
 export { graphCost, type GraphCost, type Cost } from "../graph/cost.js";
+
+// Running without a trainer, on a backend
+export type {
+  BackendStats,
+  CompileOptions,
+  Executable,
+  Handle,
+  MemoryReport,
+  ProfileRow,
+  RunInput,
+  State,
+  StateBinding,
+} from "../backend.js";
 
 // Passes
 export { prepareGraph } from "../transform/prepare.js";

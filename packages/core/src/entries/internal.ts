@@ -2,6 +2,8 @@
  * `@mp/core/internal`: what the other packages of this repository share with core. It is not public: any release may change it.
  */
 
+export { accumulatorOf, type Accumulation, type Ulp } from "../manifest.js";
+export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
@@ -11,6 +13,7 @@ export { squares32 } from "../trace/squares.js";
 export { poison } from "../trace/finite.js";
 export { shown } from "../shown.js";
 export { contentHash } from "../content-hash.js";
-export { checkOptions, type OptionNames } from "../options.js";
+export { readOptions, withDefault } from "../option-table.js";
+export * as checks from "../argument-checks.js";
 export { arrayClassOf } from "../typed-array.js";
 export type { Json } from "../train/data/json.js";

@@ -103,7 +103,7 @@ export interface OpAttributes {
 
   /**
    * Sums of products: inputs are one or more operands, `equation` names their axes and those of the result in ONNX's
-   * grammar, see einsum-equation.ts. Axes of `...` broadcast; letters must agree in size. Several operands are
+   * grammar, see einsum-equation.ts. Axes of `...`, as many in each operand, broadcast; letters must agree in size. Several operands are
    * multiplied in any order, and a letter that only one operand has may be summed over first.
    */
   Einsum: { readonly equation: string };

@@ -8,7 +8,7 @@ import { formatShape, type Shape } from "../shape.js";
 import { shown } from "../shown.js";
 
 const ELLIPSIS = "...";
-const TERM = /^([A-Za-z]*)(?:(\.\.\.)([A-Za-z]*))?$/;
+const TERM = /^[A-Za-z]*(?:\.\.\.[A-Za-z]*)?$/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 interface Equation {
@@ -48,7 +48,7 @@ export function contractionOf(equation: string, shapes: readonly Shape[]): Contr
     const [wanted, got] = [`${terms.length} term${terms.length === 1 ? "" : "s"}`, shapes.length];
     throw invalid(text, `has ${wanted}, got ${got} operand${got === 1 ? "" : "s"}`);
   }
-  const broadcast = broadcastLetters(parts, shapes);
+  const broadcast = broadcastLetters(parts, equation, shapes);
   const labels = terms.map((term, index) => labelsOf(parts, term, shapes[index] as Shape, index, broadcast));
   const sizes = sizesOf(parts, labels, shapes, broadcast);
   if (broadcast !== "" && !output.includes(ELLIPSIS))
@@ -65,13 +65,13 @@ export function contractionOf(equation: string, shapes: readonly Shape[]): Contr
 }
 
 /**
- * The equation without ellipses, where it multiplies one or two operands and has no diagonals, no axes that broadcast
+ * The equation without ellipses, where it multiplies two operands and has no diagonals, no axes that broadcast
  * and no empty ones: what the Einsum of every engine is the same for. Undefined otherwise.
  */
 export function plainEquation(equation: string, shapes: readonly Shape[]): string | undefined {
   const { operands, output, sizes } = contractionOf(equation, shapes);
   const isPlain =
-    operands.length < 3 &&
+    operands.length === 2 &&
     operands.every((axes) => !axes.includes(undefined) && new Set(axes).size === axes.length) &&
     ![...sizes.values()].includes(0);
   return isPlain ? `${operands.map((axes) => axes.join("")).join()}->${output}` : undefined;
@@ -103,29 +103,45 @@ function implicitOutput(terms: readonly string[]): string {
   return `${all.includes(ELLIPSIS) ? ELLIPSIS : ""}${once.join("")}`;
 }
 
-/** Letters that the equation does not use, one for each axis that the longest ellipsis stands for. */
-function broadcastLetters({ text, terms }: Equation, shapes: readonly Shape[]): string {
-  const counts = terms.map((term, index) =>
-    term.includes(ELLIPSIS) ? (shapes[index] as Shape).length - (term.length - ELLIPSIS.length) : 0,
+/**
+ * The number of axes that each term's ellipsis stands for; undefined for a term without one, and negative where the
+ * operand has fewer axes than the term has letters.
+ */
+export function ellipsisRanks(equation: string, shapes: readonly Shape[]): readonly (number | undefined)[] {
+  const { terms } = parsed(equation);
+  return terms.map((term, index) =>
+    term.includes(ELLIPSIS) ? (shapes[index]?.length ?? 0) - (term.length - ELLIPSIS.length) : undefined,
   );
-  const count = Math.max(0, ...counts);
+}
+
+/** Letters that the equation does not use, one for each axis that its ellipses stand for. */
+function broadcastLetters({ text, terms }: Equation, equation: string, shapes: readonly Shape[]): string {
+  const ranks = ellipsisRanks(equation, shapes);
+  const first = ranks.findIndex((rank) => rank !== undefined && rank >= 0);
+  const count = ranks[first] ?? 0;
+  ranks.forEach((rank, index) => {
+    if (rank === undefined || rank < 0 || rank === count) return;
+    throw mismatch(
+      text,
+      `... stands for ${count} axes in operand ${first} and for ${rank} in operand ${index}`,
+    );
+  });
   const free = [...LETTERS].filter((letter) => !terms.some((term) => term.includes(letter)));
   if (count > free.length) throw invalid(text, `needs more than ${LETTERS.length} different axes`);
   return free.slice(0, count).join("");
 }
 
-/** The labels of an operand's axes; ellipses are aligned at their ends. */
+/** The labels of an operand's axes. */
 function labelsOf({ text }: Equation, term: string, shape: Shape, index: number, broadcast: string): string {
-  const [, before = "", ellipsis, after = ""] = TERM.exec(term) ?? [];
-  const named = before.length + after.length;
-  const rest = shape.length - named;
-  if (rest < 0 || (rest > 0 && ellipsis === undefined)) {
+  const letters = term.replace(ELLIPSIS, "").length;
+  const isOpen = term.includes(ELLIPSIS);
+  if (isOpen ? shape.length < letters : shape.length !== letters) {
     throw mismatch(
       text,
-      `operand ${index} of ${formatShape(shape)} has ${shape.length} axes, its term ${shown(term)} ${ellipsis === undefined ? "" : "at least "}${named}`,
+      `operand ${index} of ${formatShape(shape)} has ${shape.length} axes, its term ${shown(term)} ${isOpen ? "at least " : ""}${letters}`,
     );
   }
-  return `${before}${broadcast.slice(broadcast.length - rest)}${after}`;
+  return term.replace(ELLIPSIS, broadcast);
 }
 
 function sizesOf(

@@ -1,7 +1,6 @@
 /** Any byte but 0 is true, however it is fed and whatever op reads it. */
 import { type HostTensor, tensor } from "@mp/core";
-import type { RunInput } from "@mp/core/backend";
-import type { Graph, Op, OpAttributes, Value } from "@mp/core/graph";
+import type { Graph, Op, OpAttributes, RunInput, Value } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { freshGraph } from "../../fresh.js";
 import { hostData } from "../../samples/host-data.js";

@@ -49,6 +49,6 @@ export const matrixSizes: SizeRows<OpOf<"matrix">> = {
     einsum("ij->j", [66_002, 3]),
     einsum("ii->i", [1_031, 1_031]),
     einsum("ij,jk,kl->il", [67, 131], [131, 1_031], [1_031, 3]),
-    einsum("...ij,...jk->...ik", [4_133, 1, 2, 3], [2, 3, 2]),
+    einsum("...ij,...jk->...ik", [4_133, 1, 2, 3], [1, 2, 3, 2]),
   ],
 };

@@ -1,9 +1,10 @@
 /** Matrix products. Halves accumulate in f32 and are rounded once, on every engine. */
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
-import { explicitEquation } from "../../graph/einsum-equation.js";
+import { ellipsisRanks, explicitEquation } from "../../graph/einsum-equation.js";
 import { checkOptions } from "../../options.js";
-import { emit } from "../emit.js";
+import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
+import { reshape } from "./movement.js";
 
 /**
  * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]; leading axes broadcast, vectors are allowed. Halves accumulate
@@ -17,7 +18,7 @@ export function matMul(a: Tensor, b: Tensor): Tensor {
 /**
  * Sums of products along named axes (NumPy's and PyTorch's `einsum`): `einsum("bij,bjk->bik", a, b)` is a batch of
  * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over, a
- * letter that a term repeats takes the diagonal, `...` stands for axes that broadcast, and without `->` the result has
+ * letter that a term repeats takes the diagonal, `...` stands for axes that broadcast (aligned at their ends), and without `->` the result has
  * the letters that occur once, in alphabetical order. Operands have one dtype, of floats or integers, which is that of
  * the result; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are multiplied
  * two at a time, the cheapest pair first.
@@ -27,7 +28,22 @@ export function matMul(a: Tensor, b: Tensor): Tensor {
  */
 export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
   checkAttribute("Einsum", "equation", equation);
-  return emit("Einsum", operands, { equation: explicitEquation(equation) });
+  const explicit = explicitEquation(equation);
+  return emit("Einsum", withAlignedEllipses(explicit, operands), { equation: explicit });
+}
+
+/** In the graph every ellipsis stands for the same number of axes, as in ONNX; here one may stand for fewer. */
+function withAlignedEllipses(equation: string, operands: readonly Tensor[]): readonly Tensor[] {
+  const shapes = operands.map((operand) => asTensor(operand, "Einsum").shape);
+  const ranks = ellipsisRanks(equation, shapes);
+  const most = Math.max(...ranks.map((rank) => rank ?? 0));
+  const terms = equation.split(",");
+  return operands.map((operand, index) => {
+    const missing = most - (ranks[index] ?? most);
+    if (missing === 0) return operand;
+    const place = terms[index]?.indexOf("...") ?? 0;
+    return reshape(operand, operand.shape.toSpliced(place, 0, ...new Array<number>(missing).fill(1)));
+  });
 }
 
 export interface GemmOptions {

@@ -1,0 +1,39 @@
+/** What the options of layers and losses may be, besides what every package checks. */
+import { MpError } from "@mp/core";
+import { checks, shown } from "@mp/core/internal";
+
+/** What is added to a variance. */
+export const epsilon: checks.Check = checks.claim(
+  "at least 0 and finite",
+  (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
+);
+
+/** A function that makes initial values. */
+export const initializer: checks.Check = (what, value) => {
+  if (typeof value === "function") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what} takes an initializer such as heNormal or constantValue(0), got ${shown(value)}`,
+  );
+};
+
+/** An integer, or a list with one of the given `lengths`; without `lengths`, lists are refused. */
+export function integers(least: number, ...lengths: readonly number[]): checks.Check {
+  const lists = lengths.length > 0 ? `, or a list of ${lengths.join(" or ")}` : "";
+  return checks.claim(`an integer of ${least} or more${lists}`, (given) => {
+    const isList = Array.isArray(given) && lengths.includes(given.length);
+    const numbers: readonly unknown[] = isList ? given : [given];
+    return numbers.every((number) => Number.isSafeInteger(number) && Number(number) >= least);
+  });
+}
+
+/** How a loss combines its elements. */
+export const reduction: checks.Check = checks.claim(
+  "mean, sum or none",
+  (value) => value === "mean" || value === "sum" || value === "none",
+);
+
+/** @throws MP_INVALID_ARGUMENT for an invalid size, naming it */
+export function checkSizes(layer: string, sizes: Readonly<Record<string, number>>): void {
+  for (const [name, size] of Object.entries(sizes)) integers(1)(`${layer}: ${name}`, size);
+}
