@@ -26,14 +26,14 @@ interface Given {
 }
 
 const DESCRIPTION =
-  "Puts a current libtensorflow under @tensorflow/tfjs-node: fetches TensorFlow's Python wheel, takes its C library, compiles tfjs-node's addon against it, and tries it before it takes the place of what was there.";
+  "Puts a current libtensorflow under @tensorflow/tfjs-node: fetches TensorFlow's Python wheel, takes its C library, compiles tfjs-node's addon against it, and tests the new addon before it replaces the old one.";
 
 const AFTER_HELP = `
-Needs Linux x64 with glibc and a C++ compiler (g++, or what CXX names). The wheel comes by pip where there is one,
-with pip's configuration, else from the index that PIP_INDEX_URL names. Unpacked libraries and compiled addons are
+Needs Linux x64 with glibc and a C++ compiler (g++, or what CXX names). pip downloads the wheel, with its own
+configuration; without pip, give the file with --wheel. Unpacked libraries and compiled addons are
 kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (0.9 GB), which may be deleted at any time.
 
-Exit status: 0 done, 1 failed, 2 asked for wrongly, 3 the package index cannot be reached.
+Exit status: 0 done, 1 failed, 2 invalid arguments, 3 the package index cannot be reached.
 `;
 
 /** Reads the part after `node mp-libtensorflow.js`. */
