@@ -1,4 +1,5 @@
 /** The promises of `defineBackend`, and what an author may get wrong: callers get a code, and nothing is left in use. */
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Block, type EngineHooks, tracedEngine } from "../../test/traced-engine.js";
 import type { Backend, Executable, State } from "../backend.js";
@@ -442,6 +443,24 @@ it("handles and states of another backend are refused, as are those that were di
   const disposed = (what: string) => refusal("MP_DISPOSED", new RegExp(`the ${what} has been disposed`));
   await expect(other.download(handle)).rejects.toEqual(disposed("handle"));
   await expect(other.compile(stepping(), { state, ...COMMITTED })).rejects.toEqual(disposed("state"));
+});
+
+it("hooks may give promises of another realm", async () => {
+  const Foreign: PromiseConstructor = runInNewContext("Promise");
+  const block: Block = { tensor: f32(1, 2) };
+  const { backend, events } = tracedEngine(({ make }) => ({
+    upload: (given) => Foreign.resolve(make(given)),
+    download: (stored) => Foreign.resolve(stored.tensor),
+    compile: () => Foreign.resolve({ run: () => Foreign.resolve({ y: block }) }),
+    release: () => {},
+  }));
+  const executable = await backend.compile(shifting());
+  const { y } = await executable.run({ x: f32(5, 6) });
+  expect(numbers(y)).toEqual([1, 2]);
+  const handle = await backend.upload(f32(3));
+  expect(numbers(await backend.download(handle))).toEqual([3]);
+  await backend.dispose();
+  expect(events.at(-1)).toBe("closed");
 });
 
 it("hooks may be methods of a class", async () => {

@@ -8,6 +8,7 @@ import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";
 import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Awaitable, StorageFunctions } from "./hooks.js";
+import { isPromiseLike } from "./is-promise-like.js";
 import { StoragePool } from "./storage-pool.js";
 
 /** A storage with its type. */
@@ -56,7 +57,7 @@ export class Storages<T> {
   async upload(tensor: HostTensor): Promise<T> {
     try {
       const uploaded = this.#functions.upload(withTruths(tensor));
-      const data = uploaded instanceof Promise ? await uploaded : uploaded;
+      const data = isPromiseLike(uploaded) ? await uploaded : uploaded;
       if (data === undefined || data === null) throw new Error(`it gave ${data} in place of a storage`);
       return this.retain(data, tensor).data;
     } catch (error) {
@@ -97,7 +98,10 @@ export class Storages<T> {
     };
     try {
       const got = this.#functions.download(data, type);
-      if (got instanceof Promise) return got.then((tensor) => downloaded(tensor, type)).catch(fail);
+      if (isPromiseLike(got))
+        return Promise.resolve(got)
+          .then((tensor) => downloaded(tensor, type))
+          .catch(fail);
       return downloaded(got, type);
     } catch (error) {
       return fail(error);
@@ -122,7 +126,7 @@ export class Storages<T> {
     };
     try {
       const result = hook();
-      return result instanceof Promise ? (result.catch(wrap) as R) : result;
+      return isPromiseLike(result) ? (Promise.resolve(result).catch(wrap) as R) : result;
     } catch (error) {
       return wrap(error);
     }
