@@ -1,4 +1,5 @@
 /** The promises of `defineBackend`, and what an author may get wrong: callers get a code, and nothing is left in use. */
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Block, type EngineHooks, tracedEngine } from "../../test/traced-engine.js";
 import type { Backend, Executable, State } from "../backend.js";
@@ -6,7 +7,8 @@ import type { ErrorCode } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
 import type { Graph } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
-import type { Program, StateFunctions } from "./hooks.js";
+import { defineBackend } from "./define-backend.js";
+import type { BackendHooks, Program, StateFunctions } from "./hooks.js";
 
 const f32 = (...numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
 const numbers = (value: HostTensor | undefined): readonly number[] => [
@@ -150,6 +152,66 @@ describe("what an author gets wrong", () => {
       async (it) => (await stateful(it)).state.read(),
       failed,
       /^traced: read failed/,
+    ],
+    [
+      "read of a state gives nothing",
+      keeping({ read: () => undefined as never }),
+      async (it) => (await stateful(it)).state.read(),
+      failed,
+      /^traced: read failed: it gave undefined in place of values by slot/,
+    ],
+    [
+      "read of a state gives too little",
+      keeping({ read: () => ({}) }),
+      async (it) => (await stateful(it)).state.read(),
+      failed,
+      /^traced: read failed: it gave no "w"/,
+    ],
+    [
+      "read of a state gives another shape",
+      keeping({ read: () => ({ w: f32(1, 2) }) }),
+      async (it) => (await stateful(it)).state.read(),
+      failed,
+      /^traced: read failed: what it gave is f32\[2\], needs f32\[1\]/,
+    ],
+    [
+      "bytes of a state throws",
+      keeping({ bytes: broken }),
+      async (it) => {
+        await stateful(it);
+        return it.stats();
+      },
+      failed,
+      /^traced: bytes failed: on purpose/,
+    ],
+    [
+      "bytes of a state gives no count",
+      keeping({ bytes: async () => 4 } as unknown as Partial<StateFunctions<Block[]>>),
+      async (it) => {
+        await stateful(it);
+        return it.stats();
+      },
+      failed,
+      /^traced: bytes failed: it gave a promise in place of a number of bytes/,
+    ],
+    [
+      "heldBytes throws",
+      { heldBytes: broken },
+      async (it) => it.stats(),
+      failed,
+      /^traced: heldBytes failed/,
+    ],
+    ["adopt throws", { adopt: broken }, async (it) => it.adopt?.({}), failed, /^traced: adopt failed/],
+    [
+      "what is thrown has no text",
+      {
+        compile: () => {
+          throw Object.create(null);
+        },
+      },
+      shift,
+      failed,
+      /^traced: compile failed: an object/,
     ],
     [
       "write of a state throws",
@@ -381,4 +443,62 @@ it("handles and states of another backend are refused, as are those that were di
   const disposed = (what: string) => refusal("MP_DISPOSED", new RegExp(`the ${what} has been disposed`));
   await expect(other.download(handle)).rejects.toEqual(disposed("handle"));
   await expect(other.compile(stepping(), { state, ...COMMITTED })).rejects.toEqual(disposed("state"));
+});
+
+it("hooks may give promises of another realm", async () => {
+  const Foreign: PromiseConstructor = runInNewContext("Promise");
+  const block: Block = { tensor: f32(1, 2) };
+  const { backend, events } = tracedEngine(({ make }) => ({
+    upload: (given) => Foreign.resolve(make(given)),
+    download: (stored) => Foreign.resolve(stored.tensor),
+    compile: () => Foreign.resolve({ run: () => Foreign.resolve({ y: block }) }),
+    release: () => {},
+  }));
+  const executable = await backend.compile(shifting());
+  const { y } = await executable.run({ x: f32(5, 6) });
+  expect(numbers(y)).toEqual([1, 2]);
+  const handle = await backend.upload(f32(3));
+  expect(numbers(await backend.download(handle))).toEqual([3]);
+  await backend.dispose();
+  expect(events.at(-1)).toBe("closed");
+});
+
+it("hooks may be methods of a class", async () => {
+  const traced = tracedEngine();
+  const { manifest } = traced.backend;
+  class Engine implements BackendHooks<Block, never> {
+    readonly name = "methods";
+    readonly manifest = manifest;
+    readonly events: string[] = [];
+    upload(given: HostTensor): Block {
+      this.events.push("upload");
+      return { tensor: given };
+    }
+    download({ tensor: stored }: Block): HostTensor {
+      this.events.push("download");
+      return stored;
+    }
+    adopt(): HostTensor {
+      this.events.push("adopt");
+      return f32(1);
+    }
+    heldBytes(): number {
+      this.events.push("bytes");
+      return 12;
+    }
+    compile(): Program<Block> {
+      this.events.push("compile");
+      return { run: ({ x }) => ({ y: x as Block }) };
+    }
+    close(): void {
+      this.events.push("close");
+    }
+  }
+  const engine = new Engine();
+  const backend = defineBackend(engine);
+  await (await backend.compile(shifting())).run({ x: f32(1, 2) });
+  backend.adopt?.({});
+  expect(backend.stats().bytes).toBe(12);
+  await backend.dispose();
+  expect(engine.events).toEqual(["compile", "upload", "download", "adopt", "bytes", "close"]);
 });

@@ -37,25 +37,30 @@ export function defineBackend<T, S = never>(hooks: BackendHooks<T, S>): Backend 
   return openBackend(hooks, new Storages(hooks.name, hooks.manifest, hooks));
 }
 
+/** Hooks may be methods of a class, so they are called on the author's object and never copied from it. */
+type OwnHooks = Pick<
+  BackendHooks<never, never>,
+  "name" | "manifest" | "adopt" | "emulationAdvice" | "heldBytes" | "close"
+>;
+
 /** `defineBackend` for a backend of our own that counts the uses of storages itself. */
 export function openBackend<T, S>(
-  hooks: Omit<BackendHooks<T, S>, "results"> & { readonly results?: Ownership },
+  hooks: OwnHooks & Pick<BackendHooks<T, S>, "compile" | "states"> & { readonly results?: Ownership },
   storages: Storages<T>,
 ): Backend {
-  const { states, results = "own", ...rest } = hooks;
+  const { states, results = "own" } = hooks;
   if (states !== undefined) {
-    const { compile } = hooks;
     return new DefinedBackend<T, S>({
-      ...rest,
+      hooks,
       results,
       storages,
       states,
-      compile,
+      compile: (graph, place) => hooks.compile(graph, place),
       slotsOf: () => undefined,
     });
   }
   return new DefinedBackend<T, Slots<T>>({
-    ...rest,
+    hooks,
     results,
     storages,
     states: slotFunctions(storages),
@@ -64,7 +69,8 @@ export function openBackend<T, S>(
   });
 }
 
-interface Definition<T, S> extends Omit<BackendHooks<T, S>, "results" | "states"> {
+interface Definition<T, S> extends Pick<BackendHooks<T, S>, "compile"> {
+  readonly hooks: OwnHooks;
   readonly storages: Storages<T>;
   readonly states: StateFunctions<S>;
   readonly results: Ownership;
@@ -89,12 +95,13 @@ class DefinedBackend<T, S> implements Backend {
   #disposal: Promise<void> | undefined;
 
   constructor(definition: Definition<T, S>) {
-    const { name, manifest, storages, adopt } = definition;
-    this.name = name;
-    this.manifest = manifest;
+    const { hooks, storages } = definition;
+    this.name = hooks.name;
+    this.manifest = hooks.manifest;
     this.#definition = definition;
-    this.#handles = new HandleTable(name, ({ data }) => storages.pool.drop(data));
-    if (adopt !== undefined) this.adopt = adopt;
+    this.#handles = new HandleTable(hooks.name, ({ data }) => storages.pool.drop(data));
+    if (hooks.adopt !== undefined)
+      this.adopt = (value) => storages.attempt("adopt", () => hooks.adopt?.(value));
   }
 
   compile(graph: Graph, options: CompileOptions = {}): Promise<Executable> {
@@ -115,11 +122,12 @@ class DefinedBackend<T, S> implements Backend {
 
   stats(): BackendStats {
     this.#expectAlive();
-    const { heldBytes, storages } = this.#definition;
+    const { hooks, storages } = this.#definition;
     const kept = (): number => [...this.#states].reduce((sum, { bytes }) => sum + bytes, storages.pool.bytes);
     return {
       live: this.#handles.size + this.#states.size + this.#executables.size,
-      bytes: heldBytes?.() ?? kept(),
+      bytes:
+        hooks.heldBytes === undefined ? kept() : storages.bytesOf("heldBytes", () => hooks.heldBytes?.()),
     };
   }
 
@@ -134,7 +142,7 @@ class DefinedBackend<T, S> implements Backend {
     expectGraphSupported(this.name, this.manifest, graph);
     const state = options.state === undefined ? undefined : this.#own(options.state);
     const bound = resolveBindings(graph, state?.types, options);
-    const { storages, compile, slotsOf, results, emulationAdvice } = this.#definition;
+    const { hooks, storages, compile, slotsOf, results } = this.#definition;
     const compiling = storages.attempt("compile", async () =>
       expectProgram(await compile(graph, { bound, state: state?.kept })),
     );
@@ -157,7 +165,7 @@ class DefinedBackend<T, S> implements Backend {
       handles: this.#handles,
       manifest: this.manifest,
       state,
-      warnings: warningsOf(this, graph, program, emulationAdvice),
+      warnings: warningsOf(this, graph, program, hooks.emulationAdvice),
       onDispose: (gone) => this.#executables.delete(gone),
     });
     this.#executables.add(executable);
@@ -209,10 +217,10 @@ class DefinedBackend<T, S> implements Backend {
     const ending = [...this.#states, ...this.#executables].map((one) => one.dispose());
     // Objects under construction free themselves once they find the backend disposed.
     await Promise.allSettled(this.#unsettled);
-    const { storages, close } = this.#definition;
+    const { hooks, storages } = this.#definition;
     const handles = async (): Promise<void> => this.#handles.disposeAll();
     const ended = await Promise.allSettled([...ending, handles()]);
-    await storages.attempt("close", () => close?.());
+    await storages.attempt("close", () => hooks.close?.());
     for (const one of ended) if (one.status === "rejected") throw one.reason;
   }
 

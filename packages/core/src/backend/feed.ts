@@ -47,14 +47,16 @@ export function bufferFeed<T>(
   given: Given,
   handles: HandleTable<Stored<T>>,
   storages: Storages<T>,
-  { write, copy }: FeedFunctions<T>,
+  functions: FeedFunctions<T>,
   isNext: boolean,
 ): Feed<T> {
   if (isNext) {
     for (const [name, value] of given) {
       const held = handles.find(value);
       storages.attempt("feed", () =>
-        held === undefined ? write(name, withTruths(value as HostTensor)) : copy(name, held.data),
+        held === undefined
+          ? functions.write(name, withTruths(value as HostTensor))
+          : functions.copy(name, held.data),
       );
     }
     return nothingMore;
@@ -69,8 +71,8 @@ export function bufferFeed<T>(
   return () => {
     try {
       storages.attempt("feed", () => {
-        for (const [name, tensor] of copies) write(name, tensor);
-        for (const [name, data] of loans) copy(name, data);
+        for (const [name, tensor] of copies) functions.write(name, tensor);
+        for (const [name, data] of loans) functions.copy(name, data);
       });
       return NOTHING;
     } finally {

@@ -1,15 +1,16 @@
 import type { State } from "../backend.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";
 import { copyOf } from "./copy-of.js";
 import type { Named, StateFunctions } from "./hooks.js";
 import type { StateTypes } from "./state-types.js";
-import { type Storages, withTruths } from "./storages.js";
+import { downloaded, type Storages, withTruths } from "./storages.js";
 import { WorkQueue } from "./work-queue.js";
 
 export interface StateParts<S> {
-  readonly storages: Pick<Storages<unknown>, "attempt" | "disposed">;
+  readonly storages: Pick<Storages<unknown>, "attempt" | "bytesOf" | "disposed">;
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
@@ -45,14 +46,17 @@ export class DefinedState<S> implements State {
   }
 
   get bytes(): number {
-    return this.#parts.functions.bytes(this.kept);
+    const { storages, functions } = this.#parts;
+    return storages.bytesOf("bytes", () => functions.bytes(this.kept));
   }
 
   async read(names?: readonly string[]): Promise<Named<HostTensor>> {
     this.expectAlive();
     const { storages, functions, types } = this.#parts;
     const wanted = types.reading(names);
-    return this.queue.push(async () => storages.attempt("read", () => functions.read(this.kept, wanted)));
+    return this.queue.push(() =>
+      storages.attempt("read", async () => this.#checked(wanted, await functions.read(this.kept, wanted))),
+    );
   }
 
   async write(values: Named<HostTensor>): Promise<void> {
@@ -91,6 +95,19 @@ export class DefinedState<S> implements State {
   beforeRelease(end: () => void): () => void {
     this.#programs.add(end);
     return () => void this.#programs.delete(end);
+  }
+
+  /** Only the slots that were asked for, in that order. @throws Error for a slot that is missing or of another type */
+  #checked(wanted: readonly string[], values: Named<HostTensor>): Named<HostTensor> {
+    if (typeof values !== "object" || values === null)
+      throw new Error(`it gave ${shown(values)} in place of values by slot`);
+    return Object.fromEntries(
+      wanted.map((slot) => {
+        const value = values[slot];
+        if (value === undefined) throw new Error(`it gave no "${slot}"`);
+        return [slot, downloaded(value, this.types[slot] as ValueType)];
+      }),
+    );
   }
 
   /** @throws MP_DISPOSED */

@@ -4,9 +4,11 @@ import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 import { elementCount } from "../shape.js";
+import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";
 import { expectHostTensor, expectType } from "./check-tensor.js";
 import type { Awaitable, StorageFunctions } from "./hooks.js";
+import { isPromiseLike } from "./is-promise-like.js";
 import { StoragePool } from "./storage-pool.js";
 
 /** A storage with its type. */
@@ -21,10 +23,10 @@ export function withTruths(tensor: HostTensor): HostTensor {
 }
 
 /**
- * Checks the result of the author's `download`, which the user sees.
+ * Checks what the author's code gave the user: a result of `download`, a value of a state.
  * @throws Error if it is not of that type; not an MpError, which `failure` would treat as the user's mistake
  */
-function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
+export function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
   try {
     expectType("what it gave", expectHostTensor("what it gave", tensor), type);
     return tensor;
@@ -55,7 +57,7 @@ export class Storages<T> {
   async upload(tensor: HostTensor): Promise<T> {
     try {
       const uploaded = this.#functions.upload(withTruths(tensor));
-      const data = uploaded instanceof Promise ? await uploaded : uploaded;
+      const data = isPromiseLike(uploaded) ? await uploaded : uploaded;
       if (data === undefined || data === null) throw new Error(`it gave ${data} in place of a storage`);
       return this.retain(data, tensor).data;
     } catch (error) {
@@ -96,7 +98,10 @@ export class Storages<T> {
     };
     try {
       const got = this.#functions.download(data, type);
-      if (got instanceof Promise) return got.then((tensor) => downloaded(tensor, type)).catch(fail);
+      if (isPromiseLike(got))
+        return Promise.resolve(got)
+          .then((tensor) => downloaded(tensor, type))
+          .catch(fail);
       return downloaded(got, type);
     } catch (error) {
       return fail(error);
@@ -105,7 +110,7 @@ export class Storages<T> {
 
   /** Counts a storage that the author's code made, or another use of one that it returned again. */
   retain(data: T, { dtype, shape }: ValueType): Stored<T> {
-    this.pool.retain(data, this.#bytesOf(data, { dtype, shape }));
+    this.pool.retain(data, this.#sizeOf(data, { dtype, shape }));
     return { dtype, shape, data };
   }
 
@@ -121,16 +126,28 @@ export class Storages<T> {
     };
     try {
       const result = hook();
-      return result instanceof Promise ? (result.catch(wrap) as R) : result;
+      return isPromiseLike(result) ? (Promise.resolve(result).catch(wrap) as R) : result;
     } catch (error) {
       return wrap(error);
     }
   }
 
+  /**
+   * What a hook that counts bytes gives.
+   * @throws MP_BACKEND_FAILED with the hook's name, also for what is no count
+   */
+  bytesOf(what: string, count: () => unknown): number {
+    return this.attempt(what, () => {
+      const bytes = count();
+      if (typeof bytes === "number" && Number.isFinite(bytes) && bytes >= 0) return bytes;
+      throw new Error(`it gave ${shown(bytes)} in place of a number of bytes`);
+    });
+  }
+
   /** Wraps the author's error as an MpError; an MpError passes through. */
   failure(what: string, error: unknown): MpError {
     if (MpError.is(error)) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : typeof error === "string" ? error : shown(error);
     const code = isOutOfMemory(error) ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
     return new MpError(code, `${this.name}: ${what} failed: ${message}`, { cause: error });
   }
@@ -139,8 +156,9 @@ export class Storages<T> {
     return new MpError("MP_DISPOSED", `${this.name}: ${what} has been disposed`);
   }
 
-  #bytesOf(data: T, type: ValueType): number {
-    if (this.#functions.bytes !== undefined) return this.#functions.bytes(data, type);
+  #sizeOf(data: T, type: ValueType): number {
+    const functions = this.#functions;
+    if (functions.bytes !== undefined) return this.bytesOf("bytes", () => functions.bytes?.(data, type));
     const support = this.#manifest.dtypes[type.dtype];
     const dtype =
       unsupportedReason(support) === undefined && "storage" in support ? support.storage : type.dtype;

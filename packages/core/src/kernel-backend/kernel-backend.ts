@@ -32,7 +32,7 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
   checkKernels(options);
-  const { name, adopt } = options;
+  const { name } = options;
   const kernels: KernelTable<T> = {
     Identity: ([x]) => (x === undefined ? [] : [x.data]),
     Barrier: ([x]) => (x === undefined ? [] : [x.data]),
@@ -40,16 +40,21 @@ export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
   };
   const manifest = {
     ...deriveManifest(options.manifest, (op) => op === "Constant" || kernels[op] !== undefined),
-    adopt: adopt === undefined ? { unsupported: "it takes no tensors of a library's" } : (true as const),
+    adopt:
+      options.adopt === undefined ? { unsupported: "it takes no tensors of a library's" } : (true as const),
   };
   const storages = new Storages<T>(name, manifest, options);
   const engine: Engine<T> = { kernels, storages };
   return openBackend<T, never>(
     {
-      ...options,
+      name,
       manifest,
       results: "counted",
       compile: (graph) => KernelProgram.create(engine, planOf(graph)),
+      close: () => options.close?.(),
+      ...(options.adopt === undefined
+        ? {}
+        : { adopt: (value: object): HostTensor | undefined => options.adopt?.(value) }),
     },
     storages,
   );

@@ -1,3 +1,4 @@
+import { isPromiseLike } from "../backend/is-promise-like.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { ValueType } from "../graph/graph.js";
@@ -45,7 +46,7 @@ export function runStep<T>(
   try {
     const operands = reads.map((slot) => at(slots, slot));
     const results = callKernel(engine, node.op, operands, node.attributes, node.outputs);
-    if (results instanceof Promise) return results.then(take).catch(fail);
+    if (isPromiseLike(results)) return Promise.resolve(results).then(take).catch(fail);
     take(results);
     return undefined;
   } catch (error) {
