@@ -1,11 +1,5 @@
 import type { Backend, HostTensor } from "@mp/core";
-import {
-  type DTypeSupport,
-  exactNumerics,
-  type Kernel,
-  type KernelTable,
-  kernelBackend,
-} from "@mp/core/backend";
+import { exactNumerics, type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { hostArrayOf } from "@mp/core/graph";
 import { product, spread, sum, transposed, type Values } from "./arrays.js";
 
@@ -71,9 +65,9 @@ const kernels: KernelTable<Data> = {
   Where: each((condition, x, y) => (condition === 0 ? y : x)),
 };
 
-const native = <D extends "f32" | "i32" | "i64" | "bool">(dtype: D): DTypeSupport => ({
+const native = <D extends "f32" | "i32" | "i64" | "bool">(dtype: D) => ({
   storage: dtype,
-  compute: "native",
+  compute: "native" as const,
 });
 
 /**

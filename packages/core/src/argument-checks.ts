@@ -47,6 +47,7 @@ export const share: Check = claim(
 export const truth: Check = claim("true or false", (value) => typeof value === "boolean");
 export const text: Check = claim("a text", (value) => typeof value === "string");
 export const path: Check = claim("a path", (value) => typeof value === "string" && value !== "");
+export const object: Check = claim("an object", (value) => typeof value === "object" && value !== null);
 export const callback: Check = claim("a function", (value) => typeof value === "function");
 export const passes: Check = claim(
   "a whole number of 0 or more, or Infinity",

@@ -256,6 +256,19 @@ describe("what an author gets wrong", () => {
   });
 });
 
+describe("hooks that are missing or of another kind", () => {
+  const hooks = { name: "mine", manifest: {}, upload: broken, download: broken, compile: broken };
+  it.each([
+    [undefined, /^defineBackend: the argument is an object, got undefined/],
+    [{ ...hooks, compile: undefined }, /^defineBackend: compile is a function, got undefined/],
+    [{ ...hooks, upload: {} }, /^defineBackend: upload is a function/],
+    [{ ...hooks, results: "until" }, /^defineBackend: results is "own" or "until-next-run", got "until"/],
+    [{ ...hooks, states: true }, /^defineBackend: states is an object, got true/],
+  ])("are refused when the backend is defined (%#)", (given, message) => {
+    expect(() => defineBackend(given as never)).toThrow(refusal("MP_INVALID_ARGUMENT", message));
+  });
+});
+
 describe("a run", () => {
   it("that fails leaves the state as it was, and later runs alone", async () => {
     let isBroken = false;

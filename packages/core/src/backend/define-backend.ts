@@ -1,3 +1,4 @@
+import { type Check, callback, object, oneOf, optional, text } from "../argument-checks.js";
 import type { Backend, BackendStats, CompileOptions, Executable, Handle, State } from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
@@ -34,7 +35,31 @@ import { Storages, type Stored, withTruths } from "./storages.js";
  * ```
  */
 export function defineBackend<T, S = never>(hooks: BackendHooks<T, S>): Backend {
+  checkHooks(hooks);
   return openBackend(hooks, new Storages(hooks.name, hooks.manifest, hooks));
+}
+
+const HOOKS: { readonly [K in keyof BackendHooks<unknown, unknown>]-?: Check } = {
+  name: text,
+  manifest: object,
+  upload: callback,
+  download: callback,
+  release: optional(callback),
+  bytes: optional(callback),
+  compile: callback,
+  results: optional(oneOf("own", "until-next-run")),
+  states: optional(object),
+  adopt: optional(callback),
+  emulationAdvice: optional(text),
+  heldBytes: optional(callback),
+  close: optional(callback),
+};
+
+/** @throws MP_INVALID_ARGUMENT; other names are left alone, since an object of a class may have them */
+function checkHooks(hooks: object): void {
+  object("defineBackend: the argument", hooks);
+  for (const [name, check] of Object.entries(HOOKS))
+    check(`defineBackend: ${name}`, (hooks as Readonly<Record<string, unknown>>)[name]);
 }
 
 /** Hooks may be methods of a class, so they are called on the author's object and never copied from it. */

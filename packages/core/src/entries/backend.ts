@@ -5,7 +5,7 @@ export { defineBackend } from "../backend/define-backend.js";
 export type { BackendHooks, FeedFunctions, Place, Program } from "../backend/hooks.js";
 export type { Bound } from "../backend/bindings.js";
 export { kernelBackend, type KernelBackendOptions } from "../kernel-backend/kernel-backend.js";
-export type { Kernel, KernelTable } from "../kernel-backend/kernel.js";
+export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
 
 // Its manifest, and what asks the engine for it
 export { deriveManifest, exactNumerics, opSupport } from "../backend/manifest.js";
