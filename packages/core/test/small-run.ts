@@ -81,3 +81,11 @@ export async function stateOf(training: SmallTrainer): Promise<unknown> {
     counters: await training.counters(),
   };
 }
+
+/** After two steps. */
+export async function trained(options: Partial<SmallOptions> = {}): Promise<SmallTrainer> {
+  const training = await smallRun(options);
+  await training.step(batch(0));
+  await training.step(batch(1));
+  return training;
+}

@@ -1,27 +1,13 @@
-import type { HostTensor } from "@mp/core";
-import { GraphBuilder, type GraphNode, type OpOf } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import type { OpOf } from "@mp/core/graph";
+import { uncountableRange } from "@mp/core/reference";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { operandAt, resultAt } from "./lowering.js";
 import { randomBits } from "./random.js";
 import { noteZero } from "./zeros.js";
 
-/** Whether every engine computes the same values: true for integers; fractions depend on how they are summed. */
-function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {
-  if (dtype !== "f32" && dtype !== "i32" && dtype !== "i64") return false;
-  const bound = dtype === "f32" ? 2 ** 24 : 2 ** 31;
-  return [start, limit, delta].every((number) => Number.isInteger(number) && Math.abs(number) < bound);
-}
-
-function evaluated({ op, attributes }: GraphNode<"Range">): HostTensor {
-  const builder = new GraphBuilder();
-  const { result } = evaluate(builder.finish({ result: builder.emitOne(op, [], attributes) }), {});
-  if (result === undefined) throw new Error("internal: the graph has no result");
-  return result;
-}
-
 const range: Lowering<"Range"> = (node, _, writer) => {
-  if (!isCountedExactly(node.attributes)) return [writer.constant(evaluated(node))];
+  const values = uncountableRange(node);
+  if (values !== undefined) return [writer.constant(values)];
   const { start, limit, delta, dtype } = node.attributes;
   const bounds = [start, limit, delta].map((number) => writer.scalar(number, dtype));
   // The engine requires a limit on the side that the step leads to.

@@ -1,17 +1,8 @@
 import type { Op } from "./attributes.js";
+import { PRODUCT_OPS } from "./families.js";
 import { type AnyNode, isNode } from "./graph.js";
 
-/**
- * Operators that accumulate sums or products of many terms: by definition in f32 and rounded once, for any operand
- * dtype.
- */
-export const ADDING_OPS = [
-  "MatMul",
-  "Gemm",
-  "Einsum",
-  "Conv",
-  "ConvTranspose",
-  "ConvWeightGradient",
+const BESIDE_PRODUCTS = [
   "ReduceSum",
   "ReduceMean",
   "ReduceProd",
@@ -35,7 +26,13 @@ export const ADDING_OPS = [
   "BatchNormalizationGradient",
 ] as const;
 
-export type AddingOp = (typeof ADDING_OPS)[number];
+export type AddingOp = (typeof PRODUCT_OPS)[number] | (typeof BESIDE_PRODUCTS)[number];
+
+/**
+ * Operators that accumulate sums or products of many terms: by definition in f32 and rounded once, for any operand
+ * dtype.
+ */
+export const ADDING_OPS: readonly AddingOp[] = [...PRODUCT_OPS, ...BESIDE_PRODUCTS];
 
 const adding: ReadonlySet<Op> = new Set(ADDING_OPS);
 

@@ -16,6 +16,7 @@ import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
+import { prepareGraph } from "./prepare.js";
 import { scheduleGraph } from "./schedule.js";
 
 /** Value, gradients, and a step of descent with momentum. */
@@ -89,18 +90,8 @@ describe.each([
 
 describe("all passes after one another", () => {
   it.each(cases)("give a graph that they leave as it is: %s", (_name, graph) => {
-    const passes = [
-      eliminateDeadCode,
-      foldConstants,
-      eliminateCommonSubexpressions,
-      fuseSliceGradients,
-      fuseWeightGradients,
-      eliminateCommonSubexpressions,
-      eliminateDeadCode,
-      scheduleGraph,
-    ];
-    const once = passes.reduce((current, pass) => pass(current), graph);
-    const again = passes.reduce((current, pass) => pass(current), once);
+    const once = prepareGraph(graph);
+    const again = prepareGraph(once);
     expect(again.nodes.map(({ op }) => op)).toEqual(once.nodes.map(({ op }) => op));
   });
 });

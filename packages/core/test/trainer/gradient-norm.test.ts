@@ -19,16 +19,19 @@ type Options = Partial<
   Pick<TrainerOptions<{ w: HostTensor<"f32"> }, never, never>, "clipNorm" | "accumulate">
 >;
 
-async function stepAt(scaler: LossScaler, { accumulate = 1, ...options }: Options = {}) {
-  const training = await trainer({
+const trainingAt = async (scaler: LossScaler, options: Options = {}) =>
+  trainer({
     backend: await reference(),
     params: { w: ones() },
     loss: ({ w }, { x }) => reduceSum(mul(w, x)),
     optimizer: sgd({ learningRate: 0.25 }),
     precision: { ...float32(), lossScaler: scaler },
-    accumulate,
     ...options,
   });
+
+async function stepAt(scaler: LossScaler, options: Options = {}) {
+  const { accumulate = 1 } = options;
+  const training = await trainingAt(scaler, options);
   const { applied, gradNorm } = await training.step(...Array.from({ length: accumulate }, () => batch));
   const { w } = await training.parameters();
   return { applied, gradNorm, moved: [...w.data].map((now) => Math.fround(1 - now)) };
@@ -66,14 +69,7 @@ describe("the norm of the gradients", () => {
 
   it("costs no pass over the gradients more at the scales that training meets", async () => {
     const count = async (scaler: LossScaler, clipNorm?: number): Promise<number> => {
-      const training = await trainer({
-        backend: await reference(),
-        params: { w: ones() },
-        loss: ({ w }, { x }) => reduceSum(mul(w, x)),
-        optimizer: sgd({ learningRate: 0.25 }),
-        precision: { ...float32(), lossScaler: scaler },
-        ...(clipNorm === undefined ? {} : { clipNorm }),
-      });
+      const training = await trainingAt(scaler, clipNorm === undefined ? {} : { clipNorm });
       const { nodes } = training.graph(batch);
       return nodes.filter(({ origin, outputs }) => origin.phase === "update" && outputs[0]?.shape[0] === 2)
         .length;

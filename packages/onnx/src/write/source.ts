@@ -1,32 +1,17 @@
-import type { HostTensor } from "@mp/core";
-import { GraphBuilder, type GraphNode, type OpOf } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import type { OpOf } from "@mp/core/graph";
+import { uncountableRange } from "@mp/core/reference";
 import { int, ints } from "../model.js";
 import type { LoweringTable } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";
 import { decomposeRandomBits } from "./random-bits.js";
 
-/** Integers that every engine counts alike; a sum of fractions depends on how it is done. */
-function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {
-  if (dtype !== "f32" && dtype !== "i32" && dtype !== "i64") return false;
-  const bound = dtype === "f32" ? 2 ** 24 : 2 ** 31;
-  return [start, limit, delta].every((number) => Number.isInteger(number) && Math.abs(number) < bound);
-}
-
-function evaluated({ op, attributes }: GraphNode<"Range">): HostTensor {
-  const builder = new GraphBuilder();
-  const { result } = evaluate(builder.finish({ result: builder.emitOne(op, [], attributes) }), {});
-  if (result === undefined) throw new Error("internal: the graph has no result");
-  return result;
-}
-
 export const sourceLowerings: LoweringTable<OpOf<"source">> = {
   Constant: (node, _, writer) =>
     writer.emit("Constant", [], { value: { kind: "tensor", value: node.attributes.value } }),
   Range: (node, _, writer) => {
-    if (!isCountedExactly(node.attributes)) {
-      return writer.emit("Constant", [], { value: { kind: "tensor", value: evaluated(node) } });
-    }
+    const values = uncountableRange(node);
+    if (values !== undefined)
+      return writer.emit("Constant", [], { value: { kind: "tensor", value: values } });
     const { start, limit, delta, dtype } = node.attributes;
     return writer.emit(
       "Range",

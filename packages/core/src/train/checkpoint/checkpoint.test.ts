@@ -2,14 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  batch,
-  params,
-  type SmallOptions,
-  type SmallTrainer,
-  smallRun,
-  stateOf,
-} from "../../../test/small-run.js";
+import { batch, params, type SmallOptions, smallRun, stateOf, trained } from "../../../test/small-run.js";
 import { loadTensors, saveTensors } from "../../checkpoint/files.js";
 import { type HostTensor, tensor, zeros } from "../../host-tensor.js";
 import { adam } from "../../optim/adam.js";
@@ -31,13 +24,6 @@ beforeEach(() => {
   path = join(folder, "run.safetensors");
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function trained(options: Partial<SmallOptions> = {}): Promise<SmallTrainer> {
-  const training = await smallRun(options);
-  await training.step(batch(0));
-  await training.step(batch(1));
-  return training;
-}
 
 describe("a checkpoint", () => {
   it("holds the whole state under readable names, and what it was made under", async () => {

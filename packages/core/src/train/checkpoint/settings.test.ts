@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../../test/small-run.js";
+import { batch, type SmallOptions, type SmallTrainer, smallRun, trained } from "../../../test/small-run.js";
 import { mixedBfloat16Policy } from "../../cast/policy.js";
 import { adam, adamW } from "../../optim/adam.js";
 import { chain } from "../../optim/chain.js";
@@ -20,13 +20,6 @@ beforeAll(async () => {
   path = join(folder, "run.safetensors");
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function trained(options: Partial<SmallOptions> = {}): Promise<SmallTrainer> {
-  const training = await smallRun(options);
-  await training.step(batch(0));
-  await training.step(batch(1));
-  return training;
-}
 
 describe("a file that fits but was made under other settings", () => {
   it.each<readonly [string, Partial<SmallOptions>, Partial<SmallOptions>, string]>([
