@@ -193,6 +193,6 @@ export const stateFaults: readonly WrongBackend[] = [
       "state/sharing/executables-see-each-others-commits",
       "master-weights/f16/the-copy-is-never-stale",
     ],
-    consequences: [/^(state|master-weights|skip)\//, /^checkpoint\/dropout/],
+    consequences: [/^(state|master-weights|skip)\//, /^remat\/dropout/],
   },
 ];

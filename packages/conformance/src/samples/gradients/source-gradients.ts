@@ -6,5 +6,5 @@ export const sourceGradients: GradientRows<OpOf<"source">> = {
   Constant: SOURCE,
   Range: SOURCE,
   RandomBits: PREDICATE,
-  Barrier: { none: "is put in by core, behind checkpoint, whose cases train" },
+  Barrier: { none: "is put in by core, behind remat, whose cases train" },
 };
