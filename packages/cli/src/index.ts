@@ -19,7 +19,7 @@ export { formatComparison, formatRun } from "./format-result.js";
 export type { Progress, ProgressOptions } from "./progress.js";
 export type { ProgressUpdate } from "./progress-line.js";
 export type { Comparison, RunResult, StepTimes } from "./result.js";
-export { compareRuns } from "./result.js";
+export { compareRuns, stepTimes } from "./result.js";
 export type { AppContext } from "./run-app.js";
 export { runApp, UsageError } from "./run-app.js";
 export { writeResult } from "./write-result.js";
