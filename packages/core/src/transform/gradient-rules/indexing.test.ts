@@ -1,14 +1,5 @@
-import { describe, expect, it } from "vitest";
-import {
-  type GradientCase,
-  gradientError,
-  gradientSum,
-  halfError,
-  indices,
-  pointOf,
-  titled,
-  withoutCase,
-} from "../../../test/finite-differences.js";
+import { type GradientCase, indices, pointOf } from "../../../test/finite-differences.js";
+import { testGradients } from "../../../test/gradient-tests.js";
 import * as indexingOps from "../../trace/ops/indexing.js";
 import { literal } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
@@ -97,22 +88,4 @@ const cases: readonly GradientCase[] = [
   },
 ];
 
-describe.each(titled(cases))("%s", (_, { fn, points }) => {
-  it("agrees with finite differences", () => {
-    expect(gradientError(fn, points)).toBeLessThan(2e-7);
-  });
-  it("stays in f16 and in bf16", () => {
-    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
-    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
-  });
-});
-
-describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
-  it("has second derivatives that agree with finite differences", () => {
-    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
-  });
-});
-
-it("every rule of the family has a case", () => {
-  expect(withoutCase(indexingGradients, cases)).toEqual([]);
-});
+testGradients(indexingGradients, cases);

@@ -1,13 +1,5 @@
-import { describe, expect, it } from "vitest";
-import {
-  type GradientCase,
-  gradientError,
-  gradientSum,
-  halfError,
-  pointOf,
-  titled,
-  withoutCase,
-} from "../../../test/finite-differences.js";
+import { type GradientCase, pointOf } from "../../../test/finite-differences.js";
+import { testGradients } from "../../../test/gradient-tests.js";
 import * as normalizationOps from "../../trace/ops/normalization.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { normalizationGradients } from "./normalization.js";
@@ -50,22 +42,4 @@ const cases: readonly GradientCase[] = [
   ]),
 ];
 
-describe.each(titled(cases))("%s", (_, { fn, points }) => {
-  it("agrees with finite differences", () => {
-    expect(gradientError(fn, points)).toBeLessThan(2e-7);
-  });
-  it("stays in f16 and in bf16", () => {
-    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
-    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
-  });
-});
-
-describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
-  it("has second derivatives that agree with finite differences", () => {
-    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
-  });
-});
-
-it("every rule of the family has a case", () => {
-  expect(withoutCase(normalizationGradients, cases)).toEqual([]);
-});
+testGradients(normalizationGradients, cases);

@@ -1,13 +1,6 @@
-import { describe, expect, it } from "vitest";
-import {
-  type GradientCase,
-  gradientError,
-  gradientSum,
-  halfError,
-  pointOf,
-  titled,
-  withoutCase,
-} from "../../../test/finite-differences.js";
+import { expect, it } from "vitest";
+import { type GradientCase, gradientError, gradientSum, pointOf } from "../../../test/finite-differences.js";
+import { testGradients } from "../../../test/gradient-tests.js";
 import { runTraced } from "../../../test/run-traced.js";
 import { tensor } from "../../host-tensor.js";
 import type { Shape } from "../../shape.js";
@@ -53,25 +46,7 @@ const cases: readonly GradientCase[] = windows.flatMap(
   },
 );
 
-describe.each(titled(cases))("%s", (_, { fn, points }) => {
-  it("agrees with finite differences", () => {
-    expect(gradientError(fn, points)).toBeLessThan(2e-7);
-  });
-  it("stays in f16 and in bf16", () => {
-    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
-    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
-  });
-});
-
-describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
-  it("has second derivatives that agree with finite differences", () => {
-    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
-  });
-});
-
-it("every rule of the family has a case", () => {
-  expect(withoutCase(poolingGradients, cases)).toEqual([]);
-});
+testGradients(poolingGradients, cases);
 
 it("refuses a second derivative through a maximum", () => {
   const [{ fn, points }] = cases as readonly [GradientCase];

@@ -1,15 +1,5 @@
-import { describe, expect, it } from "vitest";
-import {
-  type GradientCase,
-  gradientError,
-  gradientSum,
-  halfError,
-  type Point,
-  pointOf,
-  positivePoint,
-  titled,
-  withoutCase,
-} from "../../../test/finite-differences.js";
+import { type GradientCase, type Point, pointOf, positivePoint } from "../../../test/finite-differences.js";
+import { testGradients } from "../../../test/gradient-tests.js";
 import type { Op } from "../../graph/attributes.js";
 import * as unaryOps from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
@@ -50,22 +40,4 @@ const cases: readonly GradientCase[] = [
   ...unary("Cast", (x) => unaryOps.cast(unaryOps.cast(x, "f8e4m3"), "f32")),
 ];
 
-describe.each(titled(cases))("%s", (_, { fn, points }) => {
-  it("agrees with finite differences", () => {
-    expect(gradientError(fn, points)).toBeLessThan(2e-7);
-  });
-  it("stays in f16 and in bf16", () => {
-    expect(halfError(fn, points, "f16")).toBeLessThan(2e-3);
-    expect(halfError(fn, points, "bf16")).toBeLessThan(2e-2);
-  });
-});
-
-describe.each(titled(cases.filter(({ second }) => second !== false)))("%s", (_, { fn, points }) => {
-  it("has second derivatives that agree with finite differences", () => {
-    expect(gradientError(gradientSum(fn), points)).toBeLessThan(1e-6);
-  });
-});
-
-it("every rule of the family has a case", () => {
-  expect(withoutCase(unaryGradients, cases)).toEqual([]);
-});
+testGradients(unaryGradients, cases);
