@@ -1,7 +1,7 @@
 import type { HalfDType } from "../src/dtype.js";
 import { roundTo } from "../src/float-format/round.js";
 import type { Op } from "../src/graph/attributes.js";
-import { formatType } from "../src/graph/builder.js";
+import { formatType } from "../src/graph/format-type.js";
 import { tensor } from "../src/host-tensor.js";
 import { evaluateRaw, type RawTensor } from "../src/reference/evaluate.js";
 import { elementCount, formatShape, type Shape } from "../src/shape.js";

@@ -13,6 +13,7 @@ import { type Arithmetic, arithmetics } from "../src/reference/arithmetic.js";
 import { fromHost, toHost } from "../src/reference/host.js";
 import type { ReferenceKernel } from "../src/reference/kernel.js";
 import { referenceKernels } from "../src/reference/kernels.js";
+import { runGraph } from "../src/reference/run-graph.js";
 import type { Store } from "../src/reference/store.js";
 
 /** The numbers, each rounded to the half when it is stored again; also in copies. */
@@ -43,11 +44,11 @@ const arithmeticIn = (half: HalfDType): Arithmetic => ({
 function runOracle<K extends Op>(op: K, half: HalfDType | undefined): Kernel<OpAttributes[K], Store> {
   const kernel: ReferenceKernel<K> = referenceKernels[op];
   return (inputs, attributes, outputs) => {
-    if (half === undefined) return kernel(inputs, attributes, outputs, arithmetics.exact);
+    if (half === undefined) return kernel(inputs, attributes, outputs, arithmetics.exact, runGraph);
     const rounded = inputs.map((input) =>
       input?.data instanceof Float32Array ? { ...input, data: rounding(half, input.data) } : input,
     );
-    const results = kernel(rounded as typeof inputs, attributes, outputs, arithmeticIn(half));
+    const results = kernel(rounded as typeof inputs, attributes, outputs, arithmeticIn(half), runGraph);
     return results.map((store) => (store instanceof Float32Array ? Float32Array.from(store) : store));
   };
 }

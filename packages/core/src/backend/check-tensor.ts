@@ -1,6 +1,6 @@
 import { hostArrayOf } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { formatType } from "../graph/builder.js";
+import { formatType } from "../graph/format-type.js";
 import type { ValueType } from "../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
 import { elementCount, formatShape, sameShape } from "../shape.js";

@@ -1,7 +1,7 @@
 import { DTYPES, type DType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
-import { formatType } from "../graph/builder.js";
+import { formatType } from "../graph/format-type.js";
 import type { AnyNode, Graph, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";

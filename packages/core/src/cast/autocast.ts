@@ -1,11 +1,11 @@
 import { isComputeFloat } from "../dtype.js";
 import type { GraphBuilder } from "../graph/builder.js";
-import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import { isPlainObject } from "../plain-object.js";
+import { openedTo } from "../trace/opened.js";
 import { cast } from "../trace/ops/unary.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
-import { currentBuilder, inlineTraced, type Traced, traceInto, withoutLines } from "../trace/trace.js";
+import { currentBuilder, inlineTraced, traceInto, withoutLines } from "../trace/trace.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
@@ -38,7 +38,7 @@ export function autocast<A extends readonly unknown[], R>(
       if (lowDType(policy) !== undefined) pinCasts(currentBuilder("autocast"));
       return fn(...(policy.compute === "manual" ? args : (widened(args, builder) as A)));
     });
-    const region = openedTo(builder, traced);
+    const region = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
     options.report?.(explainCasts(region.graph, policy, options));
     const graph = dropIdleCasts(autocastGraph(region.graph, policy, options));
     const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
@@ -56,30 +56,4 @@ function widened(argument: unknown, outer: GraphBuilder): unknown {
   if (Array.isArray(argument)) return argument.map((child) => widened(child, outer));
   if (!isPlainObject(argument)) return argument;
   return Object.fromEntries(Object.entries(argument).map(([key, child]) => [key, widened(child, outer)]));
-}
-
-/** The traced region plus what only the enclosing trace knows: which captures are parameters, which are constants. */
-function openedTo<R>(builder: GraphBuilder, traced: Traced<R>): Traced<R> {
-  const constants: AnyNode[] = [];
-  const inputs: Graph["inputs"][number][] = [];
-  const captured: Value[] = [];
-  for (const [index, input] of traced.graph.inputs.entries()) {
-    const outer = traced.captured[index] as Value;
-    const constant = constantBehind(builder, outer);
-    if (constant === undefined) {
-      inputs.push({ ...input, role: builder.roleOf(outer) ?? input.role });
-      captured.push(outer);
-    } else {
-      constants.push({ ...constant, outputs: [input.value] });
-    }
-  }
-  const { nodes, outputs } = traced.graph;
-  return { ...traced, captured, graph: { inputs, nodes: [...constants, ...nodes], outputs } };
-}
-
-function constantBehind(builder: GraphBuilder, value: Value): AnyNode | undefined {
-  if (!isComputeFloat(value.dtype)) return undefined;
-  let owner: GraphBuilder | undefined = builder;
-  while (owner !== undefined && !owner.owns(value)) owner = owner.parent;
-  return owner?.nodes.find((node) => node.op === "Constant" && node.outputs.includes(value));
 }

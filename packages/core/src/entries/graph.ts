@@ -37,7 +37,8 @@ export {
 } from "../graph/families.js";
 
 // Building, tracing, checking and printing
-export { GraphBuilder, formatType } from "../graph/builder.js";
+export { GraphBuilder } from "../graph/builder.js";
+export { formatType } from "../graph/format-type.js";
 export { traceInto, type TracedInput } from "../trace/trace.js";
 export { applyGraph } from "../trace/apply-graph.js";
 export { validateGraph } from "../graph/validate.js";

@@ -171,3 +171,6 @@ export { allFinite } from "../trace/finite.js";
 
 // For operators of your own
 export { asTensor, type Operand } from "../trace/emit.js";
+
+// Loops
+export { scan, type ScanOptions } from "../trace/ops/loop.js";

@@ -16,6 +16,10 @@ type AttributeName = { readonly [K in Op]: keyof OpAttributes[K] }[Op];
 const flag: Kind = { says: "is true or false", holds: (value) => typeof value === "boolean" };
 const number: Kind = { says: "is a number", holds: (value) => typeof value === "number" };
 const integer: Kind = { says: "is an integer", holds: Number.isSafeInteger };
+const count: Kind = {
+  says: "is an integer of 0 or more",
+  holds: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+};
 const integers: Kind = {
   says: "are integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
@@ -41,6 +45,11 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   axis: integer,
   batchDims: integer,
   beta: number,
+  body: {
+    says: "is a graph",
+    holds: (value) => typeof value === "object" && value !== null && "nodes" in value,
+  },
+  carries: count,
   ceilMode: flag,
   countIncludePad: flag,
   delta: number,
@@ -62,6 +71,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   kernelShape: integers,
   key: { says: "is a bigint", holds: (value) => typeof value === "bigint" },
   largest: flag,
+  length: count,
   limit: number,
   literal: number,
   max: bound,
@@ -74,6 +84,8 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   reduction: oneOf("none", "mean", "sum", "add", "mul", "max", "min"),
   repeats: integers,
   reverse: flag,
+  saved: count,
+  sequences: count,
   shape: integers,
   split: integers,
   start: number,

@@ -196,6 +196,24 @@ export interface OpAttributes {
   /** 1 at the index and 0 elsewhere; an index outside -depth … depth-1 gives all zeros. */
   OneHot: { readonly axis: number; readonly depth: number; readonly dtype: ComputeDType | "i32" };
 
+  // loops
+  /**
+   * Runs `body` `length` times, one after the other. Inputs: the first values of the `carries`, then `sequences` tensors
+   * [length, …], then invariants, the same in every run. The body has these inputs in this order, of each sequence one
+   * element; its outputs are the next carries, of the types of the first, then the elements of what is stacked. Outputs:
+   * the last carries, then one tensor [length, …] for each stacked output. `reverse` runs from the last element to the
+   * first; what is stacked stays at the place of its element. The last `saved` stacked outputs are read by the gradient
+   * alone, which is why the gradient of the body does not go through them.
+   */
+  Scan: {
+    readonly body: Graph;
+    readonly carries: number;
+    readonly sequences: number;
+    readonly length: number;
+    readonly reverse: boolean;
+    readonly saved: number;
+  };
+
   // sources
   /** `literal` is the number before rounding, so that a casting policy rounds it only once. */
   Constant: { readonly value: HostTensor; readonly literal?: number };
@@ -227,3 +245,67 @@ export interface OpAttributes {
 }
 
 export type Op = keyof OpAttributes;
+
+// ---- graphs: they hold nodes, whose attributes may hold graphs
+
+export interface ValueType {
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+/** One SSA value. Its identity is the object; `id` is unique in its graph and only for printing. */
+export interface Value extends ValueType {
+  readonly id: number;
+}
+
+export type Phase = "forward" | "loss" | "backward" | "update";
+
+/** Where a node comes from. Policies select by it; errors, profiles and reports show it. */
+export interface Origin {
+  /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
+  readonly scope: string;
+  readonly phase: Phase;
+  /** The user's line that made it, `file:line:column`. */
+  readonly line?: string;
+  /** Checkpoint segment: its values are recomputed in the backward pass instead of being kept. */
+  readonly segment?: number;
+  /** A casting policy has decided this node's dtypes; policies around it leave them alone. */
+  readonly castSettled?: true;
+  /** No gradient flows through it; set by `stopGradient`. */
+  readonly stopsGradient?: true;
+  /** Name of the forward node that a backward node is the gradient of. */
+  readonly forward?: string;
+}
+
+export interface GraphNode<K extends Op = Op> {
+  readonly op: K;
+  /** Unique in its graph and the same in every run: scope, op and a counter. */
+  readonly name: string;
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+  readonly attributes: OpAttributes[K];
+  readonly origin: Origin;
+}
+
+/** A node as a discriminated union over its op, for code that switches on it. */
+export type AnyNode = { readonly [K in Op]: GraphNode<K> }[Op];
+
+/** `parameter` inputs are weak in casting: they take the dtype of the other operand. */
+export type InputRole = "parameter" | "state" | "batch" | "capture";
+
+export interface GraphInput {
+  readonly name: string;
+  readonly role: InputRole;
+  readonly value: Value;
+}
+
+export interface GraphOutput {
+  readonly name: string;
+  readonly value: Value;
+}
+
+export interface Graph {
+  readonly inputs: readonly GraphInput[];
+  readonly nodes: readonly AnyNode[];
+  readonly outputs: readonly GraphOutput[];
+}

@@ -1,8 +1,8 @@
 import type { DType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { type HostTensor, literalTensor } from "../host-tensor.js";
-import { formatShape } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
+import { formatType } from "./format-type.js";
 import type { AnyNode, Graph, GraphInput, GraphNode, InputRole, Origin, Value, ValueType } from "./graph.js";
 import { GraphCopy } from "./graph-copy.js";
 import { inferTypes } from "./infer.js";
@@ -227,9 +227,4 @@ function foreignValue(what: string): MpError<"MP_INVALID_ARGUMENT"> {
     "MP_INVALID_ARGUMENT",
     `${what} is a value of another graph; make it with this builder, or inline the other graph`,
   );
-}
-
-/** `f32[2, 3]`, the notation of messages and printed graphs. */
-export function formatType(type: ValueType): string {
-  return `${type.dtype}${formatShape(type.shape)}`;
 }

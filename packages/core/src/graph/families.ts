@@ -92,6 +92,8 @@ export const FAMILIES = {
   ],
   /** Reading and writing at indices that are data. */
   indexing: ["Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot"],
+  /** Graphs that run many times. */
+  loop: ["Scan"],
   /** Values that are made, and the order of execution. */
   source: ["Constant", "Range", "RandomBits", "Barrier"],
 } as const;

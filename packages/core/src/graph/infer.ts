@@ -6,6 +6,7 @@ import { batchNormalizationInfer } from "./infer/batch-normalization.js";
 import { binaryInfer } from "./infer/binary.js";
 import { convolutionInfer } from "./infer/convolution.js";
 import { indexingInfer } from "./infer/indexing.js";
+import { loopInfer } from "./infer/loop.js";
 import { lossInfer } from "./infer/loss.js";
 import { matrixInfer } from "./infer/matrix.js";
 import { movementInfer } from "./infer/movement.js";
@@ -29,6 +30,7 @@ export const inferRules: InferTable<Op> = {
   ...batchNormalizationInfer,
   ...movementInfer,
   ...indexingInfer,
+  ...loopInfer,
   ...sourceInfer,
 };
 

@@ -5,7 +5,7 @@
 
 import type { CastCategory } from "../cast/category.js";
 import { DTYPES, type DType, type HalfDType } from "../dtype.js";
-import type { Op } from "./attributes.js";
+import type { GraphNode, Op } from "./attributes.js";
 import { contractionFlops } from "./contraction-path.js";
 import { contractionOf } from "./einsum-equation.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
@@ -203,6 +203,13 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Tile: { dtypes: DTYPES, cast: both("clear"), flops: none },
   OneHot: { dtypes: ["i32"], cast: both("fixed"), flops: none },
 
+  /** Its policy is that of the operators in the body, which cost what they cost in every run. */
+  Scan: {
+    dtypes: DTYPES,
+    cast: both("fixed"),
+    flops: (_, __, { body, length }) => length * body.nodes.reduce((sum, node) => sum + nodeFlops(node), 0),
+  },
+
   Constant: { dtypes: DTYPES, cast: both("fixed"), flops: none },
   Range: { dtypes: DTYPES, cast: both("fixed"), flops: none },
 
@@ -224,3 +231,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   // Fixes an order of execution, which moving a cast upstream of it would undo.
   Barrier: { dtypes: DTYPES, cast: both("widest"), flops: none },
 };
+
+/** The arithmetic of one node. */
+export function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
+  return opTable[op].flops(inputs, outputs, attributes);
+}

@@ -1,12 +1,17 @@
 import type { HostTensor } from "../host-tensor.js";
-import { formatType } from "./builder.js";
+import { formatType } from "./format-type.js";
 import type { Graph, Value } from "./graph.js";
 
 /**
  * A graph as text with stable names (%0, %1, … in order of definition), for snapshots and for people. One line per
- * node: outputs, op, operands, attributes, then scope and phase where they are not the default.
+ * node: outputs, op, operands, attributes, then scope and phase where they are not the default. The body of a loop
+ * follows its node, indented, with names of its own.
  */
 export function printGraph(graph: Graph): string {
+  return `${linesOf(graph).join("\n")}\n`;
+}
+
+function linesOf(graph: Graph): readonly string[] {
   const names = new Map<Value, string>();
   const nameOf = (value: Value): string => {
     const known = names.get(value);
@@ -22,6 +27,7 @@ export function printGraph(graph: Graph): string {
   for (const node of graph.nodes) {
     const operands = node.inputs.map(nameOf).join(", ");
     const attributes = Object.entries(node.attributes)
+      .filter(([, value]) => !isGraph(value))
       .map(([key, value]) => `${key}=${formatAttribute(value)}`)
       .join(" ");
     const outputs = node.outputs.map((output) => `${nameOf(output)}:${formatType(output)}`).join(", ");
@@ -35,9 +41,16 @@ export function printGraph(graph: Graph): string {
     lines.push(
       `${outputs} = ${node.op}(${operands})${attributes === "" ? "" : ` {${attributes}}`}${comment === "" ? "" : `  # ${comment}`}`,
     );
+    for (const [key, value] of Object.entries(node.attributes)) {
+      if (isGraph(value)) lines.push(`  ${key}:`, ...linesOf(value).map((line) => `    ${line}`));
+    }
   }
   for (const output of graph.outputs) lines.push(`return "${output.name}" ${nameOf(output.value)}`);
-  return `${lines.join("\n")}\n`;
+  return lines;
+}
+
+function isGraph(value: unknown): value is Graph {
+  return typeof value === "object" && value !== null && "nodes" in value;
 }
 
 function formatAttribute(value: unknown): string {

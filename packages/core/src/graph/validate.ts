@@ -1,6 +1,6 @@
 import { MpError } from "../errors.js";
 import { sameShape } from "../shape.js";
-import { formatType } from "./builder.js";
+import { formatType } from "./format-type.js";
 import type { AnyNode, Graph, Value } from "./graph.js";
 import { inferRules, inferTypes } from "./infer.js";
 
@@ -32,6 +32,7 @@ export function validateGraph(graph: Graph): void {
     node.inputs.forEach((input, index) => {
       if (!made.has(input)) throw invalid(`node ${node.name} reads operand ${index} before it is made`);
     });
+    for (const value of Object.values(node.attributes)) if (isGraph(value)) validateGraph(value);
     expectInferred(node);
     node.outputs.forEach((output, index) => {
       define(output, `output ${index} of node ${node.name}`);
@@ -40,6 +41,10 @@ export function validateGraph(graph: Graph): void {
   for (const { name, value } of graph.outputs) {
     if (!made.has(value)) throw invalid(`output "${name}" is a value that nothing makes`);
   }
+}
+
+function isGraph(value: unknown): value is Graph {
+  return typeof value === "object" && value !== null && "nodes" in value;
 }
 
 function invalid(message: string, cause?: unknown): MpError<"MP_INVALID_ARGUMENT"> {

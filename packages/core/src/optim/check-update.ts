@@ -1,5 +1,5 @@
 import { MpError } from "../errors.js";
-import { formatType } from "../graph/builder.js";
+import { formatType } from "../graph/format-type.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { isTensor } from "../trace/tensor.js";
 import { leavesOf } from "../tree.js";

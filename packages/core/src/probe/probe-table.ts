@@ -1,6 +1,7 @@
 /** A minimal node of each op, built once per dtype to find out whether the engine has kernels for it. */
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
+import { GraphBuilder } from "../graph/builder.js";
 import { REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
@@ -224,6 +225,16 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
   ConvWeightGradient: (site, op) => {
     for (const { x, y, window, each } of convolutions)
       site.emit(op, [site.value(x), site.value(y)], { ...window, kernelShape: each(2) });
+  },
+  /** Returns each element one step later. */
+  Scan: (site, op) => {
+    const [carry, element] = [site.value([3]), site.value(SHAPE)];
+    const builder = new GraphBuilder();
+    const from = builder.input("carry", carry, "capture");
+    const x = builder.input("element", { dtype: element.dtype, shape: [3] }, "capture");
+    const body = builder.finish({ carry: builder.emitOne("Identity", [x], {}), y: from });
+    const counts = { carries: 1, sequences: 1, length: 2, saved: 0 };
+    for (const reverse of [false, true]) site.emit(op, [carry, element], { body, ...counts, reverse });
   },
   Barrier: (site, op) => site.emit(op, [site.value(SHAPE), site.value([])], {}),
 };

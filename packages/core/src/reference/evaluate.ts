@@ -1,12 +1,12 @@
 import { isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { formatType } from "../graph/builder.js";
-import type { Graph, Value, ValueType } from "../graph/graph.js";
+import { formatType } from "../graph/format-type.js";
+import type { Graph, ValueType } from "../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
 import { sameShape } from "../shape.js";
 import { type Arithmetic, type ArithmeticMode, arithmetics } from "./arithmetic.js";
 import { fromHost, toHost } from "./host.js";
-import { runKernel } from "./kernels.js";
+import { runGraph } from "./run-graph.js";
 import type { Operand, Store } from "./store.js";
 import { sizeOf } from "./strided.js";
 
@@ -46,46 +46,17 @@ export function evaluateRaw(
   { arithmetic: mode = "exact" }: EvaluateOptions = {},
 ): Readonly<Record<string, RawTensor>> {
   const arithmetic = arithmetics[mode];
-  const values = new Map<Value, Operand>();
   const unknown = Object.keys(inputs).find((name) => graph.inputs.every((input) => input.name !== name));
   if (unknown !== undefined) {
     throw new MpError("MP_INVALID_ARGUMENT", `evaluate: the graph has no input "${unknown}"`);
   }
-  for (const { name, value } of graph.inputs) {
+  const operands = graph.inputs.map(({ name, value }): Operand => {
     const given = inputs[name];
     if (given === undefined) throw new MpError("MP_INVALID_ARGUMENT", `evaluate: input "${name}" is missing`);
-    values.set(value, { ...typeOf(value), data: take(name, given, value, arithmetic) });
-  }
-  const lastUse = lastUses(graph);
-  graph.nodes.forEach((node, index) => {
-    const operands = node.inputs.map((input) => known(values, input));
-    const results = runKernel(node.op, operands, node.attributes, node.outputs, arithmetic);
-    node.outputs.forEach((output, k) => {
-      values.set(output, { ...typeOf(output), data: results[k] as Store });
-    });
-    for (const value of [...node.inputs, ...node.outputs]) {
-      if ((lastUse.get(value) ?? index) === index) values.delete(value);
-    }
+    return { dtype: value.dtype, shape: value.shape, data: take(name, given, value, arithmetic) };
   });
-  return Object.fromEntries(graph.outputs.map(({ name, value }) => [name, known(values, value)]));
-}
-
-const typeOf = ({ dtype, shape }: ValueType): ValueType => ({ dtype, shape });
-
-function known(values: ReadonlyMap<Value, Operand>, value: Value): Operand {
-  const operand = values.get(value);
-  if (operand === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
-  return operand;
-}
-
-/** Index of the node that reads each value last; beyond all nodes for the graph's outputs. */
-function lastUses(graph: Graph): ReadonlyMap<Value, number> {
-  const last = new Map<Value, number>();
-  graph.nodes.forEach((node, index) => {
-    for (const input of node.inputs) last.set(input, index);
-  });
-  for (const { value } of graph.outputs) last.set(value, graph.nodes.length);
-  return last;
+  const results = runGraph(graph, operands, arithmetic);
+  return Object.fromEntries(graph.outputs.map(({ name }, index) => [name, results[index] as Operand]));
 }
 
 function take(name: string, given: HostTensor | RawTensor, type: ValueType, arithmetic: Arithmetic): Store {

@@ -1,5 +1,5 @@
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import type { ValueType } from "../graph/graph.js";
+import type { Graph, ValueType } from "../graph/graph.js";
 import type { Arithmetic } from "./arithmetic.js";
 import type { Operand, Store } from "./store.js";
 
@@ -9,7 +9,15 @@ export type ReferenceKernel<K extends Op> = (
   attributes: OpAttributes[K],
   outputs: readonly ValueType[],
   arithmetic: Arithmetic,
+  run: RunGraph,
 ) => readonly Store[];
+
+/** Runs a graph on operands in the order of its inputs, for operators that have one as an attribute. */
+export type RunGraph = (
+  graph: Graph,
+  operands: readonly Operand[],
+  arithmetic: Arithmetic,
+) => readonly Operand[];
 
 export type ReferenceTable<O extends Op> = { readonly [K in O]: ReferenceKernel<K> };
 

@@ -10,7 +10,7 @@ import type { Graph } from "../graph/graph.js";
 import { inferRules, inferTypes } from "../graph/infer.js";
 import { arithmetics } from "./arithmetic.js";
 import { evaluateRaw, type RawTensor } from "./evaluate.js";
-import { runKernel } from "./kernels.js";
+import { runKernel } from "./run-graph.js";
 
 interface CaseTensor {
   readonly dtype: DType;

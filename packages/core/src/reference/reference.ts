@@ -10,6 +10,7 @@ import type { EvaluateOptions } from "./evaluate.js";
 import { fromHost, toHost } from "./host.js";
 import type { ReferenceKernel } from "./kernel.js";
 import { referenceKernels } from "./kernels.js";
+import { runGraph } from "./run-graph.js";
 import type { Store } from "./store.js";
 
 /**
@@ -31,7 +32,7 @@ export async function reference(options: EvaluateOptions = {}): Promise<Backend>
 function bindKernels(arithmetic: Arithmetic): KernelTable<Store> {
   const bind = <K extends Op>(op: K): Kernel<OpAttributes[K], Store> => {
     const kernel: ReferenceKernel<K> = referenceKernels[op];
-    return (inputs, attributes, outputs) => kernel(inputs, attributes, outputs, arithmetic);
+    return (inputs, attributes, outputs) => kernel(inputs, attributes, outputs, arithmetic, runGraph);
   };
   return Object.fromEntries((Object.keys(referenceKernels) as Op[]).map((op) => [op, bind(op)]));
 }

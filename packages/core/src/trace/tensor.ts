@@ -1,6 +1,7 @@
 import type { DType } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { formatType, type GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import { formatType } from "../graph/format-type.js";
 import type { Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 

@@ -3,6 +3,7 @@ import { batchNormalizationGradients } from "./gradient-rules/batch-normalizatio
 import { binaryGradients } from "./gradient-rules/binary.js";
 import { convolutionGradients } from "./gradient-rules/convolution.js";
 import { indexingGradients } from "./gradient-rules/indexing.js";
+import { loopGradients } from "./gradient-rules/loop.js";
 import { lossGradients } from "./gradient-rules/loss.js";
 import { matrixGradients } from "./gradient-rules/matrix.js";
 import { movementGradients } from "./gradient-rules/movement.js";
@@ -26,5 +27,6 @@ export const gradientRules: GradientTable<Op> = {
   ...lossGradients,
   ...movementGradients,
   ...indexingGradients,
+  ...loopGradients,
   ...sourceGradients,
 };

@@ -5,7 +5,8 @@
  */
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
-import { formatType, type GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import { formatType } from "../graph/format-type.js";
 import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
 import { sameShape } from "../shape.js";
 import { add } from "../trace/ops/binary.js";

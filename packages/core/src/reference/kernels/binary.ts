@@ -136,8 +136,8 @@ export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
     floatLoop: divLoop,
   }),
   Pow: binary({ number: pow }),
-  Mod: (inputs, attributes, outputs, arithmetic) =>
-    (attributes.fmod ? modByDividend : modByDivisor)(inputs, attributes, outputs, arithmetic),
+  Mod: (inputs, attributes, ...rest) =>
+    (attributes.fmod ? modByDividend : modByDivisor)(inputs, attributes, ...rest),
   /** NaN on either side propagates. */
   Min: binary({ number: Math.min, big: leastBig }),
   Max: binary({ number: Math.max, big: greatestBig }),

@@ -1,7 +1,7 @@
 import type { State } from "../../backend.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
 import { slotGroupOf } from "../state.js";

@@ -1,6 +1,6 @@
 import { type HostArrays, isFloat } from "../../dtype.js";
 import { decodeArray } from "../../float-format/bits.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";

@@ -1,7 +1,7 @@
 import type { EngineTensor, Handle, RunInput } from "../../backend.js";
 import { DTYPES } from "../../dtype.js";
 import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import type { ValueType } from "../../graph/graph.js";
 import { isHostTensor } from "../../host-tensor.js";
 import { isPlainObject } from "../../plain-object.js";

@@ -1,5 +1,5 @@
 import type { RunInput } from "../../backend.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import type { Phase } from "../../graph/graph.js";
 import type { LossScaler } from "../../precision/loss-scaler.js";
 import { firstCulprit, instrumentFinite } from "../../transform/instrument.js";

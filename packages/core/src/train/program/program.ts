@@ -1,6 +1,6 @@
 import type { StateBinding } from "../../backend.js";
 import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import type { Graph, ValueType } from "../../graph/graph.js";
 import type { HostTensor } from "../../host-tensor.js";
 import type { TensorTree } from "../../trace/map-tensors.js";

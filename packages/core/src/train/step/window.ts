@@ -1,6 +1,6 @@
 import type { State } from "../../backend.js";
 import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/builder.js";
+import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor, zeros } from "../../host-tensor.js";
 import type { Outputs } from "./outputs.js";
 

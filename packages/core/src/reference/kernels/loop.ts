@@ -1,0 +1,32 @@
+import type { OpOf } from "../../graph/families.js";
+import type { ReferenceTable } from "../kernel.js";
+import { outputType } from "../kernel.js";
+import { copyOf, elementsOf, type Operand, operand } from "../store.js";
+import { sizeOf } from "../strided.js";
+
+export const loopKernels: ReferenceTable<OpOf<"loop">> = {
+  Scan: (inputs, { body, carries, sequences, length, reverse }, outputs, arithmetic, run) => {
+    const invariants = inputs.slice(carries + sequences);
+    const stacked = outputs
+      .slice(carries)
+      .map(({ dtype, shape }) => arithmetic.allocate(dtype, sizeOf(shape)));
+    let carry: readonly Operand[] = inputs.slice(0, carries);
+    for (let step = 0; step < length; step++) {
+      const place = reverse ? length - 1 - step : step;
+      const elements = inputs.slice(carries, carries + sequences).map(({ dtype, shape, data }): Operand => {
+        const size = sizeOf(shape) / length;
+        return { dtype, shape: shape.slice(1), data: copyOf(data, place * size, (place + 1) * size) };
+      });
+      const results = run(body, [...carry, ...elements, ...invariants], arithmetic);
+      carry = results.slice(0, carries);
+      stacked.forEach((into, index) => {
+        const { data } = operand(results, carries + index);
+        elementsOf(into).set(
+          elementsOf(data),
+          place * (sizeOf(outputType(outputs, carries + index).shape) / length),
+        );
+      });
+    }
+    return [...carry.map(({ data }) => data), ...stacked];
+  },
+};

@@ -1,0 +1,58 @@
+import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { Graph, Value, ValueType } from "../graph/graph.js";
+import type { Arithmetic } from "./arithmetic.js";
+import { referenceKernels } from "./kernels.js";
+import type { Operand, Store } from "./store.js";
+
+/** Computes one node. @throws MP_OUT_OF_RANGE for an index, label or divisor for which the op is undefined */
+export function runKernel<K extends Op>(
+  op: K,
+  inputs: readonly Operand[],
+  attributes: OpAttributes[K],
+  outputs: readonly ValueType[],
+  arithmetic: Arithmetic,
+): readonly Store[] {
+  return referenceKernels[op](inputs, attributes, outputs, arithmetic, runGraph);
+}
+
+/** Runs the nodes in order; values are dropped after their last use. Operands and results are in the graph's order. */
+export function runGraph(
+  graph: Graph,
+  operands: readonly Operand[],
+  arithmetic: Arithmetic,
+): readonly Operand[] {
+  const values = new Map<Value, Operand>();
+  graph.inputs.forEach(({ value }, index) => {
+    values.set(value, { ...typeOf(value), data: (operands[index] as Operand).data });
+  });
+  const lastUse = lastUses(graph);
+  graph.nodes.forEach((node, index) => {
+    const inputs = node.inputs.map((input) => known(values, input));
+    const results = runKernel(node.op, inputs, node.attributes, node.outputs, arithmetic);
+    node.outputs.forEach((output, k) => {
+      values.set(output, { ...typeOf(output), data: results[k] as Store });
+    });
+    for (const value of [...node.inputs, ...node.outputs]) {
+      if ((lastUse.get(value) ?? index) === index) values.delete(value);
+    }
+  });
+  return graph.outputs.map(({ value }) => known(values, value));
+}
+
+const typeOf = ({ dtype, shape }: ValueType): ValueType => ({ dtype, shape });
+
+function known(values: ReadonlyMap<Value, Operand>, value: Value): Operand {
+  const operand = values.get(value);
+  if (operand === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
+  return operand;
+}
+
+/** Index of the node that reads each value last; beyond all nodes for the graph's outputs. */
+function lastUses(graph: Graph): ReadonlyMap<Value, number> {
+  const last = new Map<Value, number>();
+  graph.nodes.forEach((node, index) => {
+    for (const input of node.inputs) last.set(input, index);
+  });
+  for (const { value } of graph.outputs) last.set(value, graph.nodes.length);
+  return last;
+}

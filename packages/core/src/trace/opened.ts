@@ -1,0 +1,36 @@
+import type { GraphBuilder } from "../graph/builder.js";
+import type { AnyNode, GraphInput, Value, ValueType } from "../graph/graph.js";
+import type { Traced } from "./trace.js";
+
+/**
+ * The traced function plus what only the enclosing trace knows: which captures are parameters, and which are constants.
+ * @param isCopied whether a constant of that type becomes one of the function's own, and no input
+ */
+export function openedTo<R>(
+  builder: GraphBuilder,
+  traced: Traced<R>,
+  isCopied: (type: ValueType) => boolean,
+): Traced<R> {
+  const { inputs: all, nodes, outputs } = traced.graph;
+  const own = all.length - traced.captured.length;
+  const constants: AnyNode[] = [];
+  const inputs: GraphInput[] = [...all.slice(0, own)];
+  const captured: Value[] = [];
+  for (const [index, input] of all.slice(own).entries()) {
+    const outer = traced.captured[index] as Value;
+    const constant = isCopied(outer) ? constantBehind(builder, outer) : undefined;
+    if (constant === undefined) {
+      inputs.push({ ...input, role: builder.roleOf(outer) ?? input.role });
+      captured.push(outer);
+    } else {
+      constants.push({ ...constant, outputs: [input.value] });
+    }
+  }
+  return { ...traced, captured, graph: { inputs, nodes: [...constants, ...nodes], outputs } };
+}
+
+function constantBehind(builder: GraphBuilder, value: Value): AnyNode | undefined {
+  let owner: GraphBuilder | undefined = builder;
+  while (owner !== undefined && !owner.owns(value)) owner = owner.parent;
+  return owner?.nodes.find((node) => node.op === "Constant" && node.outputs.includes(value));
+}
