@@ -1,0 +1,23 @@
+import { type AnyNode, type Graph, isNode } from "../../graph/graph.js";
+
+/** A pass that also transforms the bodies of scans, before the graph that they are part of. A body in two nodes stays one. */
+export function withBodies(pass: (graph: Graph) => Graph): (graph: Graph) => Graph {
+  return (graph) => {
+    const known = new Map<Graph, Graph>();
+    const deep = (one: Graph): Graph => {
+      if (!one.nodes.some(({ op }) => op === "Scan")) return pass(one);
+      const nodes = one.nodes.map((node): AnyNode => {
+        if (!isNode(node, "Scan")) return node;
+        const { body } = node.attributes;
+        const done = known.get(body) ?? deep(body);
+        known.set(body, done);
+        return done === body
+          ? (node as AnyNode)
+          : ({ ...node, attributes: { ...node.attributes, body: done } } as AnyNode);
+      });
+      const isSame = nodes.every((node, index) => node === one.nodes[index]);
+      return pass(isSame ? one : { ...one, nodes });
+    };
+    return deep(graph);
+  };
+}
