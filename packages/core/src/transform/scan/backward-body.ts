@@ -8,7 +8,7 @@ import { GraphBuilder } from "../../graph/builder.js";
 import { type AnyNode, type Graph, type Origin, producers, type Value } from "../../graph/graph.js";
 import type { Differentiate, EmittedGradient } from "../gradient-request.js";
 import { gradientDType } from "../gradient-rules/rule.js";
-import { type StepTerm, stepTerms } from "./step-terms.js";
+import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
 
 /** Which gradients there are, by the places of the scan's outputs and inputs. */
 export interface AskedGradients {
@@ -253,8 +253,8 @@ class Closing {
     for (const value of reached) {
       if (this.#values.has(value)) continue;
       const node = makers.get(value);
-      const isForward = this.#forward.has(value) && node?.op !== "Constant";
-      if (node === undefined || isForward) {
+      const isMadeAgain = node !== undefined && (node.op === "Constant" || isFree(node));
+      if (node === undefined || (this.#forward.has(value) && !isMadeAgain)) {
         entering.add(value);
         continue;
       }

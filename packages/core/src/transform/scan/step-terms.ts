@@ -90,9 +90,14 @@ function allOf(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor 
 /** What a value is a view of, or widened from: that takes no more memory when it is stacked. */
 function sourceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
   const node = makers.get(value);
-  const [x] = node?.inputs ?? [];
-  if (node === undefined || x === undefined) return value;
-  const isView = node.op === "Reshape" || node.op === "Squeeze" || node.op === "Unsqueeze";
-  const isWidened = node.op === "Cast" && bytesPerElement[x.dtype] <= bytesPerElement[value.dtype];
-  return isView || isWidened ? sourceOf(x, makers) : value;
+  return node !== undefined && isFree(node) ? sourceOf(node.inputs[0] as Value, makers) : value;
+}
+
+/** Whether a node costs next to nothing and its operand takes no more memory than its result: a view, or a widening cast. */
+export function isFree({ op, inputs, outputs }: AnyNode): boolean {
+  const [x] = inputs;
+  const [y] = outputs;
+  if (x === undefined || y === undefined) return false;
+  if (op === "Cast") return bytesPerElement[x.dtype] <= bytesPerElement[y.dtype];
+  return op === "Reshape" || op === "Squeeze" || op === "Unsqueeze";
 }

@@ -1,5 +1,13 @@
 import { type AnyNode, type Graph, isNode } from "../../graph/graph.js";
 
+/** All nodes, those of a body after the scan that runs it. */
+export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
+  for (const node of nodes) {
+    yield node;
+    if (node.op === "Scan") yield* deepNodes(node.attributes.body);
+  }
+}
+
 /** A pass that also transforms the bodies of scans, before the graph that they are part of. A body in two nodes stays one. */
 export function withBodies(pass: (graph: Graph) => Graph): (graph: Graph) => Graph {
   return (graph) => {
