@@ -57,6 +57,7 @@ export {
   smoothL1,
 } from "./losses.js";
 export {
+  type LstmOptions,
   type LstmParameters,
   type LstmResult,
   type LstmSequence,
