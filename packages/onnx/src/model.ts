@@ -142,6 +142,13 @@ export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph
   };
 }
 
+/** The graphs that a node holds. */
+export function bodiesOf({ attributes }: OnnxNode): readonly OnnxGraph[] {
+  return Object.values(attributes).flatMap((attribute) =>
+    attribute.kind === "graph" ? [attribute.value] : [],
+  );
+}
+
 /** The attributes with each graph among them replaced. */
 export function mapBodies(
   attributes: OnnxAttributes,

@@ -1,5 +1,6 @@
 import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
 import {
+  bodiesOf,
   mapBodies,
   type OnnxGraph,
   type OnnxModel,
@@ -134,11 +135,7 @@ interface Place {
 }
 
 function usesOwn({ nodes }: OnnxGraph): boolean {
-  return nodes.some(
-    ({ domain, attributes }) =>
-      domain === OWN_DOMAIN ||
-      Object.values(attributes).some((attribute) => attribute.kind === "graph" && usesOwn(attribute.value)),
-  );
+  return nodes.some((node) => node.domain === OWN_DOMAIN || bodiesOf(node).some(usesOwn));
 }
 
 /** Name of the graph's node that a node of its model implements, or is part of. */
