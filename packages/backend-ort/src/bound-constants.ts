@@ -1,5 +1,12 @@
 import type { HostTensor } from "@mp/core";
-import { type OnnxModel, type OnnxNode, type OnnxValueInfo, onnxNode } from "@mp/onnx";
+import {
+  mapBodies,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  type OnnxValueInfo,
+  onnxNode,
+} from "@mp/onnx";
 
 /** A constant that is bound as the input with that name. */
 export interface BoundConstant {
@@ -12,18 +19,33 @@ export interface BoundConstant {
  */
 const INLINE_BYTES = 4096;
 
-/** The model with its large constants as inputs. */
+/** The model with its large constants as inputs, which bodies of loops read as they read other values from outside. */
 export function bindConstants(model: OnnxModel): {
   readonly model: OnnxModel;
   readonly constants: readonly BoundConstant[];
 } {
-  const { graph } = model;
-  const returned = new Set(graph.outputs.map(({ name }) => name));
   const constants: BoundConstant[] = [];
+  const bound = withoutLarge(model.graph, constants);
+  const initializers = bound.initializers.filter(({ name, tensor }) => {
+    if (tensor.data.byteLength <= INLINE_BYTES) return true;
+    constants.push({ name, value: tensor });
+    return false;
+  });
+  if (constants.length === 0) return { model, constants };
+  const inputs = [...bound.inputs, ...constants.map(inputOf)];
+  return { model: { ...model, graph: { ...bound, inputs, initializers } }, constants };
+}
+
+/** The graph without its large constants, which are appended to `constants`. */
+function withoutLarge(graph: OnnxGraph, constants: BoundConstant[]): OnnxGraph {
+  const returned = new Set(graph.outputs.map(({ name }) => name));
   const nodes = graph.nodes.flatMap((node): readonly OnnxNode[] => {
     const value = largeConstant(node);
     const [output] = node.outputs;
-    if (value === undefined || output === undefined) return [node];
+    if (value === undefined || output === undefined) {
+      const attributes = mapBodies(node.attributes, (body) => withoutLarge(body, constants));
+      return [attributes === node.attributes ? node : { ...node, attributes }];
+    }
     if (!returned.has(output)) {
       constants.push({ name: output, value });
       return [];
@@ -33,14 +55,7 @@ export function bindConstants(model: OnnxModel): {
     constants.push({ name, value });
     return [onnxNode("Identity", [name], [output], { name: node.name, metadata: node.metadata })];
   });
-  const initializers = graph.initializers.filter(({ name, tensor }) => {
-    if (tensor.data.byteLength <= INLINE_BYTES) return true;
-    constants.push({ name, value: tensor });
-    return false;
-  });
-  if (constants.length === 0) return { model, constants };
-  const inputs = [...graph.inputs, ...constants.map(inputOf)];
-  return { model: { ...model, graph: { ...graph, inputs, initializers, nodes } }, constants };
+  return { ...graph, nodes };
 }
 
 function largeConstant({ opType, attributes }: OnnxNode): HostTensor | undefined {

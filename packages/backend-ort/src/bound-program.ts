@@ -119,8 +119,8 @@ export class BoundProgram implements Program<NativeTensor> {
   }
 
   async #profile(binding: NativeBinding, onRow: OnRow): Promise<void> {
-    const { nodeOf } = this.#parts.lowered;
-    const events = await profileRun(binding);
+    const { nodeOf, isInBody } = this.#parts.lowered;
+    const events = (await profileRun(binding)).filter(({ node }) => !isInBody(node));
     for (const row of profileRows(events.map((event) => ({ ...event, node: nodeOf(event.node) }))))
       onRow(row);
   }

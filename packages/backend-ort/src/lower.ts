@@ -1,18 +1,29 @@
+import type { HostTensor } from "@mp/core";
 import {
   emulateHalves,
   expandEinsums,
   type Graph,
+  isNode,
   peakLiveBytes,
-  producers,
   type Value,
   widenNodes,
 } from "@mp/core/graph";
-import { encodeModel, type OnnxModel, type OnnxNode, onnxNode, sourceOfNode, writeGraph } from "@mp/onnx";
+import {
+  bodiesOf,
+  encodeModel,
+  mapBodies,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  onnxNode,
+  sourceOfNode,
+  writeGraph,
+} from "@mp/onnx";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
-import { executionOrder, listForSchedule } from "./native/index.js";
+import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./native/index.js";
 import { isWidened, type Target } from "./target.js";
 
 /** A graph as the session gets it. */
@@ -25,6 +36,8 @@ export interface Lowered {
   readonly outputName: (name: string) => string;
   /** The graph's node that a node of the session belongs to. */
   readonly nodeOf: (name: string) => string;
+  /** Whether a node of the session is in a loop's body; its time is part of the loop's. */
+  readonly isInBody: (name: string) => boolean;
   /** Most bytes in use at once in the order that is run, inputs and outputs included, as far as the graph shows. */
   readonly plannedPeakBytes: number;
 }
@@ -56,11 +69,12 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);
-  const parts = new Map(written.graph.nodes.map((node) => [node.name, sourceOfNode(node)]));
+  const parts = partsOf(written.graph);
+  const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
   const { model, constants } = bindConstants(written);
   const plan = plannedOrder(closed);
   return {
-    model: encodeModel(importingBlocks(listed(model, plan.isOwn))),
+    model: encodeModel(importingBlocks({ ...model, graph: listed(model.graph, plan) })),
     constants,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
@@ -70,22 +84,39 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
       const narrow = widenings.get(wide) ?? wide;
       return expansions.get(narrow) ?? narrow;
     },
+    isInBody: (name) => parts.has(name) && !listedNames.has(name),
     plannedPeakBytes: plan.peakBytes,
   };
 }
 
+/** The graph's node of each node of the session; a loop's, of those in its body. */
+function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {
+  const parts = new Map<string, string>();
+  for (const node of graph.nodes) {
+    const source = sourceOfNode(node);
+    parts.set(node.name, source);
+    for (const body of bodiesOf(node)) for (const name of partsOf(body).keys()) parts.set(name, source);
+  }
+  return parts;
+}
+
 function constantsOf(graph: Graph): ConstantOf {
-  const made = producers(graph);
-  return (value) => {
-    const node = made.get(value);
-    return node?.op === "Constant" ? node.attributes.value : undefined;
+  const made = new Map<Value, HostTensor>();
+  const visit = ({ nodes }: Graph): void => {
+    for (const node of nodes) {
+      if (isNode(node, "Constant")) made.set(node.outputs[0] as Value, node.attributes.value);
+      if (isNode(node, "Scan")) visit(node.attributes.body);
+    }
   };
+  visit(graph);
+  return (value) => made.get(value);
 }
 
 /** The writer does not know the engine's own domains. */
 function importingBlocks(model: OnnxModel): OnnxModel {
-  const isUsed = model.graph.nodes.some(({ domain }) => domain === BLOCKED_DOMAIN);
-  return isUsed ? { ...model, opsets: { ...model.opsets, [BLOCKED_DOMAIN]: 1 } } : model;
+  const isUsed = ({ nodes }: OnnxGraph): boolean =>
+    nodes.some((node) => node.domain === BLOCKED_DOMAIN || bodiesOf(node).some(isUsed));
+  return isUsed(model.graph) ? { ...model, opsets: { ...model.opsets, [BLOCKED_DOMAIN]: 1 } } : model;
 }
 
 function namesBy(
@@ -98,18 +129,62 @@ function namesBy(
 /** A little more memory buys a session without anchors, each of which costs a quarter of a microsecond per step. */
 const PEAK_ALLOWANCE = 1.02;
 
-/** Whether the order in which ORT runs the plain reversed list needs no more memory than the schedule. */
-function plannedOrder(graph: Graph): { readonly isOwn: boolean; readonly peakBytes: number } {
-  const backwards = graph.nodes.toReversed();
+interface Plan {
+  /** How the nodes are listed: ORT runs none of these lists in the order that it is in. */
+  readonly list: (nodes: readonly OnnxNode[]) => readonly OnnxNode[];
+  readonly peakBytes: number;
+  /** Of the loops' bodies, by the loops' names. */
+  readonly bodies: ReadonlyMap<string, Plan>;
+}
+
+/** The peak of the order in which ORT runs the graph's nodes, listed like that. */
+function peakOf(graph: Graph, list: Graph["nodes"]): number {
   const name = ({ id }: Value): string => String(id);
   const order = executionOrder(
-    backwards.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
+    list.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
   );
-  const nodes = order.map((place) => backwards[place] as Graph["nodes"][number]);
-  const peak = (ordered: Graph): number => peakLiveBytes(ordered, { outputsHeld: true }).bytes;
-  const [own, scheduled] = [peak({ ...graph, nodes }), peak(graph)];
+  const nodes = order.map((place) => list[place] as Graph["nodes"][number]);
+  return peakLiveBytes({ ...graph, nodes }, { outputsHeld: true }).bytes;
+}
+
+/** The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. */
+function plannedOrder(graph: Graph): Plan {
+  const own = peakOf(graph, graph.nodes.toReversed());
+  const scheduled = peakLiveBytes(graph, { outputsHeld: true }).bytes;
   const isOwn = own <= scheduled * PEAK_ALLOWANCE;
-  return { isOwn, peakBytes: isOwn ? own : scheduled };
+  return {
+    list: isOwn ? (nodes) => nodes.toReversed() : withAnchors,
+    peakBytes: isOwn ? own : scheduled,
+    bodies: plannedBodies(graph),
+  };
+}
+
+/** A loop's body has to be listed in a topological order, where anchors do not help. */
+function plannedBody(body: Graph): Plan {
+  const name = ({ id }: Value): string => String(id);
+  const late = lateFirst(
+    body.nodes.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
+  );
+  const [own, other] = [
+    peakOf(body, body.nodes),
+    peakOf(
+      body,
+      late.map((place) => body.nodes[place] as Graph["nodes"][number]),
+    ),
+  ];
+  const isLate = other <= own;
+  return {
+    list: isLate
+      ? (nodes) => lateFirst(nodes.map(withCaptured)).map((place) => nodes[place] as OnnxNode)
+      : (nodes) => nodes,
+    peakBytes: isLate ? other : own,
+    bodies: plannedBodies(body),
+  };
+}
+
+function plannedBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
+  const loops = nodes.filter((node) => isNode(node, "Scan"));
+  return new Map(loops.map((node) => [node.name, plannedBody(node.attributes.body)]));
 }
 
 /** An anchor's result is empty: a run allocates nothing for it. */
@@ -118,15 +193,30 @@ const NO_DIMENSIONS: OnnxNode["attributes"] = {
   end: { kind: "int", value: 0n },
 };
 
-/** ORT derives its order from the reversed list; where that is not enough, anchor nodes make it start a new walk. */
-function listed(model: OnnxModel, isOwn: boolean): OnnxModel {
-  const { nodes } = model.graph;
-  const list = isOwn
-    ? nodes.toReversed()
-    : listForSchedule(nodes).map((entry, index): OnnxNode => {
-        if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
-        const name = `anchor/${index}`;
-        return onnxNode("Shape", [entry.value], [name], { name, attributes: NO_DIMENSIONS });
-      });
-  return { ...model, graph: { ...model.graph, nodes: list } };
+/** Where the reversed list alone is not enough, anchor nodes make ORT start a new walk. */
+function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
+  return listForSchedule(nodes.map(withCaptured)).map((entry, index): OnnxNode => {
+    if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
+    const name = `anchor/${index}`;
+    return onnxNode("Shape", [entry.value], [name], { name, attributes: NO_DIMENSIONS });
+  });
+}
+
+/** With the names that bodies read from outside among its inputs, as the engine counts them. */
+const withCaptured = (node: OnnxNode): OrderedNode => ({
+  inputs: [
+    ...node.inputs,
+    ...bodiesOf(node).flatMap(({ nodes }) => nodes.flatMap((inner) => withCaptured(inner).inputs)),
+  ],
+  outputs: node.outputs,
+});
+
+/** The graph listed so that ORT derives the planned order. */
+function listed(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
+  const nodes = graph.nodes.map((node): OnnxNode => {
+    const plan = bodies.get(sourceOfNode(node));
+    if (plan === undefined) return node;
+    return { ...node, attributes: mapBodies(node.attributes, (body) => listed(body, plan)) };
+  });
+  return { ...graph, nodes: list(nodes) };
 }

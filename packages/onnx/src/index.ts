@@ -17,11 +17,13 @@ export type {
   StringMap,
 } from "./model.js";
 export {
+  bodiesOf,
   float,
   floats,
   IR_VERSION,
   int,
   ints,
+  mapBodies,
   OPSET_VERSION,
   onnxGraph,
   onnxModel,

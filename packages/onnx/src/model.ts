@@ -142,6 +142,27 @@ export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph
   };
 }
 
+/** The graphs that a node holds. */
+export function bodiesOf({ attributes }: OnnxNode): readonly OnnxGraph[] {
+  return Object.values(attributes).flatMap((attribute) =>
+    attribute.kind === "graph" ? [attribute.value] : [],
+  );
+}
+
+/** The attributes with each graph among them replaced. */
+export function mapBodies(
+  attributes: OnnxAttributes,
+  change: (body: OnnxGraph) => OnnxGraph,
+): OnnxAttributes {
+  if (!Object.values(attributes).some(({ kind }) => kind === "graph")) return attributes;
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, attribute]) => [
+      name,
+      attribute.kind === "graph" ? { kind: "graph", value: change(attribute.value) } : attribute,
+    ]),
+  );
+}
+
 /** An attribute of one f32. */
 export const float = (value: number): OnnxAttribute => ({ kind: "float", value });
 /** An attribute of one i64. */

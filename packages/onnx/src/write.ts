@@ -1,5 +1,8 @@
 import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
 import {
+  bodiesOf,
+  mapBodies,
+  type OnnxGraph,
   type OnnxModel,
   type OnnxNode,
   type OnnxValueInfo,
@@ -7,7 +10,8 @@ import {
   onnxGraph,
   onnxModel,
 } from "./model.js";
-import { GraphWriter, Names } from "./write/graph-writer.js";
+import { GraphWriter, ModelParts } from "./write/graph-writer.js";
+import { type Invariant, invariantsFromMetadata, invariantsToMetadata } from "./write/invariants.js";
 import type { Lowering, LowerNode } from "./write/lowering.js";
 import { standardLowerings } from "./write/lowerings.js";
 import {
@@ -45,56 +49,93 @@ export interface WriteOptions {
  */
 export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
-  const { ownOps = "decompose", origins = true, types = true, lower } = options;
-  const names = new Names();
-  const inputs = graph.inputs.map(({ name, role, value }): OnnxValueInfo => {
-    const written = names.claim(name === "" ? "input" : name);
-    return valueInfo(written, value, { [ROLE_KEY]: role, ...(written === name ? {} : { [NAME_KEY]: name }) });
-  });
-  const outputNames = graph.outputs.map(({ name }) => names.claim(name === "" ? "output" : name));
-  const writer = new GraphWriter(names, graph.nodes, ownOps === "keep");
-
-  const nameOf = new Map<Value, string>();
-  graph.inputs.forEach(({ value }, index) => {
-    nameOf.set(value, inputs[index]?.name ?? "");
-  });
-  for (const node of graph.nodes) {
-    writer.begin(node, { ...(origins ? originToMetadata(node.origin) : {}), ...literalOf(node) });
-    const operands = node.inputs.map((value) => known(nameOf, value));
-    const results =
-      lower === undefined
-        ? standard(node, operands, writer)
-        : lower(node, operands, writer, (twin, twins) => standard(twin, twins, writer));
-    node.outputs.forEach((value, index) => {
-      const result = results[index];
-      if (result === undefined) throw new Error(`internal: ${node.name} was lowered without output ${index}`);
-      nameOf.set(value, result);
-    });
-  }
-
-  const { nodes, renamed } = nameOutputs(graph, writer.nodes, nameOf, outputNames);
-  const outputs = graph.outputs.map(({ name, value }, index): OnnxValueInfo => {
-    const written = outputNames[index] as string;
-    return valueInfo(written, value, written === name ? {} : { [NAME_KEY]: name });
-  });
-  const onBoundary = new Set([...inputs, ...outputs].map(({ name }) => name));
-  const declared = new Map<string, OnnxValueInfo>();
-  for (const value of types ? graph.nodes.flatMap((node) => node.outputs) : []) {
-    const inner = known(nameOf, value);
-    const name = renamed.get(inner) ?? inner;
-    if (!onBoundary.has(name)) declared.set(name, valueInfo(name, value, {}));
-  }
-  const usesOwn = nodes.some(({ domain }) => domain === OWN_DOMAIN);
+  const writing = new ModelWriting(options);
+  const written = writing.graph(graph, options.name ?? "graph");
   return onnxModel(
-    onnxGraph(options.name ?? "graph", {
-      inputs,
-      outputs,
-      nodes,
-      initializers: writer.initializers,
-      valueInfos: [...declared.values()],
-    }),
-    { opsets: { "": OPSET_VERSION, ...(usesOwn ? { [OWN_DOMAIN]: OWN_VERSION } : {}) } },
+    { ...written, initializers: writing.initializers },
+    { opsets: { "": OPSET_VERSION, ...(usesOwn(written) ? { [OWN_DOMAIN]: OWN_VERSION } : {}) } },
   );
+}
+
+/** Writes the graphs of one model: its own and the bodies of loops. */
+class ModelWriting {
+  readonly #options: WriteOptions;
+  readonly #parts = new ModelParts();
+
+  constructor(options: WriteOptions) {
+    this.#options = options;
+  }
+
+  get initializers(): OnnxGraph["initializers"] {
+    return this.#parts.initializers;
+  }
+
+  /** The last inputs of a body are the values `given` of the graph around it; `path` is its node's name there. */
+  graph(graph: Graph, name: string, { path = "", given = [] }: Place = {}): OnnxGraph {
+    const { ownOps = "decompose", origins = true, types = true } = this.#options;
+    const names = this.#parts.values;
+    const own = graph.inputs.length - given.length;
+    const inputs = graph.inputs.slice(0, own).map(({ name, role, value }): OnnxValueInfo => {
+      const written = names.claim(name === "" ? "input" : name);
+      return valueInfo(written, value, {
+        [ROLE_KEY]: role,
+        ...(written === name ? {} : { [NAME_KEY]: name }),
+      });
+    });
+    const outputNames = graph.outputs.map(({ name }) => names.claim(name === "" ? "output" : name));
+    const writer = new GraphWriter(this.#parts, graph.nodes, {
+      path,
+      keepsOwnOps: ownOps === "keep",
+      writeBody: (body, path, given) => this.graph(body, path, { path, given }),
+    });
+    const nameOf = new Map<Value, string>();
+    graph.inputs.forEach(({ value }, index) => {
+      nameOf.set(value, inputs[index]?.name ?? given[index - own] ?? "");
+    });
+    for (const node of graph.nodes) {
+      writer.begin(node, { ...(origins ? originToMetadata(node.origin) : {}), ...literalOf(node) });
+      const results = this.#lower(
+        node,
+        node.inputs.map((value) => known(nameOf, value)),
+        writer,
+      );
+      node.outputs.forEach((value, index) => {
+        const result = results[index];
+        if (result === undefined)
+          throw new Error(`internal: ${node.name} was lowered without output ${index}`);
+        nameOf.set(value, result);
+      });
+    }
+    const { nodes, renamed } = nameOutputs(graph, writer.nodes, nameOf, outputNames);
+    const outputs = graph.outputs.map(({ name, value }, index): OnnxValueInfo => {
+      const written = outputNames[index] as string;
+      return valueInfo(written, value, written === name ? {} : { [NAME_KEY]: name });
+    });
+    const onBoundary = new Set([...given, ...[...inputs, ...outputs].map(({ name }) => name)]);
+    const declared = new Map<string, OnnxValueInfo>();
+    for (const value of types ? graph.nodes.flatMap((node) => node.outputs) : []) {
+      const inner = known(nameOf, value);
+      const name = renamed.get(inner) ?? inner;
+      if (!onBoundary.has(name)) declared.set(name, valueInfo(name, value, {}));
+    }
+    return onnxGraph(name, { inputs, outputs, nodes, valueInfos: [...declared.values()] });
+  }
+
+  #lower(node: AnyNode, operands: readonly string[], writer: GraphWriter): readonly string[] {
+    const { lower } = this.#options;
+    return lower === undefined
+      ? standard(node, operands, writer)
+      : lower(node, operands, writer, (twin, twins) => standard(twin, twins, writer));
+  }
+}
+
+interface Place {
+  readonly path?: string;
+  readonly given?: readonly string[];
+}
+
+function usesOwn({ nodes }: OnnxGraph): boolean {
+  return nodes.some((node) => node.domain === OWN_DOMAIN || bodiesOf(node).some(usesOwn));
 }
 
 /** Name of the graph's node that a node of its model implements, or is part of. */
@@ -146,12 +187,24 @@ function nameOutputs(
     else copies.push(copyNode(renamed.get(name) ?? name, output));
   });
   const rename = (name: string): string => renamed.get(name) ?? name;
-  const changed = nodes.map((node) => ({
+  return { nodes: [...nodes.map((node) => renamedNode(node, rename)), ...copies], renamed };
+}
+
+/** Bodies read names of the graph around them. */
+function renamedNode(node: OnnxNode, rename: (name: string) => string): OnnxNode {
+  const invariants = invariantsFromMetadata(node).map(
+    ([outer, name, role]): Invariant => [rename(outer), name, role],
+  );
+  return {
     ...node,
     inputs: node.inputs.map(rename),
     outputs: node.outputs.map(rename),
-  }));
-  return { nodes: [...changed, ...copies], renamed };
+    attributes: mapBodies(node.attributes, (body) => ({
+      ...body,
+      nodes: body.nodes.map((inner) => renamedNode(inner, rename)),
+    })),
+    metadata: { ...node.metadata, ...invariantsToMetadata(invariants) },
+  };
 }
 
 function copyNode(from: string, output: string): OnnxNode {

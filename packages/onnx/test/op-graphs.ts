@@ -47,6 +47,19 @@ const corner = <K extends Op>(
   inputs: readonly CaseInput[],
 ): OpCase => ({ op, name: `${op}: ${name}`, attributes, inputs });
 
+/** Returns each element one step later. */
+function delay(dtype: DType, reverse: boolean): OpAttributes["Scan"] {
+  const builder = new GraphBuilder();
+  const type = { dtype, shape: [2] };
+  const [carry, element] = [
+    builder.input("carry", type, "capture"),
+    builder.input("element", type, "capture"),
+  ];
+  const next = builder.emitOne("Identity", [element], {});
+  const body = builder.finish({ carry: next, y: carry });
+  return { body, carries: 1, sequences: 1, length: 3, reverse, saved: 0 };
+}
+
 const overNoAxes = [
   "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
   "ReduceLogSumExp", "ReduceSumSquare",
@@ -142,6 +155,14 @@ const corners: readonly OpCase[] = [
       shapes.map((shape) => ({ dtype, shape })),
     );
   }),
+  ...DTYPES.flatMap((dtype) =>
+    [false, true].map((reverse) =>
+      corner("Scan", `of ${dtype}${reverse ? ", in reverse" : ""}`, delay(dtype, reverse), [
+        { dtype, shape: [2] },
+        { dtype, shape: [3, 2] },
+      ]),
+    ),
+  ),
   corner("Barrier", "behind another value", {}, [f32(2), i32(3)]),
   ...(["f32", "f16", "u8", "bf16"] as const).map((dtype) =>
     corner("Range", `in ${dtype}`, { start: 0, limit: 7, delta: 2, dtype }, []),

@@ -65,6 +65,32 @@ export function listForSchedule(schedule: readonly OrderedNode[]): readonly List
   return listed.reverse();
 }
 
+/**
+ * Another topological order of a schedule, as indices into it: what runs late is listed as early as its operands allow.
+ * Bodies of loops have to be listed in a topological order; of those, in this one the walk prefers what is scheduled
+ * first, except where operands were in the way.
+ */
+export function lateFirst(schedule: readonly OrderedNode[]): readonly number[] {
+  const { inputs } = edges(schedule);
+  const missing = inputs.map((places) => places.length);
+  const readers = new Map<number, number[]>();
+  inputs.forEach((places, node) => {
+    for (const place of places) readers.set(place, [...(readers.get(place) ?? []), node]);
+  });
+  const ready = missing.flatMap((count, node) => (count === 0 ? [node] : []));
+  const order: number[] = [];
+  while (ready.length > 0) {
+    const at = ready.indexOf(Math.max(...ready));
+    const [node = 0] = ready.splice(at, 1);
+    order.push(node);
+    for (const reader of readers.get(node) ?? []) {
+      missing[reader] = (missing[reader] ?? 0) - 1;
+      if (missing[reader] === 0) ready.push(reader);
+    }
+  }
+  return order;
+}
+
 /** `firstUse` of a node that no node reads. */
 const NEVER = 0xffffffff;
 

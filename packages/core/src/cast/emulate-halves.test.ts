@@ -1,10 +1,13 @@
 import { expect, it } from "vitest";
 import type { HalfDType } from "../dtype.js";
 import { encodeArray } from "../float-format/bits.js";
+import { isNode } from "../graph/graph.js";
+import { validateGraph } from "../graph/validate.js";
 import { tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { oneHot } from "../trace/ops/indexing.js";
+import { scan } from "../trace/ops/loop.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
 import { concat, pad, reshape, slice } from "../trace/ops/movement.js";
 import { layerNormalization, softmax } from "../trace/ops/normalization.js";
@@ -14,6 +17,7 @@ import { cast, clip, exp, relu, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { emulateHalves } from "./emulate-halves.js";
+import { widenNodes } from "./widen-nodes.js";
 
 const values = (size: number, step: number): Float32Array =>
   Float32Array.from({ length: size }, (_, i) => Math.sin(step * (i + 1)) * 10 ** ((i % 7) - 3));
@@ -80,4 +84,67 @@ it("says which node each node is a part of, and leaves a graph without halves al
   ]);
   expect(emulated.nodes).toHaveLength(9);
   expect(emulateHalves(graph, ["bf16"])).toBe(graph);
+});
+
+/** A recurrence in a half: a carry, a sequence, a weight from outside, and a result that is read inside and outside. */
+function recurrence(half: HalfDType) {
+  const { graph } = traceInto(
+    [
+      { name: "h", role: "batch", type: { dtype: half, shape: [2, 4] } },
+      { name: "x", role: "batch", type: { dtype: half, shape: [5, 2, 4] } },
+      { name: "w", role: "parameter", type: { dtype: half, shape: [4, 4] } },
+    ],
+    ([h, x, w]) => {
+      const [last, all] = scan(
+        (state: Tensor, element: Tensor) => {
+          const next = tanh(add(matMul(state, w as Tensor), element));
+          return [next, [next, mul(element, 0.3)]];
+        },
+        h as Tensor,
+        x as Tensor,
+      );
+      return { last, all: all[0] as Tensor, twice: mul(all[1] as Tensor, 2) };
+    },
+  );
+  const inputs = {
+    h: tensor(encodeArray(half, values(8, 0.7)), [2, 4], half),
+    x: tensor(encodeArray(half, values(40, 1.7)), [5, 2, 4], half),
+    w: tensor(encodeArray(half, values(16, 0.9)), [4, 4], half),
+  };
+  return { graph, inputs };
+}
+
+it.each(["f16", "bf16"] as HalfDType[])(
+  "computes loops of %s in f32, whose sequences stay halves",
+  (half) => {
+    const { graph, inputs } = recurrence(half);
+    const emulated = emulateHalves(graph, [half]);
+    validateGraph(emulated);
+    expect(evaluate(emulated, inputs)).toEqual(evaluate(graph, inputs));
+    const [loop] = emulated.nodes.filter((node) => isNode(node, "Scan"));
+    expect(loop?.inputs.map(({ dtype }) => dtype)).toEqual(["f32", half, "f32"]);
+    expect(loop?.outputs.map(({ dtype }) => dtype)).toEqual(["f32", half, half]);
+    // Widened: two inputs and the result that is read in f32, whose product is rounded; two outputs become halves again.
+    const casts = emulated.nodes.filter(({ op }) => op === "Cast");
+    expect(casts.map(({ outputs }) => outputs[0]?.dtype)).toEqual([
+      "f32",
+      "f32",
+      "f32",
+      half,
+      "f32",
+      half,
+      half,
+    ]);
+  },
+);
+
+it("widens nodes in loops", () => {
+  const { graph, inputs } = recurrence("f16");
+  const widened = widenNodes(graph, ({ op }) => op === "MatMul" || op === "Scan");
+  validateGraph(widened);
+  expect(evaluate(widened, inputs)).toEqual(evaluate(graph, inputs));
+  const [loop] = widened.nodes.filter((node) => isNode(node, "Scan"));
+  const product = loop?.attributes.body.nodes.find(({ op }) => op === "MatMul");
+  expect(product?.outputs.map(({ dtype }) => dtype)).toEqual(["f32"]);
+  expect(widenNodes(graph, ({ op }) => op === "Exp")).toBe(graph);
 });

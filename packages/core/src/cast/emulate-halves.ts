@@ -1,7 +1,7 @@
 import { type DType, type HalfDType, isHalf } from "../dtype.js";
-import type { Op } from "../graph/attributes.js";
+import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
-import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
+import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
 import { rewriteNodes } from "./rewrite-nodes.js";
 import { emitWidened } from "./widen-halves.js";
 
@@ -23,18 +23,82 @@ function isExact(node: AnyNode): boolean {
  * Rewrites a graph for an engine that stores and converts the given halves but does not compute in them. Every half is
  * carried in f32, with a pair of casts f32 → half → f32 wherever the half would be rounded. The results have the same
  * bits as the op definitions, which compute in f32 and round once. Inputs and outputs of the graph keep their dtype; a
- * graph without these halves is returned unchanged.
- * @param onNode called with the name of each node of the new graph and the node that it is part of
+ * graph without these halves is returned unchanged. Loops are rewritten with their bodies: their sequences and stacked
+ * results stay halves, which take half the memory; carries and invariants are f32, so that no step converts them.
+ * @param onNode called with the name of each node of the new graph, bodies of loops apart, and the node that it is part of
  */
 export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode?: OnNode): Graph {
-  const isEmulated = (dtype: DType): boolean => isHalf(dtype) && halves.includes(dtype);
-  const isNeeded =
-    graph.inputs.some(({ value }) => isEmulated(value.dtype)) ||
-    graph.nodes.some((node) => node.outputs.some(({ dtype }) => isEmulated(dtype)));
-  if (!isNeeded) return graph;
+  const isEmulated: IsEmulated = (dtype) => isHalf(dtype) && (halves as readonly DType[]).includes(dtype);
+  return holdsAny(graph, isEmulated) ? withoutUnread(emulated(graph, isEmulated, { onNode })) : graph;
+}
+
+type OnNode = (made: string, source: AnyNode) => void;
+type IsEmulated = (dtype: DType) => boolean;
+
+/** What of a loop's body is carried in f32 from outside. */
+interface Carried {
+  readonly inputs?: ReadonlySet<Value>;
+  /** The first so many outputs. */
+  readonly outputs?: number;
+  readonly onNode?: OnNode | undefined;
+}
+
+function holdsAny({ inputs, nodes }: Graph, isEmulated: IsEmulated): boolean {
+  return (
+    inputs.some(({ value }) => isEmulated(value.dtype)) ||
+    nodes.some(
+      (node) =>
+        node.outputs.some(({ dtype }) => isEmulated(dtype)) ||
+        (isNode(node, "Scan") && holdsAny(node.attributes.body, isEmulated)),
+    )
+  );
+}
+
+function emulated(
+  graph: Graph,
+  isEmulated: IsEmulated,
+  { inputs: carried = new Set(), outputs: carries = 0, onNode }: Carried,
+): Graph {
+  /** The half that a value in f32 was widened from. */
+  const narrow = new Map<Value, Value>();
+  const widened = (builder: GraphBuilder, half: Value, origin?: Origin): Value => {
+    const wide = castTo(builder, half, "f32", origin);
+    narrow.set(wide, half);
+    return wide;
+  };
+  const narrowed = (builder: GraphBuilder, wide: Value, half: DType, origin?: Origin): Value =>
+    wide.dtype === half ? wide : (narrow.get(wide) ?? castTo(builder, wide, half, origin));
+
+  const loop = (
+    builder: GraphBuilder,
+    node: GraphNode<"Scan">,
+    inputs: readonly Value[],
+  ): readonly Value[] => {
+    const { origin, name, attributes } = node;
+    const sequences = isSequence(attributes);
+    const operands = node.inputs.map(({ dtype }, index) =>
+      sequences(index) ? narrowed(builder, inputs[index] as Value, dtype, origin) : (inputs[index] as Value),
+    );
+    const own = attributes.body.inputs.filter((_, index) => !sequences(index)).map(({ value }) => value);
+    const body = emulated(attributes.body, isEmulated, {
+      inputs: new Set(own),
+      outputs: attributes.carries,
+    });
+    const results = builder.emit(
+      "Scan",
+      operands,
+      { ...attributes, body: withoutUnread(body) },
+      origin,
+      name,
+    );
+    return results.map((result) => (isEmulated(result.dtype) ? widened(builder, result, origin) : result));
+  };
+
   return rewriteNodes(graph, {
-    enter: (builder, input) => (isEmulated(input.dtype) ? castTo(builder, input, "f32") : input),
+    declare: (input) => (carried.has(input) && isEmulated(input.dtype) ? { ...input, dtype: "f32" } : input),
+    enter: (builder, input) => (isEmulated(input.dtype) ? widened(builder, input) : input),
     visit: (builder, node, inputs) => {
+      if (isNode(node, "Scan")) return loop(builder, node, inputs);
       const rounded = (value: Value, half: DType): Value =>
         castTo(builder, castTo(builder, value, half, node.origin), "f32", node.origin);
       if (isNode(node, "Cast") && isEmulated(node.attributes.to)) {
@@ -46,13 +110,30 @@ export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode
         return isEmulated(dtype) && !isExact(node) ? rounded(result, dtype) : result;
       });
     },
-    leave: (builder, { dtype }, carrier) =>
-      carrier.dtype === dtype ? carrier : castTo(builder, carrier, dtype),
+    leave: (builder, { dtype }, carrier, index) =>
+      index < carries ? carrier : narrowed(builder, carrier, dtype),
     onNode,
   });
 }
 
-type OnNode = (made: string, source: AnyNode) => void;
+/** Which operands of a loop are sequences. */
+const isSequence =
+  ({ carries, sequences }: Pick<OpAttributes["Scan"], "carries" | "sequences">) =>
+  (index: number): boolean =>
+    index >= carries && index < carries + sequences;
+
+/** Sequences are widened where something outside of a loop reads them, and only there. */
+function withoutUnread(graph: Graph): Graph {
+  if (!graph.nodes.some((node) => isNode(node, "Scan"))) return graph;
+  const read = new Set([
+    ...graph.nodes.flatMap(({ inputs }) => inputs),
+    ...graph.outputs.map(({ value }) => value),
+  ]);
+  const nodes = graph.nodes.filter(
+    (node) => !isNode(node, "Cast") || node.outputs.some((value) => read.has(value)),
+  );
+  return { ...graph, nodes };
+}
 
 const castTo = (builder: GraphBuilder, value: Value, to: DType, origin?: Origin): Value =>
   builder.emitOne("Cast", [value], { to }, origin);

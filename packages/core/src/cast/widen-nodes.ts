@@ -1,25 +1,29 @@
 import { isHalf } from "../dtype.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
-import { rewriteNodes } from "./rewrite-nodes.js";
+import { rewriteBodies, rewriteNodes } from "./rewrite-nodes.js";
 import { emitWidened } from "./widen-halves.js";
 
 /**
  * The same graph with the chosen nodes computed in f32: their half operands are cast to f32, their results are rounded
  * back. That is how the ops are defined; it is for engines whose own kernel does otherwise. The casts are right at the
- * node, so that values kept between nodes stay halves. A graph without such nodes is returned unchanged.
+ * node, so that values kept between nodes stay halves. So it is in bodies of loops; a loop itself only moves halves and is not asked about. A graph without
+ * such nodes is returned unchanged.
  * @param isWidened called for each node that reads or returns a half
- * @param onNode called with the name of each node of the new graph and the node that it is part of
+ * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
  */
 export function widenNodes(
   graph: Graph,
   isWidened: (node: AnyNode) => boolean,
   onNode?: (made: string, source: AnyNode) => void,
 ): Graph {
-  const chosen = new Set(graph.nodes.filter((node) => hasHalf(node) && isWidened(node)));
-  if (chosen.size === 0) return graph;
+  const chosen = new Set(
+    graph.nodes.filter((node) => node.op !== "Scan" && hasHalf(node) && isWidened(node)),
+  );
+  const loops = rewriteBodies(graph, (body) => widenNodes(body, isWidened));
+  if (chosen.size === 0 && loops.size === 0) return graph;
   return rewriteNodes(graph, {
     visit: (builder, node, inputs) => {
-      const { op, attributes, name, origin } = node;
+      const { op, attributes, name, origin } = loops.get(node) ?? node;
       if (!chosen.has(node)) return builder.emit(op, inputs, attributes, origin, name);
       const cast = (value: Value, to: Value["dtype"]): Value =>
         value.dtype === to ? value : builder.emitOne("Cast", [value], { to }, origin);

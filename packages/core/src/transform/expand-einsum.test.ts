@@ -127,6 +127,30 @@ describe("expandEinsums", () => {
     expect(of(expandEinsums(graph))).toEqual(of(graph));
   });
 
+  it("expands in bodies of loops", () => {
+    const body = einsum("i,ij->j", "f32", [3], [3, 3]);
+    const loop = graphOfOp(
+      "Scan",
+      [
+        { dtype: "f32", shape: [3] },
+        { dtype: "f32", shape: [3, 3] },
+      ],
+      {
+        body,
+        carries: 1,
+        sequences: 0,
+        length: 4,
+        reverse: false,
+        saved: 0,
+      },
+    );
+    const [node] = expandEinsums(loop).nodes;
+    const inner = node?.op === "Scan" ? node.attributes.body.nodes.map(({ op }) => op) : [];
+    expect(inner).not.toContain("Einsum");
+    expect(inner).toContain("Gemm");
+    expect(expandEinsums(loop, () => false)).toBe(loop);
+  });
+
   it("leaves other nodes and unchosen ones alone", () => {
     const graph = einsum("ij,jk->ik", "f32", [3, 3], [3, 3]);
     expect(expandEinsums(graph, () => false)).toBe(graph);

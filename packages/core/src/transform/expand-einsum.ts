@@ -3,7 +3,7 @@
  * operands at a time: the labels of both become the batch, those of one the rows or columns of a matrix product.
  */
 
-import { rewriteNodes } from "../cast/rewrite-nodes.js";
+import { rewriteBodies, rewriteNodes } from "../cast/rewrite-nodes.js";
 import { type DType, isFloat, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
@@ -26,10 +26,10 @@ interface Labelled {
 }
 
 /**
- * The same graph with the chosen Einsum nodes replaced. A graph without any is returned unchanged. A product of halves
+ * The same graph with the chosen Einsum nodes replaced, also in bodies of loops. A graph without any is returned unchanged. A product of halves
  * that rounds once stays in the half, and one of several steps is computed in f32 and rounded at its end.
  * @param isExpanded called for each Einsum
- * @param onNode called with the name of each node of the new graph and the node that it is part of
+ * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
  */
 export function expandEinsums(
   graph: Graph,
@@ -37,12 +37,14 @@ export function expandEinsums(
   onNode?: (made: string, source: AnyNode) => void,
 ): Graph {
   const chosen = new Set(graph.nodes.filter((node) => isNode(node, "Einsum") && isExpanded(node)));
-  if (chosen.size === 0) return graph;
+  const loops = rewriteBodies(graph, (body) => expandEinsums(body, isExpanded));
+  if (chosen.size === 0 && loops.size === 0) return graph;
   return rewriteNodes(graph, {
-    visit: (builder, node, inputs) =>
-      chosen.has(node)
-        ? [new Expansion(builder, node as GraphNode<"Einsum">, inputs).run()]
-        : builder.emit(node.op, inputs, node.attributes, node.origin, node.name),
+    visit: (builder, node, inputs) => {
+      if (chosen.has(node)) return [new Expansion(builder, node as GraphNode<"Einsum">, inputs).run()];
+      const { op, attributes, origin, name } = loops.get(node) ?? node;
+      return builder.emit(op, inputs, attributes, origin, name);
+    },
     onNode,
   });
 }

@@ -25,6 +25,7 @@ export function foldNode(
   read: ReadNode,
   values: ValueTable,
 ): readonly HostTensor[] | undefined {
+  if (Object.values(node.attributes).some(({ kind }) => kind === "graph")) return undefined;
   const given = new Set(node.inputs.filter((name) => name !== ""));
   if (given.size === 0) return undefined;
   const builder = new GraphBuilder();

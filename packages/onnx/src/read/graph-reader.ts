@@ -4,45 +4,50 @@ import {
   type Graph,
   GraphBuilder,
   type GraphOutput,
-  type InputRole,
   isFloat,
   type Origin,
   sameShape,
 } from "@mp/core/graph";
 import { isDType } from "../element-type.js";
 import { literals } from "../literals.js";
-import type { OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
+import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
+import { type Invariant, roleOf } from "../write/invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
 import { type InitializerRole, InitializerRoles } from "./initializer-roles.js";
-import type { NodeResult, ReadNode } from "./node-reader.js";
+import type { BodyInput, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
 import type { ReadOptions } from "./read-options.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";
 import { ValueTable } from "./value-table.js";
 
-const ROLES: readonly InputRole[] = ["parameter", "state", "batch", "capture"];
-
-/** Reads one model's graph; used once. */
+/** Reads one model's graph, or a body in it; used once. */
 export class GraphReader {
   readonly #model: OnnxModel;
+  readonly #options: ReadOptions;
   readonly #sizes: Readonly<Record<string, number>>;
   readonly #builder = new GraphBuilder();
-  readonly #values: ValueTable = new ValueTable(this.#builder);
+  readonly #values: ValueTable;
   /** New name of each node of ours, by the name it was written with. */
   readonly #names = new Map<string, string>();
-  readonly #roles: InitializerRole[] = [];
+  readonly #roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
   readonly #isParameter: ReadOptions["isParameter"];
-  #foldBudget = FOLD_BUDGET;
+  readonly #foldBudget: { left: number };
 
-  constructor(model: OnnxModel, { sizes = {}, isParameter }: ReadOptions) {
+  /** @param around the reader of the graph around a body */
+  constructor(model: OnnxModel, options: ReadOptions, around?: GraphReader) {
+    const { sizes = {}, isParameter } = options;
     this.#model = model;
+    this.#options = options;
     this.#sizes = sizes;
     this.#isParameter = isParameter;
-    this.#byStructure = new InitializerRoles(model.graph);
+    this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
+    this.#roles = around === undefined ? [] : around.#roles;
+    this.#byStructure = around === undefined ? new InitializerRoles(model.graph) : around.#byStructure;
+    this.#foldBudget = around === undefined ? { left: FOLD_BUDGET } : around.#foldBudget;
   }
 
   get parameters(): ReadonlyMap<string, HostTensor> {
@@ -56,14 +61,51 @@ export class GraphReader {
 
   read(): Graph {
     const { graph } = this.#model;
-    for (const { name, tensor } of graph.initializers)
-      this.#values.defineConstant(name, tensor, this.#isTrained(name, tensor));
+    this.#initializers(graph);
     // Before IR version 4 initializers had to be inputs as well.
     for (const input of graph.inputs) if (!this.#values.has(input.name)) this.#input(input);
     for (const node of graph.nodes) this.#node(node);
     const outputs = graph.outputs.map((output) => this.#output(output));
     // Not through `finish`, whose record would sort outputs named by numbers.
     return Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
+  }
+
+  #initializers({ initializers }: OnnxGraph): void {
+    for (const { name, tensor } of initializers)
+      this.#values.defineConstant(name, tensor, this.#isTrained(name, tensor));
+  }
+
+  #body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[]): ReadBody {
+    return new GraphReader(this.#model, this.#options, this).#readBody(graph, inputs, captured);
+  }
+
+  #readBody(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[]): ReadBody {
+    if (graph.inputs.length !== inputs.length) {
+      refuse(
+        "invalid-field",
+        `graph ${quote(graph.name)} has ${graph.inputs.length} inputs, its node gives it ${inputs.length}`,
+      );
+    }
+    this.#initializers(graph);
+    graph.inputs.forEach(({ name, metadata }, index) => {
+      const given = inputs[index] as BodyInput;
+      if ("constant" in given) {
+        this.#values.defineConstant(name, given.constant, false);
+        return;
+      }
+      const role = roleOf(metadata[ROLE_KEY]) ?? "capture";
+      this.#values.defineValue(name, this.#builder.input(metadata[NAME_KEY] ?? name, given.type, role));
+    });
+    for (const [outer, name, role] of captured) this.#values.capture(outer, name, role);
+    for (const node of graph.nodes) this.#node(node);
+    const known = new Map<number, HostTensor>();
+    graph.outputs.forEach(({ name }, index) => {
+      const constant = this.#values.constantOf(name);
+      if (constant !== undefined) known.set(index, constant);
+    });
+    const outputs = graph.outputs.map((output) => this.#output(output));
+    const read = Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
+    return { graph: read, captured: this.#values.captured, known };
   }
 
   /** Decides about an initializer, or a Constant node that is as good as one. */
@@ -101,7 +143,7 @@ export class GraphReader {
       unsupported(`${what} is ${elementType}, which has no counterpart here`);
     }
     const shape = sizes.map((size, axis) => this.#size(size, `${name}[${axis}]`, what));
-    const role = ROLES.find((known) => known === metadata[ROLE_KEY]) ?? "batch";
+    const role = roleOf(metadata[ROLE_KEY]) ?? "batch";
     const value = this.#builder.input(metadata[NAME_KEY] ?? name, { dtype: elementType, shape }, role);
     this.#values.defineValue(name, value);
   }
@@ -146,7 +188,14 @@ export class GraphReader {
     const read = readerOf(node.domain, node.opType);
     const isVerbatim = origin !== undefined && !isHelper;
     this.#builder.origin = this.#originOf(node, origin);
-    const reading: NodeReading = new NodeReading(node, version, this.#values, this.#builder, isVerbatim);
+    const reading: NodeReading = new NodeReading(
+      node,
+      version,
+      this.#values,
+      this.#builder,
+      isVerbatim,
+      (...body) => this.#body(...body),
+    );
     if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
     const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
     const before = this.#builder.nodes.length;
@@ -161,9 +210,9 @@ export class GraphReader {
   }
 
   #fold(node: OnnxNode, version: number, read: ReadNode): readonly HostTensor[] | undefined {
-    if (this.#foldBudget <= 0) return undefined;
+    if (this.#foldBudget.left <= 0) return undefined;
     const folded = foldNode(node, version, read, this.#values);
-    for (const { data } of folded ?? []) this.#foldBudget -= data.length;
+    for (const { data } of folded ?? []) this.#foldBudget.left -= data.length;
     return folded;
   }
 

@@ -5,7 +5,7 @@
 // its elements decide.
 import type { HostTensor } from "@mp/core";
 import { elementCount, isFloat } from "@mp/core/graph";
-import type { OnnxGraph, OnnxInitializer, OnnxNode } from "../model.js";
+import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
@@ -92,9 +92,10 @@ export class InitializerRoles {
       this.#data.add(name);
       if (type?.elementType === "i64" || type?.elementType === "i32") this.#counts.add(name);
     }
-    const held = [...graph.initializers, ...graph.nodes.flatMap(heldBy)];
+    const nodes = graph.nodes.flatMap(withBodies);
+    const held = [...graph.initializers, ...nodes.flatMap(heldBy)];
     const tables = new Set(held.filter(({ tensor }) => !isNumber(tensor)).map(({ name }) => name));
-    for (const node of graph.nodes) {
+    for (const node of nodes) {
       node.inputs.forEach((name, index) => {
         const uses = this.#uses.get(name) ?? [];
         uses.push({ node, index });
@@ -182,6 +183,22 @@ export class InitializerRoles {
       return passes && this.#makesAngles(node.outputs, depth + 1);
     });
   }
+}
+
+/** A node, or the nodes of its body between what hands them the operands and what hands on their results. */
+function withBodies(node: OnnxNode): readonly OnnxNode[] {
+  const body = node.attributes["body"];
+  if (body?.kind !== "graph") return [node];
+  const { inputs, nodes, outputs } = body.value;
+  // A loop's body gets the number of the step, then the loop's operands without the number of steps.
+  const skipped = node.opType === "Loop" ? 1 : 0;
+  return [
+    ...inputs.map(({ name }, index) => onnxNode("Identity", [node.inputs[index] ?? ""], [name])),
+    ...nodes.flatMap(withBodies),
+    ...node.outputs.map((name, index) =>
+      onnxNode("Identity", [outputs[index + skipped]?.name ?? ""], [name]),
+    ),
+  ];
 }
 
 /** The floats of a Constant node; its integers are shapes and axes. */

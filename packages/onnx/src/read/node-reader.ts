@@ -1,13 +1,26 @@
 /** What the reading of one ONNX node may ask for, and what it gives. */
 import type { HostTensor } from "@mp/core";
-import type { Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
-import type { OnnxNode } from "../model.js";
+import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
+import type { OnnxGraph, OnnxNode } from "../model.js";
+import type { Invariant } from "../write/invariants.js";
 
 /**
  * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; or a
  * tensor that is known now.
  */
 export type NodeResult = Value | { readonly narrow: Value } | { readonly constant: HostTensor };
+
+/** What an input of a body is; `name` is what it is called unless the model says otherwise. */
+export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
+
+export interface ReadBody {
+  /** Its inputs are those with types, then the captured ones. */
+  readonly graph: Graph;
+  /** Values of the graph around. */
+  readonly captured: readonly Value[];
+  /** The outputs that are known now, by their place. */
+  readonly known: ReadonlyMap<number, HostTensor>;
+}
 
 export interface NodeReader {
   readonly node: OnnxNode;
@@ -41,6 +54,9 @@ export interface NodeReader {
   floats(name: string): readonly number[] | undefined;
   string(name: string, otherwise: string): string;
   tensor(name: string): HostTensor | undefined;
+  graph(name: string): OnnxGraph;
+  /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
+  body(graph: OnnxGraph, inputs: readonly BodyInput[], captured?: readonly Invariant[]): ReadBody;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
   emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
   /** Refuses the node: `reason` follows its op, version and name. */

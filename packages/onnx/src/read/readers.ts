@@ -6,6 +6,7 @@ import { convolutionReaders } from "./convolution.js";
 import { foreignReaders } from "./foreign.js";
 import { imageReaders } from "./foreign-images.js";
 import { indexingReaders } from "./indexing.js";
+import { loopReaders, readLoop } from "./loop.js";
 import { lossReaders } from "./loss.js";
 import { matrixReaders } from "./matrix.js";
 import { movementReaders } from "./movement.js";
@@ -28,6 +29,7 @@ const ownReaders: ReaderTable = {
   ...batchNormalizationReaders,
   ...movementReaders,
   ...indexingReaders,
+  ...loopReaders,
   ...sourceReaders,
 };
 
@@ -44,6 +46,7 @@ const standard = new Map<string, ReadNode>([
   ...Object.entries(ownReaders),
   ...foreignReaders,
   ...imageReaders,
+  ["Loop", readLoop],
 ]);
 
 /** How to read an op of that domain; undefined for what the vocabulary cannot say. */

@@ -1,10 +1,14 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { GraphBuilder, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
-import type { OnnxAttribute, OnnxNode } from "../model.js";
+import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
 import { quote, refuse, withoutPrefix } from "../problem.js";
-import type { NodeReader, NodeResult, ReadNode } from "./node-reader.js";
+import type { Invariant } from "../write/invariants.js";
+import type { BodyInput, NodeReader, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
 import type { ValueTable } from "./value-table.js";
+
+/** Reads a body of the node. */
+export type ReadBodyOf = (...body: Required<Parameters<NodeReader["body"]>>) => ReadBody;
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
 
@@ -18,6 +22,7 @@ export class NodeReading implements NodeReader {
   readonly isVerbatim: boolean;
   readonly #values: ValueTable;
   readonly #builder: GraphBuilder;
+  readonly #readBody: ReadBodyOf | undefined;
   readonly #attributesRead = new Set<string>();
   readonly #operandsRead = new Set<number>();
 
@@ -27,7 +32,9 @@ export class NodeReading implements NodeReader {
     values: ValueTable,
     builder: GraphBuilder,
     isVerbatim: boolean,
+    readBody?: ReadBodyOf,
   ) {
+    this.#readBody = readBody;
     this.node = node;
     this.version = version;
     this.isVerbatim = isVerbatim;
@@ -130,6 +137,16 @@ export class NodeReading implements NodeReader {
 
   tensor(name: string): HostTensor | undefined {
     return this.#attribute(name, "tensor");
+  }
+
+  graph(name: string): OnnxGraph {
+    return this.#attribute(name, "graph") ?? this.#default<OnnxGraph>(name, undefined);
+  }
+
+  body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[] = []): ReadBody {
+    // Nodes with bodies are not folded.
+    if (this.#readBody === undefined) return this.unsupported("has a body");
+    return this.#readBody(graph, inputs, captured);
   }
 
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[] {

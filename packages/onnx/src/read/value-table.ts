@@ -1,7 +1,7 @@
 // What the names of a model stand for while it is read. An initializer or a constant is only brought into the graph
 // when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
 import { type HostTensor, MpError } from "@mp/core";
-import type { GraphBuilder, Value, ValueType } from "@mp/core/graph";
+import { elementCount, type GraphBuilder, type InputRole, type Value, type ValueType } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { quote, refuse } from "../problem.js";
@@ -13,15 +13,55 @@ interface Entry {
   narrow?: Value;
   readonly constant?: HostTensor;
   readonly isParameter: boolean;
+  /** Whether it is a value of the graph around. */
+  readonly isOutside?: true;
 }
 
 export class ValueTable {
   readonly #builder: GraphBuilder;
   readonly #entries = new Map<string, Entry>();
   readonly #parameters = new Map<string, HostTensor>();
+  readonly #outer: ValueTable | undefined;
+  readonly #captured: Value[] = [];
 
-  constructor(builder: GraphBuilder) {
+  /** @param outer of the graph around a body, whose values the body may read */
+  constructor(builder: GraphBuilder, outer?: ValueTable) {
     this.#builder = builder;
+    this.#outer = outer;
+  }
+
+  /** The values of the graph around that a body reads, in the order of the inputs that stand for them. */
+  get captured(): readonly Value[] {
+    return this.#captured;
+  }
+
+  /** Lets an input stand for a value of the graph around. */
+  capture(outer: string, name?: string, role: InputRole = "capture"): void {
+    const entry = this.#fromOutside(outer);
+    if (entry === undefined || this.#entries.has(outer)) return;
+    this.#entries.set(outer, entry);
+    entry.exact = this.#captureAs(this.#outerTable.exact(outer), name, role);
+  }
+
+  get #outerTable(): ValueTable {
+    if (this.#outer === undefined) throw new Error("internal: there is no graph around");
+    return this.#outer;
+  }
+
+  #captureAs(
+    value: Value,
+    name: string = `capture${this.#captured.length}`,
+    role: InputRole = "capture",
+  ): Value {
+    this.#captured.push(value);
+    return this.#builder.input(name, value, role);
+  }
+
+  #fromOutside(name: string): Entry | undefined {
+    if (this.#outer === undefined || !this.#outer.has(name)) return undefined;
+    const constant = this.#outer.constantOf(name);
+    const isParameter = this.#outer.isParameter(name);
+    return { ...(constant === undefined ? {} : { constant }), isParameter, isOutside: true };
   }
 
   /** Parameters that a node has read, in that order. */
@@ -46,7 +86,8 @@ export class ValueTable {
 
   /** A parameter becomes an input of the graph when it is read; any other constant a Constant. */
   defineConstant(name: string, constant: HostTensor, isParameter: boolean): void {
-    this.#define(name, { constant, isParameter });
+    if (isParameter && this.#outer !== undefined) this.#outer.defineConstant(name, constant, isParameter);
+    else this.#define(name, { constant, isParameter });
   }
 
   /** Both names mean the same. */
@@ -55,17 +96,21 @@ export class ValueTable {
   }
 
   #entry(name: string): Entry {
-    const entry = this.#entries.get(name);
-    if (entry !== undefined) return entry;
+    const entry = this.#entries.get(name) ?? this.#fromOutside(name);
+    if (entry !== undefined) {
+      this.#entries.set(name, entry);
+      return entry;
+    }
     return refuse("undefined-value", `value ${quote(name)} is read before it is made`, { value: name });
   }
 
   has(name: string): boolean {
-    return this.#entries.has(name);
+    return this.#entries.has(name) || this.#outer?.has(name) === true;
   }
 
   typeOf(name: string): ValueType {
-    const { exact, narrow, constant } = this.#entry(name);
+    const { exact, narrow, constant, isOutside } = this.#entry(name);
+    if (isOutside && exact === undefined && constant === undefined) return this.#outerTable.typeOf(name);
     const { dtype, shape } = exact ?? constant ?? { ...(narrow as Value), dtype: "i64" };
     return { dtype, shape };
   }
@@ -80,7 +125,10 @@ export class ValueTable {
 
   /** Whether the graph has it as i32 while the model has i64. */
   narrowOf(name: string): Value | undefined {
-    return this.#entry(name).narrow;
+    const entry = this.#entry(name);
+    const outer = entry.isOutside ? this.#outerTable.narrowOf(name) : undefined;
+    if (outer !== undefined) entry.narrow ??= this.#captureAs(outer);
+    return entry.narrow;
   }
 
   /** The value in the model's own dtype. */
@@ -90,7 +138,10 @@ export class ValueTable {
     return entry.exact;
   }
 
-  #bringIn(name: string, { constant, narrow, isParameter }: Entry): Value {
+  #bringIn(name: string, { constant, narrow, isParameter, isOutside }: Entry): Value {
+    // A number is as good in each step as outside; a table is made once.
+    const isNumber = constant !== undefined && !isParameter && elementCount(constant.shape, "constant") === 1;
+    if (isOutside && !isNumber) return this.#captureAs(this.#outerTable.exact(name));
     if (constant === undefined) return this.#builder.emitOne("Cast", [narrow as Value], { to: "i64" });
     if (!isParameter) return this.#builder.constant(constant);
     this.#parameters.set(name, constant);
@@ -102,6 +153,8 @@ export class ValueTable {
     const entry = this.#entry(name);
     const { dtype } = this.typeOf(name);
     if (dtype !== "i64") return this.exact(name);
+    if (entry.isOutside && this.narrowOf(name) === undefined)
+      entry.narrow = this.#captureAs(this.#outerTable.indices(name));
     entry.narrow ??=
       entry.constant === undefined
         ? this.#builder.emitOne("Cast", [this.exact(name)], { to: "i32" })

@@ -1,8 +1,9 @@
 import type { DType, HostTensor } from "@mp/core";
-import type { AnyNode } from "@mp/core/graph";
+import type { AnyNode, Graph } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import {
   type OnnxAttributes,
+  type OnnxGraph,
   type OnnxInitializer,
   type OnnxNode,
   onnxNode,
@@ -24,23 +25,43 @@ export class Names {
   }
 }
 
+/** What the graphs of one model share: a body's names are not those of any graph around it or in it. */
+export class ModelParts {
+  readonly values: Names = new Names();
+  readonly nodes: Names = new Names();
+  /** Bodies read those of the model's graph. */
+  readonly initializers: OnnxInitializer[] = [];
+  /** Name of the initializer of each content. */
+  readonly known: Map<string, string> = new Map();
+}
+
+/** Writes the body of a node; `given` are the names of what its last inputs are outside. */
+export type WriteBody = (body: Graph, path: string, given: readonly string[]) => OnnxGraph;
+
 /** Collects the ONNX nodes of a graph, node of ours by node of ours. */
 export class GraphWriter implements NodeWriter {
   readonly keepsOwnOps: boolean;
   readonly nodes: OnnxNode[] = [];
-  readonly initializers: OnnxInitializer[] = [];
-  readonly #values: Names;
-  readonly #nodeNames = new Names();
-  readonly #known = new Map<string, string>();
+  readonly #parts: ModelParts;
+  readonly #writeBody: WriteBody;
+  /** The names of the graph's nodes in the model. */
+  readonly #names: ReadonlyMap<AnyNode, string>;
   #node: AnyNode | undefined;
   #metadata: StringMap = {};
   #hasOwnName = false;
 
-  /** @param values names of values that are taken; initializers and outputs get theirs from it */
-  constructor(values: Names, nodes: readonly AnyNode[], keepsOwnOps: boolean) {
-    this.#values = values;
+  /** @param path of the node whose body it is, which the names of its nodes begin with; empty for the model's graph */
+  constructor(
+    parts: ModelParts,
+    nodes: readonly AnyNode[],
+    { path, keepsOwnOps, writeBody }: { path: string; keepsOwnOps: boolean; writeBody: WriteBody },
+  ) {
+    this.#parts = parts;
+    this.#writeBody = writeBody;
     this.keepsOwnOps = keepsOwnOps;
-    for (const { name } of nodes) this.#nodeNames.claim(name);
+    this.#names = new Map(
+      nodes.map((node) => [node, parts.nodes.claim(path === "" ? node.name : `${path}/${node.name}`)]),
+    );
   }
 
   /** What is emitted from here on stands for that node and carries that metadata. */
@@ -54,21 +75,39 @@ export class GraphWriter implements NodeWriter {
     opType: string,
     inputs: readonly string[],
     attributes: OnnxAttributes = {},
-    { domain = "", outputs = 1 }: EmitOptions = {},
+    { domain = "", outputs = 1, metadata: extra = {} }: EmitOptions = {},
   ): readonly string[] {
     const node = this.#node;
     if (node === undefined) throw new Error("internal: emit outside a node");
     const isMain = opType === node.op && !this.#hasOwnName;
     if (isMain) this.#hasOwnName = true;
-    const name = isMain ? node.name : this.#nodeNames.claim(`${node.name}.${opType}`);
+    const own = this.#ownName(node);
+    const name = isMain ? own : this.#parts.nodes.claim(`${own}.${opType}`);
     const results = Array.from({ length: outputs }, (_, index) =>
-      this.#values.claim(index === 0 ? name : `${name}:${index}`),
+      this.#parts.values.claim(index === 0 ? name : `${name}:${index}`),
     );
-    const metadata = isMain
-      ? this.#metadata
-      : { ...this.#metadata, [NODE_KEY]: node.name, [HELPER_KEY]: "1" };
+    const metadata = {
+      ...this.#metadata,
+      ...extra,
+      ...(name === node.name ? {} : { [NODE_KEY]: node.name }),
+      ...(isMain ? {} : { [HELPER_KEY]: "1" }),
+    };
     this.nodes.push(onnxNode(opType, inputs, results, { domain, name, attributes, metadata }));
     return results;
+  }
+
+  body(graph: Graph, given: readonly string[]): OnnxGraph {
+    const node = this.#node;
+    if (node === undefined) throw new Error("internal: body outside a node");
+    return this.#writeBody(graph, this.#ownName(node), given);
+  }
+
+  unread(wanted: string): string {
+    return this.#parts.values.claim(wanted);
+  }
+
+  #ownName(node: AnyNode): string {
+    return this.#names.get(node) ?? node.name;
   }
 
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string {
@@ -84,11 +123,12 @@ export class GraphWriter implements NodeWriter {
   initializer(tensor: HostTensor): string {
     const { dtype, shape, data } = tensor;
     const content = `${dtype} [${shape}] ${bitsOf(data)}`;
-    const known = this.#known.get(content);
-    if (known !== undefined) return known;
-    const name = this.#values.claim(`constant:${this.initializers.length}`);
-    this.#known.set(content, name);
-    this.initializers.push({ name, tensor });
+    const { known, initializers, values } = this.#parts;
+    const made = known.get(content);
+    if (made !== undefined) return made;
+    const name = values.claim(`constant:${initializers.length}`);
+    known.set(content, name);
+    initializers.push({ name, tensor });
     return name;
   }
 

@@ -5,8 +5,8 @@
  * counterpart: the same node with other types and other operands.
  */
 import type { DType, HostTensor } from "@mp/core";
-import type { AnyNode, GraphNode, Op } from "@mp/core/graph";
-import type { OnnxAttributes } from "../model.js";
+import type { AnyNode, Graph, GraphNode, Op } from "@mp/core/graph";
+import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
 
 /** Where a lowering appends. Names are unique in the model; initializers of equal content are one. */
 export interface NodeWriter {
@@ -31,6 +31,13 @@ export interface NodeWriter {
   scalar(value: number, dtype: DType): string;
   /** As `scalar`, of one dimension. */
   list(values: readonly number[], dtype: DType): string;
+  /**
+   * A graph that a node holds, written as the graph around it is. Its last inputs are none: its nodes read the values of
+   * the names `given` instead.
+   */
+  body(graph: Graph, given: readonly string[]): OnnxGraph;
+  /** A name for an input of a body that none of its nodes reads. */
+  unread(wanted: string): string;
   /** Whether ops of the `mp` domain stay nodes of that domain instead of being decomposed. */
   readonly keepsOwnOps: boolean;
 }
@@ -40,6 +47,8 @@ export interface EmitOptions {
   readonly domain?: string;
   /** Number of outputs; 1 unless given. */
   readonly outputs?: number;
+  /** In addition to what every node of the lowered one carries. */
+  readonly metadata?: StringMap;
 }
 
 /** @returns the names that hold the node's outputs, in order */

@@ -2,6 +2,7 @@ import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
+import { loopLowerings } from "./loop.js";
 import { lossLowerings } from "./loss.js";
 import type { LoweringTable } from "./lowering.js";
 import { matrixLowerings } from "./matrix.js";
@@ -25,5 +26,6 @@ export const standardLowerings: LoweringTable = {
   ...batchNormalizationLowerings,
   ...movementLowerings,
   ...indexingLowerings,
+  ...loopLowerings,
   ...sourceLowerings,
 };

@@ -12,6 +12,13 @@ export const NAME_KEY = "mp.name";
 /** On a Constant: the number before rounding. */
 export const LITERAL_KEY = "mp.literal";
 
+/** On a Scan: how many of its stacked results are the gradient's alone. */
+export const SAVED_KEY = "mp.saved";
+/** On a Scan that has no sequences, and is given one that its body does not read. */
+export const COUNTED_KEY = "mp.counted";
+/** On a Scan: the values from outside that its body reads, each with its name and role there, as JSON. */
+export const INVARIANTS_KEY = "mp.invariants";
+
 const SCOPE_KEY = "mp.scope";
 const PHASE_KEY = "mp.phase";
 const LINE_KEY = "mp.line";

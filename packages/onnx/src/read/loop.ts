@@ -1,0 +1,122 @@
+import { tensor } from "@mp/core";
+import type { Graph, GraphOutput, OpOf, Value, ValueType } from "@mp/core/graph";
+import type { OnnxGraph } from "../model.js";
+import { numbersOf } from "../numbers.js";
+import { invariantsFromMetadata } from "../write/invariants.js";
+import { COUNTED_KEY, SAVED_KEY } from "../write/metadata-keys.js";
+import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+
+/** Where an axis of a tensor of that rank is. */
+const place = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
+
+/** An axis in front, or back at its place. */
+function moved(reader: NodeReader, value: Value, from: number, to: number): Value {
+  const { length: rank } = value.shape;
+  const [start, end] = [place(from, rank), place(to, rank)];
+  if (start === end) return value;
+  const others = Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== start);
+  return reader.emitOne("Transpose", [value], { perm: others.toSpliced(end, 0, start) });
+}
+
+function flipped(reader: NodeReader, value: Value): Value {
+  const [length = 0] = value.shape;
+  const backwards = { starts: [length - 1], ends: [-1], axes: [0], steps: [-1] };
+  return reader.emitOne("Slice", [value], backwards);
+}
+
+function savedOf({ node, isVerbatim }: NodeReader): number {
+  const saved = Number((isVerbatim ? node.metadata[SAVED_KEY] : undefined) ?? 0);
+  return Number.isSafeInteger(saved) ? saved : 0;
+}
+
+/** ONNX lets each sequence and each result have an axis and a direction; here they have one direction and the first axis. */
+const scan: ReadNode = (reader) => {
+  const { metadata } = reader.node;
+  const isOurs = reader.isVerbatim;
+  const sequences = reader.int("num_scan_inputs");
+  const carries = reader.operandCount - sequences;
+  const onnx = reader.graph("body");
+  const stacked = onnx.outputs.length - carries;
+  if (sequences < 1 || carries < 0 || stacked < 0) return reader.unsupported("counts more than it has");
+  const list = (name: string, count: number): readonly number[] =>
+    reader.ints(name) ?? Array<number>(count).fill(0);
+  const [axesIn, directionsIn] = [
+    list("scan_input_axes", sequences),
+    list("scan_input_directions", sequences),
+  ];
+  const [axesOut, directionsOut] = [
+    list("scan_output_axes", stacked),
+    list("scan_output_directions", stacked),
+  ];
+  const reverse = directionsIn.every((direction) => direction === 1);
+  const isFlipped = (direction: number): boolean => (direction === 1) !== reverse;
+  const starts = Array.from({ length: carries }, (_, index) => reader.operand(index));
+  const read = (onnx: OnnxGraph, elements: readonly ValueType[]) =>
+    reader.body(
+      onnx,
+      [...starts, ...elements].map((type): BodyInput => ({ type })),
+      isOurs ? invariantsFromMetadata(reader.node) : [],
+    );
+  if (isOurs && metadata[COUNTED_KEY] !== undefined) {
+    const [length = 0] = reader.typeOf(carries).shape;
+    const { graph, captured } = read({ ...onnx, inputs: onnx.inputs.slice(0, carries) }, []);
+    const attributes = { body: graph, carries, sequences: 0, length, reverse, saved: savedOf(reader) };
+    return reader.emit("Scan", [...starts, ...captured], attributes);
+  }
+  const elements = axesIn.map((axis, index) => {
+    const first = moved(reader, reader.operand(carries + index), axis, 0);
+    return isFlipped(directionsIn[index] ?? 0) ? flipped(reader, first) : first;
+  });
+  const [length] = elements[0]?.shape ?? [];
+  if (length === undefined || length === 0) return reader.unsupported("has sequences without elements");
+  const { graph, captured } = read(
+    onnx,
+    elements.map(({ dtype, shape }) => ({ dtype, shape: shape.slice(1) })),
+  );
+  const attributes = { body: graph, carries, sequences, length, reverse, saved: savedOf(reader) };
+  const results = reader.emit("Scan", [...starts, ...elements, ...captured], attributes);
+  return results.map((result, index) => {
+    if (index < carries) return result;
+    const [axis = 0, direction = 0] = [axesOut[index - carries], directionsOut[index - carries]];
+    return moved(reader, isFlipped(direction) ? flipped(reader, result) : result, 0, axis);
+  });
+};
+
+/** A loop that always makes the same number of steps is a scan; its counter is a sequence of numbers. */
+export const readLoop: ReadNode = (reader) => {
+  const [trips] = reader.integers(0) ?? [];
+  if (trips === undefined || trips < 1) return reader.unsupported("makes no known number of steps");
+  const [condition = 1] = reader.integers(1) ?? [];
+  const onnx = reader.graph("body");
+  const carries = reader.operandCount - 2;
+  if (condition !== 1 || onnx.outputs.length < carries + 1) return reader.unsupported("may make no step");
+  const starts = Array.from({ length: carries }, (_, index) => reader.operand(index + 2));
+  const body = reader.body(onnx, [
+    { type: { dtype: "i64", shape: [] } },
+    { constant: tensor(Uint8Array.of(1), [], "bool") },
+    ...starts.map((type): BodyInput => ({ type })),
+  ]);
+  const goesOn = body.known.get(0);
+  if (goesOn === undefined || numbersOf(goesOn)[0] !== 1)
+    return reader.unsupported("decides in each step whether to go on; here the number of steps is known");
+  const [counter, ...others] = body.graph.inputs;
+  if (counter === undefined) throw new Error("internal: a body without inputs");
+  const isCounting = body.graph.nodes.some(({ inputs }) => inputs.includes(counter.value));
+  const isReturned = body.graph.outputs.some(({ value }) => value === counter.value);
+  const counts = isCounting || isReturned;
+  const inputs = [...others.slice(0, carries), ...(counts ? [counter] : []), ...others.slice(carries)];
+  const outputs: readonly GraphOutput[] = body.graph.outputs.slice(1);
+  const graph: Graph = { ...body.graph, inputs, outputs };
+  const numbers = BigInt64Array.from({ length: trips }, (_, index) => BigInt(index));
+  const sequence = counts ? [reader.emitOne("Constant", [], { value: tensor(numbers) })] : [];
+  return reader.emit("Scan", [...starts, ...sequence, ...body.captured], {
+    body: graph,
+    carries,
+    sequences: sequence.length,
+    length: trips,
+    reverse: false,
+    saved: 0,
+  });
+};
+
+export const loopReaders: ReaderTable<OpOf<"loop">> = { Scan: scan };

@@ -1,0 +1,32 @@
+import type { InputRole } from "@mp/core/graph";
+import type { OnnxNode } from "../model.js";
+import { INVARIANTS_KEY } from "./metadata-keys.js";
+
+/** A value from outside that a body reads: its name in the model, and the name and role of the body's input. */
+export type Invariant = readonly [outer: string, name: string, role: InputRole];
+
+const ROLES: readonly InputRole[] = ["parameter", "state", "batch", "capture"];
+
+export const roleOf = (text: unknown): InputRole | undefined => ROLES.find((known) => known === text);
+
+export function invariantsToMetadata(invariants: readonly Invariant[]): Readonly<Record<string, string>> {
+  return invariants.length === 0 ? {} : { [INVARIANTS_KEY]: JSON.stringify(invariants) };
+}
+
+/** None for a node that we did not write, or whose metadata is damaged: its body shows what it reads. */
+export function invariantsFromMetadata({ metadata }: OnnxNode): readonly Invariant[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(metadata[INVARIANTS_KEY] ?? "[]");
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: unknown): readonly Invariant[] => {
+    const [outer, name, given] = Array.isArray(entry) ? entry : [];
+    const role = roleOf(given);
+    return typeof outer === "string" && typeof name === "string" && role !== undefined
+      ? [[outer, name, role]]
+      : [];
+  });
+}

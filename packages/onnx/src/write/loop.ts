@@ -1,0 +1,52 @@
+import { zeros } from "@mp/core";
+import type { GraphInput, OpOf } from "@mp/core/graph";
+import { int, ints, type OnnxValueInfo } from "../model.js";
+import { type Invariant, invariantsToMetadata } from "./invariants.js";
+import type { Lowering, LoweringTable } from "./lowering.js";
+import { COUNTED_KEY, SAVED_KEY } from "./metadata-keys.js";
+
+/**
+ * ONNX's Scan has the same carries and sequences; invariants are names of the graph around that the body reads. It goes
+ * through a sequence at least, so that a scan without any gets one of bytes that no node reads.
+ */
+const scan: Lowering<"Scan"> = (node, operands, writer) => {
+  const { body, carries, sequences, length, reverse, saved } = node.attributes;
+  const own = carries + sequences;
+  const given = operands.slice(own);
+  const isCounted = sequences === 0;
+  const written = writer.body(body, given);
+  const counter: OnnxValueInfo = {
+    name: isCounted ? writer.unread("element") : "",
+    type: { elementType: "u8", shape: [] },
+    metadata: {},
+  };
+  const directions = (count: number) => ints(Array<number>(count).fill(1));
+  const stacked = body.outputs.length - carries;
+  const invariants = given.map((outer, index): Invariant => {
+    const { name, role } = body.inputs[own + index] as GraphInput;
+    return [outer, name, role];
+  });
+  return writer.emit(
+    "Scan",
+    [...operands.slice(0, own), ...(isCounted ? [writer.initializer(zeros([length], "u8"))] : [])],
+    {
+      body: {
+        kind: "graph",
+        value: isCounted ? { ...written, inputs: [...written.inputs, counter] } : written,
+      },
+      num_scan_inputs: int(isCounted ? 1 : sequences),
+      ...(reverse ? { scan_input_directions: directions(isCounted ? 1 : sequences) } : {}),
+      ...(reverse && stacked > 0 ? { scan_output_directions: directions(stacked) } : {}),
+    },
+    {
+      outputs: node.outputs.length,
+      metadata: {
+        ...(saved === 0 ? {} : { [SAVED_KEY]: String(saved) }),
+        ...(isCounted ? { [COUNTED_KEY]: "1" } : {}),
+        ...invariantsToMetadata(invariants),
+      },
+    },
+  );
+};
+
+export const loopLowerings: LoweringTable<OpOf<"loop">> = { Scan: scan };
