@@ -46,7 +46,7 @@ export function wordModel(options: WordModelOptions) {
   const { vocabulary, layers, cells } = options;
   const kernel = uniform(options.initialScale);
   const embed = embedding(vocabulary, cells, { table: kernel });
-  const stack = Array.from({ length: layers }, () => lstm(cells, cells, { kernel }));
+  const stack = Array.from({ length: layers }, () => lstm(cells, cells, { kernel, unroll: true }));
   const project = dense(cells, vocabulary, { kernel });
   const drop = dropout(options.dropout);
 

@@ -42,7 +42,7 @@ export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES): Workload {
     softmax: { kernel: draw.uniform([cells, vocabulary], limit), bias: draw.zeros([vocabulary]) },
   };
   const embed = embedding(vocabulary, cells);
-  const recurrent = lstm(cells, cells);
+  const recurrent = lstm(cells, cells, { unroll: true });
   const project = dense(cells, vocabulary);
   const words = (seed: number) => tensor(tokenValues(seed, batch * time, vocabulary), [batch, time]);
   const start = lstmState(batch, cells);

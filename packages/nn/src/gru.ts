@@ -1,10 +1,16 @@
 import { foldIn, type HostTensor, scope, type Tensor } from "@mp/core";
-import { readOptions, withDefault } from "@mp/core/internal";
-import { add, concat, matMul, mul, reshape, sigmoid, split, sub, tanh } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { add, matMul, mul, sigmoid, split, sub, tanh } from "@mp/core/ops";
 import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";
-import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
+import {
+  initRecurrent,
+  overTime,
+  projected,
+  type RecurrentParameters,
+  type UnrollOption,
+} from "./recurrent.js";
 
 /**
  * Gates along the last axis in the order reset, update, candidate. For the first two gates, `bias` is the sum of the
@@ -29,7 +35,7 @@ export interface GruResult {
   readonly hidden: Tensor;
 }
 
-export interface GruOptions {
+export interface GruOptions extends UnrollOption {
   /** Initializer of the input kernel; default `glorotUniform`. */
   readonly kernel?: Initializer;
   /** Initializer of the recurrent kernel; default `orthogonal()`. */
@@ -39,10 +45,11 @@ export interface GruOptions {
 const GRU = {
   kernel: withDefault(glorotUniform, initializer),
   recurrent: withDefault(orthogonal(), initializer),
+  unroll: withDefault(false, checks.truth),
 };
 
 /**
- * A gated recurrent unit over time, unrolled (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in
+ * A gated recurrent unit over time (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in
  * PyTorch and cuDNN). The input projection of all steps is one product before the recurrence.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a
  * state that is not [batch, cells]
@@ -53,7 +60,7 @@ export function gru(
   options: GruOptions = {},
 ): Layer<GruParameters, GruSequence, GruResult> {
   checkSizes("gru", { inputs, cells });
-  const { kernel, recurrent } = readOptions("gru", options, GRU, { example: "{ kernel: heNormal }" });
+  const { kernel, recurrent, unroll } = readOptions("gru", options, GRU, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 3 };
   return {
     name: "gru",
@@ -63,20 +70,18 @@ export function gru(
     }),
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {
-        const { time, batch, steps } = projected("gru", gates, parameters, x, { hidden });
-        let current = hidden;
-        const outputs: Tensor[] = [];
-        for (const step of steps) {
+        const sequence = projected("gru", gates, parameters, x, { hidden });
+        const result = overTime(sequence, unroll, hidden, (step, current: Tensor) => {
           const carried = matMul(current, parameters.recurrent);
           const [reset, update, candidate] = split(step, 3, -1) as [Tensor, Tensor, Tensor];
           const [resetBy, updateBy, candidateBy] = split(carried, 3, -1) as [Tensor, Tensor, Tensor];
           const kept = mul(sigmoid(add(reset, resetBy)), add(candidateBy, parameters.recurrentBias));
           const next = tanh(add(candidate, kept));
           // update · current + (1 - update) · next, with one product
-          current = add(next, mul(sigmoid(add(update, updateBy)), sub(current, next)));
-          outputs.push(current);
-        }
-        return { y: reshape(concat(outputs, 0), [time, batch, cells]), hidden: current };
+          const state = add(next, mul(sigmoid(add(update, updateBy)), sub(current, next)));
+          return { hidden: state, state };
+        });
+        return { y: result.y, hidden: result.state };
       }),
   };
 }

@@ -28,6 +28,7 @@ export {
   type UnbiasedConvolutionParameters,
 } from "./convolution.js";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
+export { type CtcLossOptions, type CtcTargets, ctcLoss } from "./ctc-loss.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
@@ -57,6 +58,7 @@ export {
   smoothL1,
 } from "./losses.js";
 export {
+  type LstmOptions,
   type LstmParameters,
   type LstmResult,
   type LstmSequence,

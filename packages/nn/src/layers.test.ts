@@ -198,6 +198,29 @@ describe("initial parameters", () => {
   });
 });
 
+describe("loops and unrolled steps", () => {
+  const x = tensor(
+    Float32Array.from({ length: 24 }, (_, i) => Math.sin(i)),
+    [2, 3, 4],
+  );
+  const zero = tensor(new Float32Array(6), [3, 2]);
+  it("of an LSTM compute the same bits", () => {
+    const [loop, steps] = [false, true].map((unroll) => {
+      const layer = lstm(4, 2, { unroll });
+      const state = { hidden: zero, cell: zero };
+      return run({ weights: layer.init(key(3)), x, state }, (t) => layer.apply(t.weights, t));
+    });
+    expect(loop).toEqual(steps);
+  });
+  it("of a GRU compute the same bits", () => {
+    const [loop, steps] = [false, true].map((unroll) => {
+      const layer = gru(4, 2, { unroll });
+      return run({ weights: layer.init(key(3)), x, hidden: zero }, (t) => layer.apply(t.weights, t));
+    });
+    expect(loop).toEqual(steps);
+  });
+});
+
 describe("what layers refuse", () => {
   const x = tensor(new Float32Array(24), [2, 3, 4]);
   const state = { hidden: tensor(new Float32Array(6), [3, 2]), cell: tensor(new Float32Array(6), [3, 2]) };

@@ -1,10 +1,16 @@
 import { type HostTensor, scope, type Tensor, zeros } from "@mp/core";
-import { readOptions, withDefault } from "@mp/core/internal";
-import { add, concat, matMul, mul, reshape, sigmoid, split, tanh } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { add, matMul, mul, sigmoid, split, tanh } from "@mp/core/ops";
 import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";
-import { initRecurrent, projected, type RecurrentParameters } from "./recurrent.js";
+import {
+  initRecurrent,
+  overTime,
+  projected,
+  type RecurrentParameters,
+  type UnrollOption,
+} from "./recurrent.js";
 
 /** Gates along the last axis in the order input, forget, cell, output. */
 export type LstmParameters = RecurrentParameters;
@@ -36,34 +42,36 @@ export function lstmStep(gates: Tensor, cell: Tensor): LstmState {
   return { hidden: mul(sigmoid(output), tanh(next)), cell: next };
 }
 
-const LSTM = { kernel: withDefault(glorotUniform, initializer) };
+export interface LstmOptions extends UnrollOption {
+  /** Initializer of both kernels; default `glorotUniform`. */
+  readonly kernel?: Initializer;
+}
+
+const LSTM = { kernel: withDefault(glorotUniform, initializer), unroll: withDefault(false, checks.truth) };
 
 /**
- * A basic LSTM over time, unrolled. The input projection of all steps is one product before the recurrence;
+ * A basic LSTM over time. The input projection of all steps is one product before the recurrence;
  * only the recurrent product is inside it.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a state that is not [batch, cells]
  */
 export function lstm(
   inputs: number,
   cells: number,
-  options: { readonly kernel?: Initializer } = {},
+  options: LstmOptions = {},
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
-  const { kernel } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
+  const { kernel, unroll } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 4 };
   return {
     name: "lstm",
     init: (key) => initRecurrent(key, gates, { input: kernel, recurrent: kernel }),
     apply: (parameters, { x, state }) =>
       scope("lstm", () => {
-        const { time, batch, steps } = projected("lstm", gates, parameters, x, state);
-        let current = state;
-        const outputs: Tensor[] = [];
-        for (const step of steps) {
-          current = lstmStep(add(step, matMul(current.hidden, parameters.recurrent)), current.cell);
-          outputs.push(current.hidden);
-        }
-        return { y: reshape(concat(outputs, 0), [time, batch, cells]), state: current };
+        const sequence = projected("lstm", gates, parameters, x, state);
+        return overTime(sequence, unroll, state, (step, { hidden, cell }) => {
+          const next = lstmStep(add(step, matMul(hidden, parameters.recurrent)), cell);
+          return { hidden: next.hidden, state: next };
+        });
       }),
   };
 }

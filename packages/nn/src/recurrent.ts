@@ -1,6 +1,6 @@
 /** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
-import { foldIn, type HostTensor, type Key, MpError, type Tensor } from "@mp/core";
-import { add, matMul, reshape, split } from "@mp/core/ops";
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, type TensorTree } from "@mp/core";
+import { add, concat, matMul, reshape, scan, split } from "@mp/core/ops";
 import { constantValue, type Initializer } from "./initializers.js";
 
 export type RecurrentParameters = {
@@ -34,8 +34,48 @@ export function initRecurrent(
 interface Sequence {
   readonly time: number;
   readonly batch: number;
-  /** The inputs' part of the gates at each time, [batch, gates · cells]. */
-  readonly steps: readonly Tensor[];
+  /** The inputs' part of the gates at all times, [time · batch, gates · cells]. */
+  readonly gates: Tensor;
+}
+
+export interface UnrollOption {
+  /**
+   * Write the steps out one after the other instead of in a loop, as Keras's `unroll`: more nodes, which take longer to compile and
+   * may run faster where a step is small. Default false.
+   */
+  readonly unroll?: boolean;
+}
+
+/**
+ * The recurrence over the gates of all times: [time, batch, cells] of hidden states, and the last state.
+ * @param step the next state, from the inputs' part of the gates [batch, gates · cells] and the state
+ */
+export function overTime<S extends TensorTree>(
+  { time, batch, gates }: Sequence,
+  unroll: boolean,
+  start: S,
+  step: (gates: Tensor, state: S) => { readonly hidden: Tensor; readonly state: S },
+): { readonly y: Tensor; readonly state: S } {
+  if (!unroll) {
+    const [state, y] = scan(
+      (current: S, element: Tensor) => {
+        const next = step(element, current);
+        return [next.state, next.hidden];
+      },
+      start,
+      reshape(gates, [time, batch, gates.shape[1] ?? 1]),
+    );
+    return { y, state };
+  }
+  let state = start;
+  const outputs: Tensor[] = [];
+  for (const element of split(gates, time, 0)) {
+    const next = step(element, state);
+    state = next.state;
+    outputs.push(next.hidden);
+  }
+  const joined = concat(outputs, 0);
+  return { y: reshape(joined, [time, batch, joined.shape[1] ?? 1]), state };
 }
 
 /**
@@ -64,5 +104,5 @@ export function projected(
     );
   }
   const product = add(matMul(reshape(x, [time * batch, inputs]), parameters.input), parameters.bias);
-  return { time, batch, steps: split(product, time, 0) };
+  return { time, batch, gates: product };
 }

@@ -6,11 +6,11 @@
 import { type ComputeDType, type DType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/builder.js";
-import type { AnyNode, Graph, Origin, Value } from "../graph/graph.js";
+import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
 import { GraphCopy } from "../graph/graph-copy.js";
 import { constantIn } from "./constants.js";
-import { lintPlan } from "./lint.js";
-import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
+import { lintNodes } from "./lint.js";
+import { type CastOptions, type CastPlan, carriedDType, castsBody, planCasts } from "./plan.js";
 import type { CastingPolicy } from "./policy.js";
 import { storedInHalf } from "./sites.js";
 
@@ -32,22 +32,30 @@ export interface InsertedCast {
  */
 export function autocastGraph(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): Graph {
   const plan = planCasts(graph, policy, options);
-  const fatal = lintPlan(plan).find((lint) => lint.severity === "error");
+  const cast = applyCasts(plan);
+  const fatal = [plan, ...cast.bodies.values()]
+    .flatMap(lintNodes)
+    .find(({ severity }) => severity === "error");
   if (fatal !== undefined) {
     const { message, remedy, ...details } = fatal;
     throw new MpError("MP_OUT_OF_RANGE", `autocast: ${message}; ${remedy}`, { details });
   }
-  return applyCasts(plan).graph;
+  return cast.graph;
+}
+
+/** A graph rewritten by its plan. */
+export interface AppliedCasts {
+  readonly graph: Graph;
+  readonly casts: readonly InsertedCast[];
+  /** The plans of the bodies of its scans, those inside bodies after the bodies. */
+  readonly bodies: ReadonlyMap<AnyNode, CastPlan>;
 }
 
 /** Rewrites a graph by its plan, without checking its constants. */
-export function applyCasts(plan: CastPlan): {
-  readonly graph: Graph;
-  readonly casts: readonly InsertedCast[];
-} {
+export function applyCasts(plan: CastPlan): AppliedCasts {
   const { graph, low, outputs } = plan;
   const changesOutput = [...outputs].some(([value, dtype]) => value.dtype !== dtype);
-  if (low === undefined && !changesOutput) return { graph, casts: [] };
+  if (low === undefined && !changesOutput) return { graph, casts: [], bodies: new Map() };
   return new Rewriter(plan).run();
 }
 
@@ -63,6 +71,7 @@ class Rewriter {
   readonly #producers = new Map<Value, AnyNode>();
   readonly #inputNames = new Map<Value, string>();
   readonly #inserted: InsertedCast[] = [];
+  readonly #bodies = new Map<AnyNode, CastPlan>();
   readonly #storedInHalf: ReadonlySet<AnyNode>;
 
   constructor(plan: CastPlan) {
@@ -76,17 +85,24 @@ class Rewriter {
     for (const node of plan.graph.nodes) for (const value of node.outputs) this.#producers.set(value, node);
   }
 
-  run(): { readonly graph: Graph; readonly casts: readonly InsertedCast[] } {
-    const { graph, outputs } = this.#plan;
-    this.#copy.copyInputs();
-    for (const { name, value } of graph.inputs) this.#inputNames.set(value, name);
+  run(): AppliedCasts {
+    const { graph, outputs, entering } = this.#plan;
+    for (const { name, role, value } of graph.inputs) {
+      const type = { dtype: entering.get(value) ?? value.dtype, shape: value.shape };
+      this.#copy.values.set(value, this.#copy.builder.input(name, type, role));
+      this.#inputNames.set(value, name);
+    }
     for (const node of graph.nodes) this.#rewrite(node);
     const results = graph.outputs.map(({ name, value }) => {
       const { scope = "", phase = "forward" } = this.#producers.get(value)?.origin ?? {};
       const dtype = outputs.get(value) ?? (isComputeFloat(value.dtype) ? value.dtype : undefined);
       return [name, this.#valueIn(value, dtype, { scope, phase }, `output ${name}`)] as const;
     });
-    return { graph: this.#copy.builder.finish(new Map(results)), casts: this.#inserted };
+    return {
+      graph: this.#copy.builder.finish(new Map(results)),
+      casts: this.#inserted,
+      bodies: this.#bodies,
+    };
   }
 
   #need(value: Value, dtype: DType): void {
@@ -104,6 +120,10 @@ class Rewriter {
     const inputs = node.inputs.map((value) =>
       this.#valueIn(value, this.#plan.takes(node, value), origin, node.name),
     );
+    if (node.op === "Scan" && castsBody(node)) {
+      this.#rewriteScan(node, inputs, origin);
+      return;
+    }
     const [source] = inputs;
     const [result] = node.outputs;
     // A parameter kept in a half: each reader takes it in its own dtype.
@@ -115,6 +135,33 @@ class Rewriter {
     if (node.op === "Cast" && source !== undefined && output !== undefined) {
       this.#remember(source, output, origin);
     }
+  }
+
+  /** Carries keep their dtype from step to step; what else enters is of the dtype that it has here. */
+  #rewriteScan(node: GraphNode<"Scan">, inputs: readonly Value[], origin: Origin): void {
+    const { policy, options, weak } = this.#plan;
+    const { body } = node.attributes;
+    const entering = new Map<Value, ComputeDType>();
+    body.inputs.forEach(({ value }, index) => {
+      const { dtype } = inputs[index] as Value;
+      if (isComputeFloat(dtype)) entering.set(value, dtype);
+    });
+    const leaving = new Map<Value, ComputeDType>();
+    for (const { value } of body.outputs) {
+      const dtype = carriedDType(value, policy);
+      if (dtype !== undefined) leaving.set(value, dtype);
+    }
+    const asParameter = body.inputs.map((input, index) =>
+      weak.has(node.inputs[index] as Value) ? { ...input, role: "parameter" as const } : input,
+    );
+    const plan = planCasts({ ...body, inputs: asParameter }, policy, options, { entering, leaving });
+    const cast = applyCasts(plan);
+    const outputs = this.#copy.builder.emit("Scan", inputs, { ...node.attributes, body: cast.graph }, origin);
+    this.#copy.replace(node as AnyNode, outputs);
+    this.#copy.names.set(node.name, this.#copy.builder.nodes.at(-1)?.name ?? node.name);
+    this.#bodies.set(node as AnyNode, plan);
+    for (const [inner, innerPlan] of cast.bodies) this.#bodies.set(inner, innerPlan);
+    for (const one of cast.casts) this.#inserted.push(within(node, one));
   }
 
   #rewriteConstant(node: AnyNode & { readonly op: "Constant" }, origin: Origin): void {
@@ -154,6 +201,11 @@ class Rewriter {
     casts.set(castKey(cast.dtype, origin), cast);
     if (cast.dtype === "f32" && isComputeFloat(source.dtype)) this.#narrow.set(cast, source);
   }
+}
+
+/** A cast in the body of a scan. */
+function within({ name }: GraphNode, { value, before, ...rest }: InsertedCast): InsertedCast {
+  return { value: `${name}/${value}`, ...rest, before: `${name}/${before}` };
 }
 
 /** A checkpoint segment has its own casts: a recomputed value must not depend on a value that was freed. */

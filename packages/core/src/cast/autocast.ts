@@ -6,6 +6,7 @@ import { openedTo } from "../trace/opened.js";
 import { cast } from "../trace/ops/unary.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
 import { currentBuilder, inlineTraced, traceInto, withoutLines } from "../trace/trace.js";
+import { withBodies } from "../transform/scan/with-bodies.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
@@ -40,7 +41,7 @@ export function autocast<A extends readonly unknown[], R>(
     });
     const region = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
     options.report?.(explainCasts(region.graph, policy, options));
-    const graph = dropIdleCasts(autocastGraph(region.graph, policy, options));
+    const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
     const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
     return settled as R;
   };

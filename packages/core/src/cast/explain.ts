@@ -7,7 +7,7 @@ import type { Op } from "../graph/attributes.js";
 import { type AnyNode, consumers, type Graph, type Value } from "../graph/graph.js";
 import { stableHash } from "../stable-hash.js";
 import { applyCasts, type InsertedCast } from "./autocast-graph.js";
-import { type CastLint, lintPlan } from "./lint.js";
+import { type CastLint, lintNodes, lintPlan } from "./lint.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import type { CastingPolicy } from "./policy.js";
 import type { CastRule } from "./rule.js";
@@ -40,23 +40,8 @@ export interface CastReport {
  */
 export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastReport {
   const plan = planCasts(graph, policy, options);
-  const readers = consumers(graph);
-  const nodes = graph.nodes.map((node): CastExplanation => {
-    const { name, op, origin } = node;
-    const decision = plan.decisions.get(node);
-    if (decision === undefined) throw new Error(`internal: no decision on ${name}`);
-    const { dtype = writtenDType(plan, node, readers), rule, because } = decision;
-    return {
-      node: name,
-      op,
-      scope: origin.scope,
-      ...(origin.line === undefined ? {} : { line: origin.line }),
-      dtype,
-      rule,
-      ...(because === undefined ? {} : { because }),
-    };
-  });
-  const { casts } = applyCasts(plan);
+  const { casts, bodies } = applyCasts(plan);
+  const nodes = explanations(plan, bodies, "");
   const text = String(policy);
   const facts = nodes.map(({ line: _line, ...rest }) => rest);
   return {
@@ -64,8 +49,37 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
     hash: stableHash(JSON.stringify([text, facts, casts])),
     nodes,
     casts,
-    lints: lintPlan(plan),
+    lints: [...lintPlan(plan), ...[...bodies.values()].flatMap(lintNodes)],
   };
+}
+
+/** In the graph's order; what a scan runs follows it, named after it. */
+function explanations(
+  plan: CastPlan,
+  bodies: ReadonlyMap<AnyNode, CastPlan>,
+  within: string,
+): readonly CastExplanation[] {
+  const readers = consumers(plan.graph);
+  return plan.graph.nodes.flatMap((node): readonly CastExplanation[] => {
+    const { op, origin } = node;
+    const name = `${within}${node.name}`;
+    const decision = plan.decisions.get(node);
+    if (decision === undefined) throw new Error(`internal: no decision on ${name}`);
+    const { dtype = writtenDType(plan, node, readers), rule, because } = decision;
+    const body = bodies.get(node);
+    return [
+      {
+        node: name,
+        op,
+        scope: origin.scope,
+        ...(origin.line === undefined ? {} : { line: origin.line }),
+        dtype,
+        rule,
+        ...(because === undefined ? {} : { because }),
+      },
+      ...(body === undefined ? [] : explanations(body, bodies, `${name}/`)),
+    ];
+  });
 }
 
 /** A constant gets the dtype of its readers; every other node keeps the dtype it was written with. */

@@ -46,6 +46,11 @@ export function lintCasts(
 }
 
 export function lintPlan(plan: CastPlan): readonly CastLint[] {
+  return [...lintNodes(plan), ...halfLosses(plan, producers(plan.graph)), ...unmatchedScopes(plan)];
+}
+
+/** The lints of single nodes, all that a body of a scan can have. */
+export function lintNodes(plan: CastPlan): readonly CastLint[] {
   const made = producers(plan.graph);
   return [
     ...plan.graph.nodes.flatMap((node) => [
@@ -54,8 +59,6 @@ export function lintPlan(plan: CastPlan): readonly CastLint[] {
       ...crossedBroadcast(node),
     ]),
     ...undoneCasts(plan),
-    ...halfLosses(plan, made),
-    ...unmatchedScopes(plan),
   ];
 }
 
@@ -186,9 +189,16 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
 /** More would hide the one that the user meant. */
 const MOST_SCOPES = 8;
 
+function scopesOf(graph: Graph): readonly string[] {
+  return graph.nodes.flatMap((node) => [
+    node.origin.scope,
+    ...(node.op === "Scan" ? scopesOf(node.attributes.body) : []),
+  ]);
+}
+
 function unmatchedScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
   if (low === undefined) return [];
-  const there = [...new Set(graph.nodes.map(({ origin }) => origin.scope))].filter((scope) => scope !== "");
+  const there = [...new Set(scopesOf(graph))].filter((scope) => scope !== "");
   const named = new Set(policy.overrides.map(({ scope }) => scope));
   return [...named]
     .filter((scope) => scope !== "" && !there.some((other) => isWithin(other, scope)))

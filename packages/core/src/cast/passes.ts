@@ -163,7 +163,7 @@ class Painter {
   #made(value: Value): ComputeDType | undefined {
     const from = this.#producerOf(value);
     if (from?.carried.has(value)) return this.decisions.get(from.node)?.dtype;
-    return isComputeFloat(value.dtype) ? value.dtype : undefined;
+    return this.#view.entering.get(value) ?? (isComputeFloat(value.dtype) ? value.dtype : undefined);
   }
 
   #nameOf(value: Value): string {

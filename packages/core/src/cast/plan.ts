@@ -1,10 +1,10 @@
 import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
 import { type BackendManifest, unsupportedReason } from "../manifest.js";
 import { leadingOperands } from "./category.js";
 import { paintCasts } from "./passes.js";
-import { type CastingPolicy, lowDType } from "./policy.js";
+import { type CastingPolicy, isPure, lowDType } from "./policy.js";
 import type { CastDecision } from "./rule.js";
 import { outputsToCast, viewForCasting } from "./sites.js";
 
@@ -12,11 +12,16 @@ import { outputsToCast, viewForCasting } from "./sites.js";
 export interface CastPlan {
   readonly graph: Graph;
   readonly policy: CastingPolicy;
+  readonly options: CastOptions;
   /** Undefined if the policy casts only outputs. */
   readonly low: HalfDType | undefined;
   readonly decisions: ReadonlyMap<AnyNode, CastDecision>;
   /** Results that are cast, with their new dtype; the others stay unchanged. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
+  /** Inputs that arrive in another dtype than the graph's: those of a scan's body. */
+  readonly entering: ReadonlyMap<Value, ComputeDType>;
+  /** Values that take the dtype of the other operand. */
+  readonly weak: ReadonlySet<Value>;
   /** The dtype in which a node reads a value; undefined if it reads any. */
   takes(node: AnyNode, value: Value): ComputeDType | undefined;
 }
@@ -26,33 +31,69 @@ export interface CastOptions {
   readonly manifest?: BackendManifest | undefined;
 }
 
+/** How the body of a scan meets the graph around it. */
+export interface CastBoundary {
+  readonly entering: ReadonlyMap<Value, ComputeDType>;
+  /** The dtypes of its floating results, in place of the policy's output dtype. */
+  readonly leaving: ReadonlyMap<Value, ComputeDType>;
+}
+
 /**
  * Decides the dtype that each node computes in. If the policy casts nothing, every node stays as written.
  * @throws MP_UNSUPPORTED if the backend does not support the policy's half, not even emulated
  */
-export function planCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastPlan {
+export function planCasts(
+  graph: Graph,
+  policy: CastingPolicy,
+  options: CastOptions = {},
+  boundary?: CastBoundary,
+): CastPlan {
   const low = lowDType(policy);
   const { manifest } = options;
   if (manifest !== undefined) expectHalf(policy, manifest);
+  const outputs = boundary?.leaving ?? outputsToCast(graph, policy.output);
+  const entering = boundary?.entering ?? new Map<Value, ComputeDType>();
+  const view = low && viewForCasting(graph, policy, low, manifest, { outputs, entering });
   const decisions =
-    low === undefined
+    low === undefined || view === undefined
       ? new Map(graph.nodes.map((node) => [node, asWritten(node)]))
-      : paintCasts(viewForCasting(graph, policy, low, manifest), low);
+      : paintCasts(view, low);
   return {
     graph,
     policy,
+    options,
     low,
     decisions,
-    outputs: outputsToCast(graph, policy.output),
+    outputs,
+    entering,
+    weak: view?.weak ?? new Set(),
     takes: (node, value) => {
       // A cast reads a value in any dtype; a barrier's further operands only fix an order.
       if (!isComputeFloat(value.dtype) || node.op === "Cast") return undefined;
+      if (node.op === "Scan" && castsBody(node)) return takenByScan(node, value, policy);
       const leads = node.inputs.slice(0, leadingOperands[node.op]).includes(value);
       if (node.op === "Barrier" && !leads) return undefined;
       const dtype = decisions.get(node)?.dtype;
       return dtype === undefined ? value.dtype : leads ? dtype : "f32";
     },
   };
+}
+
+/** Whether the policy decides on the body of a scan; one inside has settled it otherwise. */
+export function castsBody({ origin }: AnyNode): boolean {
+  return origin.castSettled !== true;
+}
+
+/** The dtype that a scan carries a value in: the one it was traced in, whatever its start was made in. */
+export function carriedDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
+  if (!isComputeFloat(value.dtype)) return undefined;
+  return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;
+}
+
+/** Sequences and invariants enter as they are made: the body casts them, or, of an invariant, one cast outside does. */
+function takenByScan(node: GraphNode<"Scan">, value: Value, policy: CastingPolicy): ComputeDType | undefined {
+  const isCarry = node.inputs.slice(0, node.attributes.carries).includes(value);
+  return isCarry ? carriedDType(value, policy) : undefined;
 }
 
 function asWritten(node: AnyNode): CastDecision {

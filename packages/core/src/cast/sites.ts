@@ -32,6 +32,8 @@ export interface CastView {
   readonly weak: ReadonlySet<Value>;
   /** Results that are cast, with their new dtype. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
+  /** Inputs that arrive in another dtype than the graph's. */
+  readonly entering: ReadonlyMap<Value, ComputeDType>;
   readonly inputNames: ReadonlyMap<Value, string>;
 }
 
@@ -40,6 +42,7 @@ export function viewForCasting(
   policy: CastingPolicy,
   low: HalfDType,
   manifest: BackendManifest | undefined,
+  boundary: Pick<CastView, "outputs" | "entering">,
 ): CastView {
   const constants = new Map<Value, AnyNode>();
   for (const node of graph.nodes) {
@@ -61,8 +64,7 @@ export function viewForCasting(
     }
   }
   const inputNames = new Map(graph.inputs.map(({ name, value }) => [value, name]));
-  const outputs = outputsToCast(graph, policy.output);
-  return { sites, producer, readers, weak: weakValues(graph, sites), outputs, inputNames };
+  return { sites, producer, readers, weak: weakValues(graph, sites), ...boundary, inputNames };
 }
 
 /** Floating results and their dtype. A result that is the user's cast, or an input passed through, stays unchanged. */

@@ -5,6 +5,7 @@ import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph } from "../graph/graph.js";
 import { decidingDType } from "../graph/op-dtypes.js";
 import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
+import { deepNodes } from "../transform/scan/with-bodies.js";
 import { widenNodes } from "./widen-nodes.js";
 
 /**
@@ -30,7 +31,7 @@ export function sumWarnings(
   graph: Graph,
 ): readonly BackendWarning[] {
   const found = new Map<HalfDType, Set<Op>>();
-  for (const node of graph.nodes) {
+  for (const node of deepNodes(graph)) {
     const half = narrowHalf(node, manifest);
     if (half === undefined) continue;
     const ops = found.get(half) ?? new Set<Op>();

@@ -46,18 +46,29 @@ export interface GraphCost extends Cost {
   readonly byOp: Readonly<Partial<Record<Op, Cost & { readonly count: number }>>>;
 }
 
-/** Sums over a graph's nodes; `flops` divided by a measured time is the achieved rate. */
+/**
+ * Sums over a graph's nodes; `flops` divided by a measured time is the achieved rate. The nodes of a loop's body count once for
+ * each step, in its phase; the loop itself counts nothing.
+ */
 export function graphCost(graph: Graph): GraphCost {
   let all: Cost = { flops: 0, bytes: 0 };
   const byPhase: Partial<Record<Phase, Cost>> = {};
   const byOp: Partial<Record<Op, Cost & { readonly count: number }>> = {};
-  for (const node of graph.nodes) {
-    const cost = opCost(node.op, node.inputs, node.outputs, node.attributes);
-    const { phase } = node.origin;
-    all = plus(all, cost);
-    byPhase[phase] = plus(byPhase[phase], cost);
-    byOp[node.op] = { ...plus(byOp[node.op], cost), count: (byOp[node.op]?.count ?? 0) + 1 };
-  }
+  const visit = ({ nodes }: Graph, times: number, outer?: Phase): void => {
+    for (const node of nodes) {
+      const phase = outer ?? node.origin.phase;
+      if (node.op === "Scan") {
+        visit(node.attributes.body, times * node.attributes.length, phase);
+        continue;
+      }
+      const { flops, bytes } = opCost(node.op, node.inputs, node.outputs, node.attributes);
+      const cost = { flops: times * flops, bytes: times * bytes };
+      all = plus(all, cost);
+      byPhase[phase] = plus(byPhase[phase], cost);
+      byOp[node.op] = { ...plus(byOp[node.op], cost), count: (byOp[node.op]?.count ?? 0) + times };
+    }
+  };
+  visit(graph, 1);
   return { ...all, byPhase, byOp };
 }
 

@@ -5,6 +5,8 @@ import { checkOptions } from "../options.js";
 import { formatShape } from "../shape.js";
 import { emitGradient } from "../transform/gradient.js";
 import { type GradientCut, gradientCuts } from "../transform/gradient-cuts.js";
+import { hoistInvariants } from "../transform/scan/hoist-invariants.js";
+import { saveResiduals } from "../transform/scan/save-residuals.js";
 import { leavesOf, rebuildTree } from "../tree.js";
 import { literal } from "./ops/source.js";
 import { cast } from "./ops/unary.js";
@@ -81,9 +83,11 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
       role: builder.roleOf(outer[index] as Value) ?? ("capture" as const),
       type,
     }));
-    const traced = traceInto(inputs, (tensors) =>
+    const written = traceInto(inputs, (tensors) =>
       lossFirst(fn(rebuildTree(parameters, isTensor, tensors) as P, ...rest), options.hasAux ?? false),
     );
+    const wrt = written.graph.inputs.slice(0, leaves.length).map((input) => input.value);
+    const traced = { ...written, graph: saveResiduals(hoistInvariants(written.graph), wrt) };
     const loss = traced.graph.outputs[0]?.value as Value;
     const captured = traced.captured.map((value) => builder.capture(value) as Value);
     const { values, names } = builder.inlineAll(traced.graph, [...outer, ...captured]);
@@ -92,14 +96,12 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
         options.seed === undefined ? literal(1, loss.dtype) : cast(scalarSeed(options.seed), loss.dtype),
       ),
     );
-    const wrt = traced.graph.inputs.slice(0, leaves.length).map((input) => input.value);
     const gradients = emitGradient(builder, {
       graph: traced.graph,
       values,
       names,
-      loss,
+      seeds: [[loss, Tensor.valueIn(seed, builder, "seed")]],
       wrt,
-      seed: Tensor.valueIn(seed, builder, "seed"),
     });
     const unreached = leaves.flatMap(([path], index) => (gradients[index]?.isReached === true ? [] : [path]));
     if (unreached.length > 0) {

@@ -62,12 +62,21 @@ function keyOf(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): 
 /** Text that is equal for equal attribute values; tensors are compared byte by byte, each at most once. */
 class ContentKeys {
   readonly #known = new Map<HostTensor, string>();
+  readonly #graphs = new Map<object, number>();
   readonly #buckets = new Map<string, HostTensor[]>();
 
   keyOf(value: unknown): string {
     if (isHostTensor(value)) return this.#tensor(value);
+    if (typeof value === "object" && value !== null && "nodes" in value) return this.#graph(value);
     if (Array.isArray(value)) return `[${value.map((item) => this.keyOf(item)).join()}]`;
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
+  }
+
+  /** A body is equal to itself alone: what is recomputed shares it with its forward copy. */
+  #graph(graph: object): string {
+    const place = this.#graphs.get(graph) ?? this.#graphs.size;
+    this.#graphs.set(graph, place);
+    return `graph ${place}`;
   }
 
   #tensor(tensor: HostTensor): string {

@@ -1,14 +1,23 @@
-import type { Graph, Value } from "../graph/graph.js";
+import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
+import { withoutDeadResults } from "./scan/dead-results.js";
 
-/** Drops nodes none of whose outputs anybody reads. Every op is pure; inputs and outputs stay as they are. */
+/**
+ * Drops nodes none of whose outputs anybody reads, and of scans what nobody reads of them. Every op is pure; inputs and
+ * outputs stay as they are.
+ */
 export function eliminateDeadCode(graph: Graph): Graph {
   const read = new Set<Value>(graph.outputs.map((output) => output.value));
-  const alive = graph.nodes.toReversed().filter((node) => {
-    const isAlive = node.outputs.some((output) => read.has(output));
-    if (isAlive) for (const input of node.inputs) read.add(input);
-    return isAlive;
-  });
-  return alive.length === graph.nodes.length
-    ? graph
-    : Object.freeze({ ...graph, nodes: Object.freeze(alive.reverse()) });
+  let isChanged = false;
+  const alive: AnyNode[] = [];
+  for (const node of graph.nodes.toReversed()) {
+    if (!node.outputs.some((output) => read.has(output))) {
+      isChanged = true;
+      continue;
+    }
+    const lean = isNode(node, "Scan") ? withoutDeadResults(node, read, eliminateDeadCode) : node;
+    if (lean !== node) isChanged = true;
+    for (const input of lean.inputs) read.add(input);
+    alive.push(lean);
+  }
+  return isChanged ? Object.freeze({ ...graph, nodes: Object.freeze(alive.reverse()) }) : graph;
 }

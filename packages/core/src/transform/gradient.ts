@@ -7,35 +7,15 @@ import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import { formatType } from "../graph/format-type.js";
-import { type AnyNode, type Graph, isNode, type Origin, type Value } from "../graph/graph.js";
+import { type AnyNode, isNode, type Origin, type Value } from "../graph/graph.js";
 import { sameShape } from "../shape.js";
 import { add } from "../trace/ops/binary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";
 import { activeValues, gradientRow } from "./gradient-cuts.js";
+import type { EmittedGradient, GradientRequest } from "./gradient-request.js";
 import { type GradientSite, gradientDType, zerosOf } from "./gradient-rules/rule.js";
-
-export interface GradientRequest {
-  /** The forward graph; the builder already has a copy of it. */
-  readonly graph: Graph;
-  /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
-  readonly values: ReadonlyMap<Value, Value>;
-  readonly names: ReadonlyMap<string, string>;
-  /** A floating scalar of `graph`. */
-  readonly loss: Value;
-  /** Values of `graph` to differentiate with respect to; f32, f16 or bf16. */
-  readonly wrt: readonly Value[];
-  /** dL/dL in the builder, a scalar of the loss's dtype. */
-  readonly seed: Value;
-}
-
-/** The gradient of one of `wrt`, of its shape and dtype. */
-export interface EmittedGradient {
-  readonly value: Value;
-  /** False: no path on which gradients flow leads from it to the loss, and the gradient is zeros. */
-  readonly isReached: boolean;
-}
 
 /**
  * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
@@ -66,8 +46,12 @@ class BackwardPass {
   }
 
   run(): readonly EmittedGradient[] {
-    const { graph, loss, wrt, seed } = this.#request;
-    if (this.#active.has(loss)) this.#gradients.set(loss, Tensor.of(seed));
+    const { graph, seeds, wrt } = this.#request;
+    for (const [value, gradient] of seeds) {
+      const sum = this.#gradients.get(value);
+      const seed = Tensor.of(gradient);
+      if (this.#active.has(value)) this.#gradients.set(value, sum === undefined ? seed : add(sum, seed));
+    }
     try {
       for (const node of graph.nodes.toReversed()) this.#visit(node);
       this.#builder.origin = { ...this.#outer, phase: "backward" };
@@ -141,6 +125,7 @@ class BackwardPass {
           ? producer.attributes.literal
           : undefined;
       },
+      differentiate: emitGradient,
       refuse: (reason) => {
         throw notDifferentiable(node, reason);
       },

@@ -6,6 +6,7 @@ import { poison } from "../trace/finite.js";
 import { concat, reshape } from "../trace/ops/movement.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
+import { unrollScans } from "./scan/unroll.js";
 
 /** A probed value: a graph input, or an output of a node. */
 export interface Probe {
@@ -29,9 +30,10 @@ export interface Probes {
  * throughout and NaN where it is not. `results` are outputs of the graph.
  */
 export function instrumentFinite(
-  graph: Graph,
+  looped: Graph,
   results: readonly string[],
 ): { readonly graph: Graph; readonly probes: Probes } {
+  const graph = unrollScans(looped);
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
   copy.copyInputs();

@@ -48,6 +48,14 @@ export class Storages {
   }
 }
 
+/** What one step of a scan holds at most beside its operands. */
+function bodyBytes(node: AnyNode): number {
+  if (node.op !== "Scan") return 0;
+  const { body, carries } = node.attributes;
+  const invariants = body.inputs.slice(carries + node.attributes.sequences);
+  return peakLiveBytes(body).bytes - invariants.reduce((sum, { value }) => sum + byteLength(value), 0);
+}
+
 /** The most memory that is in use at once, and where. */
 export interface Peak {
   readonly bytes: number;
@@ -79,7 +87,8 @@ export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOpt
   for (const node of graph.nodes) {
     const made = storages.allocated(node).filter((output) => !held.has(output));
     for (const output of made) live += byteLength(output);
-    if (live > peak.bytes || peak.node === undefined) peak = { bytes: live, node };
+    const inside = live + bodyBytes(node);
+    if (inside > peak.bytes || peak.node === undefined) peak = { bytes: inside, node };
     for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
       const rest = (left.get(root) ?? storages.readers(root).length) - 1;
       left.set(root, rest);

@@ -4,6 +4,8 @@ import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
+import { hoistInvariants } from "./scan/hoist-invariants.js";
+import { withBodies } from "./scan/with-bodies.js";
 import { scheduleGraph } from "./schedule.js";
 
 /**
@@ -11,13 +13,14 @@ import { scheduleGraph } from "./schedule.js";
  */
 const passes: readonly ((graph: Graph) => Graph)[] = [
   eliminateDeadCode,
-  foldConstants,
-  eliminateCommonSubexpressions,
+  hoistInvariants,
+  withBodies(foldConstants),
+  withBodies(eliminateCommonSubexpressions),
   fuseSliceGradients,
   fuseWeightGradients,
-  eliminateCommonSubexpressions,
+  withBodies(eliminateCommonSubexpressions),
   eliminateDeadCode,
-  scheduleGraph,
+  withBodies(scheduleGraph),
 ];
 
 /** The clean-ups that every program gets before a backend sees it; the order of nodes is then the order to run. */

@@ -7,6 +7,7 @@ import { elementCount } from "../../shape.js";
 import { concat, reshape, slice } from "../../trace/ops/movement.js";
 import { Tensor } from "../../trace/tensor.js";
 import { withBuilder, withoutLines } from "../../trace/trace.js";
+import { unrollScans } from "../../transform/scan/unroll.js";
 import { type CountedTensor, countExponents } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
@@ -30,7 +31,7 @@ export interface CountGraph {
  * been collected, and are not kept longer.
  */
 export function countGraph(graph: Graph): CountGraph {
-  return new Counting(graph).run();
+  return new Counting(unrollScans(graph)).run();
 }
 
 interface Waiting {

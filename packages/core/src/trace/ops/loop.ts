@@ -1,6 +1,7 @@
 /** Graphs that run many times. */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
+import type { OpAttributes } from "../../graph/attributes.js";
 import { formatType } from "../../graph/format-type.js";
 import type { Origin, Value } from "../../graph/graph.js";
 import { checkOptions } from "../../options.js";
@@ -70,15 +71,29 @@ export function scan<C extends TensorTree, X extends TensorTree, Y extends Tenso
   const { graph, captured } = openedTo(builder, traced, ({ shape }) => elementCount(shape, "scan") === 1);
   const operands = [...carries, ...elements].map(([, leaf]) => leaf);
   const outer = captured.map((value) => Tensor.of(builder.capture(value) as Value));
-  const outputs = emitAll("Scan", [...operands, ...outer], {
-    body: graph,
-    carries: carries.length,
-    sequences: elements.length,
-    length,
-    reverse,
-    saved: 0,
-  });
+  const outputs = emitScan(
+    {
+      starts: operands.slice(0, carries.length),
+      sequences: operands.slice(carries.length),
+      invariants: outer,
+    },
+    { body: graph, length, reverse, saved: 0 },
+  );
   return rebuildTree(traced.result, isTensor, outputs) as unknown as readonly [C, Y];
+}
+
+/** Appends the node. The operands are in the order of the body's inputs. */
+export function emitScan(
+  operands: {
+    readonly starts: readonly Tensor[];
+    readonly sequences: readonly Tensor[];
+    readonly invariants: readonly Tensor[];
+  },
+  attributes: Omit<OpAttributes["Scan"], "carries" | "sequences">,
+): readonly Tensor[] {
+  const { starts, sequences, invariants } = operands;
+  const counts = { carries: starts.length, sequences: sequences.length };
+  return emitAll("Scan", [...starts, ...sequences, ...invariants], { ...counts, ...attributes });
 }
 
 type Leaves = readonly (readonly [path: string, leaf: Tensor])[];

@@ -1,8 +1,9 @@
 import type { Backend, Executable, RunInput, State } from "../../backend.js";
-import { sumWarnings, widenSums } from "../../cast/widen-sums.js";
+import { sumWarnings } from "../../cast/widen-sums.js";
 import type { HostTensor } from "../../host-tensor.js";
 import type { Adopt } from "../data/batch.js";
 import type { TrainingWarning } from "../warning.js";
+import { graphFor } from "./graph-for.js";
 import type { Program } from "./program.js";
 
 /** Compilations kept per trainer; the least recently used is disposed beyond this. */
@@ -53,7 +54,7 @@ export class ProgramCache {
     const { graph, bindings, ...rest } = program;
     const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
     const { backend } = this;
-    const executable = await backend.compile(widenSums(graph, backend.manifest), {
+    const executable = await backend.compile(graphFor(graph, backend.manifest), {
       state: this.state,
       bindings,
       ...applied,
@@ -113,8 +114,10 @@ export async function runOnce(
   inputs: Readonly<Record<string, RunInput>>,
   state?: State,
 ): Promise<Readonly<Record<string, HostTensor>>> {
-  const right = widenSums(graph, backend.manifest);
-  const executable = await backend.compile(right, state === undefined ? {} : { state, bindings });
+  const executable = await backend.compile(
+    graphFor(graph, backend.manifest),
+    state === undefined ? {} : { state, bindings },
+  );
   try {
     return await executable.run(inputs);
   } finally {

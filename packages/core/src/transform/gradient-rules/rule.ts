@@ -7,6 +7,7 @@ import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
+import type { Differentiate } from "../gradient-request.js";
 
 /**
  * A forward node as its gradient rule sees it. Types are free to look at; `input` and `output` make the
@@ -28,6 +29,8 @@ export interface GradientSite<K extends Op> {
   readonly same: (a: number, b: number) => boolean;
   /** The number that an operand is a literal of. */
   readonly literal: (index: number) => number | undefined;
+  /** Differentiates a graph that is an attribute of the node. */
+  readonly differentiate: Differentiate;
   /** @throws MP_NOT_DIFFERENTIABLE with that reason, the node's name and the user's line */
   readonly refuse: (reason: string) => never;
 }

@@ -1,0 +1,63 @@
+import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../../graph/graph.js";
+
+/**
+ * The scan without what nobody reads: stacked results, carries that nothing read depends on, and operands that are then
+ * unused. The node itself if all of it is used.
+ * @param clean drops the dead nodes of a body
+ */
+export function withoutDeadResults(
+  node: GraphNode<"Scan">,
+  read: ReadonlySet<Value>,
+  clean: (body: Graph) => Graph,
+): AnyNode {
+  const { attributes, inputs, outputs } = node;
+  const { carries, sequences, saved } = attributes;
+  const { body } = attributes;
+  const used = usedInputs(body, carries, (output) => read.has(outputs[output] as Value));
+  const keepsOutput = (_: unknown, output: number): boolean =>
+    output < carries ? used.has(output) : read.has(outputs[output] as Value);
+  const keepsInput = (_: unknown, input: number): boolean => used.has(input);
+  const lean = clean({
+    ...body,
+    inputs: body.inputs.filter(keepsInput),
+    outputs: body.outputs.filter(keepsOutput),
+  });
+  const isWhole = lean.inputs.length === body.inputs.length && lean.outputs.length === body.outputs.length;
+  if (isWhole && lean.nodes === body.nodes) return node as AnyNode;
+  const counts = (from: number, to: number): number =>
+    Array.from({ length: to - from }, (_, index) => from + index).filter((place) => used.has(place)).length;
+  const firstSaved = outputs.length - saved;
+  return {
+    ...node,
+    inputs: inputs.filter(keepsInput),
+    outputs: outputs.filter(keepsOutput),
+    attributes: {
+      ...attributes,
+      body: lean,
+      carries: counts(0, carries),
+      sequences: counts(carries, carries + sequences),
+      saved: outputs.filter((output, place) => place >= firstSaved && keepsOutput(output, place)).length,
+    },
+  } as AnyNode;
+}
+
+/** Places of the body's inputs that its read outputs depend on, in any step. A carry is used if one of a later step is. */
+function usedInputs(body: Graph, carries: number, isRead: (output: number) => boolean): ReadonlySet<number> {
+  const makers = producers(body);
+  const places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+  const used = new Set<number>();
+  // A set hands out what is added while it is gone through.
+  const reached = new Set(body.outputs.flatMap(({ value }, output) => (isRead(output) ? [value] : [])));
+  for (const value of reached) {
+    const place = places.get(value);
+    if (place !== undefined) used.add(place);
+    if (place !== undefined && place < carries) {
+      const next = body.outputs[place];
+      if (next !== undefined) reached.add(next.value);
+    }
+    for (const input of makers.get(value)?.inputs ?? []) reached.add(input);
+  }
+  // A carry whose last value alone is read needs its place, too.
+  for (let place = 0; place < carries; place++) if (isRead(place)) used.add(place);
+  return used;
+}

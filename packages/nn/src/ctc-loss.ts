@@ -1,0 +1,180 @@
+import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
+import type { LossReduction } from "@mp/core/graph";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import {
+  add,
+  and,
+  cast,
+  concat,
+  constant,
+  div,
+  equal,
+  exp,
+  expand,
+  gatherElements,
+  less,
+  literal,
+  log,
+  logSoftmax,
+  maximum,
+  neg,
+  not,
+  range,
+  reshape,
+  scan,
+  slice,
+  stopGradient,
+  sub,
+  unsqueeze,
+  where,
+} from "@mp/core/ops";
+import { expectTensor } from "./check-tensor.js";
+import { reduced } from "./loss-reduction.js";
+import { reduction as reductionKind } from "./option-kinds.js";
+
+export interface CtcLossOptions {
+  /** The class that stands for no label; default 0. */
+  readonly blank?: number;
+  /** Count a sequence too short for its labels as 0 and not as infinity, with no gradient; default false. */
+  readonly zeroInfinity?: boolean;
+  /** `mean` (the default) divides each sequence's loss by its number of labels first, as in PyTorch. */
+  readonly reduction?: LossReduction;
+}
+
+export interface CtcTargets {
+  /** i32 [batch, most labels]; what follows a sequence's own labels is not read, but is a class. */
+  readonly labels: Tensor;
+  /** i32 [batch], each 0 … most labels. */
+  readonly labelLengths: Tensor;
+  /** i32 [batch], each 1 … time; default: all of the time. */
+  readonly inputLengths?: Tensor;
+}
+
+const CTC_LOSS = {
+  blank: withDefault(
+    0,
+    checks.claim("an integer of 0 or more", (blank) => Number.isSafeInteger(blank) && Number(blank) >= 0),
+  ),
+  zeroInfinity: withDefault(false, checks.truth),
+  reduction: withDefault("mean", reductionKind),
+};
+
+/** The logarithm of a probability of 0: finite, so that differences of it and its gradients are. */
+const NEVER = -1e30;
+const IN_F32 = castingPolicy({ compute: "f32" });
+
+/**
+ * Connectionist temporal classification (Graves et al. 2006): the negative log-likelihood of a label sequence over all its
+ * alignments with the time steps of logits [time, batch, classes]. Computed in f32 under any policy, by a loop over time.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a blank that is no class
+ * @throws MP_SHAPE_MISMATCH for logits that are not [time, batch, classes], or targets of another batch
+ */
+export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOptions = {}): Tensor {
+  const { blank, zeroInfinity, reduction } = readOptions("ctcLoss", options, CTC_LOSS, {
+    example: "{ blank: 0 }",
+  });
+  const { labels, labelLengths, inputLengths } = targets;
+  expectTargets(logits, targets, blank);
+  const each = autocast((scores: Tensor): Tensor => {
+    const likelihood = logLikelihood(
+      logSoftmax(cast(scores, "f32")),
+      labels,
+      labelLengths,
+      inputLengths,
+      blank,
+    );
+    const isPossible = less(NEVER / 2, likelihood);
+    return where(isPossible, neg(likelihood), zeroInfinity ? 0 : Number.POSITIVE_INFINITY);
+  }, IN_F32)(logits);
+  if (reduction !== "mean") return reduced(reduction, each);
+  return reduced("mean", div(each, maximum(cast(labelLengths, "f32"), 1)));
+}
+
+/** [batch]: the forward variables (eq. 6 of the paper) at the end of each sequence, in logarithms. */
+function logLikelihood(
+  logProbabilities: Tensor,
+  labels: Tensor,
+  labelLengths: Tensor,
+  inputLengths: Tensor | undefined,
+  blank: number,
+): Tensor {
+  const [time = 0, batch = 0] = logProbabilities.shape;
+  const most = labels.shape[1] ?? 0;
+  const states = 2 * most + 1;
+  // The labels with blanks around and between them.
+  const blanks = expand(literal(blank, "i32"), [batch, most, 1]);
+  const path = concat(
+    [
+      reshape(concat([blanks, unsqueeze(labels, [2])], 2), [batch, 2 * most]),
+      expand(literal(blank, "i32"), [batch, 1]),
+    ],
+    1,
+  );
+  const emitted = gatherElements(logProbabilities, expand(unsqueeze(path, [0]), [time, batch, states]), 2);
+  const skip = skips(path, blank);
+  const start = expand(where(equal(range(0, states), 0), literal(0), NEVER), [batch, states]);
+  const steps = { emitted, ...(inputLengths === undefined ? {} : { now: range(0, time) }) };
+  const [end] = scan(
+    (before: Tensor, { emitted: scores, now }: { readonly emitted: Tensor; readonly now?: Tensor }) => {
+      const skipped = where(skip, shifted(before, 2), NEVER);
+      const after = add(logSumExp([before, shifted(before, 1), skipped]), scores);
+      if (now === undefined || inputLengths === undefined) return [after, []];
+      return [where(unsqueeze(less(now, inputLengths), [1]), after, before), []];
+    },
+    start,
+    steps,
+  );
+  const last = (back: number): Tensor => {
+    const place = sub(add(labelLengths, labelLengths), back);
+    const at = unsqueeze(maximum(place, 0), [1]);
+    return reshape(gatherElements(end, at, 1), [batch]);
+  };
+  // A sequence without labels ends in its one blank.
+  const label = where(equal(labelLengths, 0), NEVER, last(1));
+  return logSumExp([last(0), label]);
+}
+
+/** Whether a state may follow the one before the previous: a label unlike the label before it. */
+function skips(path: Tensor, blank: number): Tensor {
+  const [batch = 0, states = 0] = path.shape;
+  if (states < 3) return expand(constant(tensor(Uint8Array.of(0), [1, 1], "bool")), [batch, states]);
+  const isLabel = not(equal(path, blank));
+  const before = concat(
+    [slice(path, [{ axis: 1, start: 0, end: 2 }]), slice(path, [{ axis: 1, start: 0, end: states - 2 }])],
+    1,
+  );
+  return and(isLabel, not(equal(path, before)));
+}
+
+/** The states that many places on, after states that never are. */
+function shifted(x: Tensor, by: number): Tensor {
+  const [batch = 0, states = 0] = x.shape;
+  const never = expand(literal(NEVER), [batch, Math.min(by, states)]);
+  return states <= by ? never : concat([never, slice(x, [{ axis: 1, start: 0, end: states - by }])], 1);
+}
+
+function logSumExp(terms: readonly Tensor[]): Tensor {
+  const largest = stopGradient(terms.reduce((a, b) => maximum(a, b)));
+  return add(largest, log(terms.map((term) => exp(sub(term, largest))).reduce((a, b) => add(a, b))));
+}
+
+function expectTargets(logits: Tensor, targets: CtcTargets, blank: number): void {
+  const { labels, labelLengths, inputLengths } = targets;
+  const all = { logits, labels, labelLengths, ...(inputLengths === undefined ? {} : { inputLengths }) };
+  for (const [name, value] of Object.entries(all)) expectTensor(`ctcLoss: ${name}`, value);
+  const [, batch, classes = 0] = logits.shape;
+  const shapes = (name: string, tensor: Tensor, wanted: string, isRight: boolean): void => {
+    if (isRight) return;
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `ctcLoss: ${name} are ${wanted}, got [${tensor.shape.join(", ")}]`,
+    );
+  };
+  shapes("logits", logits, "[time, batch, classes]", logits.shape.length === 3);
+  shapes("labels", labels, `[${batch}, most labels]`, labels.shape.length === 2 && labels.shape[0] === batch);
+  shapes("labelLengths", labelLengths, `[${batch}]`, labelLengths.shape.join() === `${batch}`);
+  if (inputLengths !== undefined)
+    shapes("inputLengths", inputLengths, `[${batch}]`, inputLengths.shape.join() === `${batch}`);
+  if (blank < classes) return;
+  throw new MpError("MP_INVALID_ARGUMENT", `ctcLoss: blank is ${blank}, the classes are 0 … ${classes - 1}`);
+}
