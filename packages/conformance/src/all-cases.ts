@@ -17,6 +17,7 @@ import { integerReductionCases } from "./cases/integers/reductions.js";
 import { largeCases } from "./cases/large.js";
 import { leakCases } from "./cases/leaks.js";
 import { lifecycleCases } from "./cases/lifecycle.js";
+import { loopCases } from "./cases/loops.js";
 import { manifestCases } from "./cases/manifest.js";
 import { nanCases } from "./cases/nan.js";
 import { nonFiniteConvolutionCases } from "./cases/non-finite-convolution.js";
@@ -79,6 +80,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...integerMovementCases,
   ...scatterCases,
   ...fusionCases,
+  ...loopCases,
   ...rareCases,
   ...integerDivisionCases,
   ...largeCases,

@@ -16,8 +16,11 @@ export function anew<T>(tree: T): () => T {
 
 /** The same graph with new constants. Values and nodes still refer to each other. */
 export function freshGraph(graph: Graph): Graph {
-  const renewed = (node: AnyNode): AnyNode =>
-    isNode(node, "Constant") ? { ...node, attributes: fresh(node.attributes) } : node;
+  const renewed = (node: AnyNode): AnyNode => {
+    if (isNode(node, "Constant")) return { ...node, attributes: fresh(node.attributes) };
+    if (!isNode(node, "Scan")) return node;
+    return { ...node, attributes: { ...node.attributes, body: freshGraph(node.attributes.body) } };
+  };
   return { ...graph, nodes: graph.nodes.map(renewed) };
 }
 

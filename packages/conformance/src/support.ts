@@ -1,6 +1,6 @@
 import type { BackendManifest, DType } from "@mp/core";
 import { unsupportedReason } from "@mp/core/backend";
-import { decidingDType, formatType, type Graph } from "@mp/core/graph";
+import { decidingDType, formatType, type Graph, isNode } from "@mp/core/graph";
 
 /** The reason that a manifest gives for not storing a dtype. */
 export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {
@@ -24,6 +24,8 @@ export function unsupportedGraph(manifest: BackendManifest, graph: Graph): strin
       const missing = unsupportedDType(manifest, output.dtype);
       if (missing !== undefined) return `${node.op} gives ${formatType(output)}, ${missing}`;
     }
+    const inBody = isNode(node, "Scan") ? unsupportedGraph(manifest, node.attributes.body) : undefined;
+    if (inBody !== undefined) return inBody;
   }
   return undefined;
 }

@@ -14,6 +14,7 @@ import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
 import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
+import { loopFaults } from "./wrong-backends/loop-faults.js";
 import { numericFaults } from "./wrong-backends/numeric-faults.js";
 import { orderFaults } from "./wrong-backends/order-faults.js";
 import { poolFaults } from "./wrong-backends/pool-faults.js";
@@ -51,6 +52,7 @@ const faults: readonly WrongBackend[] = [
   ...orderFaults,
   ...repeatedRunFaults,
   ...rewriteFaults,
+  ...loopFaults,
 ];
 
 describe("a wrong backend", () => {

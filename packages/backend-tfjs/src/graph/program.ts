@@ -75,19 +75,15 @@ class ProgramLowering {
   constructor(graph: Graph, options: ProgramOptions) {
     this.#graph = graph;
     this.#options = options;
-    this.#writer = new ScopeWriter(options.scope, this.#constants);
+    this.#writer = new ScopeWriter(options.scope, this.#constants, (body, inputs, path) =>
+      this.#body(body, inputs, path),
+    );
   }
 
   run(): Program {
     const writer = this.#writer;
     const inputs = this.#inputs();
-    const order = new RunOrder(writer);
-    for (const node of this.#graph.nodes) {
-      writer.enter(node.name);
-      order.begin();
-      this.#lower(node);
-      order.end(node);
-    }
+    this.#lowerAll(this.#graph.nodes, (node) => writer.enter(node.name));
     const { results, done } = this.#finish();
     return {
       nodes: writer.nodes,
@@ -117,6 +113,26 @@ class ProgramLowering {
     return fed;
   }
 
+  #lowerAll(nodes: readonly AnyNode[], enter: (node: AnyNode) => void): void {
+    const order = new RunOrder(this.#writer);
+    for (const node of nodes) {
+      enter(node);
+      order.begin();
+      this.#lower(node);
+      order.end(node);
+    }
+  }
+
+  /** A failure in a body is one of its loop. */
+  #body({ inputs, nodes, outputs }: Graph, given: readonly string[], path: string): readonly string[] {
+    const { source } = this.#writer;
+    inputs.forEach(({ value }, index) => {
+      this.#names.set(value, given[index] as string);
+    });
+    this.#lowerAll(nodes, ({ name }) => this.#writer.enter(source, `${path}/${name}`));
+    return outputs.map(({ value }) => this.#name(value));
+  }
+
   #lower(node: AnyNode): void {
     const names = node.outputs.every(isEmpty)
       ? node.outputs.map(({ dtype, shape }) => this.#writer.constant(zeros(shape, dtype)))
@@ -130,7 +146,9 @@ class ProgramLowering {
 
   #loweringOf(node: AnyNode): Lowering {
     const own = lowerings[node.op] as Lowering;
-    return inLayout(this.#options.isWidened(node) ? inF32(own) : own);
+    // A loop moves halves; what its body computes in f32 is decided node by node.
+    const isWidened = node.op !== "Scan" && this.#options.isWidened(node);
+    return inLayout(isWidened ? inF32(own) : own);
   }
 
   /**

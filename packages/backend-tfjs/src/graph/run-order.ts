@@ -30,16 +30,19 @@ export class RunOrder {
     const made = this.#writer.nodes
       .slice(this.#from)
       .filter(({ op }) => op !== "Const" && op !== "ReadVariableOp");
-    const last = made.at(-1);
+    const { frame } = this.#writer;
+    // A loop's inside has an order of its own.
+    const last = made.findLast((each) => this.#writer.givesIn(each) === frame);
     if (last === undefined || ![...node.inputs, ...node.outputs].some(isHeavy)) return;
     const before = this.#heavy[this.#heavy.length - WINDOW];
     this.#heavy.push(last.name);
     if (before === undefined) return;
     const own = new Set(made.map(({ name }) => name));
-    for (const { input } of made) {
+    for (const each of made) {
+      if (this.#writer.readsIn(each) !== frame) continue;
       // The other nodes of this graph node wait for these.
-      const isEntry = !input.some((name) => own.has(name.replace(/^\^|:\d+$/g, "")));
-      if (isEntry) input.push(`^${before}`);
+      const isEntry = !each.input.some((name) => own.has(name.replace(/^\^|:\d+$/g, "")));
+      if (isEntry) each.input.push(`^${before}`);
     }
   }
 }

@@ -1,10 +1,14 @@
 import { type DType, type HostTensor, tensor } from "@mp/core";
-import { bytesPerElement, encode, hostArrayOf, isFloat } from "@mp/core/graph";
+import { bytesPerElement, encode, type Graph, hostArrayOf, isFloat } from "@mp/core/graph";
 import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
 import {
+  bool,
   type EmitOptions,
+  int,
+  type LoopParts,
   shape as shapeAttribute,
+  string as stringAttribute,
   type TfAttributes,
   type TfDType,
   type TfWriter,
@@ -13,6 +17,17 @@ import {
 
 /** Larger constants would be in every copy of the graph that TensorFlow makes while it prepares a run. */
 const LARGEST_CONST_BYTES = 4096;
+
+/** The inside of a loop, in TensorFlow's terms: its nodes run once in each step and read nothing from outside but by Enter. */
+export interface Frame {
+  readonly name: string;
+  readonly around: Frame | undefined;
+  /** The names inside of constants, which are made outside of all loops. */
+  readonly constants: Map<string, string>;
+}
+
+/** Lowers the nodes of a graph that a node holds, with names that begin with that node's path. */
+export type LowerBody = (graph: Graph, inputs: readonly string[], path: string) => readonly string[];
 
 /**
  * Appends nodes whose names begin with the writer's own scope and are unique in it, and records which graph node they
@@ -30,11 +45,38 @@ export class ScopeWriter implements TfWriter {
   readonly #known = new Map<string, string>();
   /** By their provisional names; replaced by the real name once there is one. */
   readonly #deferred = new Map<string, (() => string) | string>();
+  readonly #lowerBody: LowerBody | undefined;
+  #frame: Frame | undefined;
+  /** Of the nodes in loops. */
+  readonly #frames = new Map<string, Frame>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
-  constructor(scope: string, constants?: ConstantTable) {
+  constructor(scope: string, constants?: ConstantTable, lowerBody?: LowerBody) {
     this.#scope = scope;
     this.#constants = constants;
+    this.#lowerBody = lowerBody;
+  }
+
+  /** The graph node that nodes now belong to. */
+  get source(): string | undefined {
+    return this.#current.source;
+  }
+
+  /** The loop whose inside is being written. */
+  get frame(): Frame | undefined {
+    return this.#frame;
+  }
+
+  /** The loop in which a node reads its inputs. */
+  readsIn({ name, op }: NodeInit): Frame | undefined {
+    const frame = this.#frames.get(name);
+    return op === "Enter" ? frame?.around : frame;
+  }
+
+  /** The loop in which nodes may read a node. */
+  givesIn({ name, op }: NodeInit): Frame | undefined {
+    const frame = this.#frames.get(name);
+    return op === "Exit" ? frame?.around : frame;
   }
 
   /** Later nodes are named after that one; `undefined` for nodes of the backend's own. */
@@ -55,6 +97,7 @@ export class ScopeWriter implements TfWriter {
     const name = this.#name(op);
     this.nodes.push(nodeInit(op, name, [...read, ...controls(ran)], attributes));
     if (this.#current.source !== undefined) this.sources.set(name, this.#current.source);
+    if (this.#frame !== undefined) this.#frames.set(name, this.#frame);
     return Array.from({ length: outputs }, (_, index) => (index === 0 ? name : `${name}:${index}`));
   }
 
@@ -73,6 +116,58 @@ export class ScopeWriter implements TfWriter {
     return name;
   }
 
+  /**
+   * TensorFlow's own control flow, which its sessions run without calling functions: a variable's Merge takes what
+   * enters the loop, then what each step hands to the next; its Switch hands it to a step or out of the loop.
+   */
+  loop({ variables, invariants, goesOn, step }: LoopParts): readonly string[] {
+    const around = this.#frame;
+    // Values that are made when they are first read are made outside.
+    const starts = variables.map(({ start }) => this.#made(start));
+    const same = invariants.map(({ start }) => this.#made(start));
+    this.#frame = { name: this.#name("loop"), around, constants: new Map() };
+    const merges = variables.map(({ dtype }, index) => {
+      const entered = this.#entered(starts[index] as string, dtype, false);
+      const name = this.one("Merge", [entered, entered], { T: type(dtype), N: int(2) });
+      return { name, node: this.nodes.at(-1) as NodeInit };
+    });
+    const inside = same.map((start, index) =>
+      this.#entered(start, invariants[index]?.dtype as TfDType, true),
+    );
+    const more = this.one("LoopCond", [goesOn(merges.map(({ name }) => name))]);
+    const switches = merges.map(({ name }, index) =>
+      this.emit("Switch", [name, more], { T: type(variables[index]?.dtype as TfDType) }, { outputs: 2 }),
+    );
+    const next = step(
+      switches.map(([, goes]) => goes as string),
+      inside,
+    );
+    const left = variables.map(({ dtype }, index) => {
+      const back = this.one("NextIteration", [next[index] as string], { T: type(dtype) });
+      merges[index]?.node.input.splice(1, 1, back);
+      return this.one("Exit", [switches[index]?.[0] as string], { T: type(dtype) });
+    });
+    this.#frame = around;
+    return left;
+  }
+
+  #entered(name: string, dtype: TfDType, isConstant: boolean): string {
+    return this.one("Enter", [name], {
+      T: type(dtype),
+      frame_name: stringAttribute(this.#frame?.name ?? ""),
+      is_constant: bool(isConstant),
+      parallel_iterations: int(1),
+    });
+  }
+
+  body(graph: Graph, inputs: readonly string[]): readonly string[] {
+    if (this.#lowerBody === undefined) throw new Error("internal: nothing lowers bodies here");
+    const current = this.#current;
+    const outputs = this.#lowerBody(graph, inputs, current.path);
+    this.#current = current;
+    return outputs;
+  }
+
   #made(name: string): string {
     const made = this.#deferred.get(name);
     if (made === undefined) return name;
@@ -84,12 +179,27 @@ export class ScopeWriter implements TfWriter {
   constant(value: HostTensor): string {
     const pool = value.data.byteLength > LARGEST_CONST_BYTES ? this.#constants : undefined;
     const key = pool === undefined ? contentOf(value) : pool.handle(value);
-    return this.#once(key, () => {
+    const outside = this.#once(key, () => {
       const attributes = { dtype: type(value.dtype) };
       if (pool !== undefined) return this.one("ReadVariableOp", [key], attributes);
       const name = this.one("Const", [], { ...attributes, value: { kind: "tensor", value } });
       return isFloat(value.dtype) ? this.#opaque(name, value) : name;
     });
+    return this.#inside(outside, value.dtype, this.#frame);
+  }
+
+  /** The name inside of a loop of what is made outside of all loops. */
+  #inside(outside: string, dtype: DType, frame: Frame | undefined): string {
+    if (frame === undefined) return outside;
+    const known = frame.constants.get(outside);
+    if (known !== undefined) return known;
+    const around = this.#inside(outside, dtype, frame.around);
+    const current = this.#frame;
+    this.#frame = frame;
+    const name = this.#entered(around, dtype, true);
+    this.#frame = current;
+    frame.constants.set(outside, name);
+    return name;
   }
 
   ints(values: readonly number[]): string {
@@ -116,10 +226,12 @@ export class ScopeWriter implements TfWriter {
   #once(key: string, make: () => string): string {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const current = this.#current;
+    const [current, frame] = [this.#current, this.#frame];
     this.enter(undefined, "constant");
+    this.#frame = undefined;
     const name = make();
     this.#current = current;
+    this.#frame = frame;
     this.#known.set(key, name);
     return name;
   }

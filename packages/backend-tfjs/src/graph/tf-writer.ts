@@ -1,6 +1,6 @@
 /** Where lowerings append TensorFlow nodes. Names of results are `node` or `node:1`, as a GraphDef spells them. */
 import type { DType, HostTensor } from "@mp/core";
-import type { GraphNode, Op } from "@mp/core/graph";
+import type { Graph, GraphNode, Op } from "@mp/core/graph";
 
 /** A TensorFlow dtype: ours, and those that only TensorFlow's own nodes need. */
 export type TfDType = DType | "f64" | "u16" | "i8" | "i16" | "u32" | "resource";
@@ -34,6 +34,23 @@ export interface EmitOptions {
   readonly after?: readonly string[];
 }
 
+/** A value that changes from step to step of a loop. */
+export interface LoopVariable {
+  readonly dtype: TfDType;
+  readonly start: string;
+}
+
+/** What a loop's lowering says; names that it gets and gives are those inside of the loop, except for the variables' starts. */
+export interface LoopParts {
+  readonly variables: readonly LoopVariable[];
+  /** Values of outside that are the same in each step. */
+  readonly invariants: readonly LoopVariable[];
+  /** A scalar bool of the variables: whether there is another step. */
+  readonly goesOn: (variables: readonly string[]) => string;
+  /** The variables after a step. */
+  readonly step: (variables: readonly string[], invariants: readonly string[]) => readonly string[];
+}
+
 export interface TfWriter {
   /** Appends a node, named after the graph node that is being lowered, and returns the names of its results. */
   emit(
@@ -47,6 +64,10 @@ export interface TfWriter {
   cast(name: string, from: TfDType, to: TfDType): string;
   /** A name for a result whose nodes are appended when a node first reads it, and not at all if none does. */
   defer(make: () => string): string;
+  /** A loop; returns the names of its variables after the last step. */
+  loop(parts: LoopParts): readonly string[];
+  /** The nodes of a graph that a node holds, whose inputs have those names; returns the names of its outputs. */
+  body(graph: Graph, inputs: readonly string[]): readonly string[];
   /** A Const; constants with equal content share one node. */
   constant(tensor: HostTensor): string;
   /** A one-dimensional i32 Const, as axes, shapes and pads are given. */

@@ -3,6 +3,7 @@ import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
+import { loopLowerings } from "./loop.js";
 import { lossLowerings } from "./loss.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
@@ -25,5 +26,6 @@ export const lowerings: LoweringTable = {
   ...lossLowerings,
   ...movementLowerings,
   ...indexingLowerings,
+  ...loopLowerings,
   ...sourceLowerings,
 };

@@ -69,6 +69,7 @@ function attributesOf(attributes: object): string {
 }
 
 function writtenValue(value: unknown): string {
+  if (typeof value === "object" && value !== null && "nodes" in value) return "a graph";
   if (Array.isArray(value)) return formatShape(value);
   return isHostTensor(value) ? formatType(value) : String(value);
 }

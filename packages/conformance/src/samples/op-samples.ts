@@ -3,6 +3,7 @@ import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
 import { convolutionSamples } from "./convolution-samples.js";
 import { indexingSamples } from "./indexing-samples.js";
+import { loopSamples } from "./loop-samples.js";
 import { lossSamples } from "./loss-samples.js";
 import { matrixSamples } from "./matrix-samples.js";
 import { movementSamples } from "./movement-samples.js";
@@ -26,5 +27,6 @@ export const opSamples: OpRows<Op> = {
   ...batchNormalizationSamples,
   ...movementSamples,
   ...indexingSamples,
+  ...loopSamples,
   ...sourceSamples,
 };

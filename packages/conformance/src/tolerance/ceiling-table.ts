@@ -127,6 +127,9 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   Tile: exact,
   OneHot: exact,
 
+  // It moves values; what its body computes is allowed what its nodes are.
+  Scan: exact,
+
   Constant: exact,
   Range: smooth(2, 1),
 

@@ -8,6 +8,7 @@ import { batchNormalizationGradients } from "./batch-normalization-gradients.js"
 import { binaryGradients } from "./binary-gradients.js";
 import { convolutionGradients } from "./convolution-gradients.js";
 import { indexingGradients } from "./indexing-gradients.js";
+import { loopGradients } from "./loop-gradients.js";
 import { lossGradients } from "./loss-gradients.js";
 import { matrixGradients } from "./matrix-gradients.js";
 import { movementGradients } from "./movement-gradients.js";
@@ -28,6 +29,7 @@ export const gradientSamples: GradientRows<Op> = {
   ...poolingGradients,
   ...movementGradients,
   ...indexingGradients,
+  ...loopGradients,
   ...sourceGradients,
   ...convolutionGradients,
 };

@@ -3,6 +3,7 @@ import { batchNormalizationSizes } from "./batch-normalization-sizes.js";
 import { binarySizes } from "./binary-sizes.js";
 import { convolutionSizes } from "./convolution-sizes.js";
 import { indexingSizes } from "./indexing-sizes.js";
+import { loopSizes } from "./loop-sizes.js";
 import { lossSizes } from "./loss-sizes.js";
 import { matrixSizes } from "./matrix-sizes.js";
 import { movementSizes } from "./movement-sizes.js";
@@ -26,5 +27,6 @@ export const sizeSamples: SizeRows<Op> = {
   ...batchNormalizationSizes,
   ...movementSizes,
   ...indexingSizes,
+  ...loopSizes,
   ...sourceSizes,
 };
