@@ -28,7 +28,7 @@ export const outputLength = (frames: Tensor): Tensor => div(add(frames, STRIDE -
 
 /** Parameters and logits of one configuration. */
 export function recognizer({ mels, channels, cells, layers, classes, checkpointing }: RecognizerOptions) {
-  const front = convolution(mels, channels, [TAPS], { strides: STRIDE, padding: "same" });
+  const front = convolution(mels, channels, [TAPS], { stride: STRIDE, padding: "same" });
   const stack = Array.from({ length: layers }, (_, index) => {
     const inputs = index === 0 ? channels : 2 * cells;
     return { forward: gru(inputs, cells), backward: gru(inputs, cells, { reverse: true }) };
