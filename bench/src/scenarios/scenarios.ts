@@ -3,6 +3,7 @@ import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
+import { loop } from "./loop.js";
 import { memory } from "./memory.js";
 import { operators } from "./operators.js";
 import type { Scenario } from "./scenario.js";
@@ -16,6 +17,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   host: hostOverhead,
   compile: compilation,
   memory,
+  loop,
   activations,
   soak,
   operators,
