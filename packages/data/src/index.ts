@@ -2,6 +2,11 @@
 
 export type { ArrayDatasetOptions } from "./array-dataset.js";
 export { arrayDataset } from "./array-dataset.js";
+// Audio
+export type { LogMelOptions } from "./audio/log-mel.js";
+export { logMel } from "./audio/log-mel.js";
+export type { Sound } from "./audio/read-wav.js";
+export { readWav } from "./audio/read-wav.js";
 export type { BatchingOptions } from "./batching.js";
 // Boxes
 export type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "./boxes/annotations.js";

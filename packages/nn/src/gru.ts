@@ -8,8 +8,8 @@ import {
   initRecurrent,
   overTime,
   projected,
+  type RecurrenceOptions,
   type RecurrentParameters,
-  type UnrollOption,
 } from "./recurrent.js";
 
 /**
@@ -35,7 +35,7 @@ export interface GruResult {
   readonly hidden: Tensor;
 }
 
-export interface GruOptions extends UnrollOption {
+export interface GruOptions extends RecurrenceOptions {
   /** Initializer of the input kernel; default `glorotUniform`. */
   readonly kernel?: Initializer;
   /** Initializer of the recurrent kernel; default `orthogonal()`. */
@@ -46,6 +46,7 @@ const GRU = {
   kernel: withDefault(glorotUniform, initializer),
   recurrent: withDefault(orthogonal(), initializer),
   unroll: withDefault(false, checks.truth),
+  reverse: withDefault(false, checks.truth),
 };
 
 /**
@@ -60,7 +61,9 @@ export function gru(
   options: GruOptions = {},
 ): Layer<GruParameters, GruSequence, GruResult> {
   checkSizes("gru", { inputs, cells });
-  const { kernel, recurrent, unroll } = readOptions("gru", options, GRU, { example: "{ kernel: heNormal }" });
+  const { kernel, recurrent, ...recurrence } = readOptions("gru", options, GRU, {
+    example: "{ kernel: heNormal }",
+  });
   const gates = { inputs, cells, count: 3 };
   return {
     name: "gru",
@@ -71,7 +74,7 @@ export function gru(
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {
         const sequence = projected("gru", gates, parameters, x, { hidden });
-        const result = overTime(sequence, unroll, hidden, (step, current: Tensor) => {
+        const result = overTime(sequence, recurrence, hidden, (step, current: Tensor) => {
           const carried = matMul(current, parameters.recurrent);
           const [reset, update, candidate] = split(step, 3, -1) as [Tensor, Tensor, Tensor];
           const [resetBy, updateBy, candidateBy] = split(carried, 3, -1) as [Tensor, Tensor, Tensor];

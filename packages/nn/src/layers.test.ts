@@ -204,17 +204,17 @@ describe("loops and unrolled steps", () => {
     [2, 3, 4],
   );
   const zero = tensor(new Float32Array(6), [3, 2]);
-  it("of an LSTM compute the same bits", () => {
+  it.each([false, true])("of an LSTM compute the same bits, reversed: %s", (reverse) => {
     const [loop, steps] = [false, true].map((unroll) => {
-      const layer = lstm(4, 2, { unroll });
+      const layer = lstm(4, 2, { unroll, reverse });
       const state = { hidden: zero, cell: zero };
       return run({ weights: layer.init(key(3)), x, state }, (t) => layer.apply(t.weights, t));
     });
     expect(loop).toEqual(steps);
   });
-  it("of a GRU compute the same bits", () => {
+  it.each([false, true])("of a GRU compute the same bits, reversed: %s", (reverse) => {
     const [loop, steps] = [false, true].map((unroll) => {
-      const layer = gru(4, 2, { unroll });
+      const layer = gru(4, 2, { unroll, reverse });
       return run({ weights: layer.init(key(3)), x, hidden: zero }, (t) => layer.apply(t.weights, t));
     });
     expect(loop).toEqual(steps);

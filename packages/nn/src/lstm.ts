@@ -8,8 +8,8 @@ import {
   initRecurrent,
   overTime,
   projected,
+  type RecurrenceOptions,
   type RecurrentParameters,
-  type UnrollOption,
 } from "./recurrent.js";
 
 /** Gates along the last axis in the order input, forget, cell, output. */
@@ -42,12 +42,16 @@ export function lstmStep(gates: Tensor, cell: Tensor): LstmState {
   return { hidden: mul(sigmoid(output), tanh(next)), cell: next };
 }
 
-export interface LstmOptions extends UnrollOption {
+export interface LstmOptions extends RecurrenceOptions {
   /** Initializer of both kernels; default `glorotUniform`. */
   readonly kernel?: Initializer;
 }
 
-const LSTM = { kernel: withDefault(glorotUniform, initializer), unroll: withDefault(false, checks.truth) };
+const LSTM = {
+  kernel: withDefault(glorotUniform, initializer),
+  unroll: withDefault(false, checks.truth),
+  reverse: withDefault(false, checks.truth),
+};
 
 /**
  * A basic LSTM over time. The input projection of all steps is one product before the recurrence;
@@ -60,7 +64,7 @@ export function lstm(
   options: LstmOptions = {},
 ): Layer<LstmParameters, LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
-  const { kernel, unroll } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
+  const { kernel, ...recurrence } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 4 };
   return {
     name: "lstm",
@@ -68,7 +72,7 @@ export function lstm(
     apply: (parameters, { x, state }) =>
       scope("lstm", () => {
         const sequence = projected("lstm", gates, parameters, x, state);
-        return overTime(sequence, unroll, state, (step, { hidden, cell }) => {
+        return overTime(sequence, recurrence, state, (step, { hidden, cell }) => {
           const next = lstmStep(add(step, matMul(hidden, parameters.recurrent)), cell);
           return { hidden: next.hidden, state: next };
         });

@@ -38,12 +38,15 @@ interface Sequence {
   readonly gates: Tensor;
 }
 
-export interface UnrollOption {
+/** How a recurrent layer goes through time. */
+export interface RecurrenceOptions {
   /**
    * Write the steps out one after the other instead of in a loop, as Keras's `unroll`: more nodes, which take longer to compile and
    * may run faster where a step is small. Default false.
    */
   readonly unroll?: boolean;
+  /** Go from the last time to the first, for the other half of a bidirectional layer; results stay in place. Default false. */
+  readonly reverse?: boolean;
 }
 
 /**
@@ -52,7 +55,7 @@ export interface UnrollOption {
  */
 export function overTime<S extends TensorTree>(
   { time, batch, gates }: Sequence,
-  unroll: boolean,
+  { unroll, reverse }: Required<RecurrenceOptions>,
   start: S,
   step: (gates: Tensor, state: S) => { readonly hidden: Tensor; readonly state: S },
 ): { readonly y: Tensor; readonly state: S } {
@@ -64,17 +67,19 @@ export function overTime<S extends TensorTree>(
       },
       start,
       reshape(gates, [time, batch, gates.shape[1] ?? 1]),
+      { reverse },
     );
     return { y, state };
   }
   let state = start;
   const outputs: Tensor[] = [];
-  for (const element of split(gates, time, 0)) {
+  const elements = split(gates, time, 0);
+  for (const element of reverse ? elements.toReversed() : elements) {
     const next = step(element, state);
     state = next.state;
     outputs.push(next.hidden);
   }
-  const joined = concat(outputs, 0);
+  const joined = concat(reverse ? outputs.reverse() : outputs, 0);
   return { y: reshape(joined, [time, batch, joined.shape[1] ?? 1]), state };
 }
 

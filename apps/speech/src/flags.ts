@@ -1,0 +1,29 @@
+import { defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
+import { seedsFlag } from "@mp/cli/training";
+
+/** The command line of speech: the common flags and the sizes of the experiment. */
+export const definition = defineApp({
+  name: "speech",
+  description: "Trains a recurrent network to write down speech, in mixed precision beside float32",
+  defaults: { steps: 400 },
+  flags: {
+    cells: integer({ default: 64, help: "cells of each direction of each recurrent layer" }),
+    layers: integer({ default: 2, help: "bidirectional recurrent layers" }),
+    channels: integer({ default: 32, help: "channels of the convolution over time" }),
+    mels: integer({ default: 40, min: 8, help: "filters of the features" }),
+    batch: integer({ default: 16, help: "utterances in a step" }),
+    learningRate: number({ default: 3e-3, help: "the highest, of Adam" }),
+    clip: number({ default: 5, help: "largest norm of all gradients together" }),
+    noise: number({ default: 0.3, help: "of the generated utterances, beside tones of about 1" }),
+    trainUtterances: integer({ default: 1500, help: "generated utterances to learn from" }),
+    testUtterances: integer({ default: 200, help: "generated utterances to be judged by" }),
+    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
+    table: toggle({ help: "train in float32 and both mixed precisions, and print the table" }),
+    ablation: toggle({
+      help: "train with each technique of mixed precision off in turn, and print the table",
+    }),
+    seeds: seedsFlag("--table and --ablation"),
+  },
+});
+
+export type Options = OptionsOf<typeof definition>;
