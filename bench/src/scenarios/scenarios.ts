@@ -3,6 +3,7 @@ import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
+import { loops } from "./loops.js";
 import { memory } from "./memory.js";
 import { operators } from "./operators.js";
 import type { Scenario } from "./scenario.js";
@@ -20,6 +21,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   soak,
   operators,
   convolution,
+  loops,
 };
 
 /** @throws RangeError for an unknown name */
