@@ -60,7 +60,16 @@ const STAGES = [
   {
     folder: "packages/onnx/src/write",
     helpers: [
-      ...["graph-writer", "lowering", "lowerings", "metadata-keys", "own-domain", "plain", "random-bits"],
+      ...[
+        "graph-writer",
+        "invariants",
+        "lowering",
+        "lowerings",
+        "metadata-keys",
+        "own-domain",
+        "plain",
+        "random-bits",
+      ],
       "through-f16",
     ],
   },
@@ -79,7 +88,7 @@ const STAGES = [
       ],
       ...["own-lowering", "reduced-axes", "word-order"],
     ],
-    without: ["normalization", "batch-normalization"],
+    without: ["normalization", "batch-normalization", "loop"],
   },
   {
     folder: "packages/backend-tfjs/src/lowerings",

@@ -3,9 +3,10 @@ import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
-import { loop } from "./loop.js";
+import { loops } from "./loops.js";
 import { memory } from "./memory.js";
 import { operators } from "./operators.js";
+import { recurrence } from "./recurrence.js";
 import type { Scenario } from "./scenario.js";
 import { soak } from "./soak.js";
 import { updateCost } from "./update-cost.js";
@@ -17,11 +18,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   host: hostOverhead,
   compile: compilation,
   memory,
-  loop,
+  recurrence,
   activations,
   soak,
   operators,
   convolution,
+  loops,
 };
 
 /** @throws RangeError for an unknown name */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelNode, modelBytes } from "../../test/onnx-bytes.js";
 import { arenaStats } from "./arena.js";
-import { executionOrder, listForSchedule } from "./execution-order.js";
+import { executionOrder, lateFirst, listForSchedule } from "./execution-order.js";
 import { profileRun } from "./profile.js";
 import { type NativeRuntime, openRuntime } from "./runtime.js";
 
@@ -178,5 +178,34 @@ describe("the engine", () => {
     expect(written.length).toBe(schedule.length);
     expect(await peak(written)).toBeLessThanOrEqual((layers + 3) * buffer);
     expect(await peak(schedule)).toBeGreaterThan(1.8 * layers * buffer);
+  });
+});
+
+describe("lateFirst", () => {
+  it("lists every node once, after the nodes that it reads", () => {
+    fc.assert(
+      fc.property(schedules, (schedule) => {
+        const listed = lateFirst(schedule).map((place) => schedule[place] as ModelNode);
+        expect(new Set(listed).size).toBe(schedule.length);
+        const made = new Set(["x"]);
+        for (const { inputs, outputs } of listed) {
+          expect(inputs.every((name) => made.has(name))).toBe(true);
+          for (const name of outputs) made.add(name);
+        }
+      }),
+    );
+  });
+
+  it("makes the walk take what is scheduled first, where it is free to", () => {
+    const node = (name: string, ...inputs: string[]): ModelNode => ({
+      op: "Sum",
+      inputs,
+      outputs: [name],
+      name,
+    });
+    const schedule = [node("a", "x"), node("b", "a"), node("c", "x"), node("d", "c"), node("e", "b", "d")];
+    const order = (listed: readonly ModelNode[]) => predicted(listed).join("");
+    expect(order(schedule)).toBe("cdabe");
+    expect(order(lateFirst(schedule).map((place) => schedule[place] as ModelNode))).toBe("abcde");
   });
 });

@@ -80,8 +80,8 @@ export function lateFirst(schedule: readonly OrderedNode[]): readonly number[] {
   const ready = missing.flatMap((count, node) => (count === 0 ? [node] : []));
   const order: number[] = [];
   while (ready.length > 0) {
-    const at = ready.indexOf(Math.max(...ready));
-    const [node = 0] = ready.splice(at, 1);
+    const node = ready.reduce((latest, other) => Math.max(latest, other), 0);
+    ready.splice(ready.indexOf(node), 1);
     order.push(node);
     for (const reader of readers.get(node) ?? []) {
       missing[reader] = (missing[reader] ?? 0) - 1;

@@ -63,3 +63,63 @@ describe("constants", () => {
     expect([...constants.tensors.values()]).toEqual([large]);
   });
 });
+
+describe("loops", () => {
+  const counting = (writer: ScopeWriter, step: (at: string) => string): readonly string[] =>
+    writer.loop({
+      variables: [{ dtype: "i32", start: "start" }],
+      invariants: [],
+      goesOn: ([at = ""]) => writer.one("Less", [at, writer.scalar(3, "i32")], { T: type("i32") }),
+      step: ([at = ""]) => [step(at)],
+    });
+
+  it("take what enters them and what each step hands on", () => {
+    const writer = new ScopeWriter("p");
+    writer.enter("n");
+    const [left] = counting(writer, (at) => writer.one("Step", [at]));
+    const inputs = new Map(writer.nodes.map(({ name, input }) => [name, input]));
+    expect(inputs.get("p/n/Merge")).toEqual(["p/n/Enter", "p/n/NextIteration"]);
+    expect(inputs.get("p/n/NextIteration")).toEqual(["p/n/Step"]);
+    expect(inputs.get("p/n/Step")).toEqual(["p/n/Switch:1"]);
+    expect(left).toBe("p/n/Exit");
+    expect(inputs.get("p/n/Exit")).toEqual(["p/n/Switch"]);
+  });
+
+  it("read constants through an Enter of their own, loop by loop", () => {
+    const writer = new ScopeWriter("p");
+    writer.enter("n");
+    const seven = tensor(Int32Array.of(7), []);
+    const read: string[] = [];
+    counting(writer, (at) => {
+      read.push(writer.constant(seven), writer.constant(seven));
+      counting(writer, (inner) => {
+        read.push(writer.constant(seven));
+        return inner;
+      });
+      return at;
+    });
+    const outside = writer.constant(seven);
+    const nodeOf = (name: string | undefined) => writer.nodes.find((node) => node.name === name);
+    const [first, again, inner] = read;
+    expect(first).toBe(again);
+    expect(nodeOf(outside)?.op).toBe("Const");
+    expect(nodeOf(first)?.input).toEqual([outside]);
+    expect(nodeOf(inner)?.input).toEqual([first]);
+  });
+
+  it("make a value outside that is first read inside", () => {
+    const writer = new ScopeWriter("p");
+    writer.enter("n");
+    const later = writer.defer(() => writer.one("Later", []));
+    writer.loop({
+      variables: [{ dtype: "i32", start: "start" }],
+      invariants: [{ dtype: "f32", start: later }],
+      goesOn: ([at = ""]) => at,
+      step: ([at = ""], [same = ""]) => [writer.one("Step", [at, same])],
+    });
+    const made = writer.nodes.find(({ op }) => op === "Later");
+    expect(made === undefined ? "none" : writer.givesIn(made)).toBeUndefined();
+    const inside = writer.nodes.find(({ op }) => op === "Step");
+    expect(inside === undefined ? undefined : writer.givesIn(inside)?.name).toBe("p/n/loop");
+  });
+});

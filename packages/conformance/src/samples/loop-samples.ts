@@ -17,7 +17,7 @@ interface LoopParts {
 }
 
 /** A loop on distinguishable data. */
-export function loop({
+function loop({
   dtype,
   carries = [],
   sequences = [],

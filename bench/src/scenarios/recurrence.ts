@@ -11,7 +11,7 @@ const CELLS = 256;
 const MEGABYTE = 2 ** 20;
 
 /** A training step of an LSTM over many times: in a loop, and with its steps one after the other. */
-export const loop: Scenario = {
+export const recurrence: Scenario = {
   title: `A training step of an LSTM of ${CELLS} cells over ${STEPS} times, batch ${BATCH}, float32`,
   parts: ["unrolled", "looped"],
   environment: { MALLOC_MMAP_THRESHOLD_: "1048576" },
