@@ -34,9 +34,9 @@ import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-s
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
-import { ObjectiveRun } from "./objective-run.js";
-import { type ByObjective, byObjective } from "./objective-state.js";
-import { objectiveWarnings } from "./objective-warnings.js";
+import { ObjectiveRun } from "./objectives/objective-run.js";
+import { type ByObjective, byObjective } from "./objectives/objective-state.js";
+import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";

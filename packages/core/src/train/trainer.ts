@@ -1,8 +1,8 @@
 import { expectHalf } from "../cast/plan.js";
 import { key } from "../trace/random.js";
 import { checkPrecision } from "./checks/check-parts.js";
-import { type CommonDefinition, definitionsOf } from "./definitions.js";
-import type { ObjectivesTrainer } from "./objectives-trainer.js";
+import { type CommonDefinition, definitionsOf } from "./objectives/definitions.js";
+import type { ObjectivesTrainer } from "./objectives/objectives-trainer.js";
 import { type ObjectivesOptions, readTrainerOptions, type TrainerOptions } from "./options.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";

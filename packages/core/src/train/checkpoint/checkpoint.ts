@@ -4,7 +4,7 @@ import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/builder.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
-import type { Placed } from "../objective-state.js";
+import type { Placed } from "../objectives/objective-state.js";
 import { slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
 import type { TrainingWarning } from "../warning.js";

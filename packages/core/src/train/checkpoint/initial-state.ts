@@ -5,7 +5,7 @@ import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
 import { frozenInAll } from "../frozen.js";
-import { isOwnSlot } from "../objective-state.js";
+import { isOwnSlot } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../state.js";

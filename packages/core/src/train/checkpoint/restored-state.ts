@@ -4,7 +4,7 @@ import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
 import { decode } from "../../float-format/bits.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
-import { isLast, isOwnSlot, ownSlot, type Placed } from "../objective-state.js";
+import { isLast, isOwnSlot, ownSlot, type Placed } from "../objectives/objective-state.js";
 import { slotGroupOf } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 

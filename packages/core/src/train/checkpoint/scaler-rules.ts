@@ -2,7 +2,7 @@ import type { Backend } from "../../backend.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
-import { ownSlot, typesOf } from "../objective-state.js";
+import { ownSlot, typesOf } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType } from "../state.js";

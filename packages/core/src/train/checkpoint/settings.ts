@@ -1,5 +1,5 @@
 import type { StepDefinition } from "../definition.js";
-import { named } from "../objective-state.js";
+import { named } from "../objectives/objective-state.js";
 
 export type Settings = Readonly<Record<string, string>>;
 

@@ -6,7 +6,7 @@ import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
 import type { FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
-import { type ByObjective, named, type Placed } from "../objective-state.js";
+import { type ByObjective, named, type Placed } from "../objectives/objective-state.js";
 import type { Program, TypeTree } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
 import { revisitProgram } from "../step/programs.js";

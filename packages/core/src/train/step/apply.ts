@@ -10,7 +10,7 @@ import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
-import { ownKey } from "../objective-state.js";
+import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { unscale } from "./unscale.js";

@@ -11,7 +11,7 @@ import { atUserLines, withPhase } from "../../trace/trace.js";
 import { keyProblem, leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
 import { mergeFrozen } from "../frozen.js";
-import { ownKey } from "../objective-state.js";
+import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import type { TrainingWarning } from "../warning.js";
 import type { LossContext, LossParts } from "./loss.js";

@@ -11,7 +11,7 @@ import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
 import { frozenInAll, splitFrozen } from "../frozen.js";
-import { joinStates, nextState, stateOf, statePart } from "../objective-state.js";
+import { joinStates, nextState, stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
 import { applyGradients } from "./apply.js";

@@ -6,7 +6,7 @@ import { batchDifferences, type FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
-import { named, ofObjective } from "../objective-state.js";
+import { named, ofObjective } from "../objectives/objective-state.js";
 import type { Program, TypeTree } from "../program/program.js";
 import type { Compiled, ProgramCache } from "../program/program-cache.js";
 import type { TrainingWarning } from "../warning.js";

@@ -2,7 +2,7 @@ import type { State } from "../../backend.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/builder.js";
 import { type HostTensor, isHostTensor, zeros } from "../../host-tensor.js";
-import { isOwnSlot, type Placed } from "../objective-state.js";
+import { isOwnSlot, type Placed } from "../objectives/objective-state.js";
 import type { Outputs } from "./outputs.js";
 
 /**

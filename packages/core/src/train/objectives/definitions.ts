@@ -1,18 +1,18 @@
-import { callback, optional } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { isHostTensor } from "../host-tensor.js";
-import { normLimit } from "../optim/clip.js";
-import { type OptionTable, readOptions } from "../option-table.js";
-import { isPlainObject } from "../plain-object.js";
-import type { LossScaler } from "../precision/loss-scaler.js";
-import { shown } from "../shown.js";
-import { keyProblem, leavesOf } from "../tree.js";
-import { checkScales, later, optimizerPart, scalerPart } from "./checks/check-parts.js";
-import type { FitPosition } from "./data/callback.js";
-import type { AnyLoss, StepDefinition } from "./definition.js";
-import { frozenPaths, maskedPaths } from "./frozen.js";
-import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "./options.js";
-import type { Definitions } from "./run.js";
+import { callback, optional } from "../../argument-checks.js";
+import { MpError } from "../../errors.js";
+import { isHostTensor } from "../../host-tensor.js";
+import { normLimit } from "../../optim/clip.js";
+import { type OptionTable, readOptions } from "../../option-table.js";
+import { isPlainObject } from "../../plain-object.js";
+import type { LossScaler } from "../../precision/loss-scaler.js";
+import { shown } from "../../shown.js";
+import { keyProblem, leavesOf } from "../../tree.js";
+import { checkScales, later, optimizerPart, scalerPart } from "../checks/check-parts.js";
+import type { FitPosition } from "../data/callback.js";
+import type { AnyLoss, StepDefinition } from "../definition.js";
+import { frozenPaths, maskedPaths } from "../frozen.js";
+import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "../options.js";
+import type { Definitions } from "../run.js";
 
 /** What all objectives of a run have in common. */
 export type CommonDefinition = Omit<

@@ -1,17 +1,17 @@
-import type { ProfileRow } from "../backend.js";
-import type { CastReport } from "../cast/explain.js";
-import type { Graph } from "../graph/graph.js";
-import { type PrecisionReport, precisionReport } from "../precision/report/report.js";
-import type { FedBatch } from "./data/batch.js";
-import type { StepDefinition } from "./definition.js";
-import { type Diagnosis, diagnose, type Inspected } from "./diagnosis/diagnose.js";
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Graph } from "../../graph/graph.js";
+import { type PrecisionReport, precisionReport } from "../../precision/report/report.js";
+import type { FedBatch } from "../data/batch.js";
+import type { StepDefinition } from "../definition.js";
+import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
+import { outputTree, type Program } from "../program/program.js";
+import type { ProgramCache } from "../program/program-cache.js";
+import { metricsIn, numberIn } from "../step/outputs.js";
+import { evaluateProgram, scaleProgram } from "../step/programs.js";
+import type { Counters, StepResult } from "../step/result.js";
+import { type Ran, Stepper, type StepperOptions } from "../step/stepper.js";
 import { named, ownSlot } from "./objective-state.js";
-import { outputTree, type Program } from "./program/program.js";
-import type { ProgramCache } from "./program/program-cache.js";
-import { metricsIn, numberIn } from "./step/outputs.js";
-import { evaluateProgram, scaleProgram } from "./step/programs.js";
-import type { Counters, StepResult } from "./step/result.js";
-import { type Ran, Stepper, type StepperOptions } from "./step/stepper.js";
 
 /** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
 export class ObjectiveRun {

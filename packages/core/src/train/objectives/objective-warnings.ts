@@ -1,5 +1,5 @@
+import type { TrainingWarning } from "../warning.js";
 import type { Placed } from "./objective-state.js";
-import type { TrainingWarning } from "./warning.js";
 
 type Warn = (warning: TrainingWarning) => void;
 

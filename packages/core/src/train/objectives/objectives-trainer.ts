@@ -1,15 +1,15 @@
-import type { ProfileRow } from "../backend.js";
-import type { CastReport } from "../cast/explain.js";
-import type { Graph } from "../graph/graph.js";
-import type { PrecisionReport } from "../precision/report/report.js";
-import type { FitPosition, FitResult } from "./data/callback.js";
-import type { FitOptions } from "./data/fit.js";
-import type { FeedingOptions } from "./data/made-steps.js";
-import type { TrainingData } from "./data/source.js";
-import type { Diagnosis } from "./diagnosis/diagnose.js";
-import type { FedBatch } from "./step/loss.js";
-import type { Counters, Evaluation, StepResult } from "./step/result.js";
-import type { Trainer } from "./trainer-interface.js";
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Graph } from "../../graph/graph.js";
+import type { PrecisionReport } from "../../precision/report/report.js";
+import type { FitPosition, FitResult } from "../data/callback.js";
+import type { FitOptions } from "../data/fit.js";
+import type { FeedingOptions } from "../data/made-steps.js";
+import type { TrainingData } from "../data/source.js";
+import type { Diagnosis } from "../diagnosis/diagnose.js";
+import type { FedBatch } from "../step/loss.js";
+import type { Counters, Evaluation, StepResult } from "../step/result.js";
+import type { Trainer } from "../trainer-interface.js";
 
 /** The names of the metrics that an objective's loss returns. */
 type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }

@@ -3,14 +3,14 @@
  * a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and `scaler/d/…`,
  * and share model state, frozen parameters, `iteration` and `drawn`.
  */
-import { MpError } from "../errors.js";
-import type { MasterWeights } from "../precision/master-weights.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { foldIn, type Key } from "../trace/random.js";
-import type { StepDefinition } from "./definition.js";
-import { mergeFrozen } from "./frozen.js";
-import type { TypeTree } from "./program/program.js";
-import type { TrainingState } from "./state.js";
+import { MpError } from "../../errors.js";
+import type { MasterWeights } from "../../precision/master-weights.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { foldIn, type Key } from "../../trace/random.js";
+import type { StepDefinition } from "../definition.js";
+import { mergeFrozen } from "../frozen.js";
+import type { TypeTree } from "../program/program.js";
+import type { TrainingState } from "../state.js";
 
 export type Placed = Pick<StepDefinition, "objective">;
 type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };
