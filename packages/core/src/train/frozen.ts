@@ -9,8 +9,22 @@ import { leavesOf } from "../tree.js";
 export type FrozenMask<P> = P extends HostTensor
   ? boolean
   : P extends object
-    ? boolean | { readonly [K in keyof P]?: FrozenMask<P[K]> }
+    ? boolean | (IsOpen<P> extends true ? AnyMask : { readonly [K in keyof P]?: FrozenMask<P[K]> })
     : boolean;
+
+/** Whether the type names no members: a record, or a list of any length. */
+type IsOpen<P> = string extends keyof P
+  ? true
+  : P extends readonly unknown[]
+    ? number extends P["length"]
+      ? true
+      : false
+    : false;
+
+/** A mask over a tree whose names are not known. */
+interface AnyMask {
+  readonly [name: string]: boolean | AnyMask;
+}
 
 /**
  * Paths of the frozen leaves.

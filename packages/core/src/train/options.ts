@@ -92,8 +92,15 @@ export interface ObjectivesOptions<P, B, M, O> extends RunSettings<P, M> {
    * optimizer state, retries and count of applied steps. A later one sees what earlier ones of the step have committed.
    * `accumulate` and `onOverflow` are for all of them; `allReduce` is called for each.
    */
-  readonly objectives: O & { readonly [N in keyof O]: Objective<NoInfer<P>, B, NoInfer<M>> };
+  readonly objectives: O & { readonly [N in keyof O]: Objective<NoInfer<P>, B, NoInfer<M>> } & Readonly<
+      Record<string, TakesBatch<B>>
+    >;
 }
+
+/** From this the type of the batch is inferred, also where no parameter of a loss is left to infer. */
+type TakesBatch<B> = { readonly [N in keyof Objective<unknown, unknown, unknown>]?: unknown } & {
+  readonly loss: (parameters: never, batch: B, context: never) => unknown;
+};
 
 const TRAINER = {
   backend: backendPart,

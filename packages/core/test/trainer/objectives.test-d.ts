@@ -5,6 +5,7 @@ import { sgd } from "../../src/optim/sgd.js";
 import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { LossContext, LossParts } from "../../src/train/step/loss.js";
 import type { Counters, StepResult } from "../../src/train/step/result.js";
 import { trainer } from "../../src/train/trainer.js";
 
@@ -58,6 +59,20 @@ describe("the types of objectives", () => {
     await training.step({ images: x });
     // @ts-expect-error numbers are no tensors
     await training.step({ x: 1 });
+  });
+
+  it("losses with types of their own say what batch they take", async () => {
+    type Weights = { readonly d: Tensor; readonly g: { readonly w: Tensor } };
+    const d = ({ d }: Weights, { real }: { readonly real: Tensor }): Tensor => reduceMean(mul(d, real));
+    const g = ({ g }: Weights, _: { readonly real: Tensor }, { step }: LossContext): LossParts =>
+      ({ loss: reduceMean(add(g.w, step)) });
+    const training = await trainer({
+      ...common,
+      objectives: { d: { loss: d, params: { d: true }, optimizer }, g: { loss: g, params: { g: true }, optimizer } },
+    });
+    await training.step({ real: x });
+    // @ts-expect-error no such tensor in the batch
+    await training.step({ x });
   });
 
   it("masks and losses fit the parameters", async () => {
