@@ -8,7 +8,8 @@ export type Network = (typeof NETWORKS)[number];
 /** The GAN's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
   name: "gan",
-  description: "Trains a DCGAN, each of its networks with its own loss scaler, in mixed precision beside float32",
+  description:
+    "Trains a DCGAN, each of its networks with its own loss scaler, in mixed precision beside float32",
   defaults: { steps: 600 },
   flags: {
     width: integer({ default: 16, help: "channels of the discriminator's first layer; 64 in the paper" }),

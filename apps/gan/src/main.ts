@@ -1,12 +1,26 @@
 import { runApp, UsageError } from "@mp/cli";
-import { formatKinds, metricOf, refuseBeside, refuseLoneSeeds, runOnceOrCompare, textTable, trainMany } from "@mp/cli/training";
+import {
+  formatKinds,
+  metricOf,
+  refuseBeside,
+  refuseLoneSeeds,
+  runOnceOrCompare,
+  textTable,
+  trainMany,
+} from "@mp/cli/training";
 import { definition, NETWORKS, type Options } from "./flags.js";
 import { loadPictures } from "./pictures.js";
 import { type GanRun, runGan } from "./run.js";
 import { checkSheet, writeSheet } from "./samples.js";
 import { tableColumns, tableKinds } from "./table.js";
 
-const OF_ONE_RUN = ["compare", "save", "resume", "report", "samples"] as const satisfies readonly (keyof Options)[];
+const OF_ONE_RUN = [
+  "compare",
+  "save",
+  "resume",
+  "report",
+  "samples",
+] as const satisfies readonly (keyof Options)[];
 
 await runApp(definition, async (options, context) => {
   const { size, samples, table } = options;

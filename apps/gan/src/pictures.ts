@@ -1,6 +1,6 @@
 import { UsageError } from "@mp/cli";
 import { type HostTensor, tensor } from "@mp/core";
-import { imageBatches, type ImageSplits, mapDataset, readImages, shapeImages } from "@mp/data";
+import { type ImageSplits, imageBatches, mapDataset, readImages, shapeImages } from "@mp/data";
 import { NETWORKS, type Network, type Options } from "./flags.js";
 
 /** The pictures of a run, and what a result says about their source. */

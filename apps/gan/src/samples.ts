@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "@mp/cli";
-import { type HostTensor, type LossContext, type Tensor, tensor, type Tree } from "@mp/core";
+import { type HostTensor, type LossContext, type Tensor, type Tree, tensor } from "@mp/core";
 import { randomStream } from "@mp/data";
 import sharp from "sharp";
 import type { Training } from "./as-one.js";
@@ -22,11 +22,7 @@ export async function madePictures(
   { generator }: Networks,
   { count, noise, seed, batch }: Record<"count" | "noise" | "seed" | "batch", number>,
 ): Promise<HostTensor<"f32">> {
-  const make = (
-    parameters: Trees,
-    { z }: { readonly z: Tensor },
-    context: LossContext<Trees>,
-  ): Tensor =>
+  const make = (parameters: Trees, { z }: { readonly z: Tensor }, context: LossContext<Trees>): Tensor =>
     generator.apply(parameters.generator, z, {
       ...context,
       modelState: context.modelState.generator,
@@ -52,7 +48,8 @@ export async function madePictures(
 /** @throws UsageError, before training starts, where a sheet could not be written */
 export function checkSheet(path: string): void {
   const status = (of: string) => statSync(of, { throwIfNoEntry: false });
-  if (!path.endsWith(".png")) throw new UsageError(`--samples ${path}: is a PNG file, name one that ends in .png`);
+  if (!path.endsWith(".png"))
+    throw new UsageError(`--samples ${path}: is a PNG file, name one that ends in .png`);
   if (status(path)?.isDirectory() === true) throw new UsageError(`--samples ${path}: is a directory`);
   const parent = dirname(resolve(path));
   if (status(parent)?.isDirectory() !== true)

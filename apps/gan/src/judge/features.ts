@@ -21,7 +21,7 @@ export function features({ data, shape }: HostTensor<"f32">): readonly Float64Ar
   const filters = filtersOf(channels);
   const area = channels * size * size;
   return Array.from({ length: count }, (_, at) =>
-    described(data.subarray(at * area, (at + 1) * area), filters, channels, size),
+    described(data.subarray(at * area, (at + 1) * area), filters, size),
   );
 }
 
@@ -36,7 +36,6 @@ function filtersOf(channels: number): readonly Float64Array[] {
 function described(
   picture: Float32Array,
   filters: readonly Float64Array[],
-  channels: number,
   size: number,
 ): Float64Array {
   const places = Math.floor((size - SIDE) / STRIDE) + 1;

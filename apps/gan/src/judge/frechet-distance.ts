@@ -16,7 +16,10 @@ export function frechetDistance(a: readonly Float64Array[], b: readonly Float64A
 
 const trace = (matrix: Matrix): number => matrix.reduce((sum, row, at) => sum + (row[at] as number), 0);
 
-function normalOf(set: readonly Float64Array[]): { readonly mean: Float64Array; readonly covariance: Matrix } {
+function normalOf(set: readonly Float64Array[]): {
+  readonly mean: Float64Array;
+  readonly covariance: Matrix;
+} {
   const [first = new Float64Array()] = set;
   const mean = first.map((_, at) => set.reduce((sum, each) => sum + (each[at] as number), 0) / set.length);
   const centred = set.map((each) => each.map((value, at) => value - (mean[at] as number)));

@@ -8,7 +8,9 @@ export type Matrix = readonly Float64Array[];
 export function eigen(matrix: Matrix): { readonly values: Float64Array; readonly vectors: Matrix } {
   const n = matrix.length;
   const a = matrix.map((row) => Float64Array.from(row));
-  const vectors = a.map((_, at) => Float64Array.from({ length: n }, (_none, column) => (at === column ? 1 : 0)));
+  const vectors = a.map((_, at) =>
+    Float64Array.from({ length: n }, (_none, column) => (at === column ? 1 : 0)),
+  );
   const at = (row: number, column: number): number => (a[row] as Float64Array)[column] as number;
   const size = Math.hypot(...a.flatMap((row) => [...row]));
   const isDiagonal = (): boolean =>

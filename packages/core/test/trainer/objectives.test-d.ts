@@ -64,11 +64,15 @@ describe("the types of objectives", () => {
   it("losses with types of their own say what batch they take", async () => {
     type Weights = { readonly d: Tensor; readonly g: { readonly w: Tensor } };
     const d = ({ d }: Weights, { real }: { readonly real: Tensor }): Tensor => reduceMean(mul(d, real));
-    const g = ({ g }: Weights, _: { readonly real: Tensor }, { step }: LossContext): LossParts =>
-      ({ loss: reduceMean(add(g.w, step)) });
+    const g = ({ g }: Weights, _: { readonly real: Tensor }, { step }: LossContext): LossParts => ({
+      loss: reduceMean(add(g.w, step)),
+    });
     const training = await trainer({
       ...common,
-      objectives: { d: { loss: d, params: { d: true }, optimizer }, g: { loss: g, params: { g: true }, optimizer } },
+      objectives: {
+        d: { loss: d, params: { d: true }, optimizer },
+        g: { loss: g, params: { g: true }, optimizer },
+      },
     });
     await training.step({ real: x });
     // @ts-expect-error no such tensor in the batch
