@@ -43,6 +43,7 @@ import { learningCases } from "./cases/training/learning.js";
 import { scalerTraceCases } from "./cases/training/loss-scale.js";
 import { lossScaleEffectCases } from "./cases/training/loss-scale-effects.js";
 import { masterWeightsCases } from "./cases/training/master-weights.js";
+import { objectiveCases } from "./cases/training/objectives.js";
 import { overflowCases } from "./cases/training/overflow.js";
 import { precisionReportCases } from "./cases/training/precision-report.js";
 import { recomputeCases } from "./cases/training/recompute.js";
@@ -108,6 +109,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...precisionReportCases,
   ...windowCases,
   ...allReduceCases,
+  ...objectiveCases,
   ...recomputeCases,
   ...runCases,
   ...resumeCases,

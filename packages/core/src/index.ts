@@ -4,7 +4,9 @@
  */
 
 // Training
-export { trainer, type Trainer, type TrainerOptions } from "./train/trainer.js";
+export { trainer } from "./train/trainer.js";
+export type { Trainer } from "./train/trainer-interface.js";
+export type { TrainerOptions } from "./train/options.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";
 export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/step/loss.js";
 export type { StepResult, Evaluation } from "./train/step/result.js";

@@ -10,8 +10,10 @@ import { relu } from "../src/trace/ops/unary.js";
 import { randomBernoulli } from "../src/trace/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope } from "../src/trace/trace.js";
+import type { TrainerOptions } from "../src/train/options.js";
 import type { LossContext, LossParts, Traced } from "../src/train/step/loss.js";
-import { type Trainer, type TrainerOptions, trainer } from "../src/train/trainer.js";
+import { trainer } from "../src/train/trainer.js";
+import type { Trainer } from "../src/train/trainer-interface.js";
 
 export const wave = (shape: readonly number[], step: number): HostTensor<"f32"> => {
   const size = shape.reduce((product, dimension) => product * dimension, 1);

@@ -42,6 +42,20 @@ function wrongBuffer() {
   };
 }
 
+/** After a skip, what the next run of any program would commit is held back as well. */
+function holdingBack() {
+  let [skipped, held] = [false, false];
+  return {
+    before: async (): Promise<void> => {
+      [held, skipped] = [skipped, false];
+    },
+    commits: (binding: Parameters<typeof commitsAsBound>[0], applied: boolean): boolean => {
+      skipped = !applied;
+      return commitsAsBound(binding, applied && !held);
+    },
+  };
+}
+
 const TRAINING = [
   "state",
   "skip",
@@ -104,6 +118,12 @@ export const stateFaults: readonly WrongBackend[] = [
       "skip/sgd/leaves-no-trace-in-the-steps-after",
     ],
     consequences: [/^(state|skip|loss-scale|accumulate|clip|retry|skip-budget)\//],
+  },
+  {
+    fault: "a skip of one program holds back what the next one commits",
+    factory: () => committing(holdingBack()),
+    axes: ["objectives"],
+    named: ["objectives/skip/one-without-the-other", "objectives/window/each-in-turn"],
   },
   {
     fault: "runs of one state do not wait for each other",

@@ -13,8 +13,16 @@ export type AnyLoss = (
   context: LossContext<TensorTree>,
 ) => Tensor | LossParts<TensorTree>;
 
+/** Which of a run's objectives a definition is, in their order. */
+export interface ObjectivePlace {
+  readonly name: string;
+  readonly all: readonly string[];
+}
+
 /** Everything that decides what a training step computes, apart from shapes. */
 export interface StepDefinition {
+  /** Undefined in a trainer with a single loss. */
+  readonly objective?: ObjectivePlace;
   readonly loss: AnyLoss;
   readonly optimizer: Optimizer;
   readonly precision: Precision;

@@ -9,24 +9,64 @@ import { leavesOf } from "../tree.js";
 export type FrozenMask<P> = P extends HostTensor
   ? boolean
   : P extends object
-    ? boolean | { readonly [K in keyof P]?: FrozenMask<P[K]> }
+    ? boolean | (IsOpen<P> extends true ? AnyMask : { readonly [K in keyof P]?: FrozenMask<P[K]> })
     : boolean;
+
+/** Whether the type names no members: a record, or a list of any length. */
+type IsOpen<P> = string extends keyof P
+  ? true
+  : P extends readonly unknown[]
+    ? number extends P["length"]
+      ? true
+      : false
+    : false;
+
+/** A mask over a tree whose names are not known. */
+interface AnyMask {
+  readonly [name: string]: boolean | AnyMask;
+}
 
 /**
  * Paths of the frozen leaves.
  * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree, or that leaves nothing to train
  */
 export function frozenPaths(parameters: unknown, mask: unknown): ReadonlySet<string> {
-  const frozen = new Set<string>();
-  collect(parameters, mask, "", frozen);
+  const frozen = maskedPaths("frozen", parameters, mask);
   if (frozen.size > 0 && frozen.size === leavesOf(parameters, isHostTensor, "params").length) {
     throw new MpError("MP_INVALID_ARGUMENT", "frozen: every parameter is frozen, there is nothing to train");
   }
   return frozen;
 }
 
-function collect(tree: unknown, mask: unknown, path: string, into: Set<string>): void {
-  const place = path === "" ? "frozen" : `frozen at ${path}`;
+/** Paths that none of the objectives trains. */
+export function frozenInAll([first, ...rest]: readonly Frozen[]): ReadonlySet<string> {
+  if (first === undefined || rest.length === 0) return first?.frozen ?? new Set();
+  return new Set([...first.frozen].filter((path) => rest.every(({ frozen }) => frozen.has(path))));
+}
+
+interface Frozen {
+  readonly frozen: ReadonlySet<string>;
+}
+
+/**
+ * Paths of the leaves where a mask over the parameters is true.
+ * @param what the subject of the messages
+ * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree
+ */
+export function maskedPaths(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
+  const paths = new Set<string>();
+  collect({ what, into: paths }, parameters, mask, "");
+  return paths;
+}
+
+interface Collected {
+  readonly what: string;
+  readonly into: Set<string>;
+}
+
+function collect(found: Collected, tree: unknown, mask: unknown, path: string): void {
+  const { what, into } = found;
+  const place = path === "" ? what : `${what} at ${path}`;
   const below = (key: string): string => (path === "" ? key : `${path}/${key}`);
   if (mask === undefined || mask === false) return;
   if (mask === true) {
@@ -46,7 +86,7 @@ function collect(tree: unknown, mask: unknown, path: string, into: Set<string>):
     if (typeof tree !== "object" || tree === null || isHostTensor(tree) || !Object.hasOwn(tree, key)) {
       throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}`);
     }
-    collect((tree as Readonly<Record<string, unknown>>)[key], part, below(key), into);
+    collect(found, (tree as Readonly<Record<string, unknown>>)[key], part, below(key));
   }
 }
 

@@ -4,7 +4,7 @@ import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
-import { type PrecisionReport, precisionReport } from "../precision/report/report.js";
+import type { PrecisionReport } from "../precision/report/report.js";
 import { leavesOf } from "../tree.js";
 import { CallQueue } from "./call-queue.js";
 import {
@@ -33,27 +33,27 @@ import type { Json } from "./data/json.js";
 import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
-import { checkDiagnose, type Diagnosis, diagnose, type Inspected } from "./diagnosis/diagnose.js";
+import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
+import { ObjectiveRun } from "./objectives/objective-run.js";
+import { type ByObjective, byObjective } from "./objectives/objective-state.js";
+import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
 import { isValueType } from "./state.js";
-import { metricsIn, numberIn } from "./step/outputs.js";
-import {
-  evaluateProgram,
-  type PredictFunction,
-  parametersProgram,
-  predictProgram,
-  scaleProgram,
-} from "./step/programs.js";
+import { numberIn } from "./step/outputs.js";
+import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
 import type { Counters, StepResult } from "./step/result.js";
-import { isWindowed, Stepper } from "./step/stepper.js";
+import { isWindowed } from "./step/stepper.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 
+/** One of each objective, in the order in which a step runs them. */
+export type Definitions = readonly [StepDefinition, ...StepDefinition[]];
+
 export interface RunOptions {
   readonly backend: Backend;
-  readonly definition: StepDefinition;
+  readonly definitions: Definitions;
   readonly parameters: unknown;
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
@@ -66,7 +66,8 @@ export interface RunOptions {
 export class TrainingRun {
   readonly precision: Precision;
   readonly warnings: TrainingWarning[] = [];
-  readonly #definition: StepDefinition;
+  readonly #definitions: Definitions;
+  readonly #objectives: readonly ObjectiveRun[];
   readonly #onWarning: (warning: TrainingWarning) => void;
   readonly #warn = (warning: TrainingWarning): void => {
     if (this.warnings.some((known) => known.message === warning.message)) return;
@@ -75,7 +76,6 @@ export class TrainingRun {
   };
   readonly #stateTypes: TypeTree;
   readonly #programs: ProgramCache;
-  readonly #stepper: Stepper;
   /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
   readonly #predictors = new FunctionIds((id) => {
     if (id < 2) return;
@@ -88,40 +88,45 @@ export class TrainingRun {
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
   #isFeeding = false;
+  readonly #isWindowed: boolean;
 
   private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
-    const { backend, definition, allReduce, maxConsecutiveSkips, signal } = options;
-    this.precision = definition.precision;
-    this.#definition = definition;
+    const { backend, definitions, maxConsecutiveSkips, signal } = options;
+    this.precision = definitions[0].precision;
+    this.#definitions = definitions;
     this.#onWarning = options.onWarning;
     this.#signal = signal;
     this.#stateTypes = stateTypes;
-    this.#programs = new ProgramCache(backend, state, this.#warn);
+    this.#programs = new ProgramCache(backend, state, definitions.length, this.#warn);
     this.#breathe = breather(backend.manifest);
-    this.#stepper = new Stepper(this.#programs, {
-      definition,
-      stateTypes,
-      allReduce: allReduce && this.#calls.hook("allReduce", allReduce),
-      maxConsecutiveSkips,
-      signal,
-      warn: this.#warn,
-      breathe: this.#breathe,
-    });
+    const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
+    this.#isWindowed = isWindowed(definitions[0], allReduce);
+    const warnings = objectiveWarnings(definitions, this.#warn);
+    this.#objectives = definitions.map(
+      (definition, at) =>
+        new ObjectiveRun(this.#programs, {
+          definition,
+          stateTypes,
+          allReduce,
+          maxConsecutiveSkips,
+          // A step that an earlier objective has committed a part of is finished.
+          signal: at === 0 ? signal : undefined,
+          warn: warnings(definition),
+          breathe: this.#breathe,
+        }),
+    );
   }
 
   static async start(options: RunOptions): Promise<TrainingRun> {
-    const { backend, definition, allReduce } = options;
-    const { types, slots } = await initialState(
-      backend,
-      definition,
-      options,
-      isWindowed(definition, allReduce),
-    );
+    const { backend, definitions, allReduce } = options;
+    const windowed = isWindowed(definitions[0], allReduce);
+    const { types, slots } = await initialState(backend, definitions, options, windowed);
     const run = new TrainingRun(options, types, await backend.createState(slots));
-    const { warnings = [], lossScaler } = definition.precision;
     try {
-      for (const warning of warnings) run.#warn(warning);
-      for (const message of lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
+      for (const { precision } of definitions) {
+        for (const warning of precision.warnings ?? []) run.#warn(warning);
+        for (const message of precision.lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
+      }
       return run;
     } catch (error) {
       // The caller never gets the run, so it could not dispose it.
@@ -130,9 +135,10 @@ export class TrainingRun {
     }
   }
 
+  /** Its result, or those of the objectives by their names: the class does not know which. */
   async step(...batches: readonly unknown[]): Promise<StepResult> {
     this.#expectNoFeeding("step");
-    const { accumulate } = this.#definition;
+    const { accumulate } = this.#definitions[0];
     if (batches.length !== accumulate) {
       throw new MpError(
         "MP_INVALID_ARGUMENT",
@@ -149,11 +155,25 @@ export class TrainingRun {
   }
 
   #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult> {
-    return this.#calls.add(() =>
-      this.#stepper.step(feeds, () => {
+    return this.#calls.add(async () => {
+      const results = await ObjectiveRun.step(this.#objectives, feeds, () => {
         this.#cursor = cursor;
-      }),
-    );
+      });
+      return this.#byObjective(results) as StepResult;
+    });
+  }
+
+  #byObjective<T>(values: readonly T[]): ByObjective<T> {
+    return byObjective(this.#definitions, values);
+  }
+
+  /** Asks each objective in turn, after earlier calls. */
+  #eachInTurn<T>(ask: (objective: ObjectiveRun) => Promise<T>): Promise<ByObjective<T>> {
+    return this.#calls.add(async () => {
+      const answers: T[] = [];
+      for (const objective of this.#objectives) answers.push(await ask(objective));
+      return this.#byObjective(answers);
+    });
   }
 
   async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
@@ -199,7 +219,7 @@ export class TrainingRun {
   get #feeding(): FeedingRun {
     return {
       take: (batch) => this.#take(batch),
-      accumulate: this.#definition.accumulate,
+      accumulate: this.#definitions[0].accumulate,
       signal: this.#signal,
       iteration: () => this.#calls.add(() => this.#iteration()),
       cursor: () => this.#calls.add(async () => this.#cursor),
@@ -213,14 +233,14 @@ export class TrainingRun {
     };
   }
 
-  async profile(batch: unknown): Promise<readonly ProfileRow[]> {
+  async profile(batch: unknown): Promise<ByObjective<readonly ProfileRow[]>> {
     this.#expectNoFeeding("profile");
     const feed = this.#take(batch);
-    return this.#calls.add(() =>
-      this.#stepper.profile(feed, () => {
-        this.#cursor = null;
-      }),
-    );
+    return this.#eachInTurn(async (objective) => {
+      const rows = await objective.profile(feed);
+      if (!this.#isWindowed) this.#cursor = null;
+      return rows;
+    });
   }
 
   peakBytes(): Promise<number | undefined> {
@@ -229,54 +249,31 @@ export class TrainingRun {
 
   async diagnose(
     batches: readonly unknown[],
-    options: { readonly scale?: number } = {},
-  ): Promise<Diagnosis | undefined> {
-    checkDiagnose(batches, options);
+    options: { readonly scale?: ByObjective<number> } = {},
+  ): Promise<ByObjective<Diagnosis | undefined>> {
+    const scaleOf = checkDiagnose(batches, options, this.#definitions);
     const feeds = batches.map((batch) => this.#take(batch));
-    const isPast = options.scale !== undefined;
-    return this.#calls.add(async () => {
-      const scale = options.scale ?? (await this.#scale());
-      return diagnose(this.#inspected, feeds, { scale, isPast });
-    });
+    return this.#eachInTurn((objective) => objective.diagnose(feeds, scaleOf(objective.definition)));
   }
 
-  async precisionReport(batch: unknown): Promise<PrecisionReport> {
+  async precisionReport(batch: unknown): Promise<ByObjective<PrecisionReport>> {
     const feed = this.#take(batch);
-    return this.#calls.add(async () =>
-      precisionReport({ ...this.#inspected, ...this.#explained(feed), scale: await this.#scale() }, feed),
-    );
-  }
-
-  get #inspected(): Inspected {
-    return { programs: this.#programs, definition: this.#definition, stateTypes: this.#stateTypes };
+    return this.#eachInTurn((objective) => objective.precisionReport(feed));
   }
 
   async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
     checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
-    return this.#calls.add(async () => {
-      const build = (): Program =>
-        evaluateProgram(this.#definition, this.#stateTypes, {
-          batch: feed.types(),
-          ...(model === undefined ? {} : { model: model.types() }),
-        });
-      const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-      const { executable, outputs } = await this.#programs.compiled("evaluate", signature, build);
-      const values = await executable.run({ ...feed.inputs, ...model?.inputs });
-      return {
-        loss: numberIn(values, "loss"),
-        metrics: metricsIn(values),
-        modelState: outputTree(outputs["model"], "model", values),
-      };
-    });
+    return this.#eachInTurn((objective) => objective.evaluate(feed, model));
   }
 
   async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
     checkFunction("predict", predict);
     const feed = this.#take(data, "data");
     return this.#calls.add(async () => {
-      const build = (): Program => predictProgram(this.#definition, this.#stateTypes, feed.types(), predict);
+      const build = (): Program =>
+        predictProgram(this.#definitions[0], this.#stateTypes, feed.types(), predict);
       const kind = `predict ${this.#predictors.idOf(predict)}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
@@ -285,7 +282,7 @@ export class TrainingRun {
 
   parameters(): Promise<unknown> {
     return this.#calls.add(async () => {
-      const build = (): Program => parametersProgram(this.#definition, this.#stateTypes);
+      const build = (): Program => parametersProgram(this.#definitions[0], this.#stateTypes);
       const { executable, outputs } = await this.#programs.compiled("parameters", "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     });
@@ -299,23 +296,8 @@ export class TrainingRun {
     });
   }
 
-  counters(): Promise<Counters> {
-    return this.#calls.add(async () => {
-      const values = await this.#programs.state.read(["applied", "iteration", "skipped"]);
-      return {
-        applied: numberIn(values, "applied"),
-        iteration: numberIn(values, "iteration"),
-        skipped: numberIn(values, "skipped"),
-        scale: await this.#scale(),
-      };
-    });
-  }
-
-  /** The loss scale of the next step. */
-  async #scale(): Promise<number> {
-    const build = (): Program => scaleProgram(this.#definition, this.#stateTypes);
-    const { executable } = await this.#programs.compiled("scale", "", build);
-    return numberIn(await executable.run({}), "scale");
+  counters(): Promise<ByObjective<Counters>> {
+    return this.#eachInTurn((objective) => objective.counters());
   }
 
   async #iteration(): Promise<number> {
@@ -351,32 +333,22 @@ export class TrainingRun {
     this.#expectNoFeeding(what);
     return this.#calls.add(async () => {
       const { backend, state } = this.#programs;
-      const rules = scalerRules(backend, this.#definition, this.#stateTypes);
+      const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
       this.#cursor = await loadCheckpoint(source, state, this.#info, rules, this.#warn);
       return this.#cursor;
     });
   }
 
-  graph(batch: unknown): Graph {
+  graph(batch: unknown): ByObjective<Graph> {
     this.#calls.expectOpen();
-    return this.#stepper.program(this.#take(batch)).graph;
+    const feed = this.#take(batch);
+    return this.#byObjective(this.#objectives.map((objective) => objective.graph(feed)));
   }
 
-  explain(batch: unknown): CastReport {
+  explain(batch: unknown): ByObjective<CastReport> {
     this.#calls.expectOpen();
-    return this.#explained(this.#take(batch)).casts;
-  }
-
-  /** The step for such a batch, and its cast report. */
-  #explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
-    let casts: CastReport | undefined;
-    const { graph } = this.#stepper.program(feed, {
-      casts: (report) => {
-        casts ??= report;
-      },
-    });
-    if (casts === undefined) throw new Error("internal: a step was traced without its casting policy");
-    return { step: graph, casts };
+    const feed = this.#take(batch);
+    return this.#byObjective(this.#objectives.map((objective) => objective.explained(feed).casts));
   }
 
   /** Waits for pending calls, then frees everything; idempotent. */
@@ -390,9 +362,10 @@ export class TrainingRun {
 
   get #info(): CheckpointInfo {
     return {
-      key: this.#definition.key.path,
+      key: this.#definitions[0].key.path,
       precision: this.precision.name,
-      settings: settingsOf(this.#definition),
+      settings: settingsOf(this.#definitions),
+      objectives: this.#definitions,
       weightsAt: this.precision.masterWeights.weightsAt,
     };
   }

@@ -10,7 +10,8 @@ import { reference } from "../../src/reference/index.js";
 import { mul } from "../../src/trace/ops/binary.js";
 import { reduceSum } from "../../src/trace/ops/reduce.js";
 import { literal } from "../../src/trace/ops/source.js";
-import { type TrainerOptions, trainer } from "../../src/train/trainer.js";
+import type { TrainerOptions } from "../../src/train/options.js";
+import { trainer } from "../../src/train/trainer.js";
 
 const ones = (): HostTensor<"f32"> => tensor(Float32Array.of(1, 1));
 /** The gradient of w · x is x. */

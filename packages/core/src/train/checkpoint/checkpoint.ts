@@ -4,12 +4,14 @@ import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
+import type { Placed } from "../objectives/objective-state.js";
 import { slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
 import type { TrainingWarning } from "../warning.js";
 import type { CheckpointSource } from "./place.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
+import { OBJECTIVES, type Settings } from "./settings.js";
 
 /** Incremented when a file of the old format could be misread. */
 const FORMAT = "mp.training/1";
@@ -19,7 +21,8 @@ export interface CheckpointInfo {
   readonly key: string;
   /** For people who read the file; the settings have its parts. */
   readonly precision: string;
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
+  readonly objectives: readonly Placed[];
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
 }
@@ -96,7 +99,7 @@ export async function loadCheckpoint(
   if (misfits.length > 0) {
     refuse(`does not fit (${made}): ${listed(misfits)}; loadParameters takes its parameters alone`);
   }
-  const problems = valueProblems(tensors, scaler.bounds);
+  const problems = valueProblems(tensors, info.objectives, scaler.bounds);
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
@@ -114,13 +117,16 @@ export async function loadCheckpoint(
   return cursor;
 }
 
-function metadataOf(info: CheckpointInfo): Readonly<Record<string, string>> {
+function metadataOf(info: CheckpointInfo): Settings {
   const { key, precision, settings, weightsAt } = info;
   return { key, precision, ...settings, ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
 
-function describe(of: Readonly<Record<string, string>>): string {
-  return `${of["precision"]}, master weights ${of["masterWeights"]}, loss scaler ${of["lossScaler"]} and ${of["optimizer"]}`;
+function describe(of: Settings): string {
+  const { precision, masterWeights, lossScaler, optimizer, [OBJECTIVES]: objectives } = of;
+  const rest =
+    objectives === undefined ? `loss scaler ${lossScaler} and ${optimizer}` : `objectives ${objectives}`;
+  return `${precision}, master weights ${masterWeights}, ${rest}`;
 }
 
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {

@@ -12,7 +12,9 @@ import { reduceMax, reduceMin, reduceSum } from "../../trace/ops/reduce.js";
 import { constant } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type Trainer, type TrainerOptions, trainer } from "../trainer.js";
+import type { TrainerOptions } from "../options.js";
+import { trainer } from "../trainer.js";
+import type { Trainer } from "../trainer-interface.js";
 
 type Parameters = { readonly inner: { readonly w: HostTensor<"f32"> }; readonly mask: HostTensor<"f32"> };
 type Model = { readonly kept: HostTensor };

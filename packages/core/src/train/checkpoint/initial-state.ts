@@ -4,6 +4,8 @@ import type { ValueType } from "../../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
+import { frozenInAll } from "../frozen.js";
+import { isOwnSlot } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../state.js";
@@ -24,7 +26,7 @@ export interface InitialState {
  */
 export async function initialState(
   backend: Backend,
-  definition: StepDefinition,
+  definitions: readonly StepDefinition[],
   given: { readonly parameters: unknown; readonly modelState: unknown },
   windowed: boolean,
 ): Promise<InitialState> {
@@ -41,9 +43,10 @@ export async function initialState(
       `${joined("params", path)}: initial parameters are f32, got ${leaf.dtype}`,
     );
   }
+  const frozen = frozenInAll(definitions);
   for (const [path, leaf] of leaves) {
     // A frozen mask may contain -∞. A trained parameter would stay infinite.
-    const allowsInfinity = definition.frozen.has(path);
+    const allowsInfinity = frozen.has(path);
     checkNumbers(joined("params", path), leaf, { allowsInfinity, remedy: SKIPPED });
   }
   for (const [path, leaf] of leavesOf(given.modelState, isHostTensor, "modelState")) {
@@ -53,7 +56,7 @@ export async function initialState(
     parameters: typesOf(given.parameters, "params"),
     model: typesOf(given.modelState, "modelState"),
   };
-  const program = initProgram(definition, types.parameters, types.model, windowed);
+  const program = initProgram(definitions, types.parameters, types.model, windowed);
   const values = await runOnce(backend, program, {
     ...fed("parameters", given.parameters),
     ...fed("model", given.modelState),
@@ -63,7 +66,8 @@ export async function initialState(
     ([slot]) => [slot, values[fedName("state", slot)] as HostTensor] as const,
   );
   for (const [slot, value] of slots) {
-    const rule = ruleOf(slot, definition);
+    const definition = definitions.find((each) => isOwnSlot(each, slot));
+    const rule = definition && ruleOf(slot, definition);
     if (rule !== undefined) checkNumbers(`initial state at ${slot}`, value, rule);
   }
   return { types: stateTypes, slots: Object.fromEntries(slots) };

@@ -4,9 +4,10 @@ import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
-import { DAMAGED, listed, openCheckpoint } from "./checkpoint.js";
+import { DAMAGED, listed, type OpenCheckpoint, openCheckpoint } from "./checkpoint.js";
 import { fromBytes, fromFile } from "./place.js";
 import { nonFiniteProblem } from "./restored-state.js";
+import { OBJECTIVES } from "./settings.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
 export interface ModelTrees {
@@ -37,7 +38,9 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
     typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
   const { tensors, metadata, refuse } = await openCheckpoint(source);
   const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
-  const masters = weightsAt === undefined ? "master" : `master/${weightsAt}`;
+  const masters = objectivesIn(metadata, refuse).map((name) =>
+    ["master", name, weightsAt].filter((part) => part !== undefined).join("/"),
+  );
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
@@ -60,7 +63,7 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
   const slot = (group: string, place: string): HostTensor | undefined =>
     tensors[place === "" ? group : `${group}/${place}`];
   const parameter = (place: string): HostTensor | undefined => {
-    const kept = slot(masters, place) ?? slot("frozen", place);
+    const [kept] = [...masters, "frozen"].flatMap((group) => slot(group, place) ?? []);
     return kept === undefined ? undefined : inF32(kept);
   };
   const { params, modelState } = like;
@@ -73,6 +76,19 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
   if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   return loaded as L;
+}
+
+/** The names of the objectives of the run that wrote the file; undefined for the one of a single loss. */
+function objectivesIn(
+  { [OBJECTIVES]: text }: OpenCheckpoint["metadata"],
+  refuse: OpenCheckpoint["refuse"],
+): readonly (string | undefined)[] {
+  if (text === undefined) return [undefined];
+  try {
+    const names: unknown = JSON.parse(text);
+    if (Array.isArray(names)) return names.map(String);
+  } catch {}
+  return refuse(`its objectives are ${text} instead of a list of names; ${DAMAGED}`);
 }
 
 function inF32(kept: HostTensor): HostTensor {

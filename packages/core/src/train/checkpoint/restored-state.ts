@@ -4,17 +4,16 @@ import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
 import { decode } from "../../float-format/bits.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
+import { isLast, isOwnSlot, ownSlot, type Placed } from "../objectives/objective-state.js";
 import { slotGroupOf } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 
 /** Smallest and largest value of each scalar of a tree, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
 
+const ownCounters = ["applied", "skipped", "consecutiveSkips", "retries"] as const;
+
 const counters: Bounds = {
-  applied: [0, LARGEST_COUNTER],
-  skipped: [0, LARGEST_COUNTER],
-  consecutiveSkips: [0, LARGEST_COUNTER],
-  retries: [0, LARGEST_COUNTER],
   iteration: [0, Number.MAX_SAFE_INTEGER],
   drawn: [0, Number.MAX_SAFE_INTEGER],
 };
@@ -22,17 +21,29 @@ const counters: Bounds = {
 /**
  * Problems of the values, each with its entry, element and value; names and types have been checked. Master weights,
  * optimizer and model state must be finite, except that an infinity in the initial state of a custom optimizer or model
- * is allowed until a step is applied. Counters must be consistent. The scaler's state must be inside its bounds.
+ * is allowed until a step is applied. Counters must be consistent. The scalers' state must be inside its bounds (by
+ * slot).
  */
-export function valueProblems(tensors: Outputs, scalerBounds: Bounds = {}): readonly string[] {
-  const inScaler = Object.entries(scalerBounds).map(([path, range]) => [`scaler/${path}`, range] as const);
-  const problems = [...outOfBounds(tensors, Object.fromEntries(inScaler)), ...outOfBounds(tensors, counters)];
-  if (problems.length === 0) problems.push(...inconsistencies(tensors));
-  const isBeforeFirst = scalar(tensors, "applied") === 0;
+export function valueProblems(
+  tensors: Outputs,
+  objectives: readonly Placed[],
+  scalerBounds: Bounds,
+): readonly string[] {
+  const own = objectives.flatMap((objective) =>
+    ownCounters.map((counter) => [ownSlot(objective, counter), [0, LARGEST_COUNTER]] as const),
+  );
+  const problems = [scalerBounds, Object.fromEntries(own), counters].flatMap((bounds) =>
+    outOfBounds(tensors, bounds),
+  );
+  if (problems.length === 0) problems.push(...inconsistencies(tensors, objectives));
+  const isBeforeFirst = (slot: string): boolean =>
+    objectives.some(
+      (objective) => isOwnSlot(objective, slot) && scalar(tensors, ownSlot(objective, "applied")) === 0,
+    );
   for (const [slot, tensor] of Object.entries(tensors)) {
     const { mustBeFinite, role } = slotGroupOf(slot);
     if (!mustBeFinite) continue;
-    const problem = nonFiniteProblem(slot, tensor, isBeforeFirst && role === "state");
+    const problem = nonFiniteProblem(slot, tensor, role === "state" && isBeforeFirst(slot));
     if (problem !== undefined) problems.push(problem);
   }
   return problems;
@@ -72,19 +83,25 @@ function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
   });
 }
 
-/** Every iteration is applied or skipped, and draws for one microbatch or more. */
-function inconsistencies(tensors: Outputs): string[] {
+/**
+ * Every iteration is applied or skipped, and draws for one microbatch or more. After a step that failed between two
+ * objectives, those before have counted one more.
+ */
+function inconsistencies(tensors: Outputs, objectives: readonly Placed[]): string[] {
   const at = (slot: string): number => scalar(tensors, slot);
   const problems: string[] = [];
-  if (at("applied") + at("skipped") !== at("iteration")) {
-    problems.push(
-      `iteration is ${at("iteration")}, and applied ${at("applied")} and skipped ${at("skipped")} do not add up to it`,
-    );
+  const ordered: [less: string, more: string][] = [["iteration", "drawn"]];
+  for (const objective of objectives) {
+    const [applied, skipped] = [ownSlot(objective, "applied"), ownSlot(objective, "skipped")];
+    const more = at(applied) + at(skipped) - at("iteration");
+    if (more < 0 || (more > 0 && isLast(objective))) {
+      problems.push(
+        `iteration is ${at("iteration")}, and ${applied} ${at(applied)} and ${skipped} ${at(skipped)} do not add up to it`,
+      );
+    }
+    ordered.unshift([ownSlot(objective, "consecutiveSkips"), skipped]);
   }
-  for (const [less, more] of [
-    ["consecutiveSkips", "skipped"],
-    ["iteration", "drawn"],
-  ] as const) {
+  for (const [less, more] of ordered) {
     if (at(less) > at(more)) problems.push(`${less} is ${at(less)}, and ${more} is only ${at(more)}`);
   }
   return problems;

@@ -2,6 +2,7 @@ import type { Backend } from "../../backend.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
+import { ownSlot, typesOf } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType } from "../state.js";
@@ -12,7 +13,8 @@ import type { Bounds } from "./restored-state.js";
 
 /** What a run requires of a loss scaler's state from a file. */
 export interface ScalerRules {
-  readonly bounds: Bounds | undefined;
+  /** By slot. */
+  readonly bounds: Bounds;
   /**
    * What is wrong with the scale that such a state gives, by running the scaler on the engine; undefined where nothing
    * is.
@@ -20,16 +22,40 @@ export interface ScalerRules {
   faultOf(tensors: Outputs): Promise<string | undefined>;
 }
 
-export function scalerRules(backend: Backend, definition: StepDefinition, state: TypeTree): ScalerRules {
-  const { scaler } = state as { readonly scaler: TypeTree };
-  const slots = leavesOf(scaler, isValueType, "scaler").map(([path]) => fedName("scaler", path));
-  const { lossScaler } = definition.precision;
+/** Those of all objectives' scalers. */
+export function scalerRules(
+  backend: Backend,
+  definitions: readonly StepDefinition[],
+  state: TypeTree,
+): ScalerRules {
+  const bounds = definitions.flatMap((definition) =>
+    Object.entries(definition.precision.lossScaler.bounds ?? {}).map(
+      ([path, range]) => [ownSlot(definition, "scaler", path), range] as const,
+    ),
+  );
   return {
-    bounds: lossScaler.bounds,
+    bounds: Object.fromEntries(bounds),
     faultOf: async (tensors) => {
-      const fed = Object.fromEntries(slots.map((slot) => [slot, tensors[slot] as HostTensor]));
-      const values = await runOnce(backend, fedScaleProgram(definition, scaler), fed);
-      return scaleFault(lossScaler, numberIn(values, "scale"));
+      for (const definition of definitions) {
+        const fault = await scaleFaultIn(backend, definition, state, tensors);
+        if (fault !== undefined) return fault;
+      }
+      return undefined;
     },
   };
+}
+
+async function scaleFaultIn(
+  backend: Backend,
+  definition: StepDefinition,
+  state: TypeTree,
+  tensors: Outputs,
+): Promise<string | undefined> {
+  const types = typesOf(definition, state, "scaler");
+  const fed = leavesOf(types, isValueType, "scaler").map(([path]) => {
+    const value = tensors[ownSlot(definition, "scaler", path)] as HostTensor;
+    return [fedName("scaler", path), value] as const;
+  });
+  const values = await runOnce(backend, fedScaleProgram(definition, types), Object.fromEntries(fed));
+  return scaleFault(definition.precision.lossScaler, numberIn(values, "scale"));
 }

@@ -1,20 +1,36 @@
 import type { StepDefinition } from "../definition.js";
+import { named } from "../objectives/objective-state.js";
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** The setting that holds the names of the objectives in their order, as JSON. */
+export const OBJECTIVES = "objectives";
 
 /**
  * The settings that, together with the state, decide how training continues: as text, by name. A checkpoint stores
  * them; loading one with other settings warns.
  */
-export function settingsOf(definition: StepDefinition): Readonly<Record<string, string>> {
-  const { precision, optimizer, clipNorm, accumulate, onOverflow, maxRetries } = definition;
-  const { policy, masterWeights, lossScaler } = precision;
+export function settingsOf(definitions: readonly [StepDefinition, ...StepDefinition[]]): Settings {
+  const [definition] = definitions;
+  const { objective, precision, accumulate, onOverflow, maxRetries } = definition;
+  const { policy, masterWeights } = precision;
   return {
     policy: String(policy),
     masterWeights: masterWeights.name,
-    lossScaler: lossScaler.description ?? lossScaler.name,
-    optimizer: optimizer.description ?? optimizer.name,
-    clipNorm: String(clipNorm ?? "none"),
+    ...(objective === undefined ? {} : { [OBJECTIVES]: JSON.stringify(objective.all) }),
+    ...Object.assign({}, ...definitions.map(ownSettings)),
     accumulate: String(accumulate),
     onOverflow: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow,
     checkNewParameters: String(definition.checkNewParameters),
+  };
+}
+
+function ownSettings(definition: StepDefinition): Settings {
+  const { precision, optimizer, clipNorm } = definition;
+  const { lossScaler } = precision;
+  return {
+    [named(definition, "lossScaler")]: lossScaler.description ?? lossScaler.name,
+    [named(definition, "optimizer")]: optimizer.description ?? optimizer.name,
+    [named(definition, "clipNorm")]: String(clipNorm ?? "none"),
   };
 }

@@ -19,6 +19,9 @@ function partWith(functions: readonly string[], remedy: string): Check {
   };
 }
 
+/** What is checked later, with more knowledge: the precision with the manifest, the mask with the parameters. */
+export const later: Check = () => {};
+
 /** A backend that was awaited. */
 export const backendPart: Check = partWith(
   ["compile", "createState"],
@@ -53,10 +56,15 @@ export const parametersPart: Check = (what, params) => {
   throw new MpError("MP_INVALID_ARGUMENT", `${what} is a layer, ${shown(params)}; ${remedy}`);
 };
 
+export const scalerPart: Check = partWith(
+  ["init", "scale", "update"],
+  "make one: lossScaler: dynamicLossScale()",
+);
+
 const PRECISION_PARTS: Readonly<Record<string, Check>> = {
   policy: partWith([], 'make one: policy: castingPolicy({ compute: "f16" })'),
   masterWeights: partWith(["init", "parameters", "apply"], "make one: masterWeights: f32Master()"),
-  lossScaler: partWith(["init", "scale", "update"], "make one: lossScaler: dynamicLossScale()"),
+  lossScaler: scalerPart,
 };
 
 /** @throws MP_INVALID_ARGUMENT for what is no function of parameters and data */

@@ -15,8 +15,8 @@ export interface FitStart {
   readonly epoch: number;
 }
 
-/** A step that has been made. */
-export interface FitStep<K extends string = string, B = unknown> extends StepResult<K> {
+/** Where a step is in a run. */
+export interface FitPosition<B = unknown> {
   /** Iterations since the start of the run, including this one. */
   readonly step: number;
   /** Passes over the data before this one. */
@@ -26,6 +26,9 @@ export interface FitStep<K extends string = string, B = unknown> extends StepRes
   /** How long the step took, without the making of its batches. The first step of a batch shape also compiles. */
   readonly milliseconds: number;
 }
+
+/** A step that has been made. */
+export interface FitStep<K extends string = string, B = unknown> extends StepResult<K>, FitPosition<B> {}
 
 /** A pass over the data that has ended. */
 export interface FitEpoch {
@@ -54,13 +57,13 @@ export interface FitEnd extends Omit<FitResult, "ended"> {
 /**
  * Functions that `fit` calls and awaits. They may evaluate, predict, save or diagnose; `"stop"` ends training, and what
  * they throw makes `fit` fail. Several callbacks are called in the order of their list, each of them also where an
- * earlier one answered `"stop"`.
+ * earlier one answered `"stop"`. `S` is the type of a step: with objectives, their results by name.
  */
-export interface FitCallback<K extends string = string, B = unknown> {
+export interface FitCallback<K extends string = string, B = unknown, S = FitStep<K, B>> {
   /** Before the first step. */
   readonly onStart?: (start: FitStart) => CallbackAnswer;
   /** After each step, before it is saved. */
-  readonly onStep?: (step: FitStep<K, B>) => CallbackAnswer;
+  readonly onStep?: (step: S) => CallbackAnswer;
   /** At the end of each pass over the data. A pass whose last step ends `fit` by `steps` ends in the next call. */
   readonly onEpoch?: (epoch: FitEpoch) => CallbackAnswer;
   /** Once, after the last save. Where `fit` fails, every callback is called, and `fit` rejects with the first error. */

@@ -2,7 +2,14 @@ import { checkPath } from "#checkpoint-files";
 import { type Check, callback, integer, optional } from "../../argument-checks.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import type { TrainingWarning } from "../warning.js";
-import { checkCallbacks, type FitCallback, type FitResult, stops, tellEnd } from "./callback.js";
+import {
+  checkCallbacks,
+  type FitCallback,
+  type FitResult,
+  type FitStep,
+  stops,
+  tellEnd,
+} from "./callback.js";
 import {
   FEEDING,
   type FeedingOptions,
@@ -15,15 +22,16 @@ import {
 } from "./made-steps.js";
 import type { TrainingData } from "./source.js";
 
-export interface FitOptions<K extends string = string, B = unknown> extends FeedingOptions {
+export interface FitOptions<K extends string = string, B = unknown, S = FitStep<K, B>>
+  extends FeedingOptions {
   /** Ends at this iteration, counted from the start of the run, so a resumed run stops at the same iteration. */
   readonly steps?: number;
   /** Passes over the data, counted from the start of the run; default as many as `steps` takes, or the current pass. */
   readonly epochs?: number;
   /** Called after each step and awaited, before the callbacks: a callback with this function alone. */
-  readonly onStep?: FitCallback<K, B>["onStep"];
+  readonly onStep?: FitCallback<K, B, S>["onStep"];
   /** Called at the start, after each step, after each pass and at the end. */
-  readonly callbacks?: readonly FitCallback<K, B>[];
+  readonly callbacks?: readonly FitCallback<K, B, S>[];
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
   readonly save?: { readonly path: string; readonly every?: number };
 }

@@ -2,9 +2,11 @@ import { float32Policy, lowDType } from "../../cast/policy.js";
 import { MpError } from "../../errors.js";
 import { type HostTensor, tensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
+import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
 import type { FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
+import { type ByObjective, named, type Placed } from "../objectives/objective-state.js";
 import type { Program, TypeTree } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
 import { revisitProgram } from "../step/programs.js";
@@ -36,19 +38,40 @@ export interface Inspected {
   readonly stateTypes: TypeTree;
 }
 
-/** @throws MP_INVALID_ARGUMENT for a value that is not a list of batches, or an invalid scale */
-export function checkDiagnose(batches: readonly unknown[], options: { readonly scale?: number }): void {
+type ScaleOf = (objective: Placed) => number | undefined;
+
+/**
+ * Returns the given scale of each objective.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a list of batches, or an invalid scale
+ */
+export function checkDiagnose(
+  batches: readonly unknown[],
+  options: { readonly scale?: ByObjective<number> },
+  objectives: readonly Placed[],
+): ScaleOf {
   checkOptions("diagnose", options, { scale: true }, "{ scale }");
-  const { scale } = options;
-  if (scale !== undefined && typeof scale !== "number") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `diagnose: scale is that of a step's result, got ${shown(scale)}`,
-    );
-  }
-  if (Array.isArray(batches) && batches.length > 0) return;
+  const scaleOf = scales(options.scale, objectives[0]?.objective?.all);
+  if (Array.isArray(batches) && batches.length > 0) return scaleOf;
   const got = shown(batches);
   throw new MpError("MP_INVALID_ARGUMENT", `diagnose: takes a step's batches as a list: [batch], got ${got}`);
+}
+
+function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
+  const isScale = (value: unknown): value is number | undefined =>
+    value === undefined || typeof value === "number";
+  if (names === undefined && isScale(scale)) return () => scale;
+  if (names !== undefined && (scale === undefined || isPlainObject(scale))) {
+    const given = Object.entries(scale ?? {});
+    if (given.every(([name, value]) => names.includes(name) && isScale(value))) {
+      const known = new Map(given as [string, number | undefined][]);
+      return ({ objective }) => known.get(objective?.name ?? "");
+    }
+  }
+  const wanted =
+    names === undefined
+      ? "scale is that of a step's result"
+      : `scale is an object with those of a step's results: { ${names.join(", ")} }`;
+  throw new MpError("MP_INVALID_ARGUMENT", `diagnose: ${wanted}, got ${shown(scale)}`);
 }
 
 /** Which step is meant: the next one, or the one that was just skipped, whose microbatches have been drawn. */
@@ -124,7 +147,7 @@ async function search(
   const { precision } = definition;
   const asked = inF32 ? { ...definition, precision: { ...precision, policy: float32Policy } } : definition;
   const build = (): Program => diagnosisOf(revisitProgram(asked, stateTypes, feed.types()));
-  const kind = inF32 ? "diagnose in f32" : "diagnose";
+  const kind = named(definition, inF32 ? "diagnose in f32" : "diagnose");
   const compiled = await programs.compiled(kind, feed.signature, build);
   const fed: Readonly<Record<string, HostTensor>> = {
     place: tensor(BigInt64Array.of(BigInt(place)), []),

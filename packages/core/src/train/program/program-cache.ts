@@ -6,7 +6,7 @@ import type { TrainingWarning } from "../warning.js";
 import { graphFor } from "./graph-for.js";
 import type { Program } from "./program.js";
 
-/** Compilations kept per trainer; the least recently used is disposed beyond this. */
+/** Compilations kept per objective of a trainer; the least recently used is disposed beyond this. */
 const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
@@ -21,11 +21,13 @@ export class ProgramCache {
   readonly #compiled = new Map<string, Compiled>();
   readonly #signatures = new Map<string, Set<string>>();
   #latest = "";
+  readonly #kept: number;
   readonly #warn: (warning: TrainingWarning) => void;
   /** What the backend makes of leaves of a batch that core does not know. */
   readonly adopt: Adopt | undefined;
 
-  constructor(backend: Backend, state: State, warn: (warning: TrainingWarning) => void) {
+  constructor(backend: Backend, state: State, objectives: number, warn: (warning: TrainingWarning) => void) {
+    this.#kept = KEPT_PROGRAMS * objectives;
     this.backend = backend;
     this.state = state;
     this.#warn = warn;
@@ -75,13 +77,13 @@ export class ProgramCache {
     if (seen.size !== MANY_SHAPES) return;
     this.#warn({
       type: "performance",
-      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${KEPT_PROGRAMS} programs are kept`,
+      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${this.#kept} programs are kept`,
     });
   }
 
   async #evict(): Promise<void> {
     for (const [id, { executable }] of this.#compiled) {
-      if (this.#compiled.size <= KEPT_PROGRAMS) return;
+      if (this.#compiled.size <= this.#kept) return;
       this.#compiled.delete(id);
       await executable.dispose();
     }

@@ -10,6 +10,7 @@ import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
+import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { unscale } from "./unscale.js";
@@ -56,7 +57,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
-  const master = masterWeights.apply(state.master, updates, foldIn(definition.key, "master"));
+  const master = masterWeights.apply(state.master, updates, foldIn(ownKey(definition), "master"));
 
   const { finite, finiteAtScale } = judge(definition, {
     window,

@@ -11,6 +11,7 @@ import { atUserLines, withPhase } from "../../trace/trace.js";
 import { keyProblem, leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
 import { mergeFrozen } from "../frozen.js";
+import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import type { TrainingWarning } from "../warning.js";
 import type { LossContext, LossParts } from "./loss.js";
@@ -42,7 +43,7 @@ export function strictLoss(
   return (parameters: TensorTree, batch: TensorTree): readonly [Tensor, Omit<LossParts, "loss">] => {
     const context: LossContext<TensorTree> = {
       training,
-      key: foldIn(definition.key, "loss"),
+      key: foldIn(ownKey(definition), "loss"),
       modelState: model,
       step: state.applied,
     };

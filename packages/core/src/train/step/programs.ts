@@ -10,7 +10,8 @@ import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
-import { splitFrozen } from "../frozen.js";
+import { frozenInAll, splitFrozen } from "../frozen.js";
+import { joinStates, nextState, stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
 import { applyGradients } from "./apply.js";
@@ -28,33 +29,37 @@ function counterOf({ drawn }: TrainingState, micro?: Tensor): Tensor {
   return mul(cast(place, "u64"), STRIDE);
 }
 
-/** Fed: parameters, model. Outputs: the initial state of a run. */
+/** Fed: parameters, model. Outputs: the initial state of a run with those objectives. */
 export function initProgram(
-  definition: StepDefinition,
+  definitions: readonly StepDefinition[],
   parameters: TypeTree,
   model: TypeTree,
   windowed: boolean,
 ): Program {
+  const untrained = frozenInAll(definitions);
   return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
-    const { masterWeights, lossScaler } = definition.precision;
-    const { trained, frozen } = splitFrozen(fed["parameters"] as TensorTree, definition.frozen);
-    const master = masterWeights.init(trained);
-    const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
-    const state: TrainingState = {
-      master,
-      optimizer: definition.optimizer.init(weights),
-      model: fed["model"] as TensorTree,
-      applied: literal(0, "i32"),
-      frozen: definition.frozen.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
-      scaler: lossScaler.init(),
-      iteration: literal(0, "i64"),
-      drawn: literal(0, "i64"),
-      skipped: literal(0, "i32"),
-      consecutiveSkips: literal(0, "i32"),
-      retries: literal(0, "i32"),
-    };
-    const window = windowed ? { window: emptyWindow(definition, master, state.model) } : {};
-    return { outputs: { state: { ...state, ...window } } };
+    const weights = fed["parameters"] as TensorTree;
+    const states = definitions.map((definition) => {
+      const { masterWeights, lossScaler } = definition.precision;
+      const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
+      const inF32 = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
+      const { frozen } = splitFrozen(weights, untrained);
+      const state: TrainingState = {
+        master,
+        optimizer: definition.optimizer.init(inF32),
+        model: fed["model"] as TensorTree,
+        applied: literal(0, "i32"),
+        frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
+        scaler: lossScaler.init(),
+        iteration: literal(0, "i64"),
+        drawn: literal(0, "i64"),
+        skipped: literal(0, "i32"),
+        consecutiveSkips: literal(0, "i32"),
+        retries: literal(0, "i32"),
+      };
+      return windowed ? { ...state, window: emptyWindow(definition, master, state.model) } : state;
+    });
+    return { outputs: { state: joinStates(definitions, states) } };
   });
 }
 
@@ -65,10 +70,9 @@ export function trainProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
-    const current = tree as TrainingState;
-    setRandomCounter(counterOf(current));
-    return wholeStep(definition, current, fed["batch"] as TensorTree, reports);
+  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+    setRandomCounter(counterOf(stateOf(definition, tree)));
+    return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
   });
 }
 
@@ -79,21 +83,20 @@ export function trainProgram(
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i64", shape: [] };
   const scale: TypeTree = { dtype: "f32", shape: [] };
-  return traceProgram({ state, fed: { batch, place, scale } }, (tree, fed) => {
-    const current = tree as TrainingState;
-    setRandomCounter(counterOf(current, fed["place"] as Tensor));
+  return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
+    setRandomCounter(counterOf(stateOf(definition, tree), fed["place"] as Tensor));
     const { precision } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
     const asked = { ...definition, accumulate: 1, precision: { ...precision, lossScaler } };
-    return wholeStep(asked, current, fed["batch"] as TensorTree);
+    return wholeStep(asked, tree, fed["batch"] as TensorTree);
   });
 }
 
 /** One pass over a microbatch. Also fed: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32. */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const scale: TypeTree = { dtype: "f32", shape: [] };
-  return traceProgram({ state, fed: { batch, scale } }, (tree, fed) => {
-    const current = tree as TrainingState;
+  return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
+    const current = stateOf(definition, tree);
     setRandomCounter(counterOf(current));
     const pass = forwardBackward(definition, current, {
       model: current.model,
@@ -106,14 +109,15 @@ export function gradientsProgram(definition: StepDefinition, state: TypeTree, ba
 
 function wholeStep(
   definition: StepDefinition,
-  state: TrainingState,
+  tree: TensorTree,
   batch: TensorTree,
   reports?: TraceReports,
 ): ProgramResult {
+  const state = stateOf(definition, tree);
   const scale = scaleOf(definition, state);
   const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
   const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
-  return { state: next, outputs: { ...outputs, metrics: pass.metrics } };
+  return { state: nextState(definition, tree, next), outputs: { ...outputs, metrics: pass.metrics } };
 }
 
 /** The sums of a window of microbatches; stored next to the training state between runs, never in a checkpoint. */
@@ -146,8 +150,8 @@ export function accumulateProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  return traceProgram({ state, fed: { batch } }, (tree, fed) => {
-    const { window, ...rest } = tree as WindowedState;
+  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
     setRandomCounter(counterOf(rest, window.micro));
     const scale = scaleOf(definition, rest);
     const pass = forwardBackward(definition, rest, {
@@ -163,14 +167,14 @@ export function accumulateProgram(
       poison: add(window.poison, poisonOf({ loss: pass.loss, model: pass.model })),
       micro: add(window.micro, 1),
     }));
-    return { state: { window: next }, outputs: { metrics: pass.metrics } };
+    return { state: nextState(definition, tree, { window: next }), outputs: { metrics: pass.metrics } };
   });
 }
 
 /** Applies a full window and empties it; the all-reduce hook runs between the last microbatch and this. */
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
-  return traceProgram({ state }, (tree) => {
-    const { window, ...rest } = tree as WindowedState;
+  return traceProgram({ state: statePart(definition, state) }, (tree) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
     setRandomCounter(counterOf(rest));
     const { state: next, outputs } = applyGradients(definition, rest, window);
     const empty = withPhase("update", () => {
@@ -181,7 +185,7 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
       );
       return emptyWindow(definition, rest.master, model);
     });
-    return { state: { ...next, window: empty }, outputs };
+    return { state: nextState(definition, tree, { ...next, window: empty }), outputs };
   });
 }
 
@@ -191,8 +195,8 @@ export function evaluateProgram(
   state: TypeTree,
   fed: { readonly batch: TypeTree; readonly model?: TypeTree },
 ): Program {
-  return traceProgram({ state, fed }, (tree, trees) => {
-    const current = tree as TrainingState;
+  return traceProgram({ state: statePart(definition, state), fed }, (tree, trees) => {
+    const current = stateOf(definition, tree);
     const model = trees["model"] ?? current.model;
     const lossOf = autocast(strictLoss(definition, current, model, false), definition.precision.policy, {
       manifest: definition.manifest,
@@ -215,8 +219,8 @@ export function predictProgram(
   data: TypeTree,
   predict: PredictFunction,
 ): Program {
-  return traceProgram({ state, fed: { data } }, (tree, trees) => {
-    const current = tree as TrainingState;
+  return traceProgram({ state: statePart(definition, state), fed: { data } }, (tree, trees) => {
+    const current = stateOf(definition, tree);
     const context: LossContext<TensorTree> = {
       training: false,
       key: foldIn(definition.key, "predict"),
@@ -235,8 +239,8 @@ export function predictProgram(
 
 /** The parameters in f32, for any storage dtype. */
 export function parametersProgram(definition: StepDefinition, state: TypeTree): Program {
-  return traceProgram({ state }, (tree) => {
-    const weights = parametersOf(definition, tree as TrainingState);
+  return traceProgram({ state: statePart(definition, state) }, (tree) => {
+    const weights = parametersOf(definition, stateOf(definition, tree));
     return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
   });
 }
@@ -250,7 +254,7 @@ export function fedScaleProgram(definition: StepDefinition, scaler: TypeTree): P
 
 /** The scale that the next step will use. */
 export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
-  return traceProgram({ state }, (tree) => ({
-    outputs: { scale: scaleOf(definition, tree as TrainingState) },
+  return traceProgram({ state: statePart(definition, state) }, (tree) => ({
+    outputs: { scale: scaleOf(definition, stateOf(definition, tree)) },
   }));
 }

@@ -6,6 +6,7 @@ import { batchDifferences, type FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
+import { named, ofObjective } from "../objectives/objective-state.js";
 import type { Program, TypeTree } from "../program/program.js";
 import type { Compiled, ProgramCache } from "../program/program-cache.js";
 import type { TrainingWarning } from "../warning.js";
@@ -28,19 +29,27 @@ export interface StepperOptions {
   readonly breathe: () => Promise<void> | undefined;
 }
 
+/** A step that was applied or skipped, before it is judged. */
+export interface Ran {
+  readonly outputs: Outputs;
+  readonly retries: number;
+}
+
 /** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
 export function isWindowed({ accumulate }: StepDefinition, allReduce: AllReduce | undefined): boolean {
   return accumulate > 1 || allReduce !== undefined;
 }
 
 /**
- * Runs steps on an engine, as one program or as a window of microbatches; repeats a step whose overflow is retried. One
+ * Runs the steps of one objective on an engine, as one program or as a window of microbatches; repeats a step whose overflow is retried. One
  * step at a time.
  */
 export class Stepper {
   readonly #programs: ProgramCache;
   readonly #options: StepperOptions;
   readonly #windowed: boolean;
+  /** Of the program that is fed a batch. */
+  readonly #kind: string;
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
   #accepted: FedBatch["inputs"] | undefined;
 
@@ -48,10 +57,17 @@ export class Stepper {
     this.#programs = programs;
     this.#options = options;
     this.#windowed = isWindowed(options.definition, options.allReduce);
+    this.#kind = named(options.definition, this.#windowed ? "accumulate" : "step");
   }
 
-  /** `onCommitted` is called once the state comes after these batches, applied or skipped. */
-  async step(feeds: readonly FedBatch[], onCommitted: () => void): Promise<StepResult> {
+  /** Compiles what `run` needs for these batches. */
+  async prepare(feeds: readonly FedBatch[]): Promise<void> {
+    for (const feed of feeds) await this.#pass(feed);
+    if (this.#windowed) await this.#apply();
+  }
+
+  /** Runs the step until it is applied or skipped; the state then comes after these batches. */
+  async run(feeds: readonly FedBatch[]): Promise<Ran> {
     const [first] = feeds;
     if (first === undefined) throw new Error("internal: a step without batches");
     this.#options.signal?.throwIfAborted();
@@ -59,39 +75,39 @@ export class Stepper {
       const outputs = this.#windowed ? await this.#runWindow(feeds) : await this.#runWhole(first);
       const due = this.#options.breathe();
       if (due !== undefined) await due;
-      if (flagIn(outputs, "again")) continue;
-      onCommitted();
-      const applied = flagIn(outputs, "applied");
-      if (!applied) {
-        this.#warnOfScale(outputs);
-        await this.#checkSkips(outputs, feeds);
-      }
-      return {
-        loss: numberIn(outputs, "loss"),
-        applied,
-        scale: numberIn(outputs, "scale"),
-        gradNorm: numberIn(outputs, "gradNorm"),
-        metrics: metricsIn(outputs),
-        retries,
-      };
+      if (!flagIn(outputs, "again")) return { outputs, retries };
     }
   }
 
+  /** What a step that was run is told as. @throws MP_NON_FINITE after too many skips in a row */
+  async report({ outputs, retries }: Ran, feeds: readonly FedBatch[]): Promise<StepResult> {
+    const applied = flagIn(outputs, "applied");
+    if (!applied) {
+      this.#warnOfScale(outputs);
+      await this.#checkSkips(outputs, feeds);
+    }
+    return {
+      loss: numberIn(outputs, "loss"),
+      applied,
+      scale: numberIn(outputs, "scale"),
+      gradNorm: numberIn(outputs, "gradNorm"),
+      metrics: metricsIn(outputs),
+      retries,
+    };
+  }
+
   /**
-   * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual and calls
-   * `onCommitted`; a single microbatch is not a step and is discarded.
+   * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual; a single
+   * microbatch is not a step and is discarded.
    */
-  async profile(feed: FedBatch, onCommitted: () => void): Promise<readonly ProfileRow[]> {
-    const kind = this.#windowed ? "accumulate" : "step";
-    const { executable } = this.#programs.known(kind, feed.signature) ?? (await this.#compile(kind, feed));
+  async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+    const { executable } = await this.#pass(feed);
     if (executable.profile === undefined) {
       const reason = unsupportedReason(this.#programs.backend.manifest.profile) ?? "it has no profiler";
       throw new MpError("MP_UNSUPPORTED", `profile: ${this.#programs.backend.name}: ${reason}`);
     }
     try {
-      const rows = await executable.profile(feed.inputs);
-      if (!this.#windowed) onCommitted();
-      return rows;
+      return await executable.profile(feed.inputs);
     } finally {
       if (this.#windowed) await resetWindow(this.#programs.state);
     }
@@ -105,27 +121,42 @@ export class Stepper {
   }
 
   async #runWhole(feed: FedBatch): Promise<Outputs> {
-    const known = this.#programs.known("step", feed.signature) ?? (await this.#compile("step", feed));
-    return known.executable.run(feed.inputs);
+    const { executable } = this.#known(feed) ?? (await this.#compile(feed));
+    return executable.run(feed.inputs);
+  }
+
+  #known(feed: FedBatch): Compiled | undefined {
+    return this.#programs.known(this.#kind, feed.signature);
+  }
+
+  /** The program that is fed a batch. */
+  async #pass(feed: FedBatch): Promise<Compiled> {
+    return this.#known(feed) ?? this.#compile(feed);
+  }
+
+  #apply(): Promise<Compiled> {
+    const { definition, stateTypes } = this.#options;
+    return this.#programs.compiled(named(definition, "apply"), "", () =>
+      applyProgram(definition, stateTypes),
+    );
   }
 
   async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
-    const { definition, stateTypes, allReduce, signal, breathe } = this.#options;
+    const { definition, allReduce, signal, breathe } = this.#options;
     const programs = this.#programs;
     try {
       const metrics: Outputs[] = [];
       for (const feed of feeds) {
         signal?.throwIfAborted();
-        const known =
-          programs.known("accumulate", feed.signature) ?? (await this.#compile("accumulate", feed));
-        metrics.push(await known.executable.run(feed.inputs));
+        const { executable } = this.#known(feed) ?? (await this.#compile(feed));
+        metrics.push(await executable.run(feed.inputs));
         // The code that aborts the signal needs a turn of the event loop.
         const due = breathe();
         if (due !== undefined) await due;
       }
-      if (allReduce !== undefined) await reduceWindow(programs.state, allReduce);
-      const apply = await programs.compiled("apply", "", () => applyProgram(definition, stateTypes));
-      return { ...meanOf(metrics), ...(await apply.executable.run({})) };
+      if (allReduce !== undefined) await reduceWindow(programs.state, allReduce, definition);
+      const { executable } = await this.#apply();
+      return { ...meanOf(metrics), ...(await executable.run({})) };
     } catch (error) {
       await resetWindow(programs.state).catch((cause: unknown) => {
         throw new AggregateError(
@@ -137,18 +168,21 @@ export class Stepper {
     }
   }
 
-  async #compile(kind: string, feed: FedBatch): Promise<Compiled> {
+  async #compile(feed: FedBatch): Promise<Compiled> {
     const { warn } = this.#options;
     const warnOfLints = ({ lints }: CastReport): void => {
       for (const { message, remedy } of lints) warn({ type: "numerics", message: `${message}; ${remedy}` });
     };
     const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
-      const compiled = await this.#programs.compiled(kind, feed.signature, () => this.program(feed, reports));
+      const compiled = await this.#programs.compiled(this.#kind, feed.signature, () =>
+        this.program(feed, reports),
+      );
       this.#accepted = feed.inputs;
       return compiled;
     } catch (error) {
-      throw this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+      const compared = this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+      throw ofObjective(this.#options.definition, compared);
     }
   }
 
@@ -173,7 +207,7 @@ export class Stepper {
         : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
     throw new MpError(
       "MP_NON_FINITE",
-      `step: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
+      `${named(this.#options.definition, "step")}: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
       { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
     );
   }

@@ -2,6 +2,7 @@ import type { State } from "../../backend.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor, zeros } from "../../host-tensor.js";
+import { isOwnSlot, type Placed } from "../objectives/objective-state.js";
 import type { Outputs } from "./outputs.js";
 
 /**
@@ -36,9 +37,9 @@ export async function resetWindow(state: State): Promise<void> {
  * Passes the window's sums through the hook.
  * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
  */
-export async function reduceWindow(state: State, allReduce: AllReduce): Promise<void> {
-  const shared = Object.keys(state.types).filter((slot) =>
-    /^window\/(gradients|loss|poison)(\/|$)/.test(slot),
+export async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
+  const shared = Object.keys(state.types).filter(
+    (slot) => /^window\/(gradients|loss|poison)(\/|$)/.test(slot) && isOwnSlot(of, slot),
   );
   const sums = await state.read(shared);
   const reduced: unknown = await allReduce(sums);

@@ -1,0 +1,32 @@
+import type { Fed, FitOptions, Trainer, TrainingData } from "@mp/core";
+import type { Network } from "./flags.js";
+import type { Batch, ganTraining } from "./training.js";
+
+export type Training = Awaited<ReturnType<typeof ganTraining>>;
+type Data = Fed<Batch>;
+
+/**
+ * The training as the common flags take one: told by the results of one of its networks. Steps, files and the position
+ * in the data are those of both.
+ */
+export function asOne(training: Training, network: Network): Trainer<unknown, Batch, unknown> {
+  const one = {
+    fit: (batches: TrainingData<Data>, { callbacks = [], steps }: FitOptions<string, Data> = {}) =>
+      training.fit(batches, {
+        ...(steps === undefined ? {} : { steps }),
+        callbacks: callbacks.map((callback) => ({
+          onStep: ({ discriminator, generator, ...position }) =>
+            callback.onStep?.({ ...{ discriminator, generator }[network], ...position }),
+          onEnd: (end) => callback.onEnd?.(end),
+        })),
+      }),
+    load: (path: string) => training.load(path),
+    save: (path: string) => training.save(path),
+    counters: async () => (await training.counters())[network],
+    diagnose: async (batches: readonly Data[], { scale }: { readonly scale?: number } = {}) =>
+      (await training.diagnose(batches, scale === undefined ? {} : { scale: { [network]: scale } }))[network],
+    precisionReport: async (batch: Data) => (await training.precisionReport(batch))[network],
+  };
+  // The rest of a trainer is not asked for by flags.
+  return one as unknown as Trainer<unknown, Batch, unknown>;
+}

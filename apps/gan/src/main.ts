@@ -1,0 +1,73 @@
+import { runApp, UsageError } from "@mp/cli";
+import {
+  formatKinds,
+  metricOf,
+  refuseBeside,
+  refuseLoneSeeds,
+  runOnceOrCompare,
+  textTable,
+  trainMany,
+} from "@mp/cli/training";
+import { definition, NETWORKS, type Options } from "./flags.js";
+import { loadPictures } from "./pictures.js";
+import { type GanRun, runGan } from "./run.js";
+import { checkSheet, writeSheet } from "./samples.js";
+import { tableColumns, tableKinds } from "./table.js";
+
+const OF_ONE_RUN = [
+  "compare",
+  "save",
+  "resume",
+  "report",
+  "samples",
+] as const satisfies readonly (keyof Options)[];
+
+await runApp(definition, async (options, context) => {
+  const { size, samples, table } = options;
+  if (size % 4 !== 0) {
+    throw new UsageError(`--size is a multiple of 4, got ${size}; take ${4 * Math.ceil(size / 4)}`);
+  }
+  if (table) refuseBeside("--table", options, OF_ONE_RUN);
+  refuseLoneSeeds(options, ["table"]);
+  if (samples !== undefined) checkSheet(samples);
+  const pictures = await loadPictures(options);
+  const run = (own: Options, label: string): Promise<GanRun> => runGan(own, label, pictures, context);
+  if (table) {
+    return await trainMany({
+      options,
+      context,
+      kinds: tableKinds(options),
+      run: async (own, label) => ({ result: (await run(own, label)).result }),
+      name: "table",
+      format: (kinds) => formatKinds(kinds, { show: distance, columns: tableColumns }),
+      entry: (kind) => ({ name: kind.name, distance: metricOf(kind) }),
+    });
+  }
+  const { own } = await runOnceOrCompare({
+    options,
+    context,
+    plain: { discriminatorScale: undefined, generatorScale: undefined },
+    run,
+    conclude: scalesOf,
+  });
+  if (own === undefined || samples === undefined) return;
+  await context.attempt(`--samples ${samples}`, async () => {
+    await writeSheet(samples, own.made);
+    context.print(`${samples}: a sheet of made pictures`);
+  });
+});
+
+function distance(value: number): string {
+  return value.toFixed(4);
+}
+
+/** What each network's scaler did. */
+function scalesOf({ result, networks }: GanRun): string {
+  const rows = NETWORKS.map((name) => {
+    const { applied, skipped, finalScale } = networks[name];
+    return [name, String(applied), String(skipped), String(finalScale)];
+  });
+  const untrained = distance(Number(result.details?.["untrained"]));
+  const line = `Fréchet distance ${untrained} untrained, ${distance(result.metric.value)} trained.`;
+  return `${textTable(["", "applied", "skipped", "scale"], rows)}\n${line}`;
+}

@@ -1,0 +1,123 @@
+import {
+  adam,
+  type Backend,
+  dynamicLossScale,
+  foldIn,
+  type Key,
+  key,
+  type LossContext,
+  type LossScaler,
+  type Precision,
+  type Tensor,
+  type Tree,
+  trainer,
+} from "@mp/core";
+import { add, cast, mul, neg, randomUniform, reduceMean, softplus, sub } from "@mp/core/ops";
+import type { Model } from "@mp/nn";
+import type { Network, Options } from "./flags.js";
+import type { Networks } from "./model.js";
+
+/** Pictures of [batch, channels, size, size] in -1 … 1, and what each loss is multiplied by: 1, or ∞ to overflow it. */
+export type Batch = { readonly x: Tensor; readonly factor: { readonly [N in Network]: Tensor } };
+
+export interface TrainingParts {
+  readonly backend: Backend;
+  readonly precision: Precision;
+  readonly options: Options;
+  /** Stops the step between microbatches. */
+  readonly signal: AbortSignal;
+}
+
+/** The paper's optimizer: gradients are averaged over fewer steps than usual. */
+const optimizerOf = ({ learningRate }: Options) => adam({ learningRate, beta1: 0.5 });
+
+/** -log of the probability that the discriminator gives to pictures being real, or made: the losses of Goodfellow et al. */
+const ifReal = (logits: Tensor): Tensor => reduceMean(softplus(neg(cast(logits, "f32"))));
+const ifMade = (logits: Tensor): Tensor => reduceMean(softplus(cast(logits, "f32")));
+
+/** Noise in -1 … 1. */
+const noiseOf = (stream: Key, [batch = 1]: readonly number[], count: number): Tensor =>
+  sub(mul(randomUniform(foldIn(stream, "noise"), [batch, count]), 2), 1);
+
+/**
+ * A trainer of both networks. In a step the discriminator learns to tell real pictures from made ones, then the generator
+ * to mislead the new discriminator; each has its own optimizer and its own loss scaler, and may skip without the other.
+ */
+export function ganTraining(models: Networks, { backend, precision, options, signal }: TrainingParts) {
+  const { discriminator, generator } = models;
+  const { seed, noise, accumulate, onOverflow } = options;
+  return trainer({
+    backend,
+    precision,
+    params: {
+      discriminator: discriminator.init(foldIn(key(seed), "discriminator")),
+      generator: generator.init(foldIn(key(seed), "generator")),
+    },
+    modelState: { discriminator: discriminator.initState(), generator: generator.initState() },
+    seed,
+    accumulate,
+    onOverflow,
+    signal,
+    objectives: {
+      discriminator: {
+        loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
+          const { modelState } = context;
+          const z = noiseOf(context.key, x.shape, noise);
+          const [made] = run(generator, parameters.generator, z, context, modelState.generator);
+          const judge = (pictures: Tensor, state: Trees) =>
+            run(discriminator, parameters.discriminator, pictures, context, state);
+          // Real and made pictures have batch statistics of their own, as in the paper's code.
+          const [ofReal, seen] = judge(x, modelState.discriminator);
+          const [ofMade, next] = judge(made, seen);
+          return {
+            loss: mul(add(ifReal(ofReal), ifMade(ofMade)), factor.discriminator),
+            modelState: { ...modelState, discriminator: next },
+          };
+        },
+        params: { discriminator: true },
+        optimizer: optimizerOf(options),
+        scaler: scalerOf(precision.lossScaler, options.discriminatorScale),
+      },
+      generator: {
+        loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
+          const { modelState } = context;
+          const z = noiseOf(context.key, x.shape, noise);
+          const [made, next] = run(generator, parameters.generator, z, context, modelState.generator);
+          const [logits] = run(
+            discriminator,
+            parameters.discriminator,
+            made,
+            context,
+            modelState.discriminator,
+          );
+          return {
+            loss: mul(ifReal(logits), factor.generator),
+            modelState: { ...modelState, generator: next },
+          };
+        },
+        params: { generator: true },
+        optimizer: optimizerOf(options),
+        scaler: scalerOf(precision.lossScaler, options.generatorScale),
+      },
+    },
+  });
+}
+
+type Trees = Tree<Tensor>;
+/** Weights, or statistics, of both. */
+type Both = { readonly [N in Network]: Trees };
+
+/** A network's result and its next statistics. */
+function run(
+  model: Model,
+  parameters: Trees,
+  x: Tensor,
+  context: LossContext<unknown>,
+  modelState: Trees,
+): readonly [y: Tensor, state: Trees] {
+  return model.apply(parameters, x, { ...context, modelState });
+}
+
+/** The scaler of the precision, or a dynamic one that starts elsewhere. */
+const scalerOf = (natural: LossScaler, initialScale: number | undefined): LossScaler =>
+  initialScale === undefined ? natural : dynamicLossScale({ initialScale });

@@ -1,0 +1,140 @@
+/** Several losses on one state: each program commits what is its own, whatever the others do. */
+import {
+  type Backend,
+  dynamicLossScale,
+  float32,
+  momentum,
+  type StepResult,
+  type Tensor,
+  trainer,
+} from "@mp/core";
+import { add, constant, mul, reduceSum } from "@mp/core/ops";
+import { EXACT } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, fail } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { observingStates } from "../../training/delegate.js";
+import { exactSgd, filled, vector } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+
+/** Two weights, one of each objective, and a count of the steps of both. */
+type Weights = { readonly a: Tensor; readonly b: Tensor };
+/** Factors of the two losses: ∞ overflows that one. */
+type Batch = { readonly x: Tensor; readonly ofA: Tensor; readonly ofB: Tensor };
+type Results = { readonly a: StepResult; readonly b: StepResult };
+
+interface Objectives {
+  readonly steps: readonly Results[];
+  /** The whole state after each step. */
+  readonly snapshots: readonly Tensors[];
+}
+
+const ALL = Number.POSITIVE_INFINITY;
+
+/** Steps with those factors, each step as many microbatches as it has pairs. */
+async function play(
+  backend: Backend,
+  accumulate: number,
+  steps: readonly (readonly (readonly [ofA: number, ofB: number])[])[],
+): Promise<Objectives> {
+  const observed = observingStates(backend);
+  const scaler = dynamicLossScale({ initialScale: 16, growthInterval: 100 });
+  await using training = await trainer({
+    backend: observed.backend,
+    precision: float32(),
+    onWarning: () => undefined,
+    accumulate,
+    params: { a: filled([2], 1), b: filled([2], 1) },
+    modelState: { seen: vector(0, 0) },
+    objectives: {
+      a: {
+        loss: ({ a, b }: Weights, { x, ofA }: Batch, { modelState }) => ({
+          loss: mul(reduceSum(mul(mul(a, b), x)), ofA),
+          modelState: { seen: add(modelState.seen, constant(vector(1, 0))) },
+        }),
+        params: { a: true },
+        optimizer: momentum({ learningRate: 2 ** -3, momentum: 0.5 }),
+        scaler,
+      },
+      b: {
+        loss: ({ a, b }: Weights, { x, ofB }: Batch, { modelState }) => ({
+          loss: mul(reduceSum(mul(mul(a, b), x)), ofB),
+          modelState: { seen: add(modelState.seen, constant(vector(0, 1))) },
+        }),
+        params: { b: true },
+        optimizer: exactSgd(),
+        scaler,
+      },
+    },
+  });
+  const results: Results[] = [];
+  const snapshots: Tensors[] = [];
+  for (const microbatches of steps) {
+    const batches = microbatches.map(([ofA, ofB], at) => ({
+      x: vector(1 + at, -2),
+      ofA: filled([], ofA),
+      ofB: filled([], ofB),
+    }));
+    results.push(await training.step(...batches));
+    const [state] = observed.states;
+    if (state === undefined) throw new Error("internal: a trainer without a state");
+    snapshots.push(await state.read());
+  }
+  return { steps: results, snapshots };
+}
+
+function expectOracle(got: Objectives, want: Objectives): void {
+  expectEqual(
+    got.steps.flatMap(({ a, b }) => [a.applied, a.scale, b.applied, b.scale]),
+    want.steps.flatMap(({ a, b }) => [a.applied, a.scale, b.applied, b.scale]),
+    "what the steps tell",
+  );
+  for (const [at, snapshot] of want.snapshots.entries()) {
+    for (const [slot, tensor] of Object.entries(snapshot)) {
+      const mismatch = compareTensors(got.snapshots[at]?.[slot], tensor, EXACT);
+      if (mismatch !== undefined) fail(`after step ${at + 1}: ${slot} ${mismatch}`);
+    }
+  }
+}
+
+const applied = ({ steps }: Objectives): readonly boolean[] =>
+  steps.flatMap(({ a, b }) => [a.applied, b.applied]);
+
+export const objectiveCases: readonly ConformanceCase[] = [
+  scenarioCase<Objectives>(
+    "objectives/skip/one-without-the-other",
+    (backend) => play(backend, 1, [[[1, 1]], [[ALL, 1]], [[1, ALL]], [[ALL, ALL]], [[1, 1]]]),
+    (got, want) => {
+      const [yes, no] = [true, false];
+      expectEqual(applied(got), [yes, yes, no, yes, yes, no, no, no, yes, yes], "what was applied");
+      expectOracle(got, want);
+    },
+  ),
+  scenarioCase<Objectives>(
+    "objectives/window/each-in-turn",
+    (backend) =>
+      play(backend, 2, [
+        [
+          [1, 1],
+          [1, 1],
+        ],
+        [
+          [1, 1],
+          [ALL, 1],
+        ],
+        [
+          [1, ALL],
+          [1, 1],
+        ],
+        [
+          [1, 1],
+          [1, 1],
+        ],
+      ]),
+    (got, want) => {
+      expectEqual(applied(got), [true, true, false, true, true, false, true, true], "what was applied");
+      expectOracle(got, want);
+    },
+  ),
+];

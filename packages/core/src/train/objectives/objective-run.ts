@@ -1,0 +1,120 @@
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Graph } from "../../graph/graph.js";
+import { type PrecisionReport, precisionReport } from "../../precision/report/report.js";
+import type { FedBatch } from "../data/batch.js";
+import type { StepDefinition } from "../definition.js";
+import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
+import { outputTree, type Program } from "../program/program.js";
+import type { ProgramCache } from "../program/program-cache.js";
+import { metricsIn, numberIn } from "../step/outputs.js";
+import { evaluateProgram, scaleProgram } from "../step/programs.js";
+import type { Counters, StepResult } from "../step/result.js";
+import { type Ran, Stepper, type StepperOptions } from "../step/stepper.js";
+import { named, ownSlot } from "./objective-state.js";
+
+/** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
+export class ObjectiveRun {
+  readonly definition: StepDefinition;
+  readonly #programs: ProgramCache;
+  readonly #stateTypes: StepperOptions["stateTypes"];
+  readonly #stepper: Stepper;
+
+  constructor(programs: ProgramCache, options: StepperOptions) {
+    this.definition = options.definition;
+    this.#programs = programs;
+    this.#stateTypes = options.stateTypes;
+    this.#stepper = new Stepper(programs, options);
+  }
+
+  /**
+   * One step of each, in their order: a later one sees what earlier ones committed. `onCommitted` is called once the
+   * state comes after these batches.
+   */
+  static async step(
+    objectives: readonly ObjectiveRun[],
+    feeds: readonly FedBatch[],
+    onCommitted: () => void,
+  ): Promise<readonly StepResult[]> {
+    const steppers = objectives.map((objective) => objective.#stepper);
+    // A loss that cannot be traced is found before an earlier objective commits.
+    if (steppers.length > 1) for (const stepper of steppers) await stepper.prepare(feeds);
+    const ran: Ran[] = [];
+    for (const stepper of steppers) ran.push(await stepper.run(feeds));
+    onCommitted();
+    const results: StepResult[] = [];
+    for (const [at, stepper] of steppers.entries()) results.push(await stepper.report(ran[at] as Ran, feeds));
+    return results;
+  }
+
+  profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+    return this.#stepper.profile(feed);
+  }
+
+  async evaluate(feed: FedBatch, model: FedBatch | undefined): Promise<unknown> {
+    const build = (): Program =>
+      evaluateProgram(this.definition, this.#stateTypes, {
+        batch: feed.types(),
+        ...(model === undefined ? {} : { model: model.types() }),
+      });
+    const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
+    const kind = named(this.definition, "evaluate");
+    const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
+    const values = await executable.run({ ...feed.inputs, ...model?.inputs });
+    return {
+      loss: numberIn(values, "loss"),
+      metrics: metricsIn(values),
+      modelState: outputTree(outputs["model"], "model", values),
+    };
+  }
+
+  async counters(): Promise<Counters> {
+    const [applied, skipped] = (["applied", "skipped"] as const).map((group) =>
+      ownSlot(this.definition, group),
+    ) as [string, string];
+    const values = await this.#programs.state.read([applied, "iteration", skipped]);
+    return {
+      applied: numberIn(values, applied),
+      iteration: numberIn(values, "iteration"),
+      skipped: numberIn(values, skipped),
+      scale: await this.#scale(),
+    };
+  }
+
+  /** The loss scale of the next step. */
+  async #scale(): Promise<number> {
+    const build = (): Program => scaleProgram(this.definition, this.#stateTypes);
+    const { executable } = await this.#programs.compiled(named(this.definition, "scale"), "", build);
+    return numberIn(await executable.run({}), "scale");
+  }
+
+  async diagnose(feeds: readonly FedBatch[], scale: number | undefined): Promise<Diagnosis | undefined> {
+    const at = { scale: scale ?? (await this.#scale()), isPast: scale !== undefined };
+    return diagnose(this.#inspected, feeds, at);
+  }
+
+  async precisionReport(feed: FedBatch): Promise<PrecisionReport> {
+    const parts = { ...this.#inspected, ...this.explained(feed), scale: await this.#scale() };
+    return precisionReport(parts, feed);
+  }
+
+  graph(feed: FedBatch): Graph {
+    return this.#stepper.program(feed).graph;
+  }
+
+  /** The step for such a batch, and its cast report. */
+  explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
+    let casts: CastReport | undefined;
+    const { graph } = this.#stepper.program(feed, {
+      casts: (report) => {
+        casts ??= report;
+      },
+    });
+    if (casts === undefined) throw new Error("internal: a step was traced without its casting policy");
+    return { step: graph, casts };
+  }
+
+  get #inspected(): Inspected {
+    return { programs: this.#programs, definition: this.definition, stateTypes: this.#stateTypes };
+  }
+}

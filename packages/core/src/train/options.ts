@@ -1,0 +1,170 @@
+import { callback, count, oneOf, optional, truth } from "../argument-checks.js";
+import type { Backend } from "../backend.js";
+import { normLimit } from "../optim/clip.js";
+import type { Optimizer } from "../optim/optimizer.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { isPlainObject } from "../plain-object.js";
+import type { LossScaler } from "../precision/loss-scaler.js";
+import { mixed, type PrecisionChoice } from "../precision/presets.js";
+import { backendPart, later, optimizerPart, parametersPart, signalPart } from "./checks/check-parts.js";
+import type { FrozenMask } from "./frozen.js";
+import { printWarning } from "./print-warning.js";
+import type { LossFunction } from "./step/loss.js";
+import type { AllReduce } from "./step/window.js";
+import type { TrainingWarning } from "./warning.js";
+
+/** Options of a run, whatever it trains. */
+export interface RunSettings<P, M> {
+  readonly backend: Backend;
+  /** Initial parameters: a tree of f32 host tensors. */
+  readonly params: P;
+  /** Default `mixed()`: what the backend computes natively. */
+  readonly precision?: PrecisionChoice;
+  /** Initial `context.modelState`. */
+  readonly modelState?: M;
+  /** Parameters that are not trained: `true` at a leaf or a subtree. They have no gradient and no optimizer state. */
+  readonly frozen?: FrozenMask<P>;
+  /** Seed of all randomness of the run; default 0. */
+  readonly seed?: number;
+  /** Microbatches per step, default 1; `step` takes that many batches. */
+  readonly accumulate?: number;
+  /**
+   * Combines the accumulated gradients with those of other processes. It must not wait for a call of its own trainer.
+   */
+  readonly allReduce?: AllReduce;
+  /**
+   * `retry` runs the same batch with the same randomness again at the lower scale, until the scaler no longer changes
+   * or `maxRetries` is reached. Default `skip`.
+   */
+  readonly onOverflow?: "skip" | "retry";
+  /** Retries of one batch before it is skipped; default 100. */
+  readonly maxRetries?: number;
+  /** Maximum number of skipped steps in a row; the next one throws MP_NON_FINITE with the cause. Default 50. */
+  readonly maxConsecutiveSkips?: number;
+  /**
+   * If false, a step is applied even if its new parameters or optimizer state are infinite or NaN, as long as loss,
+   * gradients and model state are finite. Default true: such a step is skipped.
+   */
+  readonly checkNewParameters?: boolean;
+  /**
+   * Ends training: `fit` and `steps` end, and a step that has not begun rejects with the signal's reason. Accumulation
+   * is aborted between two microbatches and changes nothing. A step of one batch that has begun is not stopped.
+   */
+  readonly signal?: AbortSignal;
+  /** Called once with each warning; default prints it to stderr. */
+  readonly onWarning?: (warning: TrainingWarning) => void;
+}
+
+/** What is minimized, and how. */
+export interface Minimization<P, B, M, K extends string = string> {
+  readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
+  readonly optimizer: Optimizer;
+  /**
+   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if
+   * `accumulate` is 1 and the loss scale stays between 1 and 2^24.
+   */
+  readonly clipNorm?: number;
+}
+
+/** Options of a run with a single loss. */
+export interface TrainerOptions<P, B, M, K extends string = string>
+  extends RunSettings<P, M>,
+    Minimization<P, B, M, K> {}
+
+/** One of several losses of a run: what it minimizes, the part of the parameters that it trains, and how. */
+export interface Objective<P, B, M, K extends string = string> extends Minimization<P, B, M, K> {
+  /**
+   * The parameters that it trains: `true` at a leaf or a subtree. The loss gets the whole tree; the rest is constant
+   * in it. A parameter belongs to one objective at most; one of none is not trained.
+   */
+  readonly params: FrozenMask<P>;
+  /** Its own loss scaler; default a fresh one like the precision's. */
+  readonly scaler?: LossScaler;
+}
+
+/**
+ * Options of a run with several losses over one tree of parameters. `O` is the type of the objectives by name, from
+ * which the types of their results follow.
+ */
+export interface ObjectivesOptions<P, B, M, O> extends RunSettings<P, M> {
+  /**
+   * By name, in the order in which a step runs them. Each is applied or skipped by itself: with its own scaler,
+   * optimizer state, retries and count of applied steps. A later one sees what earlier ones of the step have committed.
+   * `accumulate` and `onOverflow` are for all of them; `allReduce` is called for each.
+   */
+  readonly objectives: O & { readonly [N in keyof O]: Objective<NoInfer<P>, B, NoInfer<M>> } & Readonly<
+      Record<string, TakesBatch<B>>
+    >;
+}
+
+/** From this the type of the batch is inferred, also where no parameter of a loss is left to infer. */
+type TakesBatch<B> = { readonly [N in keyof Objective<unknown, unknown, unknown>]?: unknown } & {
+  readonly loss: (parameters: never, batch: B, context: never) => unknown;
+};
+
+const TRAINER = {
+  backend: backendPart,
+  params: parametersPart,
+  loss: callback,
+  optimizer: optimizerPart,
+  precision: withDefault(mixed(), later),
+  modelState: later,
+  frozen: later,
+  seed: later,
+  clipNorm: optional(normLimit),
+  accumulate: withDefault(1, count),
+  allReduce: optional(callback),
+  onOverflow: withDefault("skip", oneOf("skip", "retry")),
+  maxRetries: withDefault(100, count),
+  maxConsecutiveSkips: withDefault(50, count),
+  checkNewParameters: withDefault(true, truth),
+  signal: optional(signalPart),
+  onWarning: withDefault(printWarning, callback),
+} satisfies OptionTable<TrainerOptions<unknown, unknown, unknown>>;
+
+const { loss: _loss, optimizer: _optimizer, clipNorm: _clipNorm, ...settings } = TRAINER;
+const OBJECTIVES = { ...settings, objectives: later } satisfies OptionTable<
+  ObjectivesOptions<unknown, unknown, unknown, unknown>
+>;
+
+const OWN =
+  "with objectives each has its own: objectives: { d: { loss, params, optimizer, scaler, clipNorm } }";
+
+/** Settings that are never undefined: required, or with a default. */
+type Present =
+  | "backend"
+  | "precision"
+  | "accumulate"
+  | "onOverflow"
+  | "maxRetries"
+  | "maxConsecutiveSkips"
+  | "checkNewParameters"
+  | "onWarning";
+
+/** Settings with their defaults. */
+export type ReadSettings = {
+  readonly [K in keyof RunSettings<unknown, unknown>]-?:
+    | RunSettings<unknown, unknown>[K]
+    | (K extends Present ? never : undefined);
+};
+
+/** The settings of a run with their defaults. @throws MP_INVALID_ARGUMENT */
+export function readTrainerOptions(
+  options: TrainerOptions<unknown, unknown, unknown> | ObjectivesOptions<unknown, unknown, unknown, unknown>,
+): ReadSettings {
+  if (hasObjectives(options)) {
+    return readOptions("trainer", options, OBJECTIVES, {
+      elsewhere: { loss: OWN, optimizer: OWN, clipNorm: OWN },
+    });
+  }
+  return readOptions("trainer", options, TRAINER, {
+    example: "{ backend, params, loss, optimizer }",
+  });
+}
+
+/** Whether these are options of a run with several losses; they have not been checked. */
+export function hasObjectives<T extends object, S extends { readonly objectives: unknown }>(
+  options: T | S,
+): options is S {
+  return isPlainObject(options) && options["objectives"] !== undefined;
+}

@@ -1,0 +1,115 @@
+import type { ProfileRow } from "../backend.js";
+import type { CastReport } from "../cast/explain.js";
+import type { Graph } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { Precision } from "../precision/presets.js";
+import type { PrecisionReport } from "../precision/report/report.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { MapLeaves } from "../tree.js";
+import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitOptions } from "./data/fit.js";
+import type { Json } from "./data/json.js";
+import type { FeedingOptions } from "./data/made-steps.js";
+import type { TrainingData } from "./data/source.js";
+import type { Diagnosis } from "./diagnosis/diagnose.js";
+import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
+import type { Counters, Evaluation, StepResult } from "./step/result.js";
+import type { TrainingWarning } from "./warning.js";
+
+/** A run with a single loss; `ObjectivesTrainer` is one with several. */
+export interface Trainer<P, B, M, K extends string = string> {
+  readonly precision: Precision;
+  readonly warnings: readonly TrainingWarning[];
+  /**
+   * One step on one batch, or on as many as `accumulate` says. The data must not change until it resolves; calls that
+   * are not awaited run one after another.
+   * @throws MP_INVALID_ARGUMENT while `fit` or `steps` is running; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH,
+   * MP_DTYPE_MISMATCH naming the input or the loss's line; MP_NOT_DIFFERENTIABLE for a loss without a gradient to any
+   * parameter; MP_NON_FINITE after too many skips in a row; MP_DISPOSED; the reason of `signal`
+   */
+  step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
+  /**
+   * Trains on the data and tracks the position in it: a run that loads a checkpoint written by `save` during or after
+   * `fit` continues with the next batch. Callbacks follow the training and may end it.
+   * @throws as `step`; what a callback or the data throws
+   */
+  fit<D extends object>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: FitOptions<K, FedBatch<B, D>>,
+  ): Promise<FitResult>;
+  /**
+   * Trains on the current pass, or the next one, and yields the result of each step. The next step starts when the
+   * loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
+   * @throws as `step`; what the data throws
+   */
+  steps<D extends object>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: FeedingOptions,
+  ): AsyncGenerator<FitStep<K, FedBatch<B, D>>, undefined>;
+  /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
+  evaluate<D extends object>(
+    batch: FedBatch<B, D>,
+    options?: { readonly modelState?: M },
+  ): Promise<Evaluation<K> & { readonly modelState: M }>;
+  /** Any function of parameters and data under the same casting policy; compiled once per function object. */
+  predict<D, R extends TensorTree>(
+    predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
+    data: Fed<D>,
+  ): Promise<MapLeaves<R, Tensor, HostTensor>>;
+  /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype. */
+  parameters(): Promise<P>;
+  modelState(): Promise<M>;
+  counters(): Promise<Counters>;
+  /**
+   * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After
+   * `step`, pass the position as `cursor`.
+   * @throws MP_IO, and the old file is then unchanged; MP_UNSUPPORTED without Node
+   */
+  save(path: string, options?: { readonly cursor?: Json }): Promise<void>;
+  /** The bytes of the file that `save` writes at this point, for where there are no files. */
+  saveBytes(options?: { readonly cursor?: Json }): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Resumes with the same bits if optimizer, precision and options are those it was saved with, and warns about each
+   * that is not. Returns the position in the data; `fit` and `steps` continue there without being passed it.
+   * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
+   */
+  load(path: string): Promise<Json>;
+  /**
+   * `load` from the bytes of a checkpoint, which must not change before the promise settles.
+   * @throws MP_INVALID_ARGUMENT for anything but a `Uint8Array`; MP_PARSE, MP_CHECKPOINT_MISMATCH as `load`
+   */
+  loadBytes(bytes: Uint8Array): Promise<Json>;
+  /** The graph of the step that the engine gets for such a batch; with `accumulate`, that of one microbatch. */
+  graph<D extends object>(batch: FedBatch<B, D>): Graph;
+  /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
+  explain<D extends object>(batch: FedBatch<B, D>): CastReport;
+  /**
+   * The first non-finite value in the next step on these batches, and the cause: the scale is too high or outside the
+   * scaler's range, the half is too narrow, the model produces it, or the data contains it. With the `scale` of a step
+   * that was just skipped, in that step: call it before the next one. Undefined if everything is finite; changes no
+   * state.
+   * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
+   */
+  diagnose<D extends object>(
+    batches: readonly FedBatch<B, D>[],
+    options?: { readonly scale?: number },
+  ): Promise<Diagnosis | undefined>;
+  /**
+   * The ranges of weights, activations and gradients of one batch compared with f16 and bf16, the recommended loss
+   * scale, the cast plan and memory by kind. Costs a compilation and one forward and backward pass in f32 that counts
+   * every value; changes no state.
+   */
+  precisionReport<D extends object>(batch: FedBatch<B, D>): Promise<PrecisionReport>;
+  /**
+   * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step; with
+   * `accumulate` it does not, since the single microbatch is discarded.
+   * @throws MP_UNSUPPORTED when the engine has no profiler
+   */
+  profile<D extends object>(batch: FedBatch<B, D>): Promise<readonly ProfileRow[]>;
+  /** Peak bytes that the engine has held for this run; undefined if it does not report them. */
+  peakBytes(): Promise<number | undefined>;
+  /** Waits for pending calls, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */
+  dispose(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
