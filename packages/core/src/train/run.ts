@@ -5,7 +5,6 @@ import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import { type PrecisionReport, precisionReport } from "../precision/report/report.js";
-import { leavesOf } from "../tree.js";
 import { CallQueue } from "./call-queue.js";
 import {
   type CheckpointInfo,
@@ -35,9 +34,9 @@ import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis, diagnose, type Inspected } from "./diagnosis/diagnose.js";
 import { FunctionIds } from "./program/function-ids.js";
-import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
+import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
-import { isValueType } from "./state.js";
+import { readPart } from "./state-part.js";
 import { metricsIn, numberIn } from "./step/outputs.js";
 import {
   evaluateProgram,
@@ -292,11 +291,11 @@ export class TrainingRun {
   }
 
   modelState(): Promise<unknown> {
-    return this.#calls.add(async () => {
-      const types = (this.#stateTypes as { readonly model: TypeTree }).model;
-      const slots = leavesOf(types, isValueType, "model").map(([path]) => fedName("model", path));
-      return outputTree(types, "model", await this.#programs.state.read(slots));
-    });
+    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "model"));
+  }
+
+  scalerState(): Promise<unknown> {
+    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
   }
 
   counters(): Promise<Counters> {
