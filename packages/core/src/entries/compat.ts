@@ -10,3 +10,7 @@ export type {
   DeepSpeedScalerState,
   MegatronScalerState,
 } from "../compat/scaler-states.js";
+
+// NNabla's updater
+export { updater, type Updater, type UpdaterOptions } from "../compat/updater.js";
+export type { Communicator } from "../compat/communicator.js";

@@ -5,7 +5,7 @@ import type { StepDefinition } from "../definition.js";
  * them; loading one with other settings warns.
  */
 export function settingsOf(definition: StepDefinition): Readonly<Record<string, string>> {
-  const { precision, optimizer, clipNorm, accumulate, onOverflow, maxRetries } = definition;
+  const { precision, optimizer, clipNorm, accumulate, accumulation, onOverflow, maxRetries } = definition;
   const { policy, masterWeights, lossScaler } = precision;
   return {
     policy: String(policy),
@@ -13,7 +13,8 @@ export function settingsOf(definition: StepDefinition): Readonly<Record<string, 
     lossScaler: lossScaler.description ?? lossScaler.name,
     optimizer: optimizer.description ?? optimizer.name,
     clipNorm: String(clipNorm ?? "none"),
-    accumulate: String(accumulate),
+    // A mean is not named: checkpoints from before there was a choice have the number alone.
+    accumulate: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
     onOverflow: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow,
     checkNewParameters: String(definition.checkNewParameters),
   };
