@@ -19,7 +19,7 @@ type Trees = Readonly<Record<string, Tree<HostTensor>>>;
 export type Values = Readonly<Record<string, HostTensor>>;
 
 /** A tree's leaves by path: how values go in and out of a program. */
-export const flat = (trees: Trees): Values => Object.fromEntries(leavesOf(trees, isHostTensor, "values"));
+const flat = (trees: Trees): Values => Object.fromEntries(leavesOf(trees, isHostTensor, "values"));
 
 /** The casting policy lets parameters take the dtype of what they meet, where other f32 would widen it. */
 function roleOf(path: string): "parameter" | "state" | "batch" {
@@ -38,7 +38,7 @@ function traced(trees: Trees, body: (inputs: never) => unknown) {
 }
 
 /** Runs a function of trees on the engine, once; its results by path. */
-export async function runOnce<T extends Trees>(
+async function runOnce<T extends Trees>(
   backend: Backend,
   trees: T,
   body: (inputs: Traced<T>) => unknown,

@@ -32,7 +32,7 @@ export interface UpdaterOptions<P, B, M, K extends string = string> extends Pass
    * Gives the next batch, or a promise of it; called `accumGrad` times in each `update`. A retry does not call it: it
    * runs the same batches again, where NNabla's feeds new ones.
    */
-  readonly dataFeeder: () => Fed<B> | Promise<Fed<B>>;
+  readonly dataFeeder: () => Fed<NoInfer<B>> | Promise<Fed<NoInfer<B>>>;
   /** The first loss scale; default 8. */
   readonly scale?: number;
   /** The scale is multiplied by it after `N` finite updates, and divided by it on overflow; above 1, default 2. */
