@@ -5,6 +5,7 @@ export default preset({
   ops: "src/entries/ops.ts",
   optim: "src/entries/optim.ts",
   report: "src/entries/report.ts",
+  compat: "src/entries/compat.ts",
   graph: "src/entries/graph.ts",
   backend: "src/entries/backend.ts",
   reference: "src/reference/index.ts",

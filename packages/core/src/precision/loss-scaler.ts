@@ -4,7 +4,7 @@
  * A scaler is a value; its state is a tree of tensors in the graph like all other state, so no decision waits for the
  * host.
  */
-import { claim, count, oneOf, optional } from "../argument-checks.js";
+import { claim, count, integer, oneOf, optional } from "../argument-checks.js";
 import { described } from "../described.js";
 import { MpError } from "../errors.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
@@ -112,6 +112,11 @@ export interface DynamicLossScaleOptions {
   readonly backoffFactor?: number;
   /** Exactly this many finite steps in a row grow the scale; default 2000. */
   readonly growthInterval?: number;
+  /**
+   * Finite steps at the start and after each overflow that do not count towards `growthInterval`; default 0, as in
+   * PyTorch. DeepSpeed has 1.
+   */
+  readonly growthDelay?: number;
   /** Default 1: below it unscaling could overflow gradients that the check saw as finite. */
   readonly minScale?: number;
   /** Default the larger of 2^24 and `initialScale`. */
@@ -125,11 +130,18 @@ export interface DynamicLossScaleOptions {
 export type DynamicLossScaleState = {
   /** f32. */
   readonly scale: Tensor;
-  /** i32: finite steps since the last overflow or growth. */
+  /** i32: finite steps since the last overflow or growth; below 0 while `growthDelay` lasts. */
   readonly goodSteps: Tensor;
   /** i32: overflows until the scale backs off; 1 means the next one. */
   readonly tolerance: Tensor;
 };
+
+/** What `dynamicLossScale` returns: a scaler that says which options it has. */
+export interface DynamicLossScaler extends LossScaler<DynamicLossScaleState> {
+  readonly kind: "dynamic";
+  /** All options, with the defaults of those that were left out. */
+  readonly options: Required<DynamicLossScaleOptions>;
+}
 
 const DYNAMIC = {
   initialScale: withDefault(2 ** 16, scaleAllowed),
@@ -142,6 +154,7 @@ const DYNAMIC = {
     claim("between 0 and 1", (factor) => isNumber(factor) && factor > 0 && factor < 1),
   ),
   growthInterval: withDefault(2000, count),
+  growthDelay: withDefault(0, integer(0, LARGEST_COUNTER)),
   minScale: withDefault(1, scaleAllowed),
   maxScale: optional(scaleAllowed),
   hysteresis: withDefault(1, count),
@@ -153,9 +166,12 @@ const DYNAMIC = {
  * floor, a cap and hysteresis).
  * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
  */
-export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossScaler<DynamicLossScaleState> {
+export function dynamicLossScale(options: DynamicLossScaleOptions = {}): DynamicLossScaler {
   const read = readOptions("dynamicLossScale", options, DYNAMIC, { example: "{ initialScale: 1024 }" });
   const { initialScale, growthFactor, backoffFactor, growthInterval, minScale, hysteresis, refill } = read;
+  const { growthDelay } = read;
+  // Not -growthDelay, which is -0 without a delay.
+  const restart = 0 - growthDelay;
   const { maxScale = Math.max(2 ** 24, initialScale) } = read;
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
     throw new MpError(
@@ -170,17 +186,20 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
       growthFactor,
       backoffFactor,
       growthInterval,
+      // Named only where there is one: checkpoints from before there was a delay have none in their description.
+      ...(growthDelay === 0 ? {} : { growthDelay }),
       minScale,
       maxScale,
       hysteresis,
       refill,
     }),
+    options: { ...read, maxScale },
     minScale,
     maxScale,
     bounds: {
       // Not the options' values: a run may resume with other options than its file was made with.
       scale: [SMALLEST_SCALE, LARGEST_SCALE],
-      goodSteps: [0, LARGEST_COUNTER],
+      goodSteps: [restart, LARGEST_COUNTER],
       tolerance: [1, 2 ** 31 - 1],
     },
     warnings: unlessPowersOfTwo("dynamicLossScale", {
@@ -193,7 +212,7 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
     }),
     init: () => ({
       scale: literal(initialScale),
-      goodSteps: literal(0, "i32"),
+      goodSteps: literal(restart, "i32"),
       tolerance: literal(hysteresis, "i32"),
     }),
     // A run may resume from a scale that other options produced.
@@ -209,9 +228,11 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): LossSca
       const refills = refill === "on-good-step" ? finite : grows;
       // Exhausted tolerance stays exhausted until it is refilled: every further overflow backs off immediately.
       const spent = where(finite, tolerance, maximum(left, 1));
+      // Growth starts the next interval at once; only an overflow has a delay after it.
+      const restarted = growthDelay === 0 ? 0 : where(finite, literal(0, "i32"), restart);
       return {
         scale: where(grows, grown, where(backsOff, backedOff, scale)),
-        goodSteps: where(and(finite, not(grows)), good, 0),
+        goodSteps: where(and(finite, not(grows)), good, restarted),
         tolerance: where(refills, literal(hysteresis, "i32"), spent),
       };
     },

@@ -32,6 +32,8 @@ export interface StepDefinition {
   readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
   readonly accumulate: number;
+  /** What a step's gradients are of its microbatches'. */
+  readonly accumulation: "mean" | "sum";
   readonly onOverflow: "skip" | "retry";
   readonly maxRetries: number;
   readonly checkNewParameters: boolean;

@@ -29,6 +29,11 @@ export interface RunSettings<P, M> {
   /** Microbatches per step, default 1; `step` takes that many batches. */
   readonly accumulate?: number;
   /**
+   * Whether a step's gradients are the mean of its microbatches' (default) or their sum, as in NNabla, and in PyTorch
+   * where the loss is not divided by their number. The reported loss is the mean in both cases.
+   */
+  readonly accumulation?: "mean" | "sum";
+  /**
    * Combines the accumulated gradients with those of other processes. It must not wait for a call of its own trainer.
    */
   readonly allReduce?: AllReduce;
@@ -113,6 +118,7 @@ const TRAINER = {
   seed: later,
   clipNorm: optional(normLimit),
   accumulate: withDefault(1, count),
+  accumulation: withDefault("mean", oneOf("mean", "sum")),
   allReduce: optional(callback),
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
@@ -135,6 +141,7 @@ type Present =
   | "backend"
   | "precision"
   | "accumulate"
+  | "accumulation"
   | "onOverflow"
   | "maxRetries"
   | "maxConsecutiveSkips"

@@ -5,7 +5,6 @@ import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
-import { leavesOf } from "../tree.js";
 import { CallQueue } from "./call-queue.js";
 import {
   type CheckpointInfo,
@@ -38,9 +37,9 @@ import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
-import { fedName, outputTree, type Program, type TypeTree } from "./program/program.js";
+import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
-import { isValueType } from "./state.js";
+import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
 import type { Counters, StepResult } from "./step/result.js";
@@ -289,11 +288,11 @@ export class TrainingRun {
   }
 
   modelState(): Promise<unknown> {
-    return this.#calls.add(async () => {
-      const types = (this.#stateTypes as { readonly model: TypeTree }).model;
-      const slots = leavesOf(types, isValueType, "model").map(([path]) => fedName("model", path));
-      return outputTree(types, "model", await this.#programs.state.read(slots));
-    });
+    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "model"));
+  }
+
+  scalerState(): Promise<unknown> {
+    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
   }
 
   counters(): Promise<ByObjective<Counters>> {

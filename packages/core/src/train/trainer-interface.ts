@@ -6,7 +6,7 @@ import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
-import type { MapLeaves } from "../tree.js";
+import type { MapLeaves, Tree } from "../tree.js";
 import type { FitResult, FitStep } from "./data/callback.js";
 import type { FitOptions } from "./data/fit.js";
 import type { Json } from "./data/json.js";
@@ -60,6 +60,11 @@ export interface Trainer<P, B, M, K extends string = string> {
   /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype. */
   parameters(): Promise<P>;
   modelState(): Promise<M>;
+  /**
+   * The state of the loss scaler after all earlier calls, as its `update` left it: `scale`, `goodSteps`, …; with
+   * objectives, those of each by name.
+   */
+  scalerState(): Promise<Tree<HostTensor>>;
   counters(): Promise<Counters>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After

@@ -44,6 +44,7 @@ export async function trainer<
     manifest: backend.manifest,
     key: key(read.seed ?? 0),
     accumulate,
+    accumulation: read.accumulation,
     onOverflow,
     maxRetries,
     checkNewParameters,

@@ -12,14 +12,15 @@ export const OBJECTIVES = "objectives";
  */
 export function settingsOf(definitions: readonly [StepDefinition, ...StepDefinition[]]): Settings {
   const [definition] = definitions;
-  const { objective, precision, accumulate, onOverflow, maxRetries } = definition;
+  const { objective, precision, accumulate, accumulation, onOverflow, maxRetries } = definition;
   const { policy, masterWeights } = precision;
   return {
     policy: String(policy),
     masterWeights: masterWeights.name,
     ...(objective === undefined ? {} : { [OBJECTIVES]: JSON.stringify(objective.all) }),
     ...Object.assign({}, ...definitions.map(ownSettings)),
-    accumulate: String(accumulate),
+    // A mean is not named: checkpoints from before there was a choice have the number alone.
+    accumulate: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
     onOverflow: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow,
     checkNewParameters: String(definition.checkNewParameters),
   };

@@ -9,7 +9,7 @@ import type { StepDefinition } from "../definition.js";
 import { type ScaleRange, scaleRange } from "./scale.js";
 
 export interface Unscaled {
-  /** Unscaled means over the window, clipped if requested; f32. */
+  /** Unscaled means over the window, or sums, clipped if requested; f32. */
   readonly gradients: TensorTree;
   /** Their norm before clipping. Infinite beyond 1.8e19, where squares leave f32. */
   readonly gradNorm: Tensor;
@@ -23,13 +23,13 @@ const LARGEST_SQUARED_SCALE = 2 ** 24;
 const SMALLEST_SQUARED_SCALE = 1;
 
 /**
- * Divides the sums of a window by scale and number of microbatches, and clips them. Squares of scaled gradients may
+ * Divides the sums of a window by scale and, for means, number of microbatches, and clips them. Squares of scaled gradients may
  * overflow or underflow, so the norm is computed from unscaled gradients, which exist anyway without clipping. With
  * clipping this would be another multiplication of all gradients; if the scaler's bounds exclude such scales, the norm
  * of the scaled gradients is unscaled instead.
  */
 export function unscale(definition: StepDefinition, sums: TensorTree, scale: Tensor): Unscaled {
-  const { clipNorm, accumulate, precision } = definition;
+  const { clipNorm, accumulate, accumulation, precision } = definition;
   const range = scaleRange(precision.lossScaler);
   // A division, so that a constant scale is folded when the graph is built.
   const inverse = div(1, scale);
@@ -37,10 +37,11 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
     const gradNorm = mul(sqrt(sumOfSquares(sums)), inverse);
     return { gradients: times(sums, mul(inverse, clipFactor(gradNorm, clipNorm))), gradNorm };
   }
-  const means = meansOf(sums, { inverse, accumulate, range });
-  const gradNorm = sqrt(sumOfSquares(means));
+  const parts = accumulation === "mean" ? accumulate : 1;
+  const unscaled = dividedBy(sums, { inverse, parts, range });
+  const gradNorm = sqrt(sumOfSquares(unscaled));
   return {
-    gradients: clipNorm === undefined ? means : times(means, clipFactor(gradNorm, clipNorm)),
+    gradients: clipNorm === undefined ? unscaled : times(unscaled, clipFactor(gradNorm, clipNorm)),
     gradNorm,
   };
 }
@@ -53,13 +54,14 @@ const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
 
 interface Divisors {
   readonly inverse: Tensor;
-  readonly accumulate: number;
+  /** Of which the sums are divided into means; 1 leaves them sums. */
+  readonly parts: number;
   readonly range: ScaleRange;
 }
 
 /** One factor, or two if their product could be subnormal: an engine that flushes it would make all gradients 0. */
-function meansOf(sums: TensorTree, { inverse, accumulate, range }: Divisors): TensorTree {
-  if (accumulate === 1) return times(sums, inverse);
-  if (range.to * accumulate <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / accumulate));
-  return times(times(sums, inverse), 1 / accumulate);
+function dividedBy(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
+  if (parts === 1) return times(sums, inverse);
+  if (range.to * parts <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / parts));
+  return times(times(sums, inverse), 1 / parts);
 }

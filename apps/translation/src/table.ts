@@ -1,0 +1,50 @@
+/** The table of `--table`: BLEU, time and memory in float32 and in both halves, over several seeds. */
+import type { PrecisionName, RunResult } from "@mp/cli";
+import { type Finished, formatKinds, type Kind, metricOf, moments, plainOptions } from "@mp/cli/training";
+import type { Options } from "./flags.js";
+
+type Row = Finished<Kind<Options>, { readonly result: RunResult }>;
+
+export function tableKinds(options: Options): readonly Kind<Options>[] {
+  const of = (precision: PrecisionName): Kind<Options> => ({
+    name: precision,
+    options: { ...options, precision },
+  });
+  return [{ name: "float32", options: plainOptions(options) }, of("mixed_float16"), of("mixed_bfloat16")];
+}
+
+const exactMatches = ({ runs }: Row): readonly number[] =>
+  runs.map(({ result }) => Number(result.details?.["exactMatch"]));
+/** The fastest of the runs' medians. */
+const milliseconds = ({ runs }: Row): number | undefined =>
+  least(runs.flatMap(({ result }) => result.msPerStep?.median ?? []));
+const peakBytes = ({ runs }: Row): number | undefined =>
+  least(runs.flatMap(({ result }) => result.peakMemoryBytes ?? []));
+const least = (values: readonly number[]): number | undefined =>
+  values.length === 0 ? undefined : Math.min(...values);
+const shown = (value: number | undefined, digits: number): string => value?.toFixed(digits) ?? "not measured";
+
+export const percent = (share: number): string => (100 * share).toFixed(1);
+
+export function formatTable(kinds: readonly Row[]): string {
+  return formatKinds(kinds, {
+    show: (value) => value.toFixed(2),
+    columns: {
+      "exact match, %": (kind) => percent(moments(exactMatches(kind)).mean),
+      "ms per step": (kind) => shown(milliseconds(kind), 1),
+      "peak, MiB": (kind) => shown(mebibytes(peakBytes(kind)), 1),
+    },
+  });
+}
+
+const mebibytes = (bytes: number | undefined): number | undefined =>
+  bytes === undefined ? undefined : bytes / 2 ** 20;
+
+/** The `--json` data of an entry. */
+export const tableEntry = (kind: Row): Readonly<Record<string, unknown>> => ({
+  name: kind.name,
+  bleu: metricOf(kind),
+  exactMatch: exactMatches(kind),
+  msPerStep: milliseconds(kind),
+  peakMemoryBytes: peakBytes(kind),
+});

@@ -1,0 +1,64 @@
+import { type Check, claim } from "../argument-checks.js";
+import { MpError } from "../errors.js";
+import type { HostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
+import type { Outputs } from "../train/step/outputs.js";
+import type { AllReduce } from "../train/step/window.js";
+
+/** The workers of a distributed training, as NNabla's communicators are called. */
+export interface Communicator {
+  /**
+   * The element-wise sums of the tensors over all workers, in the same order and shapes, f32: every worker passes its
+   * own and gets the same sums. An infinity or NaN of any worker must come through as an infinity or NaN.
+   * `division` is false: the sums are not divided by the number of workers.
+   */
+  allReduce(
+    tensors: readonly HostTensor[],
+    options: { readonly division: boolean },
+  ): Promise<readonly HostTensor[]>;
+}
+
+export const communicator: Check = claim(
+  "an object with allReduce",
+  (value) => typeof (value as Partial<Communicator> | null)?.allReduce === "function",
+);
+
+const GRADIENTS = "window/gradients";
+/** 0, or NaN where something in the window was not finite. */
+const POISON = "window/poison";
+
+/**
+ * The trainer's hook: sums the named gradients over the workers. The loss stays each worker's own. What one worker
+ * found to be not finite, in its loss or in a gradient that it does not exchange, all learn, so that all retry and skip
+ * the same steps.
+ */
+export function exchangeOf(comm: Communicator, grads: readonly string[] | undefined): AllReduce {
+  return async (window) => {
+    const slots = Object.keys(window).filter((slot) => slot.startsWith(GRADIENTS));
+    const exchanged = slots.filter((slot) => grads === undefined || grads.includes(nameOf(slot)));
+    const kept = slots.filter((slot) => !exchanged.includes(slot));
+    const poison = kept.every((slot) => holdsNumbers(tensorIn(window, slot)))
+      ? tensorIn(window, POISON)
+      : { ...tensorIn(window, POISON), data: Float32Array.of(Number.NaN) };
+    const own = [...exchanged.map((slot) => tensorIn(window, slot)), poison as HostTensor];
+    const sums: unknown = await comm.allReduce(own, { division: false });
+    if (!Array.isArray(sums) || sums.length !== own.length) {
+      const got = Array.isArray(sums) ? `${sums.length}` : shown(sums);
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `comm: allReduce got ${own.length} tensors and returned ${got}`,
+      );
+    }
+    const named = [...exchanged, POISON].map((slot, index) => [slot, sums[index] as HostTensor] as const);
+    return { ...window, ...Object.fromEntries(named) };
+  };
+}
+
+/** The parameter's path; empty where the parameters are one tensor. */
+const nameOf = (slot: string): string => slot.slice(GRADIENTS.length + 1);
+
+const tensorIn = (window: Outputs, slot: string): HostTensor => window[slot] as HostTensor;
+
+function holdsNumbers({ data }: HostTensor): boolean {
+  return (data as Float32Array).every(Number.isFinite);
+}

@@ -1,0 +1,66 @@
+/** The state of PyTorch's `GradScaler`: what its `state_dict()` gives. */
+export interface PyTorchScalerState {
+  readonly scale: number;
+  readonly growth_factor: number;
+  readonly backoff_factor: number;
+  readonly growth_interval: number;
+  /** Finite steps since the last overflow or growth. */
+  readonly _growth_tracker: number;
+}
+
+/** The state of Keras 3's `LossScaleOptimizer`: its two variables, and two entries of its `get_config()`. */
+export interface KerasScalerState {
+  readonly dynamic_scale: number;
+  /** Finite steps since the last overflow or growth. */
+  readonly step_counter: number;
+  readonly dynamic_growth_steps: number;
+  /** The scale before the first step, which no longer matters once there is a `dynamic_scale`. */
+  readonly initial_scale?: number;
+}
+
+/** The state of DeepSpeed's `DynamicLossScaler`: its attributes of these names. */
+export interface DeepSpeedScalerState {
+  readonly cur_scale: number;
+  /** Updates so far. */
+  readonly cur_iter: number;
+  /** The update that overflowed last; -1 before the first. */
+  readonly last_overflow_iter: number;
+  readonly scale_factor: number;
+  readonly scale_window: number;
+  readonly min_scale: number;
+  /** Overflows until the scale is reduced, when none has been tolerated. */
+  readonly delayed_shift: number;
+  /** Overflows until the scale is reduced. */
+  readonly cur_hysteresis: number;
+  /** Whether each finite step restores `cur_hysteresis`, and not only growth. */
+  readonly consecutive_hysteresis: boolean;
+  /** Whether an overflow at `min_scale` ends the run. A trainer skips instead, at most `maxConsecutiveSkips` times. */
+  readonly raise_error_at_min_scale?: boolean;
+}
+
+/**
+ * The state of Megatron Core's `DynamicGradScaler`: what its `state_dict()` gives, and the attributes that it leaves
+ * out.
+ */
+export interface MegatronScalerState {
+  readonly scale: number;
+  /** Finite steps since the last overflow or growth. */
+  readonly growth_tracker: number;
+  /** Overflows until the scale is reduced; may be negative. */
+  readonly hysteresis_tracker: number;
+  readonly growth_factor: number;
+  readonly backoff_factor: number;
+  readonly growth_interval: number;
+  readonly hysteresis: number;
+  readonly min_scale: number;
+}
+
+/** The state of a dynamic loss scaler in the names of each framework. */
+export interface ScalerStates {
+  readonly pytorch: PyTorchScalerState;
+  readonly keras: KerasScalerState;
+  readonly deepspeed: DeepSpeedScalerState;
+  readonly megatron: MegatronScalerState;
+}
+
+export type ScalerFramework = keyof ScalerStates;

@@ -1,0 +1,86 @@
+/** Loss scalers of other frameworks: a run begun there goes on here at the same scales, and the other way around. */
+import { oneOf } from "../argument-checks.js";
+import type { HostTensor } from "../host-tensor.js";
+import { readOptions } from "../option-table.js";
+import { type DynamicLossScaler, dynamicLossScale, type LossScaler } from "../precision/loss-scaler.js";
+import { shown } from "../shown.js";
+import { literal } from "../trace/ops/source.js";
+import type { Tree } from "../tree.js";
+import { inexpressible } from "./refusal.js";
+import { FRAMEWORK_SCALERS, type FrameworkScaler, type ScalerCounts } from "./scaler-frameworks-table.js";
+import type { ScalerFramework, ScalerStates } from "./scaler-states.js";
+
+const framework = oneOf(...Object.keys(FRAMEWORK_SCALERS));
+
+/** The table's row, whose type goes with the framework's state. */
+function rowOf<F extends ScalerFramework>(what: string, name: F): FrameworkScaler<ScalerStates[F]> {
+  framework(`${what}: framework`, name);
+  return FRAMEWORK_SCALERS[name];
+}
+
+/**
+ * The scaler of another framework, between two steps, as the `lossScaler` of a precision. A new trainer goes on at its
+ * scale and with its counters, and for the same overflows gives the same scales, as long as they are between 2^-126 and
+ * 2^126; like the framework's it has no other bounds than those of its state. Numbers and booleans under the
+ * framework's own names; a tensor of one element is passed as its number.
+ * @example
+ * ```ts
+ * const lossScaler = scalerFrom("pytorch", JSON.parse(text));
+ * const training = await trainer({ backend, params, loss, optimizer, precision: { ...mixedFloat16(), lossScaler } });
+ * ```
+ * @throws MP_INVALID_ARGUMENT naming a field that is missing, unknown or not a value of such a state; MP_UNSUPPORTED
+ * naming one that `dynamicLossScale` cannot express
+ */
+export function scalerFrom<F extends ScalerFramework>(name: F, state: ScalerStates[F]): DynamicLossScaler {
+  const row = rowOf("scalerFrom", name);
+  const what = `scalerFrom(${shown(name)})`;
+  const { options, counts } = row.read(readOptions(what, state, row.fields) as ScalerStates[F], what);
+  return {
+    ...dynamicLossScale(options),
+    init: () => ({
+      scale: literal(counts.scale),
+      goodSteps: literal(counts.goodSteps, "i32"),
+      tolerance: literal(counts.tolerance, "i32"),
+    }),
+  };
+}
+
+/** What of a trainer gives its scaler's state. */
+export interface ScaledTraining {
+  readonly precision: { readonly lossScaler: LossScaler };
+  scalerState(): Promise<Tree<HostTensor>>;
+}
+
+/**
+ * The state of a trainer's dynamic loss scaler, after all its earlier calls, in the names of another framework. There
+ * it gives the same scales for the same overflows, within `minScale` and `maxScale`: bounds that the framework lacks are
+ * left out.
+ * @throws MP_UNSUPPORTED for a scaler that is not `dynamicLossScale`, or naming an option that the framework lacks
+ */
+export async function scalerStateTo<F extends ScalerFramework>(
+  name: F,
+  training: ScaledTraining,
+): Promise<ScalerStates[F]> {
+  const row = rowOf("scalerStateTo", name);
+  const what = `scalerStateTo(${shown(name)})`;
+  const { lossScaler } = training.precision;
+  if (!isDynamic(lossScaler))
+    inexpressible(
+      what,
+      "lossScaler",
+      lossScaler.name,
+      "and the state of dynamicLossScale alone is known there",
+    );
+  const { options } = lossScaler;
+  return row.write({ options, counts: countsOf(await training.scalerState()) }, what);
+}
+
+function isDynamic(scaler: LossScaler): scaler is LossScaler & DynamicLossScaler {
+  return scaler.kind === "dynamic" && "options" in scaler;
+}
+
+function countsOf(state: Tree<HostTensor>): ScalerCounts {
+  const { scale, goodSteps, tolerance } = state as unknown as Record<keyof ScalerCounts, HostTensor>;
+  const numberOf = ({ data }: HostTensor): number => Number(data[0]);
+  return { scale: numberOf(scale), goodSteps: numberOf(goodSteps), tolerance: numberOf(tolerance) };
+}

@@ -1,0 +1,177 @@
+/**
+ * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with its parameters
+ * and its defaults. What differs is what its users would not miss: the tutorial app `apps/updater` has it line by line.
+ */
+import { callback, claim, count, listOf, optional } from "../argument-checks.js";
+import { MpError } from "../errors.js";
+import { isHostTensor } from "../host-tensor.js";
+import type { BackendManifest } from "../manifest.js";
+import { chain } from "../optim/chain.js";
+import type { Optimizer } from "../optim/optimizer.js";
+import { weightDecay } from "../optim/weight-decay.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
+import { mixed, type Precision, type PrecisionChoice } from "../precision/presets.js";
+import type { AnyBatch, Fed } from "../train/step/loss.js";
+import type { StepResult } from "../train/step/result.js";
+import { type Trainer, type TrainerOptions, trainer } from "../train/trainer.js";
+import { leavesOf } from "../tree.js";
+import { type Communicator, communicator, exchangeOf } from "./communicator.js";
+import { inexpressible } from "./refusal.js";
+
+/** Options of the trainer that an updater passes on. */
+type Passed<P, B, M, K extends string> = Pick<
+  TrainerOptions<P, B, M, K>,
+  "backend" | "params" | "loss" | "precision" | "modelState" | "seed" | "signal" | "onWarning"
+>;
+
+export interface UpdaterOptions<P, B, M, K extends string = string> extends Passed<P, B, M, K> {
+  /** The optimizer. */
+  readonly solver: Optimizer;
+  /**
+   * Gives the next batch, or a promise of it; called `accumGrad` times in each `update`. A retry does not call it: it
+   * runs the same batches again, where NNabla's feeds new ones.
+   */
+  readonly dataFeeder: () => Fed<NoInfer<B>> | Promise<Fed<NoInfer<B>>>;
+  /** The first loss scale; default 8. */
+  readonly scale?: number;
+  /** The scale is multiplied by it after `N` finite updates, and divided by it on overflow; above 1, default 2. */
+  readonly scalingFactor?: number;
+  /** Exactly this many finite updates in a row increase the scale; default 2000. NNabla's code waits for one more. */
+  readonly N?: number;
+  /** True, the default and the only value: what a step no longer needs is always freed. */
+  readonly clearBuffer?: boolean;
+  /** Microbatches of an update, whose gradients are added and not averaged; default 1. */
+  readonly accumGrad?: number;
+  /** Adds this share of each weight to its gradient, after unscaling; default none. */
+  readonly weightDecay?: number;
+  /** The workers of a distributed training, which add their gradients; default none. */
+  readonly comm?: Communicator;
+  /** Paths of the parameters whose gradients are exchanged; default all. NNabla exchanges none unless told. */
+  readonly grads?: readonly string[];
+}
+
+/** Trains by one method, `update`. */
+export interface Updater<P, B, M, K extends string = string> {
+  /** The trainer that does the work: its parameters, evaluation, checkpoints, and `fit` over a dataset. */
+  readonly training: Trainer<P, B, M, K>;
+  /**
+   * Feeds `accumGrad` batches, computes their scaled gradients, exchanges them, checks, unscales and updates. On
+   * overflow it divides the scale and runs the same batches again, at most 100 times; then they are skipped.
+   * @throws what the data feeder throws; as `step` of a trainer
+   */
+  update(): Promise<StepResult<K>>;
+  /** Frees everything. Idempotent. */
+  dispose(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** NNabla's `_max_recursive_count`. */
+const MAX_RETRIES = 100;
+
+/** Checked by the trainer. */
+const passed = (): void => {};
+
+const UPDATER = {
+  backend: passed,
+  params: passed,
+  loss: passed,
+  precision: withDefault(mixed(), passed),
+  modelState: passed,
+  seed: passed,
+  signal: passed,
+  onWarning: passed,
+  solver: passed,
+  dataFeeder: callback,
+  scale: withDefault(8, passed),
+  scalingFactor: withDefault(
+    2,
+    claim("a number above 1", (factor) => typeof factor === "number" && factor > 1 && factor < 2 ** 64),
+  ),
+  N: withDefault(2000, count),
+  clearBuffer: withDefault(true, (_, value) => {
+    if (value !== true)
+      inexpressible("updater", "clearBuffer", value, "and what a step no longer needs is freed");
+  }),
+  accumGrad: withDefault(1, count),
+  weightDecay: passed,
+  comm: optional(communicator),
+  grads: optional(listOf("paths of parameters", (path) => typeof path === "string")),
+} satisfies OptionTable<UpdaterOptions<unknown, unknown, unknown>>;
+
+/**
+ * NNabla's dynamic loss scaling in one call: `update()` feeds, computes gradients of the scaled loss, exchanges, checks,
+ * retries, unscales, decays and applies.
+ * @example
+ * ```ts
+ * const training = await updater({ backend, solver: momentum({ learningRate: 0.1 }), loss, params, dataFeeder });
+ * for (let iteration = 0; iteration < 1000; iteration++) await training.update();
+ * ```
+ * @throws MP_INVALID_ARGUMENT for options out of range; MP_UNSUPPORTED for `clearBuffer: false`; as `trainer`
+ */
+export async function updater<
+  P,
+  B = AnyBatch,
+  M = Readonly<Record<never, never>>,
+  const K extends string = never,
+>(options: UpdaterOptions<P, B, M, K>): Promise<Updater<P, B, M, K>> {
+  const read = readOptions(
+    "updater",
+    options as unknown as UpdaterOptions<unknown, unknown, unknown>,
+    UPDATER,
+    { example: "{ backend, solver, loss, params, dataFeeder }" },
+  );
+  const { solver, scalingFactor, N, accumGrad, comm, grads } = read;
+  const { weightDecay: decay } = read;
+  checkPaths(grads, options.params);
+  const lossScaler = dynamicLossScale({
+    initialScale: read.scale,
+    growthFactor: scalingFactor,
+    backoffFactor: 1 / scalingFactor,
+    growthInterval: N,
+    // Like NNabla's it has no floor but what f32 can divide by: 100 retries from 8 reach 2^-98.
+    minScale: SMALLEST_SCALE,
+  });
+  const { backend, params, loss, modelState, seed, signal, onWarning } = options;
+  const training = await trainer<P, B, M, K>({
+    ...given({ modelState, seed, signal, onWarning }),
+    backend,
+    params,
+    loss,
+    optimizer: decay === undefined ? solver : chain(weightDecay(decay), solver),
+    precision: (manifest) => ({ ...chosen(read.precision, manifest), lossScaler }),
+    accumulate: accumGrad,
+    accumulation: "sum",
+    ...(comm === undefined ? {} : { allReduce: exchangeOf(comm, grads) }),
+    onOverflow: "retry",
+    maxRetries: MAX_RETRIES,
+  });
+  return {
+    training,
+    update: async () => {
+      const batches: Fed<B>[] = [];
+      for (let micro = 0; micro < accumGrad; micro++) batches.push(await options.dataFeeder());
+      return training.step(...batches);
+    },
+    dispose: () => training.dispose(),
+    [Symbol.asyncDispose]: () => training.dispose(),
+  };
+}
+
+function chosen(choice: PrecisionChoice, manifest: BackendManifest): Precision {
+  return typeof choice === "function" ? choice(manifest) : choice;
+}
+
+/** Without the options that are undefined. */
+function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+function checkPaths(grads: readonly string[] | undefined, params: unknown): void {
+  const known = new Set(leavesOf(params, isHostTensor, "params").map(([path]) => path));
+  const unknown = grads?.find((path) => !known.has(path));
+  if (unknown === undefined) return;
+  const paths = [...known].join(", ");
+  throw new MpError("MP_INVALID_ARGUMENT", `updater: grads has ${unknown}, the parameters are ${paths}`);
+}

@@ -1,0 +1,16 @@
+/** `@mp/core/compat`: what users of other frameworks bring. */
+
+// Loss scalers of PyTorch, Keras, DeepSpeed and Megatron
+export { scalerFrom, scalerStateTo, type ScaledTraining } from "../compat/scaler.js";
+export type {
+  ScalerFramework,
+  ScalerStates,
+  PyTorchScalerState,
+  KerasScalerState,
+  DeepSpeedScalerState,
+  MegatronScalerState,
+} from "../compat/scaler-states.js";
+
+// NNabla's updater
+export { updater, type Updater, type UpdaterOptions } from "../compat/updater.js";
+export type { Communicator } from "../compat/communicator.js";

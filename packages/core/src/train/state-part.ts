@@ -1,0 +1,11 @@
+import type { State } from "../backend.js";
+import { leavesOf } from "../tree.js";
+import { fedName, outputTree, type TypeTree } from "./program/program.js";
+import { isValueType } from "./state.js";
+
+/** One part of a run's state on the host, as the tree that it is. */
+export async function readPart(state: State, types: TypeTree, part: "model" | "scaler"): Promise<unknown> {
+  const own = (types as Readonly<Record<typeof part, TypeTree>>)[part];
+  const slots = leavesOf(own, isValueType, part).map(([path]) => fedName(part, path));
+  return outputTree(own, part, await state.read(slots));
+}
