@@ -50,7 +50,7 @@ export function encoder(options: EncoderOptions) {
     });
     return parameters.layers.reduce((x, own, index) => {
       const run = (input: Tensor): Tensor => layer.apply(own, input, context);
-      return scope(`layer${index}`, () => (options.checkpointing ? remat(run) : run)(x));
+      return scope(`layer${index}`, () => (options.checkpointing ? remat(run, { masks: "keep" }) : run)(x));
     }, embedded);
   };
   return { init, apply };
