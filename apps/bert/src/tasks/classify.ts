@@ -1,5 +1,14 @@
 import { UsageError } from "@mp/cli";
-import { foldIn, type Key, type LossContext, type Tensor, type Traced, type Trainer, tensor } from "@mp/core";
+import {
+  foldIn,
+  type Key,
+  type LossContext,
+  type Tensor,
+  type Traced,
+  type Trainer,
+  tensor,
+  zeros,
+} from "@mp/core";
 import { argMax } from "@mp/core/ops";
 import { arrayDataset } from "@mp/data";
 import { softmaxCrossEntropy } from "@mp/nn";
@@ -53,6 +62,10 @@ export function classifyTask(
       batch,
       epochs: Number.POSITIVE_INFINITY,
       shuffle: { seed },
+    }),
+    sample: (count: number) => ({
+      ids: zeros([count, sequence], "i32"),
+      labels: zeros([count], "i32"),
     }),
     judge: async (training: Trainer<typeof params, Labelled, Readonly<Record<never, never>>>) => {
       let right = 0;

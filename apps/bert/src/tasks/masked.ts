@@ -1,15 +1,17 @@
-import { foldIn, type Key, type LossContext, type Tensor, type Traced, type Trainer } from "@mp/core";
+import { foldIn, type Key, type LossContext, type Tensor, type Traced, type Trainer, zeros } from "@mp/core";
 import { softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "../flags.js";
 import { type Encoder, type EncoderOptions, type EncoderParameters, pieceHead } from "../model.js";
 import type { Text } from "../text/load-text.js";
-import { maskedBatches } from "../text/masked-batches.js";
+import { hiddenPerSequence, maskedBatches } from "../text/masked-batches.js";
 import { sequencesOf } from "../text/sequences.js";
 
 export type Masked = { readonly ids: Tensor; readonly places: Tensor; readonly pieces: Tensor };
 
 /** Which pieces of the held-out text are hidden is the same for every run. */
 const JUDGING_SEED = 0;
+/** Independent of `--batch`, so that the same held-out sequences are judged. */
+const JUDGED_AT_ONCE = 16;
 
 /** The masked language model; judged by exp of the mean cross entropy of hidden pieces in held-out text. */
 export function maskedTask(
@@ -21,15 +23,19 @@ export function maskedTask(
   const head = pieceHead(model.options);
   const params = { encoder: start.encoder, head: head.init(foldIn(start.key, "head")) };
   const vocabulary = text.pieces.length;
-  const batchesOf = (part: "train" | "valid", own: { seed: number; epochs: number; shuffle: boolean }) =>
-    maskedBatches(
-      sequencesOf(
-        text.sources.map((source) => source[part]),
-        sequence,
-      ),
-      { batch, vocabulary, ...own },
+  const sequences = (part: "train" | "valid") =>
+    sequencesOf(
+      text.sources.map((source) => source[part]),
+      sequence,
     );
-  const heldOut = batchesOf("valid", { seed: JUDGING_SEED, epochs: 1, shuffle: false });
+  const valid = sequences("valid");
+  const heldOut = maskedBatches(valid, {
+    batch: Math.min(JUDGED_AT_ONCE, valid.count),
+    vocabulary,
+    seed: JUDGING_SEED,
+    epochs: 1,
+    shuffle: false,
+  });
   return {
     params,
     loss: (parameters: Traced<typeof params>, { ids, places, pieces }: Masked, context: LossContext) => {
@@ -39,7 +45,21 @@ export function maskedTask(
         pieces,
       );
     },
-    batches: batchesOf("train", { seed, epochs: Number.POSITIVE_INFINITY, shuffle: true }),
+    batches: maskedBatches(sequences("train"), {
+      batch,
+      vocabulary,
+      seed,
+      epochs: Number.POSITIVE_INFINITY,
+      shuffle: true,
+    }),
+    sample: (count: number) => {
+      const hidden = count * hiddenPerSequence(sequence);
+      return {
+        ids: zeros([count, sequence], "i32"),
+        places: zeros([hidden], "i32"),
+        pieces: zeros([hidden], "i32"),
+      };
+    },
     judge: async (training: Trainer<typeof params, Masked, Readonly<Record<never, never>>>) => {
       let sum = 0;
       let count = 0;

@@ -8,6 +8,8 @@ export interface Task<P extends Tree<HostTensor>, B> {
   readonly loss: (parameters: Traced<P>, batch: B, context: LossContext) => Tensor;
   /** Endless. */
   readonly batches: Dataset<Fed<B>>;
+  /** A batch of that many sequences, of zeros: memory depends on shapes alone. */
+  readonly sample: (batch: number) => Fed<B>;
   readonly judge: (training: Trainer<P, B, Readonly<Record<never, never>>>) => Promise<Metric>;
 }
 

@@ -1,0 +1,45 @@
+/**
+ * A process of its own that trains for a few steps and writes one line of JSON: what was planned, and what was used.
+ * Its command line is the app's.
+ */
+import { parseCommandLine } from "@mp/cli";
+import { backendOf } from "@mp/cli/training";
+import { planMemory } from "@mp/core/report";
+import { definition } from "../flags.js";
+import { withTask } from "../tasks/open-task.js";
+import { loadText } from "../text/load-text.js";
+import { trainingOf } from "../training.js";
+import type { Measured } from "./measured.js";
+
+/** The first one compiles. */
+const STEPS = 6;
+
+const parsed = parseCommandLine(definition, process.argv.slice(2));
+if (parsed.kind !== "run") throw new Error("internal: measure.js gets flags that the app has accepted");
+const { options } = parsed;
+const text = await loadText(options.data, options.vocab);
+const backend = await backendOf(options);
+const measured = await withTask(options, text, async (task): Promise<Measured> => {
+  const batch = task.sample(options.batch);
+  const before = process.memoryUsage.rss();
+  await using training = await trainingOf(task, options, backend);
+  const milliseconds: number[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    const startedAt = performance.now();
+    await training.step(...Array.from({ length: options.accumulate }, () => batch));
+    milliseconds.push(performance.now() - startedAt);
+  }
+  const peak = await training.peakBytes();
+  const added = process.resourceUsage().maxRSS * 1024 - before;
+  return {
+    precision: training.precision.name,
+    planned: planMemory(training.graph(batch), {
+      manifest: backend.manifest,
+      precision: training.precision,
+    }),
+    peak: peak === undefined ? { of: "process", bytes: added } : { of: "tensors", bytes: peak },
+    msPerStep: Math.min(...milliseconds.slice(1)),
+  };
+});
+await backend.dispose();
+process.stdout.write(`${JSON.stringify(measured)}\n`);
