@@ -21,7 +21,7 @@ export async function measure(options: Options, signal: AbortSignal): Promise<Me
     return value === true ? [flagName(name)] : [flagName(name), String(value)];
   });
   const program = fileURLToPath(new URL("./measure.js", import.meta.url));
-  const child = spawn(process.execPath, [program, ...flags], {
+  const child = spawn(process.execPath, ["--expose-gc", program, ...flags], {
     env: { ...process.env, ...ENVIRONMENT },
     stdio: ["ignore", "pipe", "pipe"],
     signal,

@@ -38,23 +38,39 @@ export async function printMemory(options: Options, context: AppContext): Promis
   if (mixed !== "float32") kinds.push({ ...options, precision: mixed });
   const rows: MemoryRow[] = [];
   for (const kind of kinds) {
-    const smallest = await measure({ ...kind, batch: 1, accumulate: 1 }, context.signal);
-    const beside = besideTensors(smallest);
+    const beside = besideTensorsOf(kind, context);
     for (const { name, options: own } of techniques(kind)) {
       if (context.signal.aborted) return;
       const measured = await measure(own, context.signal);
-      rows.push({ technique: name, measured, tensors: measured.peak.bytes - beside });
-    }
-    if (smallest.peak.of === "process") {
-      const besides = (beside / 2 ** 20).toFixed(0);
-      context.print(
-        `Measured are processes, less the ${besides} MiB that one takes besides tensors (${kind.precision}).`,
-      );
+      const tensors = measured.peak.of === "tensors" ? 0 : await beside(own);
+      rows.push({ technique: name, measured, tensors: measured.peak.bytes - tensors });
     }
   }
   context.print(formatMemory(rows));
   const { json } = options;
   if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, { memory: rows }));
+}
+
+/**
+ * What a process takes besides tensors, measured once with the smallest batch for whole steps, and once for
+ * microbatches, which are two programs with sums between them.
+ */
+function besideTensorsOf(kind: Options, context: AppContext): (own: Options) => Promise<number> {
+  const known = new Map<number, number>();
+  return async ({ accumulate }) => {
+    const micro = Math.min(accumulate, 2);
+    const found =
+      known.get(micro) ??
+      besideTensors(await measure({ ...kind, batch: 1, accumulate: micro }, context.signal));
+    if (!known.has(micro)) {
+      const parts = micro > 1 ? ", with microbatches" : "";
+      context.print(
+        `A process takes ${(found / 2 ** 20).toFixed(0)} MiB besides tensors (${kind.precision}${parts}).`,
+      );
+    }
+    known.set(micro, found);
+    return found;
+  };
 }
 
 async function nativeMixed(options: Options): Promise<Options["precision"]> {

@@ -9,16 +9,8 @@ export interface MemoryRow {
   readonly tensors: number;
 }
 
-/**
- * What a process takes besides tensors: what it was measured to take with the smallest batch, less what was planned
- * for that. 0 where the engine counts tensors itself.
- */
-export const besideTensors = (smallest: Measured): number =>
-  smallest.peak.of === "tensors" ? 0 : smallest.peak.bytes - smallest.planned.peak;
-
-/** Everything but the state, before and after the step: activations, gradients, and what kernels pass on. */
-export const temporary = ({ measured, tensors }: MemoryRow): number =>
-  tensors - (measured.peak.of === "tensors" ? 2 : 1) * measured.planned.state;
+/** What a process takes besides tensors: what it was measured to take, less what was planned for its tensors. */
+export const besideTensors = ({ peak, planned }: Measured): number => peak.bytes - planned.peak;
 
 const MIB = 2 ** 20;
 const mib = (bytes: number): string => (bytes / MIB).toFixed(bytes < 10 * MIB ? 1 : 0);
