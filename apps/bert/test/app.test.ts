@@ -47,7 +47,7 @@ describe("bert", () => {
     expect(micro.loss).toHaveLength(6);
     expect(whole.loss[5]).toBeLessThan(whole.loss[0] - 0.05);
     for (const [index, loss] of numbers(whole.loss).entries())
-      expect(Math.abs(numbers(micro.loss)[index] as number - loss)).toBeLessThan(2e-4);
+      expect(Math.abs((numbers(micro.loss)[index] as number) - loss)).toBeLessThan(2e-4);
     expect(micro.metric.value / whole.metric.value).toBeCloseTo(1, 3);
     expect(micro.peakMemoryBytes).toBeLessThan(0.5 * whole.peakMemoryBytes);
   });
@@ -100,7 +100,15 @@ describe("bert", () => {
 
   it("estimates memory as the engine measures it, and what fits a budget", () => {
     const path = join(folder, "memory.json");
-    const { status, stdout } = run("--memory", "--batch", "16", "--precision", "mixed_float16", "--json", path);
+    const { status, stdout } = run(
+      "--memory",
+      "--batch",
+      "16",
+      "--precision",
+      "mixed_float16",
+      "--json",
+      path,
+    );
     expect(status).toBe(0);
     expect(stdout.match(/^(float32|mixed_float16).*%/gm)).toHaveLength(8);
     const { memory } = JSON.parse(readFileSync(path, "utf8"));
@@ -119,7 +127,10 @@ describe("bert", () => {
     const data = mkdtempSync(join(folder, "text-"));
     for (const name of ["birds", "stones"]) {
       mkdirSync(join(data, name));
-      const sentences = Array.from({ length: 900 }, (_, i) => `The ${name} number ${"abcdefghij"[i % 10]} are here.`);
+      const sentences = Array.from(
+        { length: 900 },
+        (_, i) => `The ${name} number ${"abcdefghij"[i % 10]} are here.`,
+      );
       writeFileSync(join(data, name, "text.txt"), sentences.join("\n\n"));
     }
     const { details } = result("folders", ...flags("--task classify --steps 2"), "--data", data);

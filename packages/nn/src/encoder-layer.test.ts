@@ -1,4 +1,4 @@
-import { type HostTensor, key, leavesOf, isHostTensor, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, key, leavesOf, tensor } from "@mp/core";
 import { add, gelu } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
@@ -75,7 +75,7 @@ describe("encoderLayer", () => {
   it("refuses sizes and options that make no sense", () => {
     expect(() => encoderLayer(4, 3)).toThrow(/3 heads do not divide/);
     expect(() => encoderLayer(4, 2, { hidden: 0 })).toThrow(/hidden/);
-    expect(() => encoderLayer(4, 2, { norm: "after" as "post" })).toThrow(/post or pre/);
+    expect(() => encoderLayer(4, 2, { norm: "after" as "post" })).toThrow(/"post" or "pre"/);
     expect(() => encoderLayer(4, 2, { dropout: 1 })).toThrow(/rate/);
   });
 });
