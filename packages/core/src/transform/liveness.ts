@@ -58,6 +58,8 @@ export interface Peak {
 export interface LivenessOptions {
   /** The outputs' memory is there from the start, as that of the next state is; default false. */
   readonly outputsHeld?: boolean;
+  /** Bytes that a node takes while it runs, beside its operands and results; default none. */
+  readonly workspace?: (node: AnyNode) => number;
 }
 
 /**
@@ -66,7 +68,10 @@ export interface LivenessOptions {
  * alive together (an engine that computes in place needs less). Reshape, Squeeze, Unsqueeze, Identity and
  * Barrier take no memory of their own.
  */
-export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOptions = {}): Peak {
+export function peakLiveBytes(
+  graph: Graph,
+  { outputsHeld = false, workspace = () => 0 }: LivenessOptions = {},
+): Peak {
   const storages = new Storages(graph);
   const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
@@ -79,7 +84,8 @@ export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOpt
   for (const node of graph.nodes) {
     const made = storages.allocated(node).filter((output) => !held.has(output));
     for (const output of made) live += byteLength(output);
-    if (live > peak.bytes || peak.node === undefined) peak = { bytes: live, node };
+    const bytes = live + workspace(node);
+    if (bytes > peak.bytes || peak.node === undefined) peak = { bytes, node };
     for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
       const rest = (left.get(root) ?? storages.readers(root).length) - 1;
       left.set(root, rest);

@@ -3,9 +3,13 @@ import { batch, smallRun } from "../../../test/small-run.js";
 import type { BackendManifest } from "../../manifest.js";
 import { adam } from "../../optim/adam.js";
 import { reference } from "../../reference/index.js";
+import { where } from "../../trace/ops/binary.js";
+import { key, randomBernoulli } from "../../trace/random.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { traceInto } from "../../trace/trace.js";
 import { kahan } from "../master-weights.js";
 import { mixedFloat16 } from "../presets.js";
-import { planMemory } from "./plan-memory.js";
+import { planMemory, plannedPeak } from "./plan-memory.js";
 
 const { manifest } = await reference();
 const PARAMETERS = 4 * 20;
@@ -54,6 +58,15 @@ describe("planMemory", () => {
     const late = await planned({}, { nextState: "as-computed" });
     expect(early.peak - late.peak).toBeGreaterThan(0);
     expect(early.peak - late.peak).toBeLessThan(early.state + 64);
+  });
+
+  it("counts what drawing random bits takes beside them", async () => {
+    const graph = traceInto([{ name: "x", role: "batch", type: { dtype: "f32", shape: [1000] } }], ([x]) => ({
+      y: where(randomBernoulli(key(1), 0.5, [1000]), x as Tensor, 0),
+    })).graph;
+    const peak = plannedPeak(graph, manifest);
+    expect(peak).toBeGreaterThanOrEqual(5 * 8 * 1000 + 4 * 1000);
+    expect(peak).toBeLessThan(5 * 8 * 1000 + 2 * 4 * 1000 + 100);
   });
 
   it("counts halves at half their size, or as the f32 that carries them", async () => {

@@ -2,7 +2,7 @@
 import { emulateHalves } from "../../cast/emulate-halves.js";
 import { widenSums } from "../../cast/widen-sums.js";
 import type { HalfDType } from "../../dtype.js";
-import type { Graph, Value } from "../../graph/graph.js";
+import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
 import type { BackendManifest } from "../../manifest.js";
 import { peakLiveBytes } from "../../transform/liveness.js";
@@ -47,12 +47,18 @@ export function planMemory(graph: Graph, { manifest, precision }: PlannedStep): 
 export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
   const run = emulateHalves(widenSums(graph, manifest), emulatedHalves(manifest));
   const isEarly = manifest.nextState !== "as-computed";
-  const peak = peakLiveBytes(run, { outputsHeld: isEarly }).bytes;
+  const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace }).bytes;
   const unwritten = sum(unwrittenStates(graph));
   if (unwritten === 0) return peak;
   // A window of microbatches ends with a program that replaces the rest of the state.
   return isEarly ? peak + unwritten : Math.max(peak, 2 * sum(statesOf(graph)));
 }
+
+/** Squares32 is a dozen u64 operations, during which five arrays are alive; the last one is the result. */
+const ARRAYS_BESIDE_BITS = 4;
+
+const workspace = ({ op, outputs }: AnyNode): number =>
+  op === "RandomBits" ? ARRAYS_BESIDE_BITS * sum(outputs) : 0;
 
 const emulatedHalves = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
   (["f16", "bf16"] as const).filter((half) => {
