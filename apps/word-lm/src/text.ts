@@ -1,5 +1,5 @@
+import { defaultCorpus } from "@mp/cli/corpus";
 import { buildVocabulary, encodeCorpus, readText, type TextCorpus } from "@mp/data";
-import { defaultCorpus } from "./corpus.js";
 
 /** A text as the model reads it: word indices, and what a result says about their source. */
 export interface Text {

@@ -1,16 +1,6 @@
-import { adamW, type Tensor, type Traced, tensor } from "@mp/core";
-import {
-  add,
-  gather,
-  gelu,
-  layerNormalization,
-  matMul,
-  mul,
-  reshape,
-  softmax,
-  transpose,
-} from "@mp/core/ops";
-import { softmaxCrossEntropy } from "@mp/nn";
+import { adamW, tensor } from "@mp/core";
+import { add, gather, reshape } from "@mp/core/ops";
+import { dense, encoderLayer, layerNorm, softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";
 import { type InitialValues, initialValues } from "./initial-values.js";
 import { defineWorkload, type Workload } from "./workload.js";
@@ -50,14 +40,14 @@ const normValues = (draw: InitialValues, size: number) => ({
   bias: draw.zeros([size]),
 });
 
-type LayerValues = ReturnType<typeof layerValues>;
-
 function layerValues(draw: InitialValues, { size, hidden }: EncoderSizes) {
   return {
-    query: denseValues(draw, size, size),
-    key: denseValues(draw, size, size),
-    value: denseValues(draw, size, size),
-    output: denseValues(draw, size, size),
+    attention: {
+      query: denseValues(draw, size, size),
+      key: denseValues(draw, size, size),
+      value: denseValues(draw, size, size),
+      output: denseValues(draw, size, size),
+    },
     attentionNorm: normValues(draw, size),
     expand: denseValues(draw, size, hidden),
     contract: denseValues(draw, hidden, size),
@@ -65,28 +55,12 @@ function layerValues(draw: InitialValues, { size, hidden }: EncoderSizes) {
   };
 }
 
-type Dense = Traced<ReturnType<typeof denseValues>>;
-type Norm = Traced<ReturnType<typeof normValues>>;
-const apply = ({ kernel, bias }: Dense, x: Tensor): Tensor => add(matMul(x, kernel), bias);
-const normalize = ({ scale, bias }: Norm, x: Tensor): Tensor =>
-  layerNormalization(x, scale, bias, { epsilon: 1e-5 });
-
-function attention(
-  weights: Traced<LayerValues>,
-  x: Tensor,
-  { batch, time, size, heads }: EncoderSizes,
-): Tensor {
-  const perHead = size / heads;
-  const perHeadOf = (part: Dense): Tensor =>
-    transpose(reshape(apply(part, x), [batch, time, heads, perHead]), [0, 2, 1, 3]);
-  const scores = matMul(perHeadOf(weights.query), transpose(perHeadOf(weights.key), [0, 1, 3, 2]));
-  const mixed = matMul(softmax(mul(scores, 1 / Math.sqrt(perHead)), -1), perHeadOf(weights.value));
-  return reshape(transpose(mixed, [0, 2, 1, 3]), [batch * time, size]);
-}
-
 /** W4: a small encoder with post-normalization, cross entropy of the masked words, AdamW. */
 export function encoder(sizes: EncoderSizes = ENCODER_SIZES): Workload {
-  const { batch, time, vocabulary, size, hidden, layers } = sizes;
+  const { batch, time, vocabulary, size, heads, hidden, layers } = sizes;
+  const layer = encoderLayer(size, heads, { hidden });
+  const norm = layerNorm(size);
+  const project = dense(size, vocabulary);
   const draw = initialValues();
   const params = {
     words: draw.uniform([vocabulary, size], LIMIT),
@@ -107,17 +81,10 @@ export function encoder(sizes: EncoderSizes = ENCODER_SIZES): Workload {
     params,
     batch: { inputs: tensor(inputs, [batch, time]), targets: tensor(targets, [batch * time]) },
     loss: (weights, data) => {
-      const embedded = add(gather(weights.words, data.inputs), weights.places);
-      const x = weights.layers.reduce(
-        (input, own) => {
-          const attended = add(input, apply(own.output, attention(own, input, sizes)));
-          const middle = normalize(own.attentionNorm, attended);
-          const widened = gelu(apply(own.expand, middle), { approximate: "tanh" });
-          return normalize(own.norm, add(middle, apply(own.contract, widened)));
-        },
-        normalize(weights.norm, reshape(embedded, [tokensPerStep, size])),
-      );
-      return softmaxCrossEntropy(apply(weights.output, x), data.targets, { ignoreIndex: IGNORED });
+      const embedded = norm.apply(weights.norm, add(gather(weights.words, data.inputs), weights.places));
+      const x = weights.layers.reduce((input, own) => layer.apply(own, input), embedded);
+      const logits = project.apply(weights.output, reshape(x, [tokensPerStep, size]));
+      return softmaxCrossEntropy(logits, data.targets, { ignoreIndex: IGNORED });
     },
     optimizer: adamW({ learningRate: 1e-4, weightDecay: 0.01 }),
     matrixFlops: 3 * (perLayer * layers + 2 * tokensPerStep * size * vocabulary),

@@ -36,6 +36,7 @@ export function tfjsManifest(
     adopt: true,
     eventLoop: "blocked-during-step",
     profile: { unsupported: "tfjs-node does not give TensorFlow's profiler to JavaScript" },
+    nextState: "as-computed",
     memory: { unsupported: "tfjs-node does not give TensorFlow's allocator statistics to JavaScript" },
   });
 }

@@ -12,7 +12,7 @@ export type {
   PrecisionName,
 } from "./common-flags.js";
 export type { Flag, Flags, FlagValues } from "./flag.js";
-export { choice, FlagError, integer, number, text, toggle } from "./flag.js";
+export { choice, FlagError, flagName, integer, number, text, toggle } from "./flag.js";
 // Results
 export { formatComparison, formatRun } from "./format-result.js";
 // The run

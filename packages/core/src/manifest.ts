@@ -60,6 +60,11 @@ export interface BackendManifest {
   /** Whether `Executable.memory` is present. */
   readonly memory: Support;
   /**
+   * When a run takes memory for the state that it leaves: `from-the-start`, as buffers that swap places do (the
+   * default), or `as-computed`. Estimates of a step's peak depend on it.
+   */
+  readonly nextState?: "from-the-start" | "as-computed";
+  /**
    * Whether a result of a convolution, its transpose or its gradients is non-finite exactly where IEEE 754 makes it so
    * from its terms, including products with zeros of the padding. Default: supported. If unsupported, a result is still
    * non-finite where one of its terms is, padding aside; other results may be NaN.

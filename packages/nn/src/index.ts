@@ -32,6 +32,12 @@ export { type CtcLossOptions, type CtcTargets, ctcLoss } from "./ctc-loss.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
+export {
+  type EncoderInput,
+  type EncoderLayerOptions,
+  type EncoderLayerParameters,
+  encoderLayer,
+} from "./encoder-layer.js";
 export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
 export { type GroupNormParameters, groupNorm } from "./group-norm.js";
 export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";

@@ -1,5 +1,5 @@
-import { byteLength, type OpOf } from "@mp/core/graph";
-import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
+import { byteLength, type OpOf, type ValueType } from "@mp/core/graph";
+import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { emitT, operandAt, reshape, resultAt, sameDimensions, sizeOf, typeAt } from "./lowering.js";
 import { plain } from "./plain.js";
 import { sumOf } from "./sum.js";
@@ -27,6 +27,23 @@ const logical =
 /** Up to this size a number is expanded to the shape of the other operand, which is faster. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
 
+const fills = new WeakMap<TfWriter, Map<string, string>>();
+
+/**
+ * A tensor of one number, the same for all nodes that need it: the engine computes it in advance, and keeps as many as
+ * there are.
+ */
+function filled(number: string, { dtype, shape }: ValueType, writer: TfWriter): string {
+  const known = fills.get(writer) ?? new Map<string, string>();
+  fills.set(writer, known);
+  const key = `${number} ${dtype} ${shape.join()}`;
+  const fill =
+    known.get(key) ??
+    writer.one("Fill", [writer.ints(shape), number], { T: type(dtype), index_type: type("i32") });
+  known.set(key, fill);
+  return fill;
+}
+
 /** The engine selects between tensors of one shape several times as fast as between a tensor and a number. */
 const where: Lowering<"Where"> = (node, operands, writer) => {
   const { dtype, shape } = resultAt(node);
@@ -39,7 +56,7 @@ const where: Lowering<"Where"> = (node, operands, writer) => {
   const given = operands.map((name, index) => {
     if (isWhole[index]) return name;
     const number = reshape(name, dtype, typeAt(node, index).shape, [], writer);
-    return writer.one("Fill", [writer.ints(shape), number], { T: type(dtype), index_type: type("i32") });
+    return filled(number, { dtype, shape }, writer);
   });
   return [emitT("Select", given, dtype, writer)];
 };

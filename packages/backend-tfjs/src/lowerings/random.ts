@@ -12,9 +12,13 @@ export const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
   const half = u64(32n);
   const high = (a: string): string => on("RightShift", a, half);
 
-  const bounds = [0, count, 1].map((number) => writer.scalar(number, "i64"));
+  const counter = operandAt(operands, 0);
+  // The engine would compute a constant range in advance and keep it, eight bytes per element of every mask. It cannot
+  // know that this is 0.
+  const first = writer.cast(on("BitwiseAnd", counter, u64(0n)), "u64", "i64");
+  const bounds = [first, ...[count, 1].map((number) => writer.scalar(number, "i64"))];
   const index = writer.cast(writer.one("Range", bounds, { Tidx: type("i64") }), "i64", "u64");
-  const y = on("Mul", on("AddV2", index, operandAt(operands, 0)), keyName);
+  const y = on("Mul", on("AddV2", index, counter), keyName);
   const z = on("AddV2", y, keyName);
   let x = y;
   for (const addend of [y, z, y]) {

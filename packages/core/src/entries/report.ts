@@ -17,6 +17,7 @@ export { addHistograms, type ExponentHistogram } from "../precision/report/expon
 export { shareAtScale, type ScaleShare } from "../precision/report/scale-shares.js";
 export type { PrecisionReport, GroupHistogram, GradientRange } from "../precision/report/report.js";
 export type { ValueGroup, ValueKind } from "../precision/report/value-groups.js";
+export { planMemory, type PlannedMemory, type PlannedStep } from "../precision/report/plan-memory.js";
 export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.js";
 
 // Skipped steps

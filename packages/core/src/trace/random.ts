@@ -11,6 +11,7 @@ import { emit } from "./emit.js";
 import { greaterOrEqual, mul } from "./ops/binary.js";
 import { literal } from "./ops/source.js";
 import { cast } from "./ops/unary.js";
+import { drawingMask } from "./remat.js";
 import { squaresKey } from "./squares.js";
 import { Tensor } from "./tensor.js";
 import { currentBuilder } from "./trace.js";
@@ -111,5 +112,5 @@ export function randomBernoulli(source: Key, probability: number, shape: Shape):
       `randomBernoulli: a probability is in 0 … 1, got ${shown(probability)}`,
     );
   }
-  return greaterOrEqual(randomUniform(source, shape), 1 - probability);
+  return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
 }

@@ -93,6 +93,21 @@ describe("checkpoint", () => {
     }
   });
 
+  it("keeps the masks and nothing else where they are not to be drawn again", () => {
+    const plain = evaluate(
+      trace((x, w) => reduceSum(exp(block(block(x, w), w)))),
+      feed,
+    );
+    const step = remat(block, { masks: "keep" });
+    const graph = trace((x, w) => reduceSum(exp(step(step(x, w), w))));
+    expect(evaluate(graph, feed)).toEqual(plain);
+    expect(graph.nodes.filter((node) => node.op === "RandomBits").length).toBe(2);
+    expect(kept(graph)).toEqual(["block/Tanh"]);
+    const masks = graph.nodes.filter(({ op, outputs }) => op === "Barrier" && outputs[0]?.dtype === "bool");
+    expect(masks.length).toBe(2);
+    expect(() => remat(block, { masks: "store" as "keep" })).toThrow(/recompute/);
+  });
+
   it("keeps nothing of a segment, also where its output is what its own rules read", () => {
     expect(kept(trace((x) => reduceSum(remat((v: Tensor) => exp(tanh(v)))(x))))).toEqual([]);
   });

@@ -1,21 +1,55 @@
+import { oneOf } from "../argument-checks.js";
 import type { GraphBuilder } from "../graph/builder.js";
-import { currentBuilder, withSegment } from "./trace.js";
+import { readOptions, withDefault } from "../option-table.js";
+import { currentBuilder, withoutSegment, withSegment } from "./trace.js";
 
 /** Number of segments so far in each outermost trace; segment numbers are the same in every run. */
 const opened = new WeakMap<GraphBuilder, number>();
+/** Segments of each outermost trace that keep their random masks. */
+const keepers = new WeakMap<GraphBuilder, Set<number>>();
+
+export interface RematOptions {
+  /**
+   * `keep` stores the masks of `randomBernoulli`, and so of dropout, one byte for each element, instead of drawing them
+   * again: drawing takes longer than any other element-wise operator. Default `recompute`.
+   */
+  readonly masks?: "recompute" | "keep";
+}
+
+const REMAT = { masks: withDefault("recompute" as const, oneOf("recompute", "keep")) };
 
 /**
- * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are not kept for the backward pass but recomputed there
- * from the function's inputs. Costs about one more forward pass of `fn`; random numbers are the same again. Inside
+ * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are
+ * not kept for the backward pass but recomputed there from the function's inputs. Costs about one more forward pass of `fn`; random numbers are the same again. Inside
  * another `remat` it has no effect: the outermost one decides.
+ * @throws MP_INVALID_ARGUMENT for unknown options
  */
-export function remat<A extends readonly unknown[], R>(fn: (...inputs: A) => R): (...inputs: A) => R {
+export function remat<A extends readonly unknown[], R>(
+  fn: (...inputs: A) => R,
+  options: RematOptions = {},
+): (...inputs: A) => R {
+  const { masks } = readOptions("remat", options, REMAT, { example: '{ masks: "keep" }' });
   return (...inputs) => {
-    let root = currentBuilder("remat");
-    if (root.origin.segment !== undefined) return fn(...inputs);
-    while (root.parent !== undefined) root = root.parent;
+    const builder = currentBuilder("remat");
+    if (builder.origin.segment !== undefined) return fn(...inputs);
+    const root = rootOf(builder);
     const segment = opened.get(root) ?? 0;
     opened.set(root, segment + 1);
+    if (masks === "keep") keepers.set(root, (keepers.get(root) ?? new Set()).add(segment));
     return withSegment(segment, () => fn(...inputs));
   };
+}
+
+/** Runs what draws a random mask: outside the segment, so that its result is kept, if the segment keeps masks. */
+export function drawingMask<T>(body: () => T): T {
+  const builder = currentBuilder("remat");
+  const { segment } = builder.origin;
+  const isKept = segment !== undefined && keepers.get(rootOf(builder))?.has(segment) === true;
+  return isKept ? withoutSegment(body) : body();
+}
+
+function rootOf(builder: GraphBuilder): GraphBuilder {
+  let root = builder;
+  while (root.parent !== undefined) root = root.parent;
+  return root;
 }

@@ -72,6 +72,11 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
+/** What `body` emits is kept, also within a segment that is recomputed. */
+export function withoutSegment<T>(body: () => T): T {
+  return withOrigin(({ segment: _left, ...origin }) => origin, body);
+}
+
 /** No gradient flows through what `body` emits. */
 export function withoutGradient<T>(body: () => T): T {
   return withOrigin((origin) => ({ ...origin, stopsGradient: true }), body);

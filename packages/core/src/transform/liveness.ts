@@ -49,11 +49,11 @@ export class Storages {
 }
 
 /** What one step of a scan holds at most beside its operands. */
-function bodyBytes(node: AnyNode): number {
+function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number {
   if (node.op !== "Scan") return 0;
   const { body, carries } = node.attributes;
   const invariants = body.inputs.slice(carries + node.attributes.sequences);
-  return peakLiveBytes(body).bytes - invariants.reduce((sum, { value }) => sum + byteLength(value), 0);
+  return peakLiveBytes(body, { workspace }).bytes - invariants.reduce((sum, { value }) => sum + byteLength(value), 0);
 }
 
 /** The most memory that is in use at once, and where. */
@@ -66,6 +66,8 @@ export interface Peak {
 export interface LivenessOptions {
   /** The outputs' memory is there from the start, as that of the next state is; default false. */
   readonly outputsHeld?: boolean;
+  /** Bytes that a node takes while it runs, beside its operands and results; default none. */
+  readonly workspace?: (node: AnyNode) => number;
 }
 
 /**
@@ -74,7 +76,10 @@ export interface LivenessOptions {
  * alive together (an engine that computes in place needs less). Reshape, Squeeze, Unsqueeze, Identity and
  * Barrier take no memory of their own.
  */
-export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOptions = {}): Peak {
+export function peakLiveBytes(
+  graph: Graph,
+  { outputsHeld = false, workspace = () => 0 }: LivenessOptions = {},
+): Peak {
   const storages = new Storages(graph);
   const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
@@ -87,8 +92,8 @@ export function peakLiveBytes(graph: Graph, { outputsHeld = false }: LivenessOpt
   for (const node of graph.nodes) {
     const made = storages.allocated(node).filter((output) => !held.has(output));
     for (const output of made) live += byteLength(output);
-    const inside = live + bodyBytes(node);
-    if (inside > peak.bytes || peak.node === undefined) peak = { bytes: inside, node };
+    const bytes = live + workspace(node) + bodyBytes(node, workspace);
+    if (bytes > peak.bytes || peak.node === undefined) peak = { bytes, node };
     for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
       const rest = (left.get(root) ?? storages.readers(root).length) - 1;
       left.set(root, rest);

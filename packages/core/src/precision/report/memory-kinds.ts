@@ -3,7 +3,7 @@ import type { Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
 import type { TypeTree } from "../../train/program/program.js";
 import { isValueType, type TrainingState } from "../../train/state.js";
-import { peakLiveBytes, Storages } from "../../transform/liveness.js";
+import { Storages } from "../../transform/liveness.js";
 import { leavesOf } from "../../tree.js";
 
 /** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
@@ -77,8 +77,6 @@ function keptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Val
     .flatMap((node) => storages.allocated(node))
     .filter((value) => !copies.has(value) && storages.readers(value).some((node) => isBackward.has(node)));
 }
-
-export const plannedPeak = (graph: Graph): number => peakLiveBytes(graph, { outputsHeld: true }).bytes;
 
 const sum = (types: readonly Parameters<typeof byteLength>[0][]): number =>
   types.reduce((total, type) => total + byteLength(type), 0);

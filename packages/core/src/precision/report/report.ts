@@ -12,7 +12,8 @@ import { runOnce } from "../../train/program/program-cache.js";
 import { gradientsProgram } from "../../train/step/programs.js";
 import { countGraph } from "./count-graph.js";
 import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./exponent-counts.js";
-import { memoryKinds, plannedPeak, type StepMemory } from "./memory-kinds.js";
+import { memoryKinds, type StepMemory } from "./memory-kinds.js";
+import { plannedPeak } from "./plan-memory.js";
 import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
 import { SCALE, type ValueGroup } from "./value-groups.js";
 
@@ -108,7 +109,7 @@ export async function precisionReport(parts: ReportParts, feed: FedBatch): Promi
     casts,
     memory: {
       kinds: memoryKinds(step, program.outputs["gradients"] ?? {}),
-      plannedPeak: plannedPeak(step),
+      plannedPeak: plannedPeak(step, definition.manifest),
       measuredPeak: programs.peakBytes() ?? null,
     },
   };

@@ -1,0 +1,50 @@
+/**
+ * A process of its own that trains for a few steps and writes one line of JSON: what was planned, and what was used.
+ * Its command line is the app's.
+ */
+import { parseCommandLine } from "@mp/cli";
+import { backendOf } from "@mp/cli/training";
+import { planMemory } from "@mp/core/report";
+import { definition } from "../flags.js";
+import { withTask } from "../tasks/open-task.js";
+import { loadText } from "../text/load-text.js";
+import { trainingOf } from "../training.js";
+import type { Measured } from "./measured.js";
+import { residentPeak, startPeak } from "./resident.js";
+
+const STEPS = 8;
+/** Steps until everything is compiled, and what that took has been freed. */
+const SETTLED = 2;
+
+const parsed = parseCommandLine(definition, process.argv.slice(2));
+if (parsed.kind !== "run") throw new Error("internal: measure.js gets flags that the app has accepted");
+const { options } = parsed;
+const text = await loadText(options.data, options.vocab);
+const backend = await backendOf(options);
+const measured = await withTask(options, text, async (task): Promise<Measured> => {
+  const batch = task.sample(options.batch);
+  startPeak();
+  const before = process.memoryUsage.rss();
+  await using training = await trainingOf(task, options, backend);
+  const milliseconds: number[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    const startedAt = performance.now();
+    await training.step(...Array.from({ length: options.accumulate }, () => batch));
+    milliseconds.push(performance.now() - startedAt);
+    // What tracing, compiling and uploading passed on is not a step's.
+    if (step < SETTLED) startPeak();
+  }
+  const peak = await training.peakBytes();
+  const added = residentPeak() - before;
+  return {
+    precision: training.precision.name,
+    planned: planMemory(training.graph(batch), {
+      manifest: backend.manifest,
+      precision: training.precision,
+    }),
+    peak: peak === undefined ? { of: "process", bytes: added } : { of: "tensors", bytes: peak },
+    msPerStep: Math.min(...milliseconds.slice(SETTLED)),
+  };
+});
+await backend.dispose();
+process.stdout.write(`${JSON.stringify(measured)}\n`);

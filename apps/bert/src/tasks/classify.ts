@@ -1,0 +1,81 @@
+import { UsageError } from "@mp/cli";
+import {
+  foldIn,
+  type Key,
+  type LossContext,
+  type Tensor,
+  type Traced,
+  type Trainer,
+  tensor,
+  zeros,
+} from "@mp/core";
+import { argMax } from "@mp/core/ops";
+import { arrayDataset } from "@mp/data";
+import { softmaxCrossEntropy } from "@mp/nn";
+import type { Options } from "../flags.js";
+import { classHead, type Encoder, type EncoderOptions, type EncoderParameters } from "../model.js";
+import type { Text } from "../text/load-text.js";
+import { sequencesOf } from "../text/sequences.js";
+
+export type Labelled = { readonly ids: Tensor; readonly labels: Tensor };
+
+/** Sequence classification: which source a sequence is from; judged by accuracy on the test part. */
+export function classifyTask(
+  { seed, batch, sequence }: Options,
+  text: Text,
+  model: { readonly encoder: Encoder; readonly options: EncoderOptions },
+  start: { readonly key: Key; readonly encoder: EncoderParameters },
+) {
+  if (text.sources.length < 2) {
+    throw new UsageError(
+      "--task classify tells the sources of a text apart: --data needs two folders or more",
+    );
+  }
+  const head = classHead(model.options, text.sources.length);
+  const params = { encoder: start.encoder, head: head.init(foldIn(start.key, "head")) };
+  const examplesOf = (part: "train" | "test") => {
+    const bySource = text.sources.map((source) => sequencesOf([source[part]], sequence));
+    const count = bySource.reduce((sum, own) => sum + own.count, 0);
+    const ids = new Int32Array(count * sequence);
+    const labels = new Int32Array(count);
+    let row = 0;
+    bySource.forEach((own, label) => {
+      ids.set(own.ids, row * sequence);
+      labels.fill(label, row, row + own.count);
+      row += own.count;
+    });
+    return { ids: tensor(ids, [count, sequence]), labels: tensor(labels, [count]) };
+  };
+  const scores = (parameters: Traced<typeof params>, ids: Tensor, context: LossContext): Tensor =>
+    head.apply(parameters.head, model.encoder.apply(parameters.encoder, ids, context), context);
+  const classify = (
+    parameters: Traced<typeof params>,
+    { ids }: { readonly ids: Tensor },
+    context: LossContext,
+  ) => argMax(scores(parameters, ids, context));
+  const test = arrayDataset(examplesOf("test"), { batch, partial: "keep" });
+  return {
+    params,
+    loss: (parameters: Traced<typeof params>, { ids, labels }: Labelled, context: LossContext) =>
+      softmaxCrossEntropy(scores(parameters, ids, context), labels),
+    batches: arrayDataset(examplesOf("train"), {
+      batch,
+      epochs: Number.POSITIVE_INFINITY,
+      shuffle: { seed },
+    }),
+    sample: (count: number) => ({
+      ids: zeros([count, sequence], "i32"),
+      labels: zeros([count], "i32"),
+    }),
+    judge: async (training: Trainer<typeof params, Labelled, Readonly<Record<never, never>>>) => {
+      let right = 0;
+      let count = 0;
+      for await (const { ids, labels } of test) {
+        const { data } = await training.predict(classify, { ids });
+        right += labels.data.filter((label, index) => Number(data[index]) === label).length;
+        count += labels.data.length;
+      }
+      return { name: "test accuracy", value: right / count };
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Fed, HostTensor, LossContext, Tensor, Traced, Trainer, Tree } from "@mp/core";
+import type { Dataset } from "@mp/data";
+
+/** What is trained: parameters, a loss, batches, and the metric that a trained model is judged by. */
+export interface Task<P extends Tree<HostTensor>, B> {
+  /** Initial parameters. */
+  readonly params: P;
+  readonly loss: (parameters: Traced<P>, batch: B, context: LossContext) => Tensor;
+  /** Endless. */
+  readonly batches: Dataset<Fed<B>>;
+  /** A batch of that many sequences, of zeros: memory depends on shapes alone. */
+  readonly sample: (batch: number) => Fed<B>;
+  readonly judge: (training: Trainer<P, B, Readonly<Record<never, never>>>) => Promise<Metric>;
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly value: number;
+}

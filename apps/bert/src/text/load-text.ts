@@ -1,0 +1,84 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { UsageError } from "@mp/cli";
+import { defaultCorpora, type NamedCorpus } from "@mp/cli/corpus";
+import { END_OF_SENTENCE, readText, type TextCorpus, UNKNOWN_WORD } from "@mp/data";
+import { trainTokenizer, type WordPieces } from "./tokenizer.js";
+
+/** The word pieces of one source of text, without marks between sentences. */
+export interface Source {
+  readonly name: string;
+  readonly train: Int32Array;
+  readonly valid: Int32Array;
+  readonly test: Int32Array;
+}
+
+/** A text as the model reads it, and what a result says about its source. */
+export interface Text {
+  readonly sources: readonly Source[];
+  readonly pieces: readonly string[];
+  readonly summary: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads the files in `directory`, a source for each folder in it or a single one, or the prose that came with the
+ * apps' dependencies, a source for each package; and builds the word pieces from its training part.
+ * @throws MP_IO, MP_PARSE; UsageError for a vocabulary that holds no word
+ */
+export async function loadText(directory: string | undefined, vocabularySize: number): Promise<Text> {
+  const corpora = directory === undefined ? await defaultCorpora() : await readFolders(directory);
+  const wordPieces = trainTokenizer(countWords(corpora), vocabularySize);
+  const sources = corpora.map(({ name, corpus }): Source => encode(name, corpus, wordPieces));
+  return {
+    sources,
+    pieces: wordPieces.pieces,
+    summary: {
+      source: directory ?? "documentation of npm packages",
+      sha256: corpora.map(({ corpus }) => corpus.sha256),
+      wordPieces: wordPieces.pieces.length,
+      sources: sources.map(({ name, train, valid, test }) => ({
+        name,
+        pieces: train.length + valid.length + test.length,
+      })),
+    },
+  };
+}
+
+async function readFolders(directory: string): Promise<readonly NamedCorpus[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+  const hasText = entries.some((entry) => entry.isFile() && /\.(txt|md)$/i.test(entry.name));
+  if (hasText || folders.length < 2) return [{ name: directory, corpus: await readText(directory) }];
+  return Promise.all(folders.map(async (name) => ({ name, corpus: await readText(join(directory, name)) })));
+}
+
+function countWords(corpora: readonly NamedCorpus[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { corpus } of corpora) {
+    const own = new Uint32Array(corpus.words.length);
+    for (const token of corpus.train) own[token] = (own[token] ?? 0) + 1;
+    corpus.words.forEach((word, token) => {
+      const count = own[token] ?? 0;
+      if (count > 0 && !isMark(word)) counts.set(word, (counts.get(word) ?? 0) + count);
+    });
+  }
+  if (counts.size === 0) throw new UsageError("--data: holds no word to train on");
+  return counts;
+}
+
+const isMark = (word: string): boolean => word === END_OF_SENTENCE || word === UNKNOWN_WORD;
+
+function encode(name: string, corpus: TextCorpus, wordPieces: WordPieces): Source {
+  const ids = corpus.words.map((word) => (word === END_OF_SENTENCE ? [] : wordPieces.encode(word)));
+  const encoded = (part: Int32Array): Int32Array =>
+    Int32Array.from(Array.from(part).flatMap((token) => ids[token] ?? []));
+  return {
+    name,
+    train: encoded(corpus.train),
+    valid: encoded(corpus.valid),
+    test: encoded(corpus.test),
+  };
+}

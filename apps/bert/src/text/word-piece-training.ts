@@ -1,0 +1,97 @@
+/**
+ * Builds a word-piece vocabulary (Schuster & Nakajima 2012, as BERT uses it): starts from the letters and joins the most
+ * frequent pair of neighboring pieces until the vocabulary is full. Pieces that continue a word begin with `##`.
+ */
+
+/** What continues a word. */
+export const CONTINUES = "##";
+
+interface Word {
+  pieces: string[];
+  readonly count: number;
+}
+
+const joined = (left: string, right: string): string => left + right.slice(CONTINUES.length);
+/** No piece holds a space. */
+const keyOf = (left: string, right: string): string => `${left} ${right}`;
+
+/** Counts of neighboring pieces, and the words in which each pair occurs. */
+class Pairs {
+  readonly #counts = new Map<string, number>();
+  readonly #words = new Map<string, Set<Word>>();
+
+  add(word: Word, sign: 1 | -1): void {
+    word.pieces.forEach((left, index) => {
+      const right = word.pieces[index + 1];
+      if (right === undefined) return;
+      const key = keyOf(left, right);
+      const count = (this.#counts.get(key) ?? 0) + sign * word.count;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+      const words = this.#words.get(key) ?? new Set();
+      if (sign > 0) this.#words.set(key, words.add(word));
+    });
+  }
+
+  /** The most frequent pair, the first in code-unit order among equals; undefined if there is none. */
+  mostFrequent(): readonly [left: string, right: string] | undefined {
+    let best: string | undefined;
+    let most = 0;
+    for (const [key, count] of this.#counts) {
+      if (count < most || (count === most && best !== undefined && key > best)) continue;
+      [best, most] = [key, count];
+    }
+    return best === undefined ? undefined : (best.split(" ") as [string, string]);
+  }
+
+  wordsOf(left: string, right: string): readonly Word[] {
+    return [...(this.#words.get(keyOf(left, right)) ?? [])];
+  }
+}
+
+function merge(pieces: readonly string[], left: string, right: string): string[] {
+  const merged: string[] = [];
+  for (let index = 0; index < pieces.length; index++) {
+    const piece = pieces[index] as string;
+    if (piece === left && pieces[index + 1] === right) {
+      merged.push(joined(left, right));
+      index++;
+    } else merged.push(piece);
+  }
+  return merged;
+}
+
+/**
+ * The `size` pieces, or fewer where the words are used up; the letters come first, the most frequent ones if they
+ * are too many.
+ * @param counts how often each word occurs
+ */
+export function wordPieces(counts: ReadonlyMap<string, number>, size: number): readonly string[] {
+  const words = [...counts].map(([text, count]): Word => {
+    const pieces = [...text].map((letter, index) => (index === 0 ? letter : CONTINUES + letter));
+    return { pieces, count };
+  });
+  const letters = new Map<string, number>();
+  for (const { pieces, count } of words) {
+    for (const piece of pieces) letters.set(piece, (letters.get(piece) ?? 0) + count);
+  }
+  const vocabulary = new Set(
+    [...letters]
+      .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+      .slice(0, size)
+      .map(([letter]) => letter),
+  );
+  const pairs = new Pairs();
+  for (const word of words) pairs.add(word, 1);
+  while (vocabulary.size < size) {
+    const pair = pairs.mostFrequent();
+    if (pair === undefined) break;
+    for (const word of pairs.wordsOf(...pair)) {
+      pairs.add(word, -1);
+      word.pieces = merge(word.pieces, ...pair);
+      pairs.add(word, 1);
+    }
+    vocabulary.add(joined(...pair));
+  }
+  return [...vocabulary];
+}

@@ -1,0 +1,159 @@
+// The app as users call it: what it learns, what the techniques for memory change and leave alone, what it refuses.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "mp-bert-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const flags = (text: string): readonly string[] => text.split(" ");
+const SMALL = flags("--layers 2 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");
+
+function run(...own: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...SMALL, ...own], {
+    encoding: "utf8",
+    timeout: 120_000,
+  });
+  return { status, stdout, stderr };
+}
+
+/** The result that a run writes. */
+function result(name: string, ...own: readonly string[]) {
+  const path = join(folder, `${name}.json`);
+  const { status, stderr } = run("--json", path, ...own);
+  expect([status, stderr.includes("MP_")]).toEqual([0, false]);
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+const numbers = (list: unknown): readonly number[] => list as readonly number[];
+
+describe("bert", () => {
+  it("learns to predict hidden pieces", () => {
+    const { metric, loss, details } = result("learns", ...flags("--steps 150 --learning-rate 0.003"));
+    expect(metric.name).toBe("perplexity of hidden pieces");
+    // Before training, all of the 300 pieces are as likely.
+    expect(loss[0]).toBeCloseTo(Math.log(300), 1);
+    expect(metric.value).toBeLessThan(200);
+    expect(details.text.sources).toHaveLength(6);
+  });
+
+  it("accumulates 32 microbatches of 8 as one batch of 256: the same losses", () => {
+    const common = flags("--steps 6 --dropout 0 --learning-rate 0.01");
+    const whole = result("whole", ...common, "--batch", "256");
+    const micro = result("micro", ...common, "--batch", "8", "--accumulate", "32");
+    expect(micro.loss).toHaveLength(6);
+    expect(whole.loss[5]).toBeLessThan(whole.loss[0] - 0.05);
+    for (const [index, loss] of numbers(whole.loss).entries())
+      expect(Math.abs((numbers(micro.loss)[index] as number) - loss)).toBeLessThan(2e-4);
+    expect(micro.metric.value / whole.metric.value).toBeCloseTo(1, 3);
+    expect(micro.peakMemoryBytes).toBeLessThan(0.5 * whole.peakMemoryBytes);
+  });
+
+  it("gives the same losses with --checkpointing, dropout included, in less memory", () => {
+    const common = flags("--steps 4 --layers 6 --size 64 --batch 16 --sequence 64");
+    const kept = result("kept", ...common);
+    const recomputed = result("recomputed", ...common, "--checkpointing");
+    expect(recomputed.loss).toEqual(kept.loss);
+    expect(recomputed.peakMemoryBytes).toBeLessThan(0.6 * kept.peakMemoryBytes);
+    for (const { peakMemoryBytes, details } of [kept, recomputed])
+      expect(Math.abs(details.memory.peak / peakMemoryBytes - 1)).toBeLessThan(0.15);
+  });
+
+  it("tells sources apart, and starts from a pretrained encoder", () => {
+    const state = join(folder, "pretrained.safetensors");
+    const model = flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0");
+    result("pretrained", ...model, ...flags("--steps 20"), "--save", state);
+    const common = flags("--task classify --steps 150 --learning-rate 0.003");
+    const { metric, details } = result("classes", ...model, ...common, "--from", state);
+    expect([metric.name, details.task]).toEqual(["test accuracy", "classify"]);
+    // Every third sequence is from the largest source.
+    expect(metric.value).toBeGreaterThan(0.39);
+    const alone = result("alone", ...model, ...flags("--task classify --steps 1"));
+    const from = result("from", ...model, ...flags("--task classify --steps 1"), "--from", state);
+    expect(from.loss).not.toEqual(alone.loss);
+  });
+
+  it("goes on with the same bits where Ctrl-C stopped it", async () => {
+    const common = flags("--precision mixed_float16 --steps 60");
+    const whole = result("uninterrupted", ...common);
+    const state = join(folder, "state.safetensors");
+    const stopped = spawn(process.execPath, [main, ...SMALL, ...common, "--save", state]);
+    stopped.stderr.once("data", () => stopped.kill("SIGINT"));
+    const code = await new Promise((resolve) => stopped.once("exit", resolve));
+    expect([code, existsSync(state)]).toEqual([130, true]);
+    const { loss, steps } = result("rest", ...common, "--resume", state);
+    expect([steps, loss.length < 60]).toEqual([60, true]);
+    expect(loss).toEqual(whole.loss.slice(-loss.length));
+  });
+
+  it("prints the table and the ablation", () => {
+    const table = join(folder, "table.json");
+    const first = run("--table", "--seeds", "1", "--steps", "2", "--json", table);
+    expect(first.status).toBe(0);
+    expect(first.stdout).toMatch(/ms per step +peak MiB +perplexity of hidden pieces +against float32/);
+    expect(first.stdout.match(/^(float32|mixed_float16|mixed_bfloat16) .*±/gm)).toHaveLength(3);
+    expect(JSON.parse(readFileSync(table, "utf8")).runs).toHaveLength(3);
+    const ablation = run("--ablation", "--seeds", "1", "--steps", "2", "--precision", "mixed_float16");
+    expect([ablation.status, ablation.stdout.match(/±/g)?.length]).toEqual([0, 9]);
+  });
+
+  it("estimates memory as the engine measures it, and what fits a budget", () => {
+    const path = join(folder, "memory.json");
+    const { status, stdout } = run(
+      "--memory",
+      "--batch",
+      "16",
+      "--precision",
+      "mixed_float16",
+      "--json",
+      path,
+    );
+    expect(status).toBe(0);
+    expect(stdout.match(/^(float32|mixed_float16).*%/gm)).toHaveLength(8);
+    const { memory } = JSON.parse(readFileSync(path, "utf8"));
+    for (const { measured, tensors } of memory)
+      expect(Math.abs(measured.planned.peak / tensors - 1)).toBeLessThan(0.25);
+    const [plain, accumulated, checkpointed] = run("--budget", "20MiB")
+      .stdout.split("\n")
+      .slice(1)
+      .map((line) => Number(/ (\d+)( +\d+)?$/.exec(line.trimEnd())?.[1]));
+    expect(plain).toBeGreaterThan(8);
+    expect(accumulated).toBeLessThanOrEqual(plain as number);
+    expect(checkpointed).toBeGreaterThan(plain as number);
+  });
+
+  it("reads folders as sources, and refuses what is wrong in one line with exit code 2", () => {
+    const data = mkdtempSync(join(folder, "text-"));
+    for (const name of ["birds", "stones"]) {
+      mkdirSync(join(data, name));
+      const sentences = Array.from(
+        { length: 900 },
+        (_, i) => `The ${name} number ${"abcdefghij"[i % 10]} are here.`,
+      );
+      writeFileSync(join(data, name, "text.txt"), sentences.join("\n\n"));
+    }
+    const { details } = result("folders", ...flags("--task classify --steps 2"), "--data", data);
+    expect(details.text.sources.map(({ name }: { name: string }) => name)).toEqual(["birds", "stones"]);
+    const cases: readonly (readonly string[])[] = [
+      ["--data", join(folder, "nowhere")],
+      ["--data", join(data, "birds"), "--task", "classify"],
+      ["--heads", "5"],
+      ["--batch", "100000"],
+      ["--budget", "much"],
+      ["--half-reductions"],
+      ["--table", "--compare"],
+      ["--memory", "--save", join(folder, "x")],
+      ["--memory", "--batch", "3"],
+      ["--seeds", "2"],
+      ["--from", join(folder, "missing")],
+    ];
+    for (const own of cases) {
+      const { status, stderr } = run("--steps", "2", ...own);
+      expect([own, status, stderr.trim().split("\n").length]).toEqual([own, 2, 1]);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+/** What a training step takes on an engine, computed from its graph: nothing is compiled or run. */
+import { emulateHalves } from "../../cast/emulate-halves.js";
+import { widenSums } from "../../cast/widen-sums.js";
+import type { HalfDType } from "../../dtype.js";
+import type { AnyNode, Graph, Value } from "../../graph/graph.js";
+import { byteLength } from "../../host-tensor.js";
+import type { BackendManifest } from "../../manifest.js";
+import { peakLiveBytes } from "../../transform/liveness.js";
+import type { Precision } from "../presets.js";
+import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
+
+/** Where and how a step runs. */
+export interface PlannedStep {
+  readonly manifest: BackendManifest;
+  readonly precision: Precision;
+}
+
+export interface PlannedMemory {
+  readonly kinds: MemoryKinds;
+  /** Bytes of everything that is kept between steps: masters, optimizer state, model state, counters. */
+  readonly state: number;
+  /**
+   * Most bytes that tensors take at once, the batch and both the old and the new state included. What the engine's
+   * kernels take for themselves, and its own code and graph, are not.
+   */
+  readonly peak: number;
+}
+
+/**
+ * Estimates the memory of a step from its graph, which `training.graph(batch)` gives for a batch of any size; with
+ * `accumulate`, that of the whole step, whose microbatches are such batches.
+ * @example planMemory(training.graph(batch), { manifest: backend.manifest, precision: training.precision }).peak
+ */
+export function planMemory(graph: Graph, { manifest, precision }: PlannedStep): PlannedMemory {
+  const { weightsAt } = precision.masterWeights;
+  const masters = weightsAt === undefined ? "state/master/" : `state/master/${weightsAt}/`;
+  const trained = graph.inputs.filter(({ name }) => name.startsWith(masters));
+  const gradients = Object.fromEntries(
+    trained.map(({ value }, index) => [String(index), { dtype: "f32" as const, shape: value.shape }]),
+  );
+  const state = sum(statesOf(graph));
+  const peak = plannedPeak(graph, manifest);
+  return { kinds: memoryKinds(graph, gradients), state, peak };
+}
+
+/** Peak bytes of the step with that graph on an engine with that manifest. */
+export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
+  const run = emulateHalves(widenSums(graph, manifest), emulatedHalves(manifest));
+  const isEarly = manifest.nextState !== "as-computed";
+  const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace }).bytes;
+  const unwritten = sum(unwrittenStates(graph));
+  if (unwritten === 0) return peak;
+  // A window of microbatches ends with a program that replaces the rest of the state.
+  return isEarly ? peak + unwritten : Math.max(peak, 2 * sum(statesOf(graph)));
+}
+
+/** Squares32 is a dozen u64 operations, during which five arrays are alive; the last one is the result. */
+const ARRAYS_BESIDE_BITS = 4;
+
+const workspace = ({ op, outputs }: AnyNode): number =>
+  op === "RandomBits" ? ARRAYS_BESIDE_BITS * sum(outputs) : 0;
+
+const emulatedHalves = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
+  (["f16", "bf16"] as const).filter((half) => {
+    const support = dtypes[half];
+    return "storage" in support && support.storage === "f32";
+  });
+
+const statesOf = (graph: Graph): readonly Value[] =>
+  graph.inputs.flatMap(({ name, value }) => (name.startsWith("state/") ? [value] : []));
+
+/** Slots that only another program writes; frozen parameters, which none does, are not among them. */
+function unwrittenStates(graph: Graph): readonly Value[] {
+  if (!graph.inputs.some(({ name }) => name.startsWith("state/window/"))) return [];
+  return graph.inputs.flatMap(({ name, value }) =>
+    /^state\/(?!window\/|frozen\/)/.test(name) ? [value] : [],
+  );
+}
+
+const sum = (values: readonly Value[]): number =>
+  values.reduce((total, value) => total + byteLength(value), 0);

@@ -1,0 +1,123 @@
+import { foldIn, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
+import { add, gelu } from "@mp/core/ops";
+import { type DenseParameters, dense } from "./dense.js";
+import { dropout } from "./dropout.js";
+import { glorotUniform, type Initializer } from "./initializers.js";
+import type { Layer, LayerContext, Parameters } from "./layer.js";
+import { type LayerNormParameters, layerNorm } from "./layer-norm.js";
+import { type AttentionParameters, multiHeadAttention } from "./multi-head-attention.js";
+import { checkSizes, initializer, integers } from "./option-kinds.js";
+
+export type EncoderLayerParameters = {
+  readonly attention: AttentionParameters;
+  readonly attentionNorm: LayerNormParameters;
+  readonly expand: DenseParameters;
+  readonly contract: DenseParameters;
+  readonly norm: LayerNormParameters;
+};
+
+/** A sequence, and what of it may be attended to. */
+export interface EncoderInput {
+  /** [batch, time, size] */
+  readonly x: Tensor;
+  /** bool, true where a position may attend, of a shape that broadcasts to [batch, heads, time, time]. */
+  readonly mask?: Tensor;
+}
+
+export interface EncoderLayerOptions {
+  /** Width of the feed-forward network; default 4 · size. */
+  readonly hidden?: number;
+  /** Dropout rate, in training, of the attention weights and of what both parts add; default 0. */
+  readonly dropout?: number;
+  /**
+   * `post` (the default) normalizes after each part's sum, as BERT does; `pre` normalizes what each part reads, so that
+   * the sums stay as they are: deep stacks train without warm-up, and need one more `layerNorm` at their end.
+   */
+  readonly norm?: "post" | "pre";
+  /** Initializer of all kernels; default `glorotUniform`. */
+  readonly kernel?: Initializer;
+}
+
+const ENCODER_LAYER = {
+  hidden: (what: string, value: unknown) => void (value === undefined || integers(1)(what, value)),
+  dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
+  norm: withDefault("post" as const, checks.oneOf("post", "pre")),
+  kernel: withDefault(glorotUniform, initializer),
+};
+
+/**
+ * A layer of a transformer's encoder (Vaswani et al., arXiv 1706.03762; BERT, arXiv 1810.04805): self-attention and a
+ * feed-forward network with GELU (its approximation by tanh), both residual and normalized; [batch, time, size] to the
+ * same shape. Takes a tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
+ * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, or invalid options;
+ * MP_SHAPE_MISMATCH for other inputs
+ */
+export function encoderLayer(
+  size: number,
+  heads: number,
+  options: EncoderLayerOptions = {},
+): Layer<EncoderLayerParameters, Tensor | EncoderInput> {
+  checkSizes("encoderLayer", { size, heads });
+  const read = readOptions("encoderLayer", options, ENCODER_LAYER, { example: "{ dropout: 0.1 }" });
+  const { hidden = 4 * size, kernel } = read;
+  const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
+  const attention = multiHeadAttention(size, heads, {
+    kernel,
+    ...(read.dropout === undefined ? {} : { dropout: read.dropout }),
+  });
+  const expand = dense(size, hidden, { kernel });
+  const contract = dense(hidden, size, { kernel });
+  const [attentionNorm, norm] = [layerNorm(size), layerNorm(size)];
+
+  const apply = (
+    parameters: Parameters<EncoderLayerParameters>,
+    input: Tensor | EncoderInput,
+    context?: LayerContext,
+  ): Tensor => {
+    const { x, mask } = isTensor(input) ? { x: input } : input;
+    if (!isTensor(x)) {
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `encoderLayer: takes a tensor or { x, mask }, got ${shown(x)}`,
+      );
+    }
+    const dropped = (y: Tensor, name: string): Tensor =>
+      drop === undefined ? y : scope(name, () => drop.apply({}, y, context));
+    const attend = (y: Tensor): Tensor =>
+      dropped(
+        attention.apply(parameters.attention, mask === undefined ? y : { x: y, mask }, context),
+        "attended",
+      );
+    const feed = (y: Tensor): Tensor => {
+      const widened = gelu(
+        scope("expand", () => expand.apply(parameters.expand, y)),
+        { approximate: "tanh" },
+      );
+      return dropped(
+        scope("contract", () => contract.apply(parameters.contract, widened)),
+        "fed",
+      );
+    };
+    const first = (y: Tensor): Tensor =>
+      scope("attentionNorm", () => attentionNorm.apply(parameters.attentionNorm, y));
+    const second = (y: Tensor): Tensor => scope("norm", () => norm.apply(parameters.norm, y));
+    if (read.norm === "pre") {
+      const middle = add(x, attend(first(x)));
+      return add(middle, feed(second(middle)));
+    }
+    const middle = first(add(x, attend(x)));
+    return second(add(middle, feed(middle)));
+  };
+  return {
+    name: "encoderLayer",
+    init: (key: Key) => ({
+      attention: attention.init(foldIn(key, "attention")),
+      attentionNorm: attentionNorm.init(foldIn(key, "attentionNorm")),
+      expand: expand.init(foldIn(key, "expand")),
+      contract: contract.init(foldIn(key, "contract")),
+      norm: norm.init(foldIn(key, "norm")),
+    }),
+    apply: (parameters, input, context) => scope("encoderLayer", () => apply(parameters, input, context)),
+  };
+}
