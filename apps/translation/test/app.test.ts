@@ -33,7 +33,14 @@ async function resultOf(...flags: readonly string[]): Promise<RunResult> {
 
 describe("a small run", () => {
   it("learns, and is judged on unseen sentences", async () => {
-    const { loss, metric, details } = await resultOf("--steps", "30", "--warmup", "10");
+    const { loss, metric, details } = await resultOf(
+      "--steps",
+      "60",
+      "--warmup",
+      "10",
+      "--learning-rate",
+      "0.01",
+    );
     expect(loss.at(-1)).toBeLessThan((loss[0] ?? 0) - 0.5);
     expect(metric.name).toBe("BLEU");
     expect(details).toMatchObject({ exactMatch: expect.any(Number), data: { train: 200, test: 8 } });

@@ -47,6 +47,18 @@ describe("a window of microbatches", () => {
     for (const [index, weight] of a.data.entries()) expect(b.data[index]).toBeCloseTo(weight, 6);
   });
 
+  it("adds the gradients where it is told to: twice the mean's of two, and the same loss", async () => {
+    const options = { accumulate: 2, precision: float32(), optimizer: sgd({ learningRate: 0 }) };
+    const [mean, sum] = [await smallRun(options), await smallRun({ ...options, accumulation: "sum" })];
+    const [one, other] = [await mean.step(batch(0), batch(1)), await sum.step(batch(0), batch(1))];
+    expect(other.gradNorm).toBe(2 * one.gradNorm);
+    expect(other.loss).toBe(one.loss);
+    const warnings: string[] = [];
+    const loaded = await smallRun({ ...options, onWarning: ({ message }) => void warnings.push(message) });
+    await loaded.loadBytes(await sum.saveBytes());
+    expect(warnings).toEqual(["loadBytes: goes on under other settings, accumulate 2 instead of sum of 2"]);
+  });
+
   it("takes exactly as many batches as were promised", async () => {
     const training = await smallRun({ accumulate: 2 });
     for (const given of [[], [batch(0)], [batch(0), batch(1), batch(2)]]) {
