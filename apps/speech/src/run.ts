@@ -66,18 +66,15 @@ export function runSpeech(
       signal: context.signal,
     });
     const record = await fitByFlags({ training, batches, options, context, label });
+    const listen = (parameters: Parameters, { features }: Pick<Batch, "features">): Tensor =>
+      argMax(model.apply(parameters, features), { axis: 2 });
     const rate = new ErrorRate();
     for await (const data of arrayDataset(speech.test, { batch, partial: "keep" })) {
-      const best = await training.predict(
-        (parameters: Parameters, { features }: Pick<Batch, "features">) =>
-          argMax(model.apply(parameters, features), { axis: 2 }),
-        { features: data.features },
-      );
-      const written = decode(best, data.frames.data);
-      written.forEach((letters, row) => {
-        const length = data.lengths.data[row] as number;
-        const [, most = 0] = data.labels.shape;
-        rate.add(letters, [...data.labels.data.subarray(row * most, row * most + length)]);
+      const best = await training.predict(listen, { features: data.features });
+      const [, most = 0] = data.labels.shape;
+      decode(best, data.frames.data).forEach((letters, row) => {
+        const own = data.labels.data.subarray(row * most);
+        rate.add(letters, [...own.subarray(0, data.lengths.data[row])]);
       });
     }
     return resultOf({

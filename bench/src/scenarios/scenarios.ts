@@ -3,7 +3,8 @@ import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
-import { loops } from "./loops.js";
+import { loop } from "./loop.js";
+import { loopCost } from "./loop-cost.js";
 import { memory } from "./memory.js";
 import { operators } from "./operators.js";
 import type { Scenario } from "./scenario.js";
@@ -17,11 +18,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   host: hostOverhead,
   compile: compilation,
   memory,
+  loop,
   activations,
   soak,
   operators,
   convolution,
-  loops,
+  "loop-cost": loopCost,
 };
 
 /** @throws RangeError for an unknown name */
