@@ -3,7 +3,7 @@ import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
-import { loops } from "./loops.js";
+import { loopCost } from "./loop-cost.js";
 import { memory } from "./memory.js";
 import { operators } from "./operators.js";
 import { recurrence } from "./recurrence.js";
@@ -23,7 +23,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   soak,
   operators,
   convolution,
-  loops,
+  "loop-cost": loopCost,
 };
 
 /** @throws RangeError for an unknown name */

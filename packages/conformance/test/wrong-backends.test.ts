@@ -124,6 +124,17 @@ describe("a backend that is wrong beyond all sizes that are tried", () => {
   );
 });
 
+describe("a backend without loops", () => {
+  it("refuses every loop with its manifest's reason", async () => {
+    const { counts, outcomes } = await runConformance({
+      factory: () => oracleWithKernels({}, {}, ["Scan"]),
+      cases: casesOf(["loop", "op"], /^loop\/|\/Scan/),
+    });
+    expect(outcomes.filter(({ status }) => status !== "refused")).toEqual([]);
+    expect(counts.refused).toBeGreaterThan(100);
+  });
+});
+
 describe("the machinery of the wrong backends", () => {
   it.each([
     ["kernels", () => oracleWithKernels({}), ["op", "cast", "state", "loss-scale", "master-weights"]],

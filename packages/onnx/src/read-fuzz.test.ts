@@ -1,5 +1,7 @@
 // Whatever a model says, reading it as a graph ends in a graph or in an MpError.
-import { float32, MpError } from "@mp/core";
+import { float32, MpError, type Tensor } from "@mp/core";
+import { traceInto } from "@mp/core/graph";
+import { add, mul, scan } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { mutate, randomOf } from "../test/mutations.js";
@@ -40,6 +42,20 @@ describe("fuzzing readGraph", () => {
     survives(
       opGraphs().map(({ graph }) => encodeModel(writeGraph(graph))),
       6000,
+    );
+  });
+
+  it("survives mutations of loops, in loops", () => {
+    const type = { dtype: "f32" as const, shape: [3, 2] };
+    const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => {
+      const inner = (state: Tensor, element: Tensor) =>
+        scan((at: Tensor) => [add(at, element), mul(at, x as Tensor)], state, [], { length: 2 });
+      return scan((sum: Tensor, element: Tensor) => inner(sum, element), x as Tensor, x as Tensor)[1];
+    });
+    const loops = [graph, ...opGraphs().flatMap(({ op, graph }) => (op === "Scan" ? [graph] : []))];
+    survives(
+      loops.map((loop) => encodeModel(writeGraph(loop))),
+      3000,
     );
   });
 

@@ -7,9 +7,11 @@ import {
   clip,
   concat,
   constant,
+  conv,
   einsum,
   gather,
   matMul,
+  maxPool,
   mul,
   reduceSum,
   relu,
@@ -264,6 +266,54 @@ const growing: ConformanceCase = loopCase(
   },
 );
 
+/** More than 64 KiB. Engines may fix the order in which they compute values of that size. */
+const LARGE = [160, 130];
+
+const large: ConformanceCase = loopCase(
+  "loop/large/values-in-nested-bodies",
+  { h: typed("f32", ...LARGE), x: typed("f32", 3, ...LARGE), w: typed("f32", 130, 130) },
+  ({ h, x, w }) => {
+    const mixed = (a: Tensor, b: Tensor): Tensor => {
+      const [sums, differences] = [bounded(add(a, b)), bounded(sub(a, b))];
+      const products = bounded(mul(sums, differences));
+      return bounded(add(relu(products), bounded(matMul(sub(b, products), w))));
+    };
+    const before = mixed(h, relu(h));
+    const [last, all] = scan(
+      (state: Tensor, element: Tensor) => {
+        const next = mixed(state, element);
+        const [inner, sums] = scan(
+          (at: Tensor, again: Tensor) => [mixed(at, again), add(at, next)],
+          mixed(next, state),
+          x,
+        );
+        const [first] = scan((at: Tensor) => [mixed(at, next), []], inner, [], { length: 2 });
+        return [mixed(first, inner), reduceSum(sums, { axes: [0, 1] })];
+      },
+      before,
+      x,
+    );
+    return { last, all, after: mixed(last, before) };
+  },
+);
+
+const images: ConformanceCase = loopCase(
+  "loop/images/convolutions-and-pools",
+  { x: typed("f32", 2, 3, 6, 5), frames: typed("f32", 4, 2, 3, 6, 5), w: typed("f32", 3, 3, 3, 3) },
+  ({ x, frames, w }) => {
+    const window = { pads: 1 };
+    const [last, all] = scan(
+      (state: Tensor, frame: Tensor) => {
+        const next = bounded(add(conv(state, w, window), conv(frame, w, window)));
+        return [next, maxPool(relu(next), 2)];
+      },
+      bounded(conv(x, w, window)),
+      frames,
+    );
+    return { last, all };
+  },
+);
+
 /** Numbers of its own in each step, and an order that a barrier fixes. */
 function drawing(): Graph {
   const inner = new GraphBuilder();
@@ -308,5 +358,7 @@ export const loopCases: readonly ConformanceCase[] = [
   returnsConstants,
   ...HALVES_AND_F32.map(withEinsum),
   growing,
+  large,
+  images,
   randomness,
 ];

@@ -44,10 +44,11 @@ const right =
   (inputs, attributes) =>
     evaluateNode(op, dataOf(inputs), attributes);
 
-/** A backend with the oracle's kernels, except for those given. Its manifest is the oracle's. */
+/** A backend with the oracle's kernels, except for those given and those it lacks. Its manifest is the oracle's. */
 export async function oracleWithKernels(
   replaced: KernelTable<HostTensor>,
   claims: Partial<KernelManifest> = {},
+  lacks: readonly Op[] = [],
 ): Promise<Backend> {
   const oracle = await reference();
   const {
@@ -59,7 +60,8 @@ export async function oracleWithKernels(
     ...numerics
   } = oracle.manifest;
   await oracle.dispose();
-  const kernels = Object.fromEntries((Object.keys(ops) as Op[]).map((op) => [op, right(op)]));
+  const present = (Object.keys(ops) as Op[]).filter((op) => !lacks.includes(op));
+  const kernels = Object.fromEntries(present.map((op) => [op, right(op)]));
   return kernelBackend<HostTensor>({
     name: "oracle-by-kernels",
     manifest: { ...numerics, dtypes: dtypes as KernelManifest["dtypes"], ...claims },

@@ -107,8 +107,9 @@ export const readLoop: ReadNode = (reader) => {
   const inputs = [...others.slice(0, carries), ...(counts ? [counter] : []), ...others.slice(carries)];
   const outputs: readonly GraphOutput[] = body.graph.outputs.slice(1);
   const graph: Graph = { ...body.graph, inputs, outputs };
-  const numbers = BigInt64Array.from({ length: trips }, (_, index) => BigInt(index));
-  const sequence = counts ? [reader.emitOne("Constant", [], { value: tensor(numbers) })] : [];
+  // Not as a constant: a short file may ask for any number of steps.
+  const numbers = { start: 0, limit: trips, delta: 1, dtype: "i64" } as const;
+  const sequence = counts ? [reader.emitOne("Range", [], numbers)] : [];
   return reader.emit("Scan", [...starts, ...sequence, ...body.captured], {
     body: graph,
     carries,

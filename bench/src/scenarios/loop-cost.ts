@@ -52,7 +52,7 @@ function graphOf({ steps, batch, width }: Sizes, isLoop: boolean): Graph {
 }
 
 /** A loop beside its steps written out: what each step costs, and how long it takes until the first run has ended. */
-export const loops: Scenario = {
+export const loopCost: Scenario = {
   title: "a loop beside its steps written out",
   parts: Object.keys(SIZES),
   run: async ({ backend, part, quick }) => {
@@ -93,7 +93,7 @@ export const loops: Scenario = {
     };
   },
   report: (measured) =>
-    loops.parts.flatMap((part) => {
+    loopCost.parts.flatMap((part) => {
       const bar = measured(part, "written");
       return [
         { name: `${part}: a step of the loop`, value: measured(part, "loop"), unit: "µs", bar },
