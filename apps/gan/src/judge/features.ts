@@ -33,11 +33,7 @@ function filtersOf(channels: number): readonly Float64Array[] {
   });
 }
 
-function described(
-  picture: Float32Array,
-  filters: readonly Float64Array[],
-  size: number,
-): Float64Array {
+function described(picture: Float32Array, filters: readonly Float64Array[], size: number): Float64Array {
   const places = Math.floor((size - SIDE) / STRIDE) + 1;
   const half = places / 2;
   const result = new Float64Array(FEATURES);
