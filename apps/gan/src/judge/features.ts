@@ -9,7 +9,7 @@ const FILTERS = 12;
 const QUARTERS = 4;
 
 /** Numbers that describe a picture. */
-export const FEATURES: number = FILTERS * QUARTERS;
+const FEATURES: number = FILTERS * QUARTERS;
 
 /**
  * Features of pictures, f32 [pictures, channels, size, size]: how strongly each of a few random filters responds, on
