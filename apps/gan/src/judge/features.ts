@@ -9,7 +9,7 @@ const FILTERS = 12;
 const QUARTERS = 4;
 
 /** Numbers that describe a picture. */
-export const FEATURES: number = FILTERS * QUARTERS;
+const FEATURES: number = FILTERS * QUARTERS;
 
 /**
  * Features of pictures, f32 [pictures, channels, size, size]: how strongly each of a few random filters responds, on
@@ -33,11 +33,7 @@ function filtersOf(channels: number): readonly Float64Array[] {
   });
 }
 
-function described(
-  picture: Float32Array,
-  filters: readonly Float64Array[],
-  size: number,
-): Float64Array {
+function described(picture: Float32Array, filters: readonly Float64Array[], size: number): Float64Array {
   const places = Math.floor((size - SIDE) / STRIDE) + 1;
   const half = places / 2;
   const result = new Float64Array(FEATURES);

@@ -42,16 +42,17 @@ function wrongBuffer() {
   };
 }
 
-/** After a skip, what the next run of any program would commit is held back as well. */
+/** After a skip, what the next program that asks whether to commit would commit is held back as well. */
 function holdingBack() {
-  let [skipped, held] = [false, false];
+  let [isFresh, isHeld, wasSkipped] = [true, false, false];
   return {
     before: async (): Promise<void> => {
-      [held, skipped] = [skipped, false];
+      isFresh = true;
     },
     commits: (binding: Parameters<typeof commitsAsBound>[0], applied: boolean): boolean => {
-      skipped = !applied;
-      return commitsAsBound(binding, applied && !held);
+      if (binding.commit !== "when-applied") return commitsAsBound(binding, applied);
+      if (isFresh) [isFresh, isHeld, wasSkipped] = [false, wasSkipped, !applied];
+      return applied && !isHeld;
     },
   };
 }
