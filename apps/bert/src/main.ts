@@ -1,18 +1,16 @@
 import { type RunResult, runApp } from "@mp/cli";
 import {
   ablate,
-  formatKinds,
-  metricOf,
+  precisionTable,
   refuseBeside,
   refuseLoneSeeds,
   runOnceOrCompare,
-  trainMany,
 } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { budgetTable } from "./memory/budget.js";
 import { printMemory } from "./memory/print-memory.js";
 import { runBert } from "./run.js";
-import { show, tableColumns, tableKinds } from "./table.js";
+import { show } from "./show.js";
 import { loadText } from "./text/load-text.js";
 
 const OF_ONE_RUN = ["compare", "save", "resume", "report", "halfReductions", "memory", "budget"] as const;
@@ -29,16 +27,6 @@ await runApp(definition, async (options, context) => {
     result: await runBert(own, label, text, context),
   });
   if (options.ablation) return await ablate({ options, context, run, show: show(options) });
-  if (options.table) {
-    return await trainMany({
-      options,
-      context,
-      run,
-      name: "table",
-      kinds: tableKinds(options),
-      format: (kinds) => formatKinds(kinds, { show: show(options), columns: tableColumns }),
-      entry: (kind) => ({ name: kind.name, metric: metricOf(kind) }),
-    });
-  }
+  if (options.table) return await precisionTable({ options, context, run, show: show(options) });
   await runOnceOrCompare({ options, context, plain: { halfReductions: false }, run });
 });

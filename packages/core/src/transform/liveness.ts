@@ -53,7 +53,10 @@ function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number 
   if (node.op !== "Scan") return 0;
   const { body, carries } = node.attributes;
   const invariants = body.inputs.slice(carries + node.attributes.sequences);
-  return peakLiveBytes(body, { workspace }).bytes - invariants.reduce((sum, { value }) => sum + byteLength(value), 0);
+  return (
+    peakLiveBytes(body, { workspace }).bytes -
+    invariants.reduce((sum, { value }) => sum + byteLength(value), 0)
+  );
 }
 
 /** The most memory that is in use at once, and where. */

@@ -69,7 +69,7 @@ class Backward {
   readonly #builder = new GraphBuilder();
   /** The forward body's value of each copy in the builder. */
   readonly #forward = new Map<Value, Value>();
-  /** Values of the builder that exist for all steps, or can be had by letting the forward scan stack them. */
+  /** Values of the builder that exist for all steps, or would if the forward scan stacked them. */
   readonly #known = new Map<Value, StepSource>();
   /** Inputs of the builder for the gradients of the scan's outputs, by place. */
   readonly #seeds = new Map<number, Value>();
