@@ -1,11 +1,5 @@
 import { type RunResult, runApp } from "@mp/cli";
-import {
-  ablate,
-  precisionTable,
-  refuseBeside,
-  refuseLoneSeeds,
-  runOnceOrCompare,
-} from "@mp/cli/training";
+import { ablate, precisionTable, refuseBeside, refuseLoneSeeds, runOnceOrCompare } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { budgetTable } from "./memory/budget.js";
 import { printMemory } from "./memory/print-memory.js";
