@@ -4,7 +4,7 @@
  */
 import { type RandomStream, randomStream, type Sound } from "@mp/data";
 
-export const SAMPLE_RATE = 8000;
+const SAMPLE_RATE = 8000;
 const LOW = [697, 770, 852, 941];
 const HIGH = [1209, 1336, 1477, 1633];
 /** One letter for each pair. */

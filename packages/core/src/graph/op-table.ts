@@ -233,6 +233,6 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 };
 
 /** The arithmetic of one node. */
-export function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
+function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
   return opTable[op].flops(inputs, outputs, attributes);
 }
