@@ -1,5 +1,7 @@
+import type { Target } from "../target.js";
 import { scatterKeepingNaN } from "./nan.js";
-import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { scatterInOrder } from "./scatter-in-order.js";
 
 /** The engine requires at least one dimension. */
 const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
@@ -8,8 +10,8 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
   return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
 };
 
-export const indexingLowerings: OwnLoweringsOf<"indexing"> = {
+export const indexingLowerings = ({ device }: Target): OwnLoweringsOf<"indexing"> => ({
   ScatterElements: scatterKeepingNaN,
-  ScatterND: scatterKeepingNaN,
+  ScatterND: device === "cpu" ? firstOf(scatterKeepingNaN, scatterInOrder) : scatterKeepingNaN,
   OneHot: oneHot,
-};
+});

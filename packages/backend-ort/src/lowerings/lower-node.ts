@@ -31,7 +31,7 @@ export function lowerNodes(target: Target, constantOf: ConstantOf): LowerNode {
     ...poolingLowerings,
     ...lossLowerings,
     ...movementLowerings,
-    ...indexingLowerings,
+    ...indexingLowerings(target),
     ...sourceLowerings,
   };
   return (node, operands, writer, standard) => {

@@ -89,7 +89,35 @@ function intoZeros<K extends ScatterOp>(op: K, dtype: DType): ConformanceCase {
   });
 }
 
-export const scatterCases: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
-  intoZeros("ScatterElements", dtype),
-  intoZeros("ScatterND", dtype),
-]);
+/** Rows that are added up in the gradient of an embedding, and of how many each is one. */
+const ROWS_ADDED = 16_384;
+const ROWS_THERE = 61;
+const WIDTH = 48;
+
+/** Enough rows that an engine shares them out among threads, which must not lose sums. The sums are exact in f32. */
+function manyRepeatedRows(): ConformanceCase {
+  return graphCase("op/ScatterND-f32/many-repeated-rows", () => {
+    const builder = new GraphBuilder();
+    const zeros = builder.emitOne("Expand", [builder.literal(0, "f32")], { shape: [ROWS_THERE, WIDTH] });
+    const places = Array.from({ length: ROWS_ADDED }, (_, row) => (row * 7) % ROWS_THERE);
+    const inputs = {
+      indices: hostData("i32", places, [ROWS_ADDED, 1]),
+      updates: counted("f32", [ROWS_ADDED, WIDTH]),
+    };
+    const [indices, updates] = Object.entries(inputs).map(([name, { dtype, shape }]) =>
+      builder.input(name, { dtype, shape }, "batch"),
+    ) as [Value, Value];
+    const sums = builder.emitOne("ScatterND", [zeros, indices, updates], { reduction: "add" });
+    return {
+      graph: builder.finish({ sums }),
+      inputs,
+      allowance: () => ({ ...EXACT, signedZero: false }),
+      describe: (output) => `ScatterND of ${ROWS_ADDED} rows into ${ROWS_THERE}: ${output}`,
+    };
+  });
+}
+
+export const scatterCases: readonly ConformanceCase[] = [
+  ...DTYPES.flatMap((dtype) => [intoZeros("ScatterElements", dtype), intoZeros("ScatterND", dtype)]),
+  manyRepeatedRows(),
+];

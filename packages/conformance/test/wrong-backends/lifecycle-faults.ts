@@ -185,7 +185,7 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     factory: () => claiming(({ ops }) => ({ ops: { ...ops, Sin: { unsupported: "says who" } } })),
     axes: ["manifest", "op", "gradient"],
     named: ["op/Sin-f32/values", "op/Sin-f16/values"],
-    consequences: [/^op\/Sin-/, /^gradient\/(Sin|Cos)-/],
+    consequences: [/^op\/Sin-/, /^gradient\/(Sin|Cos|Scan)-/],
     message: /succeeds/,
   },
   {

@@ -7,6 +7,7 @@ import { inferRules } from "../graph/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
 import type { HostTensor } from "../host-tensor.js";
 import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
+import { deepNodes } from "../transform/scan/with-bodies.js";
 import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
 /** What a kernel backend declares; the rest of its manifest follows from its kernels and dtypes. */
@@ -125,7 +126,7 @@ export function expectGraphSupported(backend: string, manifest: BackendManifest,
     if (!problems.has(key)) problems.set(key, problem);
   };
   for (const { name, value } of graph.inputs) note(dtypeProblem(manifest, value, `input "${name}"`));
-  for (const node of graph.nodes) {
+  for (const node of deepNodes(graph)) {
     note(opProblem(manifest, node));
     for (const output of node.outputs) {
       note(dtypeProblem(manifest, output, `the result of ${node.op}, node ${node.name},`));

@@ -1,4 +1,5 @@
 import type { AnyNode, Graph, Value, ValueType } from "../graph/graph.js";
+import { withOwnConstants } from "./own-bodies.js";
 
 /** One node with the indices of its operands and results in the run's array of slots. */
 export interface PlanStep {
@@ -38,7 +39,7 @@ export function planOf(graph: Graph): Plan {
   for (const node of graph.nodes) {
     const step = { node, reads: node.inputs.map(slotOf), writes: node.outputs.map(slotOf) };
     if (node.op === "Constant") constants.push({ ...step, frees: [] });
-    else open.push(step);
+    else open.push({ ...step, node: withOwnConstants(node) });
   }
   const outputs = new Map(graph.outputs.map(({ name, value }) => [name, slotOf(value)]));
   const kept = new Set([...outputs.values(), ...constants.flatMap((step) => step.writes)]);
