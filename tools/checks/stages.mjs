@@ -86,7 +86,7 @@ const STAGES = [
         "nan",
         "no-elements",
       ],
-      ...["own-lowering", "reduced-axes", "word-order"],
+      ...["own-lowering", "reduced-axes", "scatter-in-order", "word-order"],
     ],
     without: ["normalization", "batch-normalization", "loop"],
   },
