@@ -1,19 +1,12 @@
 /** The table of `--table`: the three precisions over several seeds. */
-import type { PrecisionName, RunResult } from "@mp/cli";
-import { type Finished, type Kind, plainOptions } from "@mp/cli/training";
+import type { RunResult } from "@mp/cli";
+import { type Finished, type Kind, precisionKinds } from "@mp/cli/training";
 import type { Options } from "./flags.js";
-
-const MIXED = ["mixed_float16", "mixed_bfloat16"] as const satisfies readonly PrecisionName[];
 
 type Runs = Finished<Kind<Options>, { readonly result: RunResult }>;
 
-export function tableKinds(options: Options): readonly Kind<Options>[] {
-  const plain = plainOptions(options, { discriminatorScale: undefined, generatorScale: undefined });
-  return [
-    { name: "float32", options: plain },
-    ...MIXED.map((precision) => ({ name: precision, options: { ...options, precision } })),
-  ];
-}
+export const tableKinds = (options: Options): readonly Kind<Options>[] =>
+  precisionKinds(options, { discriminatorScale: undefined, generatorScale: undefined });
 
 const median = (values: readonly number[]): number | undefined =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];

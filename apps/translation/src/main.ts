@@ -1,9 +1,16 @@
 import { type RunResult, runApp, UsageError } from "@mp/cli";
-import { ablate, refuseBeside, refuseLoneSeeds, runOnceOrCompare, trainMany } from "@mp/cli/training";
+import {
+  ablate,
+  precisionKinds,
+  refuseBeside,
+  refuseLoneSeeds,
+  runOnceOrCompare,
+  trainMany,
+} from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { loadParallelText } from "./parallel-text.js";
 import { runTranslation } from "./run.js";
-import { formatTable, percent, tableEntry, tableKinds } from "./table.js";
+import { formatTable, percent, tableEntry } from "./table.js";
 
 const OF_ONE_RUN = ["compare", "save", "resume", "report", "halfReductions"] as const;
 
@@ -21,7 +28,7 @@ await runApp(definition, async (options, context) => {
     return await ablate({ options, context, run, show: (value) => value.toFixed(2) });
   }
   if (options.table) {
-    const parts = { options, context, run, kinds: tableKinds(options) };
+    const parts = { options, context, run, kinds: precisionKinds(options) };
     return await trainMany({ ...parts, name: "table", format: formatTable, entry: tableEntry });
   }
   await runOnceOrCompare({

@@ -1,17 +1,9 @@
 /** The table of `--table`: BLEU, fastest step and memory in float32 and in both halves, over several seeds. */
-import type { PrecisionName, RunResult } from "@mp/cli";
-import { type Finished, formatKinds, type Kind, metricOf, moments, plainOptions } from "@mp/cli/training";
+import type { RunResult } from "@mp/cli";
+import { type Finished, formatKinds, type Kind, metricOf, moments } from "@mp/cli/training";
 import type { Options } from "./flags.js";
 
 type Row = Finished<Kind<Options>, { readonly result: RunResult }>;
-
-export function tableKinds(options: Options): readonly Kind<Options>[] {
-  const of = (precision: PrecisionName): Kind<Options> => ({
-    name: precision,
-    options: { ...options, precision },
-  });
-  return [{ name: "float32", options: plainOptions(options) }, of("mixed_float16"), of("mixed_bfloat16")];
-}
 
 const exactMatches = ({ runs }: Row): readonly number[] =>
   runs.map(({ result }) => Number(result.details?.["exactMatch"]));

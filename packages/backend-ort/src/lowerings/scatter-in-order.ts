@@ -1,9 +1,8 @@
 import type { Shape } from "@mp/core";
 import type { NodeWriter } from "@mp/onnx";
 import { int, string } from "@mp/onnx";
+import { sizeOf } from "./blocked-layout.js";
 import { at, type OwnLowering } from "./own-lowering.js";
-
-const sizeOf = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
 
 /**
  * The CPU's ScatterND shares its rows out among threads, and two that add to one row lose one of the sums: of some thousand rows

@@ -13,7 +13,7 @@ export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
 export { refuseBeside, refuseLoneSeeds, seedsFlag } from "./over-seeds.js";
 export { plainOptions } from "./plain.js";
 export { precisionOf } from "./precision.js";
-export { type PrecisionTable, precisionTable } from "./precision-table.js";
+export { type PrecisionTable, precisionKinds, precisionTable } from "./precision-table.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { textTable } from "./text-table.js";

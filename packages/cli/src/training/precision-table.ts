@@ -18,6 +18,17 @@ export interface PrecisionTable<O extends SeededOptions> {
   readonly show: (value: number) => string;
 }
 
+/** float32 and both mixed precisions. `changes` of the app's own flags are for float32 alone. */
+export function precisionKinds<O extends SeededOptions>(
+  options: O,
+  changes?: Partial<O>,
+): readonly Kind<O>[] {
+  return [
+    { name: "float32", options: plainOptions(options, changes) },
+    ...MIXED.map((precision) => ({ name: precision, options: { ...options, precision } })),
+  ];
+}
+
 /** Trains in each precision over `--seeds`, prints the table, and writes it to the `--json` path. */
 export async function precisionTable<O extends SeededOptions>(table: PrecisionTable<O>): Promise<void> {
   const { options, context, run, show } = table;
@@ -26,10 +37,7 @@ export async function precisionTable<O extends SeededOptions>(table: PrecisionTa
     context,
     run,
     name: "table",
-    kinds: [
-      { name: "float32", options: plainOptions(options) },
-      ...MIXED.map((precision) => ({ name: precision, options: { ...options, precision } })),
-    ],
+    kinds: precisionKinds(options),
     format: (kinds) => formatKinds(kinds, { show, columns }),
     entry: (kind) => ({ name: kind.name, metric: metricOf(kind) }),
   });

@@ -3,6 +3,7 @@
 import { type ComputeDType, floatFormats, isComputeFloat } from "../dtype.js";
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { meantInstead } from "../options.js";
+import { deepNodes } from "../transform/scan/with-bodies.js";
 import { constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import { type CastingPolicy, isWithin } from "./policy.js";
@@ -189,16 +190,11 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
 /** More would hide the one that the user meant. */
 const MOST_SCOPES = 8;
 
-function scopesOf(graph: Graph): readonly string[] {
-  return graph.nodes.flatMap((node) => [
-    node.origin.scope,
-    ...(node.op === "Scan" ? scopesOf(node.attributes.body) : []),
-  ]);
-}
-
 function unmatchedScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
   if (low === undefined) return [];
-  const there = [...new Set(scopesOf(graph))].filter((scope) => scope !== "");
+  const there = [...new Set([...deepNodes(graph)].map(({ origin }) => origin.scope))].filter(
+    (scope) => scope !== "",
+  );
   const named = new Set(policy.overrides.map(({ scope }) => scope));
   return [...named]
     .filter((scope) => scope !== "" && !there.some((other) => isWithin(other, scope)))

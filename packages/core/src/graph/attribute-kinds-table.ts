@@ -4,6 +4,7 @@ import { MpError } from "../errors.js";
 import { isHostTensor } from "../host-tensor.js";
 import { shown } from "../shown.js";
 import type { Op, OpAttributes } from "./attributes.js";
+import { isGraph } from "./is-graph.js";
 
 interface Kind {
   /** The allowed values, as shown after the attribute's name in a message. */
@@ -47,7 +48,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   beta: number,
   body: {
     says: "is a graph",
-    holds: (value) => typeof value === "object" && value !== null && "nodes" in value,
+    holds: isGraph,
   },
   carries: count,
   ceilMode: flag,

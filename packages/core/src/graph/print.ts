@@ -1,6 +1,7 @@
 import type { HostTensor } from "../host-tensor.js";
 import { formatType } from "./format-type.js";
 import type { Graph, Value } from "./graph.js";
+import { isGraph } from "./is-graph.js";
 
 /**
  * A graph as text with stable names (%0, %1, … in order of definition), for snapshots and for people. One line per
@@ -47,10 +48,6 @@ function linesOf(graph: Graph): readonly string[] {
   }
   for (const output of graph.outputs) lines.push(`return "${output.name}" ${nameOf(output.value)}`);
   return lines;
-}
-
-function isGraph(value: unknown): value is Graph {
-  return typeof value === "object" && value !== null && "nodes" in value;
 }
 
 function formatAttribute(value: unknown): string {

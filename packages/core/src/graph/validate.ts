@@ -3,6 +3,7 @@ import { sameShape } from "../shape.js";
 import { formatType } from "./format-type.js";
 import type { AnyNode, Graph, Value } from "./graph.js";
 import { inferRules, inferTypes } from "./infer.js";
+import { isGraph } from "./is-graph.js";
 
 /**
  * Checks that an engine can run a graph: every value is defined once and before it is read, the types of values are
@@ -41,10 +42,6 @@ export function validateGraph(graph: Graph): void {
   for (const { name, value } of graph.outputs) {
     if (!made.has(value)) throw invalid(`output "${name}" is a value that nothing makes`);
   }
-}
-
-function isGraph(value: unknown): value is Graph {
-  return typeof value === "object" && value !== null && "nodes" in value;
 }
 
 function invalid(message: string, cause?: unknown): MpError<"MP_INVALID_ARGUMENT"> {

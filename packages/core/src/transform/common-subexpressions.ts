@@ -1,6 +1,7 @@
 import { contentHash } from "../content-hash.js";
 import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Phase, Value } from "../graph/graph.js";
+import { isGraph } from "../graph/is-graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
 
 /** Their bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
@@ -67,7 +68,7 @@ class ContentKeys {
 
   keyOf(value: unknown): string {
     if (isHostTensor(value)) return this.#tensor(value);
-    if (typeof value === "object" && value !== null && "nodes" in value) return this.#graph(value);
+    if (isGraph(value)) return this.#graph(value);
     if (Array.isArray(value)) return `[${value.map((item) => this.keyOf(item)).join()}]`;
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   }

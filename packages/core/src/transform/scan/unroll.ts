@@ -20,6 +20,7 @@ function unrolled(
   const { carries, sequences, length, reverse } = attributes;
   const { builder } = at;
   const body = unrollScans(attributes.body);
+  const segment = origin.segment === undefined ? {} : { segment: origin.segment };
   const operands = at.counterparts(inputs);
   const invariants = operands.slice(carries + sequences);
   const sliced = operands
@@ -30,13 +31,9 @@ function unrolled(
   for (let step = 0; step < length; step++) {
     const place = reverse ? length - 1 - step : step;
     const slices = sliced.map((all) => all[place] as Value);
-    const results = builder.inline(body, [...carry, ...slices, ...invariants], ({ segment, ...inner }) => ({
+    const results = builder.inline(body, [...carry, ...slices, ...invariants], (inner) => ({
       ...inner,
-      ...(origin.segment === undefined
-        ? segment === undefined
-          ? {}
-          : { segment }
-        : { segment: origin.segment }),
+      ...segment,
     }));
     carry = results.slice(0, carries);
     stacked.forEach((all, index) => {
