@@ -6,10 +6,10 @@ import { median } from "../statistics.js";
 import { workloadOf } from "../workloads/workloads.js";
 import type { Scenario } from "./scenario.js";
 
-/** Time per operator of W1, W2 and W3 in float32, from the engine's own profile. */
+/** Time per operator of W1 to W4 in float32, from the engine's own profile. */
 export const operators: Scenario = {
   title: "time per operator in float32",
-  parts: ["w1", "w2", "w3"],
+  parts: ["w1", "w2", "w3", "w4"],
   rounds: 1,
   run: async ({ backend, part, quick }) => {
     const name = WORKLOADS.find((workload) => workload === part) as WorkloadName;

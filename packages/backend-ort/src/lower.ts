@@ -23,6 +23,7 @@ import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
+import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
 import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./native/index.js";
 import { isWidened, type Target } from "./target.js";
 
@@ -41,6 +42,8 @@ export interface Lowered {
   /** Most bytes in use at once in the order that is run, inputs and outputs included, as far as the graph shows. */
   readonly plannedPeakBytes: number;
 }
+
+const NONE: Unswapped = new Set();
 
 /**
  * The graph as an ONNX model for this engine: halves that it cannot compute in are emulated, large constants are bound,
@@ -65,7 +68,10 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const written = writeGraph(closed, {
     origins: false,
     types: false,
-    lower: lowerNodes(target, constantsOf(closed)),
+    lower: lowerNodes(target, {
+      constantOf: constantsOf(closed),
+      unswapped: target.device === "cpu" ? unswappedOf(closed) : NONE,
+    }),
   });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);
@@ -74,7 +80,7 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const { model, constants } = bindConstants(written);
   const plan = plannedOrder(closed);
   return {
-    model: encodeModel(importingBlocks({ ...model, graph: listed(model.graph, plan) })),
+    model: encodeModel(importingOwn({ ...model, graph: listed(model.graph, plan) })),
     constants,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
@@ -112,11 +118,16 @@ function constantsOf(graph: Graph): ConstantOf {
   return (value) => made.get(value);
 }
 
-/** The writer does not know the engine's own domains. */
-function importingBlocks(model: OnnxModel): OnnxModel {
-  const isUsed = ({ nodes }: OnnxGraph): boolean =>
-    nodes.some((node) => node.domain === BLOCKED_DOMAIN || bodiesOf(node).some(isUsed));
-  return isUsed(model.graph) ? { ...model, opsets: { ...model.opsets, [BLOCKED_DOMAIN]: 1 } } : model;
+/** The engine's own domains, which the writer does not know. */
+const OWN_DOMAINS = [BLOCKED_DOMAIN, FUSED_DOMAIN];
+
+function importingOwn(model: OnnxModel): OnnxModel {
+  const isUsed =
+    (domain: string) =>
+    ({ nodes }: OnnxGraph): boolean =>
+      nodes.some((node) => node.domain === domain || bodiesOf(node).some(isUsed(domain)));
+  const used = OWN_DOMAINS.filter((domain) => isUsed(domain)(model.graph));
+  return { ...model, opsets: { ...model.opsets, ...Object.fromEntries(used.map((domain) => [domain, 1])) } };
 }
 
 function namesBy(

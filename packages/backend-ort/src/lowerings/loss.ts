@@ -1,3 +1,4 @@
+import type { DType } from "@mp/core";
 import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx";
 import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
@@ -18,20 +19,35 @@ function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: No
   return writer.one("Where", [wrong, outside, labels]);
 }
 
-/** The engine inlines ONNX's function, a dozen passes over the scores; the plain mean loss needs two. */
+/**
+ * The engine inlines ONNX's function: a dozen passes over the scores, two of them transpositions. For rows of scores two
+ * passes do.
+ */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
   const { reduction, ignoreIndex } = node.attributes;
-  const [scores = "", labels = "", ...weights] = operands;
+  const { dtype, shape } = operandType(node);
+  const [scores = "", labels = "", weights] = operands;
   const checked = checkedLabels(node, labels, writer);
-  if (weights.length > 0 || ignoreIndex !== undefined || operandType(node).shape.length !== 2)
-    return standard([scores, checked, ...weights]);
+  if (shape.length !== 2) return standard([scores, checked, ...operands.slice(2)]);
+  const ignored =
+    ignoreIndex === undefined ? undefined : writer.one("Equal", [checked, writer.scalar(ignoreIndex, "i32")]);
+  const masked = (x: string, of: DType): string =>
+    ignored === undefined ? x : writer.one("Where", [ignored, writer.scalar(0, of), x]);
+  const places = masked(checked, "i32");
   const logProbabilities = writer.one("LogSoftmax", [scores], { axis: int(1) });
-  const index = writer.one("Unsqueeze", [checked, writer.ints([1])]);
+  const index = writer.one("Unsqueeze", [places, writer.ints([1])]);
   const picked = writer.one("GatherElements", [logProbabilities, index], { axis: int(1) });
-  const each = writer.one("Neg", [writer.one("Squeeze", [picked, writer.ints([1])])]);
+  const losses = writer.one("Neg", [writer.one("Squeeze", [picked, writer.ints([1])])]);
+  const weight =
+    weights === undefined ? undefined : writer.one("Gather", [weights, places], { axis: int(0) });
+  const each = masked(weight === undefined ? losses : writer.one("Mul", [losses, weight]), dtype);
   if (reduction === "none") return [each, logProbabilities];
-  const reduce = reduction === "mean" ? "ReduceMean" : "ReduceSum";
-  return [writer.one(reduce, [each, writer.ints([0])], { keepdims: int(0) }), logProbabilities];
+  const reduced = (op: "ReduceSum" | "ReduceMean", x: string): string =>
+    writer.one(op, [x, writer.ints([0])], { keepdims: int(0) });
+  if (reduction === "sum") return [reduced("ReduceSum", each), logProbabilities];
+  if (weight === undefined && ignored === undefined) return [reduced("ReduceMean", each), logProbabilities];
+  const total = reduced("ReduceSum", masked(weight ?? writer.scalar(1, dtype), dtype));
+  return [writer.one("Div", [reduced("ReduceSum", each), total]), logProbabilities];
 };
 
 const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (

@@ -18,19 +18,26 @@ import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
+import type { Unswapped } from "./transposed-products.js";
 import { unaryLowerings } from "./unary.js";
 
-/** Lowers nodes for that engine; `constantOf` gives the constants of the graph. */
-export function lowerNodes(target: Target, constantOf: ConstantOf): LowerNode {
+/** What the lowering of one node has to know about the graph around it. */
+export interface Surroundings {
+  readonly constantOf: ConstantOf;
+  readonly unswapped: Unswapped;
+}
+
+/** Lowers nodes for that engine. */
+export function lowerNodes(target: Target, { constantOf, unswapped }: Surroundings): LowerNode {
   const own: OwnLowerings = {
     ...unaryLowerings(target),
     ...binaryLowerings(constantOf),
-    ...matrixLowerings,
+    ...matrixLowerings(target, unswapped),
     ...convolutionLowerings(target),
     ...reduceLowerings,
     ...poolingLowerings,
     ...lossLowerings,
-    ...movementLowerings,
+    ...movementLowerings(unswapped),
     ...indexingLowerings(target),
     ...sourceLowerings,
   };

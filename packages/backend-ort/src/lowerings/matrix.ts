@@ -1,11 +1,14 @@
-import { float, int } from "@mp/onnx";
-import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { float, int, type NodeWriter } from "@mp/onnx";
+import type { Target } from "../target.js";
+import { transpose } from "./blocked-layout.js";
+import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**
  * Where a factor is 0 the engine does not read the operands, and so loses NaN; without inner elements it forgets to
  * multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
  */
-const gemm: OwnLowering<"Gemm"> = (node, operands, writer) => {
+const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
   const { dtype, shape } = operandType(node);
   const hasC = operands.length > 2;
@@ -22,4 +25,35 @@ const gemm: OwnLowering<"Gemm"> = (node, operands, writer) => {
   return [hasC ? writer.one("Add", [whole, scaled(at(operands, 2), beta)]) : whole];
 };
 
-export const matrixLowerings: OwnLoweringsOf<"matrix"> = { Gemm: gemm };
+/** Products of fewer elements are not changed. */
+const MANY_ELEMENTS = 256 * 256;
+
+/** Transposed operands by name: the gradients of several weights may have one operand in common. */
+const known = new WeakMap<NodeWriter, Map<string, string>>();
+
+function transposed(name: string, writer: NodeWriter): string {
+  const names = known.get(writer) ?? new Map<string, string>();
+  known.set(writer, names);
+  const made = names.get(name) ?? transpose(name, [1, 0], writer);
+  names.set(name, made);
+  return made;
+}
+
+/**
+ * AᵀB without the flag: the CPU's kernel would transpose A anew for each block of B's columns. Where B is the narrower one,
+ * (BᵀA)ᵀ is computed, which transposes B and the product instead.
+ */
+const transposedOnce: OwnLowering<"Gemm"> = (node, operands, writer) => {
+  const { alpha, transA, transB } = node.attributes;
+  const [rows = 0, columns = 0] = node.outputs[0]?.shape ?? [];
+  if (!transA || transB || alpha !== 1 || operands.length > 2 || rows * columns < MANY_ELEMENTS)
+    return undefined;
+  const [a, b] = [at(operands, 0), at(operands, 1)];
+  if (rows <= columns) return [writer.one("Gemm", [transposed(a, writer), b])];
+  return [transpose(writer.one("Gemm", [transposed(b, writer), a]), [1, 0], writer)];
+};
+
+export const matrixLowerings = (target: Target, unswapped: Unswapped): OwnLoweringsOf<"matrix"> => ({
+  Gemm: target.device === "cpu" ? firstOf(withZeroFactors, transposedOnce) : withZeroFactors,
+  MatMul: fusedMatMul(unswapped),
+});

@@ -1,6 +1,7 @@
 import type { DType } from "@mp/core";
 import { int } from "@mp/onnx";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { type Unswapped, unswappedTranspose } from "./transposed-products.js";
 
 const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
@@ -22,8 +23,9 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   return [writer.cast(at(standard([writer.cast(at(operands, 0), "f16")], "f16"), 0), dtype)];
 };
 
-export const movementLowerings: OwnLoweringsOf<"movement"> = {
+export const movementLowerings = (unswapped: Unswapped): OwnLoweringsOf<"movement"> => ({
+  Transpose: unswappedTranspose(unswapped),
   Squeeze: reshapedEighth,
   Unsqueeze: reshapedEighth,
   Pad: pad,
-};
+});

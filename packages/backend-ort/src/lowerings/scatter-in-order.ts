@@ -1,7 +1,8 @@
 import type { Shape } from "@mp/core";
+import { sameShape } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx";
 import { int, string } from "@mp/onnx";
-import { sizeOf } from "./blocked-layout.js";
+import { reshape, sizeOf } from "./blocked-layout.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
 /**
@@ -17,14 +18,17 @@ export const scatterInOrder: OwnLowering<"ScatterND"> = (node, operands, writer)
   const rows = sizeOf(indices.shape.slice(0, -1));
   if (rows < 2 || depth === 0) return undefined;
   const axes = data.shape.slice(0, depth);
-  const width = sizeOf(data.shape.slice(depth));
-  const reshaped = (name: string, shape: Shape): string => writer.one("Reshape", [name, writer.ints(shape)]);
-  const place = placeOf(reshaped(at(operands, 1), [rows, depth]), axes, writer);
-  const spread = writer.one("Expand", [place, writer.ints([rows, width])]);
-  const into = reshaped(at(operands, 0), [sizeOf(axes), width]);
-  const from = reshaped(at(operands, 2), [rows, width]);
+  const table = [sizeOf(axes), sizeOf(data.shape.slice(depth))];
+  const flat = (index: number, shape: Shape): string =>
+    sameShape(node.inputs[index]?.shape ?? [], shape)
+      ? at(operands, index)
+      : reshape(at(operands, index), shape, writer);
+  const updates = [rows, ...table.slice(1)];
+  const place = placeOf(flat(1, [rows, depth]), axes, writer);
+  const spread = writer.one("Expand", [place, writer.ints(updates)]);
   const attributes = { axis: int(0), reduction: string(reduction) };
-  return [reshaped(writer.one("ScatterElements", [into, spread, from], attributes), data.shape)];
+  const sums = writer.one("ScatterElements", [flat(0, table), spread, flat(2, updates)], attributes);
+  return [sameShape(table, data.shape) ? sums : reshape(sums, data.shape, writer)];
 };
 
 /** [rows, 1]: the place of each row of i32 indices [rows, axes] among all; negative indices count from the end. */

@@ -2,6 +2,7 @@
 
 // The graph
 export {
+  consumers,
   isNode,
   producers,
   type Graph,

@@ -27,15 +27,18 @@ function geluSlope(x: Tensor): Tensor {
   return add(cumulative, mul(x, density));
 }
 
-const GELU_SCALE = Math.sqrt(2 / Math.PI);
-const GELU_CUBIC = 0.044715 * GELU_SCALE;
+const GELU_LINEAR = 2 * Math.sqrt(2 / Math.PI);
+const GELU_CUBIC = 0.044715 * GELU_LINEAR;
 
-/** Of x/2 · (1 + t) with t = tanh(s · (x + 0.044715 x³)), s = √(2/π). */
+/**
+ * Of x · s with s = sigmoid(z), z = 2√(2/π) · (x + 0.044715 x³), which is x/2 · (1 + tanh(z/2)): s + x · s (1 - s) · dz/dx. Below 0
+ * the sum 1 + tanh would lose the places that s keeps.
+ */
 function geluTanhSlope(x: Tensor): Tensor {
   const squared = mul(x, x);
-  const t = tanh(mul(x, add(mul(squared, GELU_CUBIC), GELU_SCALE)));
-  const slope = add(mul(squared, 3 * GELU_CUBIC), GELU_SCALE);
-  return mul(add(add(t, 1), mul(mul(x, sub(1, mul(t, t))), slope)), 0.5);
+  const s = sigmoid(mul(x, add(mul(squared, GELU_CUBIC), GELU_LINEAR)));
+  const slope = add(mul(squared, 3 * GELU_CUBIC), GELU_LINEAR);
+  return mul(s, add(mul(mul(x, sub(1, s)), slope), 1));
 }
 
 /**
