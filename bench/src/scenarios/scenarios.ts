@@ -2,6 +2,7 @@ import { activations } from "./activations.js";
 import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
+import { fusedLstm } from "./fused-lstm.js";
 import { hostOverhead } from "./host-overhead.js";
 import { loopCost } from "./loop-cost.js";
 import { memory } from "./memory.js";
@@ -24,6 +25,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   operators,
   convolution,
   "loop-cost": loopCost,
+  "fused-lstm": fusedLstm,
 };
 
 /** @throws RangeError for an unknown name */

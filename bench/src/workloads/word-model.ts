@@ -1,6 +1,7 @@
 import { momentum, type Tensor, tensor } from "@mp/core";
 import { constant, mul, transpose } from "@mp/core/ops";
-import { dense, embedding, lstm, lstmState, softmaxCrossEntropy } from "@mp/nn";
+import { dense, embedding, lstmState, softmaxCrossEntropy } from "@mp/nn";
+import { type LstmForm, lstmOfForm } from "./basic-lstm.js";
 import { tokenValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { defineWorkload, type Workload } from "./workload.js";
@@ -28,7 +29,7 @@ export const LARGE_WORD_MODEL_SIZES: WordModelSizes = { ...WORD_MODEL_SIZES, cel
  * W2: embedding, LSTM layers from zero state, softmax over the vocabulary; the loss is the sum over time
  * divided by the batch, gradients are clipped to norm 5, SGD with momentum 0.9 at rate 0.1.
  */
-export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES): Workload {
+export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES, form: LstmForm = "fused"): Workload {
   const { batch, time, vocabulary, cells, layers } = sizes;
   const draw = initialValues();
   const limit = 0.05;
@@ -42,7 +43,7 @@ export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES): Workload {
     softmax: { kernel: draw.uniform([cells, vocabulary], limit), bias: draw.zeros([vocabulary]) },
   };
   const embed = embedding(vocabulary, cells);
-  const recurrent = lstm(cells, cells, { unroll: true });
+  const recurrent = lstmOfForm(form, cells);
   const project = dense(cells, vocabulary);
   const words = (seed: number) => tensor(tokenValues(seed, batch * time, vocabulary), [batch, time]);
   const start = lstmState(batch, cells);
@@ -54,7 +55,7 @@ export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES): Workload {
       const state = { hidden: constant(start.hidden), cell: constant(start.cell) };
       // Time first, so that each step of the recurrence is contiguous.
       const embedded: Tensor = embed.apply(weights.embedding, transpose(inputs));
-      const x = weights.layers.reduce((input, own) => recurrent.apply(own, { x: input, state }).y, embedded);
+      const x = weights.layers.reduce((input, own) => recurrent(own, { x: input, state }), embedded);
       return mul(softmaxCrossEntropy(project.apply(weights.softmax, x), transpose(targets)), time);
     },
     optimizer: momentum({ learningRate: 0.1, momentum: 0.9 }),

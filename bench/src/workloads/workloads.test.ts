@@ -1,6 +1,7 @@
 import { type Backend, float32 } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
+import { LSTM_FORMS } from "./basic-lstm.js";
 import { encoder } from "./encoder.js";
 import { tokenValues, uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
@@ -71,6 +72,27 @@ describe("workloads", () => {
     const plain = await workload.trainPlain(await reference());
     for (const loss of safe) expect((await plain.step()) / workload.lossDivisor).toBeCloseTo(loss, 5);
     await plain.dispose();
+  });
+
+  it("word model: learns the same with fewer products and with more", async () => {
+    const [time, layers] = [5, 2];
+    const sizes = { batch: 2, time, vocabulary: 11, cells: 4, layers };
+    const products: number[] = [];
+    const found: (readonly number[])[] = [];
+    for (const form of LSTM_FORMS) {
+      const workload = wordModel(sizes, form);
+      found.push(await losses(workload, await reference(), 4));
+      const training = await workload.train(await reference(), float32());
+      const { nodes } = training.graph();
+      const isForward = nodes.filter(({ origin }) => origin.phase === "forward");
+      products.push(isForward.filter(({ op }) => op === "MatMul" || op === "Gemm").length);
+      await training.dispose();
+    }
+    const [fused = [], ...others] = found;
+    for (const [step, loss] of fused.entries())
+      for (const other of others) expect(other[step]).toBeCloseTo(loss, 5);
+    // One more is the softmax's.
+    expect(products).toEqual([layers * (1 + time) + 1, layers * time + 1, layers * 4 * time + 1]);
   });
 
   it("residual net: learns its batch, from a loss near that of guessing", async () => {

@@ -9,6 +9,7 @@ import {
   tensor,
   valueAndGrad,
 } from "@mp/core";
+import { type Graph, isNode, traceInto } from "@mp/core/graph";
 import { add, constant, mul, reduceSum } from "@mp/core/ops";
 import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
@@ -218,6 +219,27 @@ describe("loops and unrolled steps", () => {
       return run({ weights: layer.init(key(3)), x, hidden: zero }, (t) => layer.apply(t.weights, t));
     });
     expect(loop).toEqual(steps);
+  });
+
+  const inputs = { input: [4, 8], recurrent: [2, 8], bias: [8], x: [7, 3, 4], hidden: [3, 2], cell: [3, 2] };
+  it("of an LSTM have one product of all inputs before the loop, and one for all gates in it", () => {
+    const declared = Object.entries(inputs).map(([name, shape]) => ({
+      name,
+      role: "batch" as const,
+      type: { dtype: "f32" as const, shape },
+    }));
+    const { graph } = traceInto(declared, (tensors) => {
+      const [input, recurrent, bias, x, hidden, cell] = tensors as [
+        Tensor, Tensor, Tensor, Tensor, Tensor, Tensor,
+      ]; // biome-ignore format: one list
+      const state = { hidden, cell };
+      return lstm(4, 2).apply({ input, recurrent, bias }, { x, state }, undefined as never);
+    });
+    const productsOf = ({ nodes }: Graph) =>
+      nodes.filter(({ op }) => op === "MatMul" || op === "Gemm").map(({ outputs }) => outputs[0]?.shape);
+    const loops = graph.nodes.filter((node) => isNode(node, "Scan"));
+    expect(productsOf(graph)).toEqual([[7 * 3, 4 * 2]]);
+    expect(loops.map(({ attributes }) => productsOf(attributes.body))).toEqual([[[3, 4 * 2]]]);
   });
 });
 

@@ -6,9 +6,11 @@ import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { mutate, randomOf } from "../test/mutations.js";
 import { opGraphs } from "../test/op-graphs.js";
+import { lengths, modelOf, operandsOf, strings } from "../test/recurrent-models.js";
 import { trainingGraphs } from "../test/training-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
+import { float, floats } from "./model.js";
 import { readGraph } from "./read.js";
 import { writeGraph } from "./write.js";
 
@@ -57,6 +59,21 @@ describe("fuzzing readGraph", () => {
       loops.map((loop) => encodeModel(writeGraph(loop))),
       3000,
     );
+  });
+
+  it("survives mutations of recurrent nodes", () => {
+    const held = ["W", "R", "B", "sequence_lens", "P"];
+    const models = (["LSTM", "GRU", "RNN"] as const).map((op) => {
+      const operands = { ...operandsOf(op), sequence_lens: lengths(2, 3) };
+      const activations = { LSTM: ["Elu", "Tanh", "Relu"], GRU: ["Elu", "Tanh"], RNN: ["Elu"] }[op];
+      const attributes = {
+        clip: float(3),
+        activations: strings(activations),
+        activation_alpha: floats([0.5]),
+      };
+      return modelOf(op, operands, { attributes, held, outputs: ["Y", "Y_h"] });
+    });
+    survives(models.map(encodeModel), 3000);
   });
 
   it("survives mutations of what others wrote", () => {

@@ -37,6 +37,9 @@ const MOVES: ReadonlySet<string> = new Set([
   "Tile", "Pad", "Dropout",
 ]); // biome-ignore format: one list
 
+/** Exporters write zeros here; a state that is learned has different ones. */
+const STATE = "first state of";
+
 /** What each operand of an op is; undefined for one that is neither weight nor statistic. */
 const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Conv: [undefined, "weight of", "bias of"],
@@ -48,6 +51,9 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   GroupNormalization: [undefined, "scale of", "bias of"],
   LayerNormalization: [undefined, "scale of", "bias of"],
   RMSNormalization: [undefined, "scale of"],
+  LSTM: [undefined, "weight of", "weight of", "bias of", undefined, STATE, STATE, "peepholes of"],
+  GRU: [undefined, "weight of", "weight of", "bias of", undefined, STATE],
+  RNN: [undefined, "weight of", "weight of", "bias of", undefined, STATE],
   Gather: ["table of"],
   GatherElements: ["table of"],
   GatherND: ["table of"],
@@ -157,7 +163,8 @@ export class InitializerRoles {
     const what = EVERY_OPERAND[opType] ?? OPERANDS[opType]?.[index];
     if (what === undefined) return fixed(`operand ${index} of ${opType}, which holds no weights there`);
     return (
-      (TOLD_BY_VALUES.has(opType) ? this.#byValues(node, index, tensor) : undefined) ?? trained(what, node)
+      (TOLD_BY_VALUES.has(opType) || what === STATE ? this.#byValues(node, index, tensor) : undefined) ??
+      trained(what, node)
     );
   }
 
@@ -169,7 +176,8 @@ export class InitializerRoles {
     }
     if (isMask(tensor)) return fixed("a mask, of 0 and numbers without bounds, or of 0 and 1");
     if (isWaves(tensor)) return fixed("a table of sines and cosines");
-    if (opType === "Where" && holdsOneNumber(tensor)) return fixed("a single number, repeated");
+    const mayRepeat = opType === "Where" || OPERANDS[opType]?.[index] === STATE;
+    if (mayRepeat && holdsOneNumber(tensor)) return fixed("a single number, repeated");
     return undefined;
   }
 

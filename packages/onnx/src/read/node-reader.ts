@@ -28,6 +28,8 @@ export interface NodeReader {
   readonly version: number;
   /** Whether the node is one of ours that was written as it was, and so comes back as it was. */
   readonly isVerbatim: boolean;
+  /** The path of modules that the node is in, by its name. */
+  readonly scope: string;
   /** @throws MP_PARSE when it is not given */
   operand(index: number): Value;
   optional(index: number): Value | undefined;
@@ -37,6 +39,8 @@ export interface NodeReader {
   indices(index: number): Value;
   /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED when its numbers are not known */
   constant(index: number): HostTensor | undefined;
+  /** The operand where its numbers are known now. */
+  known(index: number): HostTensor | undefined;
   /** `constant` as integers; undefined when it is not given. */
   integers(index: number): readonly number[] | undefined;
   /** Of the list in the file, left-out ones among it included. */
@@ -53,6 +57,7 @@ export interface NodeReader {
   float(name: string, otherwise?: number): number;
   floats(name: string): readonly number[] | undefined;
   string(name: string, otherwise: string): string;
+  strings(name: string): readonly string[] | undefined;
   tensor(name: string): HostTensor | undefined;
   graph(name: string): OnnxGraph;
   /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */

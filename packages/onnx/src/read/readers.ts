@@ -13,6 +13,9 @@ import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
+import { readGru } from "./recurrent/gru.js";
+import { readLstm } from "./recurrent/lstm.js";
+import { readRnn } from "./recurrent/rnn.js";
 import { reduceReaders } from "./reduce.js";
 import { sourceReaders } from "./source.js";
 import { unaryReaders } from "./unary.js";
@@ -47,6 +50,9 @@ const standard = new Map<string, ReadNode>([
   ...foreignReaders,
   ...imageReaders,
   ["Loop", readLoop],
+  ["LSTM", readLstm],
+  ["GRU", readGru],
+  ["RNN", readRnn],
 ]);
 
 /** How to read an op of that domain; undefined for what the vocabulary cannot say. */

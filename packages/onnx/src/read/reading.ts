@@ -59,6 +59,10 @@ export class NodeReading implements NodeReader {
     return results;
   }
 
+  get scope(): string {
+    return this.#builder.origin.scope;
+  }
+
   get operandCount(): number {
     return this.node.inputs.length;
   }
@@ -94,6 +98,10 @@ export class NodeReading implements NodeReader {
       this.#values.constantOf(name) ??
       this.unsupported(`computes operand ${index}, ${quote(name)}, here it has to be known beforehand`)
     );
+  }
+
+  known(index: number): HostTensor | undefined {
+    return this.isGiven(index) ? this.#values.constantOf(this.#nameOf(index)) : undefined;
   }
 
   integers(index: number): readonly number[] | undefined {
@@ -133,6 +141,10 @@ export class NodeReading implements NodeReader {
 
   string(name: string, otherwise: string): string {
     return this.#attribute(name, "string") ?? otherwise;
+  }
+
+  strings(name: string): readonly string[] | undefined {
+    return this.#attribute(name, "strings");
   }
 
   tensor(name: string): HostTensor | undefined {

@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { traceInto, type Value } from "@mp/core/graph";
+import { scope, type Tensor } from "@mp/core";
+import { type AnyNode, type Graph, isNode, traceInto, type Value } from "@mp/core/graph";
 import type { NodeReader } from "./node-reader.js";
 
 /** What a function of core's makes of the operands, node by node in the graph that is being read. */
@@ -8,11 +8,25 @@ export function traced(
   operands: readonly Value[],
   fn: (...operands: readonly Tensor[]) => Tensor,
 ): Value {
+  const [result] = tracedAll(reader, operands, (...tensors) => [fn(...tensors)]);
+  if (result === undefined) throw new Error("internal: a function without a result");
+  return result;
+}
+
+/** `traced` of a function with several results. */
+export function tracedAll(
+  reader: NodeReader,
+  operands: readonly Value[],
+  fn: (...operands: readonly Tensor[]) => readonly Tensor[],
+): readonly Value[] {
   const inputs = operands.map((type, index) => ({ name: `x${index}`, role: "batch" as const, type }));
-  const { graph } = traceInto(inputs, (tensors) => fn(...tensors));
+  // Bodies of loops keep the origins of their nodes.
+  const inScope = (tensors: readonly Tensor[]): readonly Tensor[] =>
+    reader.scope === "" ? fn(...tensors) : scope(reader.scope, () => fn(...tensors));
+  const { graph } = traceInto(inputs, inScope);
   const values = new Map<Value, Value>();
-  const known = (value: Value | undefined): Value => {
-    const found = value === undefined ? undefined : values.get(value);
+  const known = (value: Value): Value => {
+    const found = values.get(value);
     if (found === undefined) throw new Error("internal: a value is used before it is made");
     return found;
   };
@@ -21,11 +35,26 @@ export function traced(
     if (operand !== undefined) values.set(value, operand);
   });
   for (const node of graph.nodes) {
-    const results = reader.emit(node.op, node.inputs.map(known), node.attributes as never);
+    const results = reader.emit(node.op, node.inputs.map(known), attributesOf(node) as never);
     node.outputs.forEach((value, index) => {
       const result = results[index];
       if (result !== undefined) values.set(value, result);
     });
   }
-  return known(graph.outputs[0]?.value);
+  return graph.outputs.map(({ value }) => known(value));
+}
+
+/** A body's lines would be those of a call of the reader, which are not where the model comes from. */
+function attributesOf(node: AnyNode): AnyNode["attributes"] {
+  return isNode(node, "Scan")
+    ? { ...node.attributes, body: withoutLines(node.attributes.body) }
+    : node.attributes;
+}
+
+function withoutLines(graph: Graph): Graph {
+  const nodes = graph.nodes.map((node) => {
+    const { line: _left, ...origin } = node.origin;
+    return { ...node, origin, attributes: attributesOf(node) } as AnyNode;
+  });
+  return { ...graph, nodes };
 }

@@ -1,0 +1,42 @@
+/** LSTMs that do less in one product than the layer of `@mp/nn` does, with its parameters and its results. */
+import { scope, type Tensor, type Traced } from "@mp/core";
+import { add, concat, matMul, reshape, split } from "@mp/core/ops";
+import { type LstmParameters, type LstmSequence, lstm, lstmStep } from "@mp/nn";
+
+/**
+ * How many products a layer has: one of all inputs, and one of the state in each step; one of inputs and state in each
+ * step, as TensorFlow's `BasicLSTMCell`; or one of them in each step for each of the four gates, as the cell's formulas are written.
+ */
+export const LSTM_FORMS = ["fused", "by step", "by gate"] as const;
+export type LstmForm = (typeof LSTM_FORMS)[number];
+
+type Apply = (parameters: Traced<LstmParameters>, sequence: LstmSequence) => Tensor;
+
+/** A layer over time, its steps written out: [time, batch, cells] of hidden states. */
+export function lstmOfForm(form: LstmForm, cells: number): Apply {
+  const layer = lstm(cells, cells, { unroll: true });
+  const applies: Readonly<Record<LstmForm, Apply>> = {
+    fused: (parameters, sequence) => layer.apply(parameters, sequence).y,
+    "by step": basic(1),
+    "by gate": basic(4),
+  };
+  return applies[form];
+}
+
+/** The weights' columns in that many parts, each with a product in each step. */
+function basic(parts: number): Apply {
+  return ({ input, recurrent, bias }, { x, state }) =>
+    scope("lstm", () => {
+      const [time = 1, batch = 1, inputs = 1] = x.shape;
+      const weights = split(concat([input, recurrent]), parts, 1);
+      const biases = split(bias, parts);
+      let { hidden, cell } = state;
+      const outputs = split(x, time).map((element) => {
+        const both = concat([reshape(element, [batch, inputs]), hidden], 1);
+        const gates = weights.map((own, part) => add(matMul(both, own), biases[part] as Tensor));
+        ({ hidden, cell } = lstmStep(concat(gates, 1), cell));
+        return reshape(hidden, [1, batch, hidden.shape[1] as number]);
+      });
+      return concat(outputs);
+    });
+}

@@ -1,0 +1,113 @@
+import type { Tensor } from "@mp/core";
+import {
+  abs,
+  add,
+  clip,
+  div,
+  elu,
+  greater,
+  leakyRelu,
+  mul,
+  relu,
+  sigmoid,
+  softplus,
+  tanh,
+  where,
+} from "@mp/core/ops";
+import { shortest } from "../../numbers.js";
+import { quote } from "../../problem.js";
+import type { NodeReader } from "../node-reader.js";
+
+export type Activation = (x: Tensor) => Tensor;
+
+/** What a number of a function is that a node leaves out; where ONNX and its engines disagree, it has to be there. */
+type Omitted = number | "refused";
+
+/** A function that ONNX names, and the numbers that it takes. */
+interface Definition {
+  readonly alpha?: Omitted;
+  readonly beta?: Omitted;
+  readonly of: (x: Tensor, alpha: number, beta: number) => Tensor;
+}
+
+const ACTIVATIONS: Readonly<Record<string, Definition>> = {
+  Relu: { of: relu },
+  Tanh: { of: tanh },
+  Sigmoid: { of: sigmoid },
+  Softsign: { of: (x) => div(x, add(abs(x), 1)) },
+  Softplus: { of: softplus },
+  Affine: { alpha: "refused", beta: "refused", of: (x, alpha, beta) => add(mul(x, alpha), beta) },
+  LeakyRelu: { alpha: 0.01, of: leakyRelu },
+  ThresholdedRelu: { alpha: "refused", of: (x, alpha) => where(greater(x, alpha), x, 0) },
+  ScaledTanh: { alpha: "refused", beta: "refused", of: (x, alpha, beta) => mul(tanh(mul(x, beta)), alpha) },
+  HardSigmoid: {
+    alpha: 0.2,
+    beta: 0.5,
+    of: (x, alpha, beta) => clip(add(mul(x, alpha), beta), { min: 0, max: 1 }),
+  },
+  Elu: { alpha: 1, of: elu },
+};
+
+/**
+ * The functions of each direction, in ONNX's order: those that the node names, or `byDefault`. The lists of alphas and betas
+ * have one number for each function that takes one, in the order of the functions.
+ */
+export function activationsOf(
+  reader: NodeReader,
+  byDefault: readonly string[],
+  directions: number,
+): readonly (readonly Activation[])[] {
+  const count = byDefault.length * directions;
+  const names = reader.strings("activations") ?? Array.from({ length: directions }, () => byDefault).flat();
+  if (names.length !== count)
+    return reader.unsupported(`has ${names.length} activations, here it takes ${count}`);
+  const definitions = names.map((name) => [name, definitionOf(reader, name)] as const);
+  const alphas = numbersOf(reader, "alpha", definitions);
+  const betas = numbersOf(reader, "beta", definitions);
+  const functions = definitions.map(
+    ([, { of }], index): Activation =>
+      (x) =>
+        of(x, alphas[index] ?? 0, betas[index] ?? 0),
+  );
+  return Array.from({ length: directions }, (_, direction) =>
+    functions.slice(direction * byDefault.length, (direction + 1) * byDefault.length),
+  );
+}
+
+function definitionOf(reader: NodeReader, name: string): Definition {
+  const definition = Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
+  return (
+    definition ??
+    reader.unsupported(
+      `has the activation ${quote(name)}, supported are ${Object.keys(ACTIVATIONS).join(", ")}`,
+    )
+  );
+}
+
+/** One of the two numbers of each function, or undefined for one that takes none. */
+function numbersOf(
+  reader: NodeReader,
+  which: "alpha" | "beta",
+  definitions: readonly (readonly [name: string, definition: Definition])[],
+): readonly (number | undefined)[] {
+  const attribute = `activation_${which}`;
+  const given = reader.floats(attribute) ?? [];
+  const takers = definitions.filter(([, definition]) => definition[which] !== undefined).length;
+  // Exporters fill the lists of functions that take no numbers.
+  if (takers > 0 && given.length > takers)
+    return reader.unsupported(
+      `has ${given.length} numbers in ${attribute}, ${takers} of its activations take one`,
+    );
+  let place = 0;
+  return definitions.map(([name, definition]) => {
+    const otherwise = definition[which];
+    if (otherwise === undefined) return undefined;
+    const value = given[place++];
+    if (value !== undefined) return shortest(value, "f32");
+    return otherwise === "refused"
+      ? reader.unsupported(
+          `leaves out the ${which} of ${name}, for which engines take different numbers; ${attribute} has to hold it`,
+        )
+      : otherwise;
+  });
+}

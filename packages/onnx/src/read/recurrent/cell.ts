@@ -1,0 +1,39 @@
+/** What LSTM, GRU and RNN differ in. */
+import type { Tensor } from "@mp/core";
+import type { NodeReader } from "../node-reader.js";
+import type { Activation } from "./activations.js";
+
+export type OperandName = "X" | "W" | "R" | "B" | "sequence_lens" | "initial_h" | "initial_c" | "P";
+
+export interface RecurrentOp {
+  readonly gates: number;
+  /** What a cell has where the node names none. */
+  readonly activations: readonly string[];
+  /** How many of them, the first ones, `clip` bounds the input of: those of gates, and not that of a state, as engines have it. */
+  readonly clipped: number;
+  /** In ONNX's order. */
+  readonly operands: readonly OperandName[];
+  /** The operands that its states start from, the hidden one first. */
+  readonly states: readonly OperandName[];
+  /** Reads the attributes that no other op has. */
+  readonly cell: (reader: NodeReader) => (direction: Direction) => Cell;
+}
+
+/** What a cell of one direction is made of. */
+export interface Direction {
+  readonly hidden: number;
+  /** [gates · hidden, hidden] */
+  readonly recurrent: Tensor;
+  /** [gates · hidden] each. */
+  readonly biases?: readonly [input: Tensor, recurrent: Tensor];
+  /** [3 · hidden] */
+  readonly peepholes?: Tensor;
+  readonly activations: readonly Activation[];
+}
+
+export interface Cell {
+  /** What is added to the inputs' part of the gates at all times, [gates · hidden]. */
+  readonly bias: Tensor | undefined;
+  /** The next states, the hidden one first, from the inputs' part of the gates [batch, gates · hidden] and the states. */
+  readonly step: (gates: Tensor, states: readonly Tensor[]) => readonly Tensor[];
+}

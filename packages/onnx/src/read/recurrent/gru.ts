@@ -1,0 +1,63 @@
+import type { Tensor } from "@mp/core";
+import { add, concat, matMul, mul, split, sub, transpose } from "@mp/core/ops";
+import type { ReadNode } from "../node-reader.js";
+import type { Activation } from "./activations.js";
+import type { Cell, Direction } from "./cell.js";
+import { readRecurrence } from "./recurrence.js";
+
+/** (1 - z) · h̃ + z · h, gates in the order update, reset, hidden. */
+export const readGru: ReadNode = readRecurrence({
+  gates: 3,
+  activations: ["Sigmoid", "Tanh"],
+  clipped: 2,
+  states: ["initial_h"],
+  operands: ["X", "W", "R", "B", "sequence_lens", "initial_h"],
+  cell: (reader) => (reader.int("linear_before_reset", 0) === 0 ? resetBefore : resetAfter),
+});
+
+const functionsOf = ({ activations }: Direction): readonly [f: Activation, g: Activation] => {
+  const [f, g] = activations;
+  if (f === undefined || g === undefined) throw new Error("internal: a GRU has two activations");
+  return [f, g];
+};
+
+/** `update · state + (1 - update) · candidate`, with one product. */
+const mixed = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
+  add(candidate, mul(update, sub(state, candidate)));
+
+/** The reset gate lets through a part of the state, which is then multiplied: a second product in each step. */
+function resetBefore(direction: Direction): Cell {
+  const { recurrent, biases, hidden } = direction;
+  const [f, g] = functionsOf(direction);
+  const [ofGates, ofCandidate] = split(transpose(recurrent), [2 * hidden, hidden], 1) as [Tensor, Tensor];
+  return {
+    bias: biases && add(...biases),
+    step: (gates, [state]) => {
+      const before = state as Tensor;
+      const [sums, candidate] = split(gates, [2 * hidden, hidden], -1) as [Tensor, Tensor];
+      const [update, reset] = split(f(add(sums, matMul(before, ofGates))), 2, -1) as [Tensor, Tensor];
+      const next = g(add(candidate, matMul(mul(reset, before), ofCandidate)));
+      return [mixed(update, next, before)];
+    },
+  };
+}
+
+/** The reset gate lets through a part of the product, in which the candidate's recurrent bias is. */
+function resetAfter(direction: Direction): Cell {
+  const { recurrent, biases, hidden } = direction;
+  const [f, g] = functionsOf(direction);
+  const weights = transpose(recurrent);
+  const sizes = [2 * hidden, hidden];
+  const [input, inner] = (biases ?? []).map((bias) => split(bias, sizes) as [Tensor, Tensor]);
+  return {
+    bias: input && inner && concat([add(input[0], inner[0]), input[1]]),
+    step: (gates, [state]) => {
+      const before = state as Tensor;
+      const [sums, candidate] = split(gates, sizes, -1) as [Tensor, Tensor];
+      const [carried, product] = split(matMul(before, weights), sizes, -1) as [Tensor, Tensor];
+      const [update, reset] = split(f(add(sums, carried)), 2, -1) as [Tensor, Tensor];
+      const next = g(add(candidate, mul(reset, inner === undefined ? product : add(product, inner[1]))));
+      return [mixed(update, next, before)];
+    },
+  };
+}

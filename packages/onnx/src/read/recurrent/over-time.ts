@@ -1,0 +1,54 @@
+import type { Tensor } from "@mp/core";
+import { expand, gemm, literal, reshape, scan, transpose, where } from "@mp/core/ops";
+import type { Cell } from "./cell.js";
+import { isWithin } from "./row-lengths.js";
+import type { Sizes } from "./sizes.js";
+
+export interface DirectionResult {
+  /** [time, batch, hidden] */
+  readonly y: Tensor;
+  /** [batch, hidden] each, the hidden one first. */
+  readonly states: readonly Tensor[];
+}
+
+/** What is given to one direction. */
+export interface DirectionInputs {
+  /** As the node has it. */
+  readonly x: Tensor;
+  /** [gates · hidden, inputs] */
+  readonly weights: Tensor;
+  /** [batch, hidden] each; 0 where undefined. */
+  readonly starts: readonly (Tensor | undefined)[];
+  /** [batch] */
+  readonly lengths: Tensor | undefined;
+  readonly reverse: boolean;
+}
+
+/** The loop of one direction. The inputs' part of the gates at all times is one product before it. */
+export function overTime(
+  cell: Cell,
+  { x, weights, starts, lengths, reverse }: DirectionInputs,
+  sizes: Sizes,
+): DirectionResult {
+  const { time, batch, inputs, hidden, isBatchFirst } = sizes;
+  const rows = reshape(isBatchFirst ? transpose(x, [1, 0, 2]) : x, [time * batch, inputs]);
+  const product = gemm(rows, weights, cell.bias, { transB: true });
+  const gates = reshape(product, [time, batch, weights.shape[0] as number]);
+  const zeros = (): Tensor => expand(literal(0, x.dtype), [batch, hidden]);
+  const sequences = { gates, ...(lengths === undefined ? {} : { isValid: isWithin(lengths, sizes) }) };
+  const [states, y] = scan(
+    (before: readonly Tensor[], element: { readonly gates: Tensor; readonly isValid?: Tensor }) => {
+      const { isValid } = element;
+      const next = cell.step(element.gates, before);
+      const result = next[0] as Tensor;
+      if (isValid === undefined) return [next, result];
+      // Past its end a row keeps its states: the last valid ones, or in reverse those that it starts from.
+      const kept = next.map((state, place) => where(isValid, state, before[place] as Tensor));
+      return [kept, where(isValid, result, 0)];
+    },
+    starts.map((start) => start ?? zeros()),
+    sequences,
+    { reverse },
+  );
+  return { y, states };
+}

@@ -1,0 +1,23 @@
+import type { Tensor } from "@mp/core";
+import { add, matMul, transpose } from "@mp/core/ops";
+import type { ReadNode } from "../node-reader.js";
+import { readRecurrence } from "./recurrence.js";
+
+/** f(x · W + h · R). */
+export const readRnn: ReadNode = readRecurrence({
+  gates: 1,
+  activations: ["Tanh"],
+  clipped: 1,
+  states: ["initial_h"],
+  operands: ["X", "W", "R", "B", "sequence_lens", "initial_h"],
+  cell:
+    () =>
+    ({ recurrent, biases, activations }) => {
+      const [f = (x: Tensor) => x] = activations;
+      const weights = transpose(recurrent);
+      return {
+        bias: biases && add(...biases),
+        step: (gates, [state]) => [f(add(gates, matMul(state as Tensor, weights)))],
+      };
+    },
+});

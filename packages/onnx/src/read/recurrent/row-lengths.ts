@@ -1,0 +1,27 @@
+/** Rows of a batch that end before the others do. */
+import type { Tensor } from "@mp/core";
+import type { Value } from "@mp/core/graph";
+import { less, range, reshape } from "@mp/core/ops";
+import { numbersOf } from "../../numbers.js";
+import type { NodeReader } from "../node-reader.js";
+import type { Sizes } from "./sizes.js";
+
+/** Where ONNX has them among the operands of all three ops. */
+const PLACE = 4;
+
+/** The rows' lengths [batch], unless all are known to be as long as the time. */
+export function lengthsOf(reader: NodeReader, { time }: Sizes): Value | undefined {
+  const known = reader.known(PLACE);
+  if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;
+  const lengths = numbersOf(known);
+  const odd = lengths.find((length) => length < 0 || length > time);
+  if (odd !== undefined)
+    return reader.unsupported(`has ${odd} among its sequence_lens, supported are 0 to ${time}, X's times`);
+  return lengths.every((length) => length === time) ? undefined : reader.indices(PLACE);
+}
+
+/** Whether a time is before its row's end, [time, batch, 1]. */
+export function isWithin(lengths: Tensor, { time, batch }: Sizes): Tensor {
+  const places = reshape(range(0, time), [time, 1]);
+  return reshape(less(places, lengths), [time, batch, 1]);
+}
