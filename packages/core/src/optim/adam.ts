@@ -54,6 +54,7 @@ export function adam(options: AdamOptions): Optimizer<AdamState> {
   return {
     name: "adam",
     description: described("adam", settings),
+    learningRates: { default: learningRate },
     init: adamState,
     update: (gradients, state, _parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, settings, context);
@@ -79,6 +80,7 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
   return {
     name: "adamW",
     description: described("adamW", settings),
+    learningRates: { default: learningRate },
     init: adamState,
     update: (gradients, state, parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, settings, context);

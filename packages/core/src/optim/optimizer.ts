@@ -6,7 +6,7 @@ import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
-import { neg } from "../trace/ops/unary.js";
+import { cast, neg } from "../trace/ops/unary.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 
@@ -21,6 +21,8 @@ interface Part<S extends TensorTree> {
   readonly name: string;
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
+  /** Its learning rates by group of parameters; without groups its only one as `default`. A step reports them. */
+  readonly learningRates?: Readonly<Record<string, LearningRate>>;
   /** State for these parameters (f32 view). */
   init(parameters: TensorTree): S;
   update(
@@ -62,6 +64,15 @@ export type Schedule = (step: Tensor) => Tensor;
 /** A constant or a schedule. */
 export type LearningRate = number | Schedule;
 
+/** The group of all parameters, or of those that no rule matches. */
+export const DEFAULT_GROUP = "default";
+
+/** The name of a group of an optimizer that is itself the one of a group. */
+export function groupName(outer: string, inner: string): string {
+  if (inner === DEFAULT_GROUP) return outer;
+  return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
+}
+
 /** f32 zeros with the shape of every leaf. */
 export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
@@ -102,6 +113,18 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
     if (!Array.isArray(dtypes) || !dtypes.includes("i32")) throw error;
     throw new MpError(code, `${message}; ${STEP_HINT}`, { details, cause: error });
   }
+}
+
+/** The learning rates by group that are computed in the step, f32 scalars; the others are constants. */
+export function computedRates(
+  { learningRates = {} }: Pick<Optimizer, "learningRates">,
+  context: UpdateContext,
+): Readonly<Record<string, Tensor>> {
+  const rates: [string, Tensor][] = [];
+  for (const [group, rate] of Object.entries(learningRates)) {
+    if (typeof rate !== "number") rates.push([group, cast(rateAt(rate, context), "f32")]);
+  }
+  return Object.fromEntries(rates);
 }
 
 /** f32 updates: -rate times each direction; also the rate, if it is computed. */

@@ -1,4 +1,5 @@
 import { checkUpdate } from "../../optim/check-update.js";
+import { computedRates } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
@@ -34,6 +35,8 @@ export interface Applied {
     readonly applied: Tensor;
     readonly scale: Tensor;
     readonly gradNorm: Tensor;
+    /** By group, those that are not constants. */
+    readonly rates: Readonly<Record<string, Tensor>>;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
   };
@@ -54,7 +57,8 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
 
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
-  const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
+  const context = { step: state.applied };
+  const update = optimizer.update(gradients, state.optimizer, weights, context);
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
   const master = masterWeights.apply(state.master, updates, foldIn(ownKey(definition), "master"));
@@ -83,6 +87,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       applied: finite,
       scale,
       gradNorm,
+      rates: computedRates(optimizer, context),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,
     },
