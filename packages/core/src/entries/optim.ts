@@ -22,6 +22,8 @@ export {
   piecewiseConstant,
 } from "../optim/schedules.js";
 
+export { settable, type SettableRate } from "../optim/settable.js";
+
 // Writing your own
 export type {
   Optimizer,

@@ -5,7 +5,7 @@ import { partOf, type TensorTree } from "../trace/map-tensors.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { keyProblem, leavesOf, mapTree } from "../tree.js";
 import { checkUpdate } from "./check-update.js";
-import { DEFAULT_GROUP, groupName, type Optimizer } from "./optimizer.js";
+import { DEFAULT_GROUP, groupName, type Optimizer, type UpdateContext } from "./optimizer.js";
 
 /** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
 export type ParameterTest = (path: string, parameter: { readonly shape: readonly number[] }) => boolean;
@@ -73,7 +73,10 @@ export function byPath(
       const rates: Tensor[] = [];
       const next = groups.map(({ group, optimizer }) => {
         const own = part(group, gradients);
-        const result = optimizer.update(own, state[group] ?? {}, part(group, parameters), context);
+        const result = optimizer.update(own, state[group] ?? {}, part(group, parameters), {
+          ...context,
+          settable: ownRates(group, optimizer, context),
+        });
         checkUpdate(optimizer.name, result, own);
         for (const [path, update] of leavesOf(result.updates, isTensor, "updates")) updates.set(path, update);
         rates.push(...(result.rates ?? []));
@@ -86,6 +89,19 @@ export function byPath(
       };
     },
   };
+}
+
+/** The rates that the host has set, by the names that the group's optimizer has for them. */
+function ownRates(
+  group: string,
+  { learningRates = {} }: Optimizer,
+  { settable = {} }: UpdateContext,
+): Readonly<Record<string, Tensor>> {
+  const own = Object.keys(learningRates).flatMap((inner) => {
+    const rate = settable[groupName(group, inner)];
+    return rate === undefined ? [] : [[inner, rate] as const];
+  });
+  return Object.fromEntries(own);
 }
 
 /** The part of a tree of these parameters' structure that belongs to a group. */

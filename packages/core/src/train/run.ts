@@ -39,6 +39,7 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
+import { ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
@@ -293,6 +294,11 @@ export class TrainingRun {
 
   scalerState(): Promise<unknown> {
     return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
+  }
+
+  async setRates(rates: unknown): Promise<void> {
+    const values = ratesToSet(this.#definitions, rates);
+    return this.#calls.add(() => this.#programs.state.write(values));
   }
 
   counters(): Promise<ByObjective<Counters>> {

@@ -18,6 +18,8 @@ export type TrainingState = {
   readonly frozen: TensorTree;
 
   readonly scaler: TensorTree;
+  /** f32 scalars by group: learning rates that the host sets; no step writes them. */
+  readonly rates: Readonly<Record<string, Tensor>>;
   /** i64: iterations, applied or skipped. A retry is the same iteration. */
   readonly iteration: Tensor;
   /**
@@ -70,6 +72,7 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   // Masks may contain infinities.
   frozen: { ...weights, mustBeFinite: false },
   scaler: steady,
+  rates: steady,
   iteration: steady,
   drawn: steady,
   skipped: steady,

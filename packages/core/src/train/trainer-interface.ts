@@ -65,6 +65,12 @@ export interface Trainer<P, B, M, K extends string = string> {
    * objectives, those of each by name.
    */
   scalerState(): Promise<Tree<HostTensor>>;
+  /**
+   * Sets learning rates by group, those that are `settable`; without groups the only one is `default`. They hold from
+   * the next step on, and are saved with the run. Nothing is compiled. Callbacks of `fit` may call it.
+   * @throws MP_INVALID_ARGUMENT for a group without a settable rate, or a rate that is negative or not finite in f32
+   */
+  setRates(rates: Readonly<Record<string, number>>): Promise<void>;
   counters(): Promise<Counters>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After

@@ -39,6 +39,7 @@ const kindOfState: Readonly<Record<keyof TrainingState | "window", keyof MemoryK
   window: undefined,
   applied: undefined,
   scaler: undefined,
+  rates: undefined,
   iteration: undefined,
   drawn: undefined,
   skipped: undefined,

@@ -21,6 +21,7 @@ const OWN = [
   "optimizer",
   "applied",
   "scaler",
+  "rates",
   "skipped",
   "consecutiveSkips",
   "retries",

@@ -38,6 +38,7 @@ export interface ObjectivesTrainer<P, B, M, O>
     | "fit"
     | "steps"
     | "evaluate"
+    | "setRates"
     | "counters"
     | "graph"
     | "explain"
@@ -67,6 +68,8 @@ export interface ObjectivesTrainer<P, B, M, O>
     batch: FedBatch<B, D>,
     options?: { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
+  /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
+  setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
   /** Each objective's counts and next scale; `iteration` is the run's. */
   counters(): Promise<Each<O, Counters>>;
   /** The graph of each objective's step that the engine gets for such a batch. */

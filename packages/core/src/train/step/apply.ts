@@ -57,7 +57,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
 
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
-  const context = { step: state.applied };
+  const context = { step: state.applied, settable: state.rates };
   const update = optimizer.update(gradients, state.optimizer, weights, context);
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
@@ -80,6 +80,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       applied: add(state.applied, 1),
       frozen: state.frozen,
       scaler,
+      rates: state.rates,
       ...counters.next,
     },
     outputs: {

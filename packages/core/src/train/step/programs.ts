@@ -1,6 +1,6 @@
 /** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
 import { autocast } from "../../cast/autocast.js";
-import { zerosLike } from "../../optim/optimizer.js";
+import { initialRates, zerosLike } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
@@ -51,6 +51,7 @@ export function initProgram(
         applied: literal(0, "i32"),
         frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
         scaler: lossScaler.init(),
+        rates: initialRates(definition.optimizer),
         iteration: literal(0, "i64"),
         drawn: literal(0, "i64"),
         skipped: literal(0, "i32"),
