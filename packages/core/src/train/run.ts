@@ -2,7 +2,7 @@ import type { Backend, ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
-import { checkOptions } from "../options.js";
+import { checkOptions, type OptionNames } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
@@ -47,6 +47,9 @@ import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
+import { readsAverage, type WeightsChoice } from "./weights-average.js";
+
+const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
 /** One of each objective, in the order in which a step runs them. */
 export type Definitions = readonly [StepDefinition, ...StepDefinition[]];
@@ -261,29 +264,43 @@ export class TrainingRun {
     return this.#eachInTurn((objective) => objective.precisionReport(feed));
   }
 
-  async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
-    checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
+  async evaluate(
+    batch: unknown,
+    options: WeightsChoice & { readonly modelState?: unknown } = {},
+  ): Promise<unknown> {
+    checkOptions("evaluate", options, { modelState: true, weights: true }, "{ modelState }");
+    const average = this.#readsAverage("evaluate", options);
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
-    return this.#eachInTurn((objective) => objective.evaluate(feed, model));
+    return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
   }
 
-  async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
+  #readsAverage(what: string, options: WeightsChoice): boolean {
+    return readsAverage(what, options, this.#definitions[0].ema);
+  }
+
+  async predict(predict: PredictFunction, data: unknown, options: WeightsChoice = {}): Promise<unknown> {
     checkFunction("predict", predict);
+    checkOptions("predict", options, WEIGHTS, '{ weights: "ema" }');
+    const average = this.#readsAverage("predict", options);
     const feed = this.#take(data, "data");
     return this.#calls.add(async () => {
       const build = (): Program =>
-        predictProgram(this.#definitions[0], this.#stateTypes, feed.types(), predict);
-      const kind = `predict ${this.#predictors.idOf(predict)}`;
+        predictProgram(this.#definitions[0], { state: this.#stateTypes, average }, feed.types(), predict);
+      const kind = `predict ${this.#predictors.idOf(predict)}${average ? " from the average" : ""}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
   }
 
-  parameters(): Promise<unknown> {
+  async parameters(options: WeightsChoice = {}): Promise<unknown> {
+    checkOptions("parameters", options, WEIGHTS, '{ weights: "ema" }');
+    const average = this.#readsAverage("parameters", options);
     return this.#calls.add(async () => {
-      const build = (): Program => parametersProgram(this.#definitions[0], this.#stateTypes);
-      const { executable, outputs } = await this.#programs.compiled("parameters", "", build);
+      const build = (): Program =>
+        parametersProgram(this.#definitions[0], { state: this.#stateTypes, average });
+      const kind = average ? "parameters of the average" : "parameters";
+      const { executable, outputs } = await this.#programs.compiled(kind, "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     });
   }

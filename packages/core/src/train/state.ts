@@ -11,6 +11,8 @@ export type TrainingState = {
   readonly master: TensorTree;
   readonly optimizer: TensorTree;
   readonly model: TensorTree;
+  /** f32: the moving average of the trained weights, in their structure; nothing where none is kept. */
+  readonly ema: TensorTree;
   /** i32: applied steps. */
   readonly applied: Tensor;
 
@@ -68,6 +70,7 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   master: weights,
   optimizer: transactional,
   model: transactional,
+  ema: weights,
   applied: transactional,
   // Masks may contain infinities.
   frozen: { ...weights, mustBeFinite: false },

@@ -16,6 +16,7 @@ import type { Diagnosis } from "./diagnosis/diagnose.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
 import type { TrainingWarning } from "./warning.js";
+import type { WeightsChoice } from "./weights-average.js";
 
 /** A run with a single loss; `ObjectivesTrainer` is one with several. */
 export interface Trainer<P, B, M, K extends string = string> {
@@ -50,15 +51,16 @@ export interface Trainer<P, B, M, K extends string = string> {
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
-    options?: { readonly modelState?: M },
+    options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
     data: Fed<D>,
+    options?: WeightsChoice,
   ): Promise<MapLeaves<R, Tensor, HostTensor>>;
   /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype. */
-  parameters(): Promise<P>;
+  parameters(options?: WeightsChoice): Promise<P>;
   modelState(): Promise<M>;
   /**
    * The state of the loss scaler after all earlier calls, as its `update` left it: `scale`, `goodSteps`, …; with

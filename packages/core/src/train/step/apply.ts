@@ -13,6 +13,7 @@ import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
 import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
+import { nextAverage } from "../weights-average.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { unscale } from "./unscale.js";
 
@@ -77,6 +78,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       master,
       optimizer: optimizerState,
       model: window.model,
+      ema: averageAfter(definition, state, master),
       applied: add(state.applied, 1),
       frozen: state.frozen,
       scaler,
@@ -93,6 +95,15 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       consecutiveSkips: counters.next.consecutiveSkips,
     },
   };
+}
+
+function averageAfter(
+  { ema, precision: { masterWeights } }: StepDefinition,
+  state: TrainingState,
+  master: TensorTree,
+): TensorTree {
+  if (ema === undefined) return state.ema;
+  return nextAverage(ema, state.ema, masterWeights.parameters(master), state.applied);
 }
 
 interface Evidence {
