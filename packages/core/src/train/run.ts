@@ -12,7 +12,7 @@ import {
   loadCheckpoint,
   type SaveOptions,
 } from "./checkpoint/checkpoint.js";
-import { initialState } from "./checkpoint/initial-state.js";
+import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import {
   type CheckpointSource,
   type CheckpointStore,
@@ -78,6 +78,7 @@ export class TrainingRun {
     this.#onWarning(warning);
   };
   readonly #stateTypes: TypeTree;
+  readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
   /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
   readonly #predictors = new FunctionIds((id) => {
@@ -93,13 +94,14 @@ export class TrainingRun {
   #isFeeding = false;
   readonly #isWindowed: boolean;
 
-  private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
+  private constructor(options: RunOptions, { types: stateTypes, given }: InitialState, state: State) {
     const { backend, definitions, maxConsecutiveSkips, signal } = options;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
     this.#onWarning = options.onWarning;
     this.#signal = signal;
     this.#stateTypes = stateTypes;
+    this.#given = given;
     this.#programs = new ProgramCache(backend, state, definitions.length, this.#warn);
     this.#breathe = breather(backend.manifest);
     const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
@@ -123,8 +125,8 @@ export class TrainingRun {
   static async start(options: RunOptions): Promise<TrainingRun> {
     const { backend, definitions, allReduce } = options;
     const windowed = isWindowed(definitions[0], allReduce);
-    const { types, slots } = await initialState(backend, definitions, options, windowed);
-    const run = new TrainingRun(options, types, await backend.createState(slots));
+    const initial = await initialState(backend, definitions, options, windowed);
+    const run = new TrainingRun(options, initial, await backend.createState(initial.slots));
     try {
       for (const { precision } of definitions) {
         for (const warning of precision.warnings ?? []) run.#warn(warning);
@@ -354,9 +356,10 @@ export class TrainingRun {
     // Set now and not when it runs: a `fit` called afterwards must wait for it.
     this.#expectNoFeeding(what);
     return this.#calls.add(async () => {
-      const { backend, state } = this.#programs;
+      const { backend } = this.#programs;
       const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      this.#cursor = await loadCheckpoint(source, state, this.#info, rules, this.#warn);
+      const info = { ...this.#info, given: this.#given };
+      this.#cursor = await loadCheckpoint(source, this.#programs, info, rules, this.#warn);
       return this.#cursor;
     });
   }

@@ -48,6 +48,8 @@ interface SlotGroup {
    * Whether it has neither infinities nor NaN after a step; infinities of an initial state disappear in the first step.
    */
   readonly mustBeFinite: boolean;
+  /** Whether a checkpoint may lack it: it then begins as in a new run. */
+  readonly isOptional?: true;
 }
 
 const weights: SlotGroup = {
@@ -70,12 +72,12 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   master: weights,
   optimizer: transactional,
   model: transactional,
-  ema: weights,
+  ema: { ...weights, isOptional: true },
   applied: transactional,
   // Masks may contain infinities.
   frozen: { ...weights, mustBeFinite: false },
   scaler: steady,
-  rates: steady,
+  rates: { ...steady, isOptional: true },
   iteration: steady,
   drawn: steady,
   skipped: steady,
