@@ -1,21 +1,15 @@
 """The recipe in PyTorch. Prints the loss of each step as JSON: python recipe.py > test/fixtures/curve.json"""
 
-import json
-import math
-import os
-import tempfile
+import json, math, os, tempfile
 
 import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-
-def wave(step, weight, inputs):
-    """Ours are [in, out]."""
+def wave(step, weight, inputs):  # there they are [in, out]
     flat = [math.sin(step * (i + 1)) / math.sqrt(inputs) for i in range(weight.numel())]
     shape = list(weight.shape)[::-1]
     weight.data = torch.tensor(flat, dtype=torch.float32).reshape(shape).t().contiguous()
-
 
 def model():
     stem, body, head = nn.Linear(2, 16), nn.Linear(16, 32), nn.Linear(32, 2)
@@ -25,18 +19,14 @@ def model():
     stem.requires_grad_(False)
     return nn.Sequential(stem, nn.ReLU(), body, nn.LayerNorm(32), nn.ReLU(), head)
 
-
 def points(step):
     places = [(math.sin(7919 * (64 * step + i)), math.cos(104729 * i)) for i in range(64)]
     return torch.tensor(places, dtype=torch.float32), torch.tensor([int(a * b > 0) for a, b in places])
 
-
-def groups(module, rate):
-    """AdamW without decay on biases and norms."""
+def groups(module, rate):  # AdamW without decay on biases and norms
     trained = [p for p in module.parameters() if p.requires_grad]
     flat, rest = [p for p in trained if p.ndim < 2], [p for p in trained if p.ndim >= 2]
     return [{"params": flat, "lr": rate, "weight_decay": 0.0}, {"params": rest, "lr": rate, "weight_decay": 0.1}]
-
 
 path = os.path.join(tempfile.gettempdir(), f"recipe-{os.getpid()}.pt")
 losses = []

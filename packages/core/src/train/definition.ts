@@ -5,7 +5,7 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { LossContext, LossParts } from "./step/loss.js";
-import type { Ema } from "./weights-average.js";
+import type { Ema } from "./weights/average.js";
 
 /** A loss without static types of its trees, from which the programs are built. */
 export type AnyLoss = (

@@ -7,12 +7,12 @@ import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { backendPart, later, optimizerPart, parametersPart, signalPart } from "./checks/check-parts.js";
-import type { FrozenMask } from "./frozen.js";
 import { printWarning } from "./print-warning.js";
 import type { LossFunction } from "./step/loss.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
-import type { EmaOptions } from "./weights-average.js";
+import type { EmaOptions } from "./weights/average.js";
+import type { FrozenMask } from "./weights/frozen.js";
 
 /** Options of a run, whatever it trains. */
 export interface RunSettings<P, M> {

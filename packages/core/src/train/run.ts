@@ -12,7 +12,6 @@ import {
   loadCheckpoint,
   type SaveOptions,
 } from "./checkpoint/checkpoint.js";
-import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import {
   type CheckpointSource,
   type CheckpointStore,
@@ -20,7 +19,8 @@ import {
   fromFile,
   toBytes,
   toFile,
-} from "./checkpoint/place.js";
+} from "./checkpoint/file/place.js";
+import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
@@ -47,7 +47,7 @@ import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
-import { readsAverage, type WeightsChoice } from "./weights-average.js";
+import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
 const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 

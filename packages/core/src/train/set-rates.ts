@@ -9,7 +9,7 @@ import { named, ownSlot } from "./objectives/objective-state.js";
 
 /**
  * The values of the slots of the rates that are set.
- * @throws MP_INVALID_ARGUMENT for a group that there is not, or whose rate is not settable; a rate that is negative or
+ * @throws MP_INVALID_ARGUMENT for an unknown group, or one whose rate is not settable; a rate that is negative or
  * not finite in f32
  */
 export function ratesToSet(

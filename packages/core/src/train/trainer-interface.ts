@@ -16,7 +16,7 @@ import type { Diagnosis } from "./diagnosis/diagnose.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
 import type { TrainingWarning } from "./warning.js";
-import type { WeightsChoice } from "./weights-average.js";
+import type { WeightsChoice } from "./weights/average.js";
 
 /** A run with a single loss; `ObjectivesTrainer` is one with several. */
 export interface Trainer<P, B, M, K extends string = string> {

@@ -4,13 +4,13 @@ import type { ValueType } from "../../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
-import { frozenInAll } from "../frozen.js";
 import { isOwnSlot } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 import { initProgram } from "../step/programs.js";
+import { frozenInAll } from "../weights/frozen.js";
 import { nonFiniteProblem } from "./restored-state.js";
 
 /** Types of what a run is made of. */

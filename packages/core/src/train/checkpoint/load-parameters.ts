@@ -3,10 +3,10 @@ import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
 import { fedName } from "../program/program.js";
-import { DAMAGED, listed, openCheckpoint } from "./open-checkpoint.js";
-import { fromBytes, fromFile } from "./place.js";
+import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
+import { fromBytes, fromFile } from "./file/place.js";
+import { weightsIn } from "./file/weights-in.js";
 import { nonFiniteProblem } from "./restored-state.js";
-import { weightsIn } from "./weights-in.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
 export interface ModelTrees {

@@ -1,6 +1,6 @@
 import type { StepDefinition } from "../definition.js";
 import { named } from "../objectives/objective-state.js";
-import { describeEma } from "../weights-average.js";
+import { describeEma } from "../weights/average.js";
 
 export type Settings = Readonly<Record<string, string>>;
 

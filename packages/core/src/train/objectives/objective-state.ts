@@ -8,9 +8,9 @@ import type { MasterWeights } from "../../precision/master-weights.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { foldIn, type Key } from "../../trace/random.js";
 import type { StepDefinition } from "../definition.js";
-import { mergeFrozen } from "../frozen.js";
 import type { TypeTree } from "../program/program.js";
 import type { TrainingState } from "../state.js";
+import { mergeFrozen } from "../weights/frozen.js";
 
 export type Placed = Pick<StepDefinition, "objective">;
 type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };

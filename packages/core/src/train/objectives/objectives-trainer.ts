@@ -10,7 +10,7 @@ import type { Diagnosis } from "../diagnosis/diagnose.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
 import type { Trainer } from "../trainer-interface.js";
-import type { WeightsChoice } from "../weights-average.js";
+import type { WeightsChoice } from "../weights/average.js";
 
 /** The names of the metrics that an objective's loss returns. */
 type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }

@@ -13,7 +13,7 @@ import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
 import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
-import { nextAverage } from "../weights-average.js";
+import { nextAverage } from "../weights/average.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { unscale } from "./unscale.js";
 

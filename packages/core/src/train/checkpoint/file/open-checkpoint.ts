@@ -1,5 +1,5 @@
-import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
-import { MpError } from "../../errors.js";
+import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
+import { MpError } from "../../../errors.js";
 import type { CheckpointSource } from "./place.js";
 
 /** Incremented when a file of the old format could be misread. */

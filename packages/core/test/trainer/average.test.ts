@@ -10,7 +10,7 @@ import { reference } from "../../src/reference/index.js";
 import { mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
-import type { EmaOptions } from "../../src/train/weights-average.js";
+import type { EmaOptions } from "../../src/train/weights/average.js";
 import { batch, params, type SmallOptions, type SmallTrainer, smallRun } from "../small-run.js";
 
 const optimizer = adamW({ learningRate: 0.1 });

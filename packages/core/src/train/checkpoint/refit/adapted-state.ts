@@ -3,13 +3,13 @@
  * state. What a parameter has keeps its values if the file has all of it; the rest starts as in a new run from the
  * file's weights. The weights themselves always come from the file.
  */
-import { formatType } from "../../graph/format-type.js";
-import type { HostTensor } from "../../host-tensor.js";
-import type { StepDefinition } from "../definition.js";
-import { frozenInAll } from "../frozen.js";
-import { isOwnSlot, ownSlot } from "../objectives/objective-state.js";
-import { slotGroupName, slotGroupOf } from "../state.js";
-import type { Outputs } from "../step/outputs.js";
+import { formatType } from "../../../graph/format-type.js";
+import type { HostTensor } from "../../../host-tensor.js";
+import type { StepDefinition } from "../../definition.js";
+import { isOwnSlot, ownSlot } from "../../objectives/objective-state.js";
+import { slotGroupName, slotGroupOf } from "../../state.js";
+import type { Outputs } from "../../step/outputs.js";
+import { frozenInAll } from "../../weights/frozen.js";
 
 /** What is known of the two runs. */
 export interface Fitting {

@@ -1,16 +1,16 @@
-import type { Backend, State } from "../../backend.js";
-import { formatType } from "../../graph/format-type.js";
-import type { HostTensor } from "../../host-tensor.js";
-import { leavesOf } from "../../tree.js";
-import type { StepDefinition } from "../definition.js";
-import { fedName } from "../program/program.js";
-import { isValueType, slotGroupName } from "../state.js";
-import type { Outputs } from "../step/outputs.js";
+import type { Backend, State } from "../../../backend.js";
+import { formatType } from "../../../graph/format-type.js";
+import type { HostTensor } from "../../../host-tensor.js";
+import { leavesOf } from "../../../tree.js";
+import type { StepDefinition } from "../../definition.js";
+import { fedName } from "../../program/program.js";
+import { isValueType, slotGroupName } from "../../state.js";
+import type { Outputs } from "../../step/outputs.js";
+import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
+import { weightsIn } from "../file/weights-in.js";
+import { type GivenTypes, madeState } from "../initial-state.js";
+import type { Settings } from "../settings.js";
 import { type Adapted, adapted } from "./adapted-state.js";
-import { type GivenTypes, madeState } from "./initial-state.js";
-import { listed, type OpenCheckpoint } from "./open-checkpoint.js";
-import type { Settings } from "./settings.js";
-import { weightsIn } from "./weights-in.js";
 
 /** What a run is made of, from which the state of a new one can be made. */
 export interface Made {

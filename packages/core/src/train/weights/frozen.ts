@@ -1,9 +1,9 @@
-import { MpError } from "../errors.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
-import { shown } from "../shown.js";
-import { partOf, type TensorTree } from "../trace/map-tensors.js";
-import { isTensor } from "../trace/tensor.js";
-import { leavesOf } from "../tree.js";
+import { MpError } from "../../errors.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { shown } from "../../shown.js";
+import { partOf, type TensorTree } from "../../trace/map-tensors.js";
+import { isTensor } from "../../trace/tensor.js";
+import { leavesOf } from "../../tree.js";
 
 /** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
 export type FrozenMask<P> = P extends HostTensor
