@@ -51,6 +51,21 @@ describe("indexedDataset", () => {
     expect(await all(letters({ epochs: 2 }).iterate(iterator.cursor))).toEqual(["1a", "1b", "1c"]);
   });
 
+  it("counts epochs over passes, so that each pass has epochs of its own", async () => {
+    expect(await all(letters().iterate(undefined, 2))).toEqual(["4a", "4b", "4c", "5a", "5b", "5c"]);
+    expect(codeOf(() => letters().iterate(undefined, -1))).toBe("MP_INVALID_ARGUMENT");
+  });
+
+  it("knows by the cursor which pass it is in, and takes one that does not say for the first", async () => {
+    const iterator = letters().iterate(undefined, 2);
+    for (let taken = 0; taken < 4; taken++) await iterator.next();
+    expect(await all(letters().iterate(iterator.cursor, 7))).toEqual(["5b", "5c"]);
+    const { pass, ...before } = iterator.cursor as { readonly pass: Json };
+    expect(pass).toBe(2);
+    expect(await all(letters().iterate(before, 2))).toEqual(["1b", "1c"]);
+    expect(letters().iterate().cursor).not.toHaveProperty("pass");
+  });
+
   it("runs without end when asked to, and stops when the consumer does", async () => {
     const seen: string[] = [];
     for await (const batch of letters({ epochs: Number.POSITIVE_INFINITY })) {
@@ -89,6 +104,7 @@ describe("indexedDataset", () => {
       { ...(cursor as object), epoch: -1 },
       { ...(cursor as object), index: 0.5 },
       { ...(cursor as object), version: 2 },
+      { ...(cursor as object), pass: 0.5 },
     ];
     for (const value of strange) {
       expect(
@@ -110,6 +126,11 @@ describe("indexedDataset", () => {
 });
 
 describe("mapDataset", () => {
+  it("hands the pass on", async () => {
+    const same = mapDataset(letters(), (batch) => batch);
+    expect(await all(same.iterate(undefined, 1))).toEqual(["2a", "2b", "2c", "3a", "3b", "3c"]);
+  });
+
   it("transforms batches and keeps cursors", async () => {
     const upper = mapDataset(letters(), async (batch) => batch.toUpperCase());
     const iterator = upper.iterate();

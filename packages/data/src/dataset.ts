@@ -14,13 +14,15 @@ export interface BatchIterator<B> extends AsyncIterableIterator<B> {
  */
 export interface Dataset<B> extends AsyncIterable<B> {
   /**
-   * Starts at the beginning, or at a cursor of this dataset.
+   * Starts at the beginning of a pass over the data, or at a cursor of this dataset, which says its pass. What differs
+   * from epoch to epoch, such as the order, differs from pass to pass: pass 1 of two epochs has epochs 2 and 3.
+   * @param pass counts from 0, the default; without a cursor
    * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
    */
-  iterate(cursor?: Json): BatchIterator<B>;
+  iterate(cursor?: Json, pass?: number): BatchIterator<B>;
 }
 
-/** A batch's place: `index` counts from 0 within `epoch`, which counts from 0. */
+/** A batch's place: `index` counts from 0 within `epoch`, which counts from 0 over all passes. */
 export interface BatchPosition {
   readonly epoch: number;
   readonly index: number;
@@ -49,21 +51,29 @@ const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
 export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {
   checkOptions("indexedDataset", options);
   const { signature, batchesPerEpoch, epochs = 1, batch } = options;
-  const iterate = (cursor?: Json): BatchIterator<B> => {
-    let position: BatchPosition =
-      cursor === undefined ? { epoch: 0, index: 0 } : parseCursor(cursor, signature, batchesPerEpoch);
+  const iterate = (cursor?: Json, firstPass = 0): BatchIterator<B> => {
+    checkPass("iterate: pass", firstPass);
+    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, batchesPerEpoch);
+    const pass = start?.pass ?? firstPass;
+    let position: BatchPosition = start?.position ?? { epoch: 0, index: 0 };
+    // There is no pass after one without end.
+    const earlier = pass === 0 ? 0 : pass * epochs;
     async function* run(): AsyncGenerator<B, undefined> {
       while (position.epoch < epochs) {
         const { epoch, index } = position;
-        const value = await batch(position);
+        const value = await batch({ epoch: earlier + epoch, index });
         position = index + 1 < batchesPerEpoch ? { epoch, index: index + 1 } : { epoch: epoch + 1, index: 0 };
         yield value;
       }
     }
-    return withCursor(run(), () => ({ version: 1, data: signature, ...position }));
+    // The first pass is not named: neither do cursors name it from before passes differed.
+    const named = pass === 0 ? {} : { pass };
+    return withCursor(run(), () => ({ version: 1, data: signature, ...position, ...named }));
   };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
+
+const checkPass = integer(0);
 
 const checkDataset = claim(
   "a dataset, such as imageBatches gives",
@@ -74,8 +84,8 @@ const checkDataset = claim(
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
   checkDataset("mapDataset: dataset", dataset);
   callback("mapDataset: transform", transform);
-  const iterate = (cursor?: Json): BatchIterator<C> => {
-    const source = dataset.iterate(cursor);
+  const iterate = (cursor?: Json, pass?: number): BatchIterator<C> => {
+    const source = dataset.iterate(cursor, pass);
     async function* run(): AsyncGenerator<C, undefined> {
       for await (const batch of source) yield await transform(batch);
     }
@@ -99,13 +109,17 @@ export function withCursor<B>(generator: AsyncGenerator<B, undefined>, cursor: (
   };
 }
 
-function parseCursor(cursor: Json, signature: string, batchesPerEpoch: number): BatchPosition {
+function parseCursor(
+  cursor: Json,
+  signature: string,
+  batchesPerEpoch: number,
+): { readonly pass: number; readonly position: BatchPosition } {
   const fields: { readonly [key: string]: Json | undefined } =
     typeof cursor === "object" && cursor !== null && !Array.isArray(cursor)
       ? (cursor as { readonly [key: string]: Json })
       : {};
-  const { version, data, epoch, index } = fields as Record<"version" | "data" | "epoch" | "index", Json>;
-  if (version !== 1 || typeof data !== "string" || !isCount(epoch) || !isCount(index)) {
+  const { version, data, epoch, index, pass = 0 } = fields;
+  if (version !== 1 || typeof data !== "string" || !isCount(epoch) || !isCount(index) || !isCount(pass)) {
     throw invalid(`iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);
   }
   if (data !== signature) {
@@ -116,7 +130,7 @@ function parseCursor(cursor: Json, signature: string, batchesPerEpoch: number): 
   if (index >= batchesPerEpoch) {
     throw invalid(`iterate: the cursor stands at batch ${index} of an epoch of ${batchesPerEpoch}`);
   }
-  return { epoch, index };
+  return { pass, position: { epoch, index } };
 }
 
 function isCount(value: Json | undefined): value is number {

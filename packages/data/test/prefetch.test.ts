@@ -51,6 +51,14 @@ describe("imageBatches with prefetch", () => {
     }
   });
 
+  it("yields the pass that is asked for", async () => {
+    const [plain, ahead] = [options, { ...options, prefetch: 2 }].map((given) =>
+      imageBatches(images, given).iterate(undefined, 1),
+    );
+    expect((await ahead?.next())?.value).toEqual((await plain?.next())?.value);
+    await ahead?.return?.();
+  });
+
   it("refuses a cursor of other data at once, as without", async () => {
     const [{ cursor } = { cursor: null }] = await all({ ...options, batch: 5 });
     expect(() => imageBatches(images, { ...options, prefetch: 2 }).iterate(cursor)).toThrow(/other data/);

@@ -5,6 +5,7 @@ export { sgd, momentum, type SgdOptions, type MomentumOptions } from "../optim/s
 export { adam, adamW, type AdamOptions, type AdamState, type AdamWOptions } from "../optim/adam.js";
 export { rmsProp, type RmsPropOptions } from "../optim/rms-prop.js";
 export { adagrad, type AdagradOptions } from "../optim/adagrad.js";
+export { byPath, biasesAndNorms, type PathRule, type ParameterTest } from "../optim/by-path.js";
 
 // Gradient transformations
 export { chain } from "../optim/chain.js";
@@ -20,6 +21,8 @@ export {
   exponentialDecay,
   piecewiseConstant,
 } from "../optim/schedules.js";
+
+export { settable, type SettableRate } from "../optim/settable.js";
 
 // Writing your own
 export type {

@@ -30,6 +30,7 @@ export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: Tens
   return {
     name: "adagrad",
     description: described("adagrad", read),
+    learningRates: { default: learningRate },
     init: (parameters) => ({
       sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
     }),

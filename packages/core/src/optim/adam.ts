@@ -3,11 +3,9 @@ import { described } from "../described.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { cast, sqrt, tanh } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { cast, sqrt } from "../trace/ops/unary.js";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
-import { average, positiveEpsilon, square } from "./moments.js";
+import { average, biasCorrection, positiveEpsilon, square } from "./moments.js";
 import {
   descend,
   type LearningRate,
@@ -54,6 +52,7 @@ export function adam(options: AdamOptions): Optimizer<AdamState> {
   return {
     name: "adam",
     description: described("adam", settings),
+    learningRates: { default: learningRate },
     init: adamState,
     update: (gradients, state, _parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, settings, context);
@@ -79,6 +78,7 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
   return {
     name: "adamW",
     description: described("adamW", settings),
+    learningRates: { default: learningRate },
     init: adamState,
     update: (gradients, state, parameters, context) => {
       const { direction, next } = adamDirection(gradients, state, settings, context);
@@ -86,16 +86,6 @@ export function adamW(options: AdamWOptions): Optimizer<AdamState> {
       return { ...descend(decayed, learningRate, context), state: next };
     },
   };
-}
-
-/**
- * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. With u =
- * tanh(-t·ln(β)/2) it is 2u / (1 + u), accurate to the last place.
- */
-function biasCorrection(beta: number, t: Tensor): Tensor {
-  if (beta === 0) return literal(1);
-  const u = tanh(mul(t, -Math.log(beta) / 2));
-  return div(mul(u, 2), add(u, 1));
 }
 
 const adamState = (parameters: TensorTree): AdamState => ({

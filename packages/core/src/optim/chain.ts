@@ -20,6 +20,7 @@ export function chain(
   return {
     name: parts.map((part) => part.name).join(" · "),
     description: parts.map((part) => part.description ?? part.name).join(" · "),
+    learningRates: parts.at(-1)?.learningRates ?? {},
     init: (parameters) => ({ parts: parts.map((part) => part.init(parameters)) }),
     update: (gradients, state, parameters, context) => {
       let updates = gradients;

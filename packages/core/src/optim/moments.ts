@@ -1,6 +1,8 @@
 import type { Check } from "../argument-checks.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/binary.js";
+import { add, div, mul } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { hyperparameter } from "./hyperparameter.js";
 
@@ -9,6 +11,16 @@ export const square = (x: Tensor): Tensor => mul(x, x);
 /** decay · average + (1 - decay) · x, leaf by leaf. */
 export const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
   mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
+
+/**
+ * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. With u =
+ * tanh(-t·ln(β)/2) it is 2u / (1 + u), accurate to the last place.
+ */
+export function biasCorrection(beta: number, t: Tensor): Tensor {
+  if (beta === 0) return literal(1);
+  const u = tanh(mul(t, -Math.log(beta) / 2));
+  return div(mul(u, 2), add(u, 1));
+}
 
 /**
  * A smaller epsilon times a bias correction could be 0 on an engine without subnormals: 0 / 0 where the gradient is 0.

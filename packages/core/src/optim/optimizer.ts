@@ -6,14 +6,17 @@ import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
-import { neg } from "../trace/ops/unary.js";
+import { cast, neg } from "../trace/ops/unary.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
+import { isSettable, type SettableRate } from "./settable.js";
 
 /** What an update may depend on, besides gradients and state. */
 export interface UpdateContext {
   /** i32 scalar: steps applied before this one. Skipped steps do not count. */
   readonly step: Tensor;
+  /** The rates that the host has set, f32 scalars by group of the optimizer that is called. */
+  readonly settable?: Readonly<Record<string, Tensor>>;
 }
 
 /** Common to optimizers and the parts before them in a `chain`. All f32, under any policy. */
@@ -21,6 +24,8 @@ interface Part<S extends TensorTree> {
   readonly name: string;
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
+  /** Its learning rates by group of parameters; without groups its only one as `default`. A step reports them. */
+  readonly learningRates?: Readonly<Record<string, LearningRate>>;
   /** State for these parameters (f32 view). */
   init(parameters: TensorTree): S;
   update(
@@ -59,24 +64,38 @@ export interface GradientTransformation<S extends TensorTree = TensorTree> exten
 /** A learning rate (f32 scalar) as a function of the number of applied steps (i32 scalar). */
 export type Schedule = (step: Tensor) => Tensor;
 
-/** A constant or a schedule. */
-export type LearningRate = number | Schedule;
+/** A constant, a schedule, or one that the host sets. */
+export type LearningRate = number | Schedule | SettableRate;
+
+/** The group of all parameters, or of those that no rule matches. */
+export const DEFAULT_GROUP = "default";
+
+/** The name of a group of an optimizer that is itself the one of a group. */
+export function groupName(outer: string, inner: string): string {
+  if (inner === DEFAULT_GROUP) return outer;
+  return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
+}
 
 /** f32 zeros with the shape of every leaf. */
 export function zerosLike<T extends TensorTree>(tree: T): T {
   return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
 }
 
-/** A constant that is a valid learning rate; a schedule is checked when it gives one. */
+/** A constant that is a valid learning rate; a schedule is checked when it gives one, a settable one when it is made. */
 export const rate: Check = (what, rate) => {
-  if (typeof rate !== "function") checkHyperparameter(what, rate as number, { from: 0 });
+  if (typeof rate !== "function" && !isSettable(rate)) checkHyperparameter(what, rate as number, { from: 0 });
 };
 
 /**
  * The learning rate for this step, a floating scalar.
  * @throws MP_SHAPE_MISMATCH for a schedule that returns more than one rate, which would broadcast over the parameters
  */
-function rateAt(schedule: Schedule, context: UpdateContext): Tensor {
+function rateAt(
+  schedule: Schedule | SettableRate,
+  context: UpdateContext,
+  group: string = DEFAULT_GROUP,
+): Tensor {
+  if (isSettable(schedule)) return context.settable?.[group] ?? literal(schedule.initial);
   const rate: unknown = rateOf(schedule, context);
   if (isTensor(rate) && rate.shape.length === 0 && isComputeFloat(rate.dtype)) return rate;
   const code = !isTensor(rate)
@@ -102,6 +121,29 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
     if (!Array.isArray(dtypes) || !dtypes.includes("i32")) throw error;
     throw new MpError(code, `${message}; ${STEP_HINT}`, { details, cause: error });
   }
+}
+
+/** What the rates that the host sets start from, f32 scalars by group. */
+export function initialRates({
+  learningRates = {},
+}: Pick<Optimizer, "learningRates">): Readonly<Record<string, Tensor>> {
+  const rates: [string, Tensor][] = [];
+  for (const [group, rate] of Object.entries(learningRates)) {
+    if (isSettable(rate)) rates.push([group, literal(rate.initial)]);
+  }
+  return Object.fromEntries(rates);
+}
+
+/** The learning rates by group that are computed in the step, f32 scalars; the others are constants. */
+export function computedRates(
+  { learningRates = {} }: Pick<Optimizer, "learningRates">,
+  context: UpdateContext,
+): Readonly<Record<string, Tensor>> {
+  const rates: [string, Tensor][] = [];
+  for (const [group, rate] of Object.entries(learningRates)) {
+    if (typeof rate !== "number") rates.push([group, cast(rateAt(rate, context, group), "f32")]);
+  }
+  return Object.fromEntries(rates);
 }
 
 /** f32 updates: -rate times each direction; also the rate, if it is computed. */

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { fixture, optimizers } from "../../test/peer-optimizers.js";
 import { runTraced, runTrees } from "../../test/run-traced.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
@@ -19,21 +19,6 @@ import { rmsProp } from "./rms-prop.js";
 import { exponentialDecay } from "./schedules.js";
 import { momentum, sgd } from "./sgd.js";
 import { weightDecay } from "./weight-decay.js";
-
-interface Fixture {
-  readonly start: readonly number[];
-  readonly gradients: readonly (readonly number[])[];
-  /** After each step, by case. */
-  readonly weights: Readonly<Record<string, readonly (readonly number[])[]>>;
-  readonly clipByGlobalNorm: {
-    readonly limit: number;
-    readonly norms: readonly number[];
-    readonly weights: readonly (readonly number[])[];
-  };
-}
-const fixture = JSON.parse(
-  readFileSync(new URL("../../test/fixtures/optimizers.json", import.meta.url), "utf8"),
-) as Fixture;
 
 const vector = (numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
 const numbers = (leaf: HostTensor | undefined): number[] => Array.from(leaf?.data ?? [], Number);
@@ -59,34 +44,19 @@ function updatesOf(
   });
 }
 
-const cases: Readonly<Record<string, Optimizer>> = {
-  sgd: sgd({ learningRate: 0.1 }),
-  momentum: momentum({ learningRate: 0.1 }),
-  nesterov: momentum({ learningRate: 0.1, momentum: 0.8, nesterov: true }),
-  weightDecay: chain(weightDecay(0.05), momentum({ learningRate: 0.1 })),
-  adagrad: adagrad({ learningRate: 0.1 }),
-  adagradStarted: adagrad({ learningRate: 0.1, initialAccumulator: 0.1, epsilon: 1e-7 }),
-  rmsProp: rmsProp({ learningRate: 0.01 }),
-  rmsPropFast: rmsProp({ learningRate: 0.01, decay: 0.9, epsilon: 1e-6 }),
-  adam: adam({ learningRate: 0.01 }),
-  adamFast: adam({ learningRate: 0.1, beta1: 0.5, beta2: 0.9, epsilon: 1e-3 }),
-  adamNoMomentum: adam({ learningRate: 0.01, beta1: 0, beta2: 0.99 }),
-  adamW: adamW({ learningRate: 0.01 }),
-  adamWStrong: adamW({ learningRate: 0.1, weightDecay: 0.2 }),
-};
-
 /** f32 against doubles: a few roundings, and none of the cancellation that 1 - 0.999^t would bring. */
 const RELATIVE = 1e-6;
 
 describe("optimizers make the updates that PyTorch makes in double precision", () => {
   it("of every case in the fixture", () => {
-    expect(Object.keys(fixture.weights)).toEqual(Object.keys(cases));
+    expect(Object.keys(fixture.weights)).toEqual(Object.keys(optimizers));
   });
 
-  it.each(Object.entries(cases))("%s", (name, optimizer) => {
-    const after = fixture.weights[name] ?? [];
+  it.each(Object.entries(optimizers))("%s", (name, optimizer) => {
+    // Later on the decay of adamWStrong cancels nearly all of an update; peer-trajectories.test.ts has all twelve.
+    const after = (fixture.weights[name] ?? []).slice(0, 5);
     const before = [fixture.start, ...after.slice(0, -1)];
-    const updates = updatesOf(optimizer, fixture.gradients.map(vector), before.map(vector));
+    const updates = updatesOf(optimizer, fixture.gradients.slice(0, 5).map(vector), before.map(vector));
     for (const [step, row] of after.entries()) {
       const got = numbers(updates[step] as HostTensor);
       for (const [index, weight] of row.entries()) {

@@ -36,6 +36,7 @@ export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: T
   return {
     name: "rmsProp",
     description: described("rmsProp", read),
+    learningRates: { default: learningRate },
     init: (parameters) => ({ square: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const squares = average(state.square, mapTensors(square, gradients), decay);

@@ -25,6 +25,7 @@ export function sgd(options: SgdOptions): Optimizer {
   return {
     name: "sgd",
     description: described("sgd", { learningRate }),
+    learningRates: { default: learningRate },
     init: () => ({}),
     update: (gradients, state, _parameters, context) => ({
       ...descend(gradients, learningRate, context),
@@ -60,6 +61,7 @@ export function momentum(options: MomentumOptions): Optimizer<{ readonly velocit
   return {
     name,
     description: described(name, { learningRate, momentum: factor }),
+    learningRates: { default: learningRate },
     init: (parameters) => ({ velocity: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const velocity = mapTensors((v, g) => add(mul(v, factor), g), state.velocity, gradients);

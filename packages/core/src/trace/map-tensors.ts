@@ -1,6 +1,6 @@
 import { MpError } from "../errors.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
-import { leavesOf, rebuildTree, type Tree } from "../tree.js";
+import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
 import { isTensor, type Tensor } from "./tensor.js";
 
 /** A tree of traced tensors: parameters, gradients, states. */
@@ -9,6 +9,11 @@ export type TensorTree = Tree<Tensor>;
 /** Tensors of a tree in order. */
 export function tensorsOf(tree: TensorTree): readonly Tensor[] {
   return leavesOf(tree, isTensor, "tree").map(([, leaf]) => leaf);
+}
+
+/** The tree with `{}` in place of the tensors that are not in the part. */
+export function partOf(tree: TensorTree, isIn: (path: string) => boolean): TensorTree {
+  return mapTree(tree, isTensor, (leaf, path): TensorTree => (isIn(path) ? leaf : {})) as TensorTree;
 }
 
 const isAnyTensor = (value: unknown): value is Tensor | HostTensor => isTensor(value) || isHostTensor(value);

@@ -5,6 +5,7 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { LossContext, LossParts } from "./step/loss.js";
+import type { Ema } from "./weights/average.js";
 
 /** A loss without static types of its trees, from which the programs are built. */
 export type AnyLoss = (
@@ -31,6 +32,7 @@ export interface StepDefinition {
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
+  readonly ema: Ema | undefined;
   readonly accumulate: number;
   /** What a step's gradients are of its microbatches'. */
   readonly accumulation: "mean" | "sum";

@@ -7,11 +7,12 @@ import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { backendPart, later, optimizerPart, parametersPart, signalPart } from "./checks/check-parts.js";
-import type { FrozenMask } from "./frozen.js";
 import { printWarning } from "./print-warning.js";
 import type { LossFunction } from "./step/loss.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
+import type { EmaOptions } from "./weights/average.js";
+import type { FrozenMask } from "./weights/frozen.js";
 
 /** Options of a run, whatever it trains. */
 export interface RunSettings<P, M> {
@@ -24,6 +25,8 @@ export interface RunSettings<P, M> {
   readonly modelState?: M;
   /** Parameters that are not trained: `true` at a leaf or a subtree. They have no gradient and no optimizer state. */
   readonly frozen?: FrozenMask<P>;
+  /** Keeps a moving average of the weights, which `parameters`, `evaluate` and `predict` read with `weights: "ema"`. */
+  readonly ema?: EmaOptions;
   /** Seed of all randomness of the run; default 0. */
   readonly seed?: number;
   /** Microbatches per step, default 1; `step` takes that many batches. */
@@ -115,6 +118,7 @@ const TRAINER = {
   precision: withDefault(mixed(), later),
   modelState: later,
   frozen: later,
+  ema: later,
   seed: later,
   clipNorm: optional(normLimit),
   accumulate: withDefault(1, count),

@@ -2,7 +2,7 @@ import type { Backend, ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
-import { checkOptions } from "../options.js";
+import { checkOptions, type OptionNames } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
@@ -12,7 +12,6 @@ import {
   loadCheckpoint,
   type SaveOptions,
 } from "./checkpoint/checkpoint.js";
-import { initialState } from "./checkpoint/initial-state.js";
 import {
   type CheckpointSource,
   type CheckpointStore,
@@ -20,7 +19,8 @@ import {
   fromFile,
   toBytes,
   toFile,
-} from "./checkpoint/place.js";
+} from "./checkpoint/file/place.js";
+import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
@@ -39,6 +39,7 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
+import { ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
@@ -46,6 +47,9 @@ import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
+import { readsAverage, type WeightsChoice } from "./weights/average.js";
+
+const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
 /** One of each objective, in the order in which a step runs them. */
 export type Definitions = readonly [StepDefinition, ...StepDefinition[]];
@@ -74,6 +78,7 @@ export class TrainingRun {
     this.#onWarning(warning);
   };
   readonly #stateTypes: TypeTree;
+  readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
   /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
   readonly #predictors = new FunctionIds((id) => {
@@ -89,13 +94,14 @@ export class TrainingRun {
   #isFeeding = false;
   readonly #isWindowed: boolean;
 
-  private constructor(options: RunOptions, stateTypes: TypeTree, state: State) {
+  private constructor(options: RunOptions, { types: stateTypes, given }: InitialState, state: State) {
     const { backend, definitions, maxConsecutiveSkips, signal } = options;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
     this.#onWarning = options.onWarning;
     this.#signal = signal;
     this.#stateTypes = stateTypes;
+    this.#given = given;
     this.#programs = new ProgramCache(backend, state, definitions.length, this.#warn);
     this.#breathe = breather(backend.manifest);
     const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
@@ -119,8 +125,8 @@ export class TrainingRun {
   static async start(options: RunOptions): Promise<TrainingRun> {
     const { backend, definitions, allReduce } = options;
     const windowed = isWindowed(definitions[0], allReduce);
-    const { types, slots } = await initialState(backend, definitions, options, windowed);
-    const run = new TrainingRun(options, types, await backend.createState(slots));
+    const initial = await initialState(backend, definitions, options, windowed);
+    const run = new TrainingRun(options, initial, await backend.createState(initial.slots));
     try {
       for (const { precision } of definitions) {
         for (const warning of precision.warnings ?? []) run.#warn(warning);
@@ -260,29 +266,43 @@ export class TrainingRun {
     return this.#eachInTurn((objective) => objective.precisionReport(feed));
   }
 
-  async evaluate(batch: unknown, options: { readonly modelState?: unknown } = {}): Promise<unknown> {
-    checkOptions("evaluate", options, { modelState: true }, "{ modelState }");
+  async evaluate(
+    batch: unknown,
+    options: WeightsChoice & { readonly modelState?: unknown } = {},
+  ): Promise<unknown> {
+    checkOptions("evaluate", options, { modelState: true, weights: true }, "{ modelState }");
+    const average = this.#readsAverage("evaluate", options);
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
-    return this.#eachInTurn((objective) => objective.evaluate(feed, model));
+    return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
   }
 
-  async predict(predict: PredictFunction, data: unknown): Promise<unknown> {
+  #readsAverage(what: string, options: WeightsChoice): boolean {
+    return readsAverage(what, options, this.#definitions[0].ema);
+  }
+
+  async predict(predict: PredictFunction, data: unknown, options: WeightsChoice = {}): Promise<unknown> {
     checkFunction("predict", predict);
+    checkOptions("predict", options, WEIGHTS, '{ weights: "ema" }');
+    const average = this.#readsAverage("predict", options);
     const feed = this.#take(data, "data");
     return this.#calls.add(async () => {
       const build = (): Program =>
-        predictProgram(this.#definitions[0], this.#stateTypes, feed.types(), predict);
-      const kind = `predict ${this.#predictors.idOf(predict)}`;
+        predictProgram(this.#definitions[0], { state: this.#stateTypes, average }, feed.types(), predict);
+      const kind = `predict ${this.#predictors.idOf(predict)}${average ? " from the average" : ""}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
   }
 
-  parameters(): Promise<unknown> {
+  async parameters(options: WeightsChoice = {}): Promise<unknown> {
+    checkOptions("parameters", options, WEIGHTS, '{ weights: "ema" }');
+    const average = this.#readsAverage("parameters", options);
     return this.#calls.add(async () => {
-      const build = (): Program => parametersProgram(this.#definitions[0], this.#stateTypes);
-      const { executable, outputs } = await this.#programs.compiled("parameters", "", build);
+      const build = (): Program =>
+        parametersProgram(this.#definitions[0], { state: this.#stateTypes, average });
+      const kind = average ? "parameters of the average" : "parameters";
+      const { executable, outputs } = await this.#programs.compiled(kind, "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     });
   }
@@ -293,6 +313,11 @@ export class TrainingRun {
 
   scalerState(): Promise<unknown> {
     return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
+  }
+
+  async setRates(rates: unknown): Promise<void> {
+    const values = ratesToSet(this.#definitions, rates);
+    return this.#calls.add(() => this.#programs.state.write(values));
   }
 
   counters(): Promise<ByObjective<Counters>> {
@@ -331,9 +356,10 @@ export class TrainingRun {
     // Set now and not when it runs: a `fit` called afterwards must wait for it.
     this.#expectNoFeeding(what);
     return this.#calls.add(async () => {
-      const { backend, state } = this.#programs;
+      const { backend } = this.#programs;
       const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      this.#cursor = await loadCheckpoint(source, state, this.#info, rules, this.#warn);
+      const info = { ...this.#info, given: this.#given };
+      this.#cursor = await loadCheckpoint(source, this.#programs, info, rules, this.#warn);
       return this.#cursor;
     });
   }

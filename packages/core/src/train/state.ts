@@ -11,6 +11,8 @@ export type TrainingState = {
   readonly master: TensorTree;
   readonly optimizer: TensorTree;
   readonly model: TensorTree;
+  /** f32: the moving average of the trained weights, in their structure; nothing where none is kept. */
+  readonly ema: TensorTree;
   /** i32: applied steps. */
   readonly applied: Tensor;
 
@@ -18,6 +20,8 @@ export type TrainingState = {
   readonly frozen: TensorTree;
 
   readonly scaler: TensorTree;
+  /** f32 scalars by group: learning rates that the host sets; no step writes them. */
+  readonly rates: Readonly<Record<string, Tensor>>;
   /** i64: iterations, applied or skipped. A retry is the same iteration. */
   readonly iteration: Tensor;
   /**
@@ -44,6 +48,8 @@ interface SlotGroup {
    * Whether it has neither infinities nor NaN after a step; infinities of an initial state disappear in the first step.
    */
   readonly mustBeFinite: boolean;
+  /** Whether a checkpoint may lack it: it then begins as in a new run. */
+  readonly isOptional?: true;
 }
 
 const weights: SlotGroup = {
@@ -66,10 +72,12 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   master: weights,
   optimizer: transactional,
   model: transactional,
+  ema: { ...weights, isOptional: true },
   applied: transactional,
   // Masks may contain infinities.
   frozen: { ...weights, mustBeFinite: false },
   scaler: steady,
+  rates: { ...steady, isOptional: true },
   iteration: steady,
   drawn: steady,
   skipped: steady,

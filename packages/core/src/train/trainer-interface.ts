@@ -16,6 +16,7 @@ import type { Diagnosis } from "./diagnosis/diagnose.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
 import type { TrainingWarning } from "./warning.js";
+import type { WeightsChoice } from "./weights/average.js";
 
 /** A run with a single loss; `ObjectivesTrainer` is one with several. */
 export interface Trainer<P, B, M, K extends string = string> {
@@ -50,21 +51,28 @@ export interface Trainer<P, B, M, K extends string = string> {
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
-    options?: { readonly modelState?: M },
+    options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
     data: Fed<D>,
+    options?: WeightsChoice,
   ): Promise<MapLeaves<R, Tensor, HostTensor>>;
   /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype. */
-  parameters(): Promise<P>;
+  parameters(options?: WeightsChoice): Promise<P>;
   modelState(): Promise<M>;
   /**
    * The state of the loss scaler after all earlier calls, as its `update` left it: `scale`, `goodSteps`, …; with
    * objectives, those of each by name.
    */
   scalerState(): Promise<Tree<HostTensor>>;
+  /**
+   * Sets learning rates by group, those that are `settable`; without groups the only one is `default`. They hold from
+   * the next step on, and are saved with the run. Nothing is compiled. Callbacks of `fit` may call it.
+   * @throws MP_INVALID_ARGUMENT for a group without a settable rate, or a rate that is negative or not finite in f32
+   */
+  setRates(rates: Readonly<Record<string, number>>): Promise<void>;
   counters(): Promise<Counters>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After
@@ -76,7 +84,8 @@ export interface Trainer<P, B, M, K extends string = string> {
   saveBytes(options?: { readonly cursor?: Json }): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Resumes with the same bits if optimizer, precision and options are those it was saved with, and warns about each
-   * that is not. Returns the position in the data; `fit` and `steps` continue there without being passed it.
+   * that is not. With another `frozen` mask, other groups of `byPath`, settable rates or an average that the file lacks,
+   * it keeps the state of what stays and warns of what starts new. Returns the position in the data; `fit` and `steps` continue there without being passed it.
    * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
    */
   load(path: string): Promise<Json>;

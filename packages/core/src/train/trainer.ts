@@ -7,6 +7,7 @@ import { type ObjectivesOptions, readTrainerOptions, type TrainerOptions } from 
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";
 import type { Trainer } from "./trainer-interface.js";
+import { readEma } from "./weights/average.js";
 
 /**
  * Creates a training run: uploads the parameters to the engine and traces the loss at the first step of each batch
@@ -48,6 +49,7 @@ export async function trainer<
     onOverflow,
     maxRetries,
     checkNewParameters,
+    ema: read.ema === undefined ? undefined : readEma(read.ema),
   };
   const run = await TrainingRun.start({
     backend,

@@ -10,8 +10,8 @@ import { bfloat16, float32, mixedFloat16, type Precision } from "../../src/preci
 import { reference } from "../../src/reference/index.js";
 import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { frozenPaths } from "../../src/train/frozen.js";
 import { trainer } from "../../src/train/trainer.js";
+import { frozenPaths } from "../../src/train/weights/frozen.js";
 import { batch, params, type SmallOptions, smallRun, stateOf } from "../small-run.js";
 
 const optimizer = adamW({ learningRate: 0.05, weightDecay: 0.1 });

@@ -4,9 +4,10 @@ import type { Json } from "@mp/core/internal";
 import type { LabelledImages } from "../image/labelled-images.js";
 
 /** A module of the user's, or the images for `imageBatches`. */
-export type WorkerTask =
-  | { readonly module: string; readonly options: unknown; readonly cursor: Json | undefined }
-  | { readonly images: LabelledImages; readonly options: unknown; readonly cursor: Json | undefined };
+export type WorkerTask = (
+  | { readonly module: string; readonly options: unknown }
+  | { readonly images: LabelledImages; readonly options: unknown }
+) & { readonly cursor: Json | undefined; readonly pass: number | undefined };
 
 /** One for each `"next"`, in order; none after `end` or `error`. */
 export type Answer =

@@ -49,8 +49,10 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
   checkModule("workerDataset: module", module);
   checkWorkerOptions("workerDataset", settings);
   const { options, ...prefetch } = settings;
-  const iterate = (cursor?: Json): BatchIterator<B> =>
-    iterateThread({ module: module.href, options, cursor: cursor ?? undefined }, cursor ?? null, prefetch);
+  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
+    const task = { module: module.href, options, cursor: cursor ?? undefined, pass };
+    return iterateThread(task, cursor ?? null, prefetch);
+  };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
@@ -64,10 +66,10 @@ export function prefetched<B>(
   const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
   // Shared, so that not every pass copies the data; made when the first pass starts.
   let shared: LabelledImages | undefined;
-  const iterate = (cursor?: Json): BatchIterator<B> => {
-    const start = plain.iterate(cursor).cursor;
+  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
+    const start = plain.iterate(cursor, pass).cursor;
     shared ??= { x: sharing(images.x), y: sharing(images.y) };
-    return iterateThread({ images: shared, options, cursor }, start, settings);
+    return iterateThread({ images: shared, options, cursor, pass }, start, settings);
   };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }

@@ -9,7 +9,8 @@ const task = workerData as WorkerTask;
 const isOwn = "images" in task;
 
 async function open(): Promise<BatchIterator<unknown>> {
-  if ("images" in task) return imageBatches(task.images, task.options as never).iterate(task.cursor);
+  const { cursor, pass } = task;
+  if ("images" in task) return imageBatches(task.images, task.options as never).iterate(cursor, pass);
   const loaded: unknown = await import(task.module);
   const { dataset } = loaded as {
     dataset?: (options: unknown) => Dataset<unknown> | Promise<Dataset<unknown>>;
@@ -20,7 +21,7 @@ async function open(): Promise<BatchIterator<unknown>> {
       `workerDataset: ${task.module} exports no function dataset(options)`,
     );
   }
-  return (await dataset(task.options)).iterate(task.cursor);
+  return (await dataset(task.options)).iterate(cursor, pass);
 }
 
 let iterator: BatchIterator<unknown> | undefined;

@@ -12,6 +12,7 @@ export interface MemoryKinds {
   readonly masters: number;
   /** Their copies in the half, which each step makes. */
   readonly halfWeights: number;
+  /** Its state, and the moving average of the weights. */
   readonly optimizer: number;
   readonly modelState: number;
   /** Of one batch. */
@@ -35,10 +36,12 @@ const kindOfState: Readonly<Record<keyof TrainingState | "window", keyof MemoryK
   frozen: "masters",
   optimizer: "optimizer",
   model: "modelState",
+  ema: "optimizer",
   // The sums of gradient accumulation count as gradients.
   window: undefined,
   applied: undefined,
   scaler: undefined,
+  rates: undefined,
   iteration: undefined,
   drawn: undefined,
   skipped: undefined,

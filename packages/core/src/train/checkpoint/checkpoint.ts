@@ -1,20 +1,18 @@
-import type { State } from "../../backend.js";
+import type { Backend, State } from "../../backend.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
-import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
-import type { Placed } from "../objectives/objective-state.js";
+import type { StepDefinition } from "../definition.js";
 import { slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
 import type { TrainingWarning } from "../warning.js";
-import type { CheckpointSource } from "./place.js";
+import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
+import type { CheckpointSource } from "./file/place.js";
+import { type Made, refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 import { OBJECTIVES, type Settings } from "./settings.js";
-
-/** Incremented when a file of the old format could be misread. */
-const FORMAT = "mp.training/1";
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
@@ -22,7 +20,7 @@ export interface CheckpointInfo {
   /** For people who read the file; the settings have its parts. */
   readonly precision: string;
   readonly settings: Settings;
-  readonly objectives: readonly Placed[];
+  readonly objectives: readonly StepDefinition[];
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
 }
@@ -46,37 +44,15 @@ export async function checkpointOf(
   const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
   return {
     tensors: await state.read(slots),
-    metadata: { format: FORMAT, ...metadataOf(info), cursor: JSON.stringify(cursor) },
+    metadata: {
+      format: slots.some(isOptional) ? OPTIONAL_FORMAT : FORMAT,
+      ...metadataOf(info),
+      cursor: JSON.stringify(cursor),
+    },
   };
 }
 
-/** A checkpoint's content, and the error for a problem with it. */
-export interface OpenCheckpoint extends LoadedTensors {
-  refuse(message: string): never;
-}
-
-/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for what is no checkpoint of a training run */
-export async function openCheckpoint({ name, details, read }: CheckpointSource): Promise<OpenCheckpoint> {
-  const { tensors, metadata } = await read();
-  const refuse = (message: string): never => {
-    throw new MpError("MP_CHECKPOINT_MISMATCH", `${name}: ${message}; nothing was loaded`, { details });
-  };
-  if (metadata["format"] !== FORMAT) {
-    refuse(
-      `is no training checkpoint of this version, its format is ${metadata["format"] ?? "not given"} instead of ${FORMAT}`,
-    );
-  }
-  return { tensors, metadata, refuse };
-}
-
-/** End of messages about values that no run writes. */
-export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
-
-/** The first few misfits, and how many more. */
-export function listed(misfits: readonly string[]): string {
-  const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
-  return `${misfits.slice(0, 5).join("; ")}${more}`;
-}
+const isOptional = (slot: string): boolean => slotGroupOf(slot).isOptional === true;
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
@@ -85,26 +61,30 @@ export function listed(misfits: readonly string[]): string {
  */
 export async function loadCheckpoint(
   source: CheckpointSource,
-  state: State,
-  info: CheckpointInfo,
+  { backend, state }: { readonly backend: Backend; readonly state: State },
+  info: CheckpointInfo & Made,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
 ): Promise<Json> {
-  const { tensors, metadata, refuse } = await openCheckpoint(source);
+  const opened = await openCheckpoint(source);
+  const { metadata, refuse } = opened;
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
   const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
-  const misfits = compare(state, tensors);
-  if (misfits.length > 0) {
+  const misfits = compare(state, opened.tensors);
+  const fitted = misfits.length === 0 ? undefined : await refitted(opened, state, { ...info, backend });
+  if (misfits.length > 0 && fitted === undefined) {
     refuse(`does not fit (${made}): ${listed(misfits)}; loadParameters takes its parameters alone`);
   }
+  const tensors = fitted?.tensors ?? opened.tensors;
   const problems = valueProblems(tensors, info.objectives, scaler.bounds);
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
   const cursor = parseCursor(metadata["cursor"], refuse);
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
+  if (fitted !== undefined) warn({ type: "checkpoint", message: `${source.name}: ${fitted.told}` });
   const differences = Object.entries(info.settings)
     .filter(([name, own]) => metadata[name] !== own)
     .map(([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`);

@@ -4,16 +4,23 @@ import type { ValueType } from "../../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition.js";
-import { frozenInAll } from "../frozen.js";
 import { isOwnSlot } from "../objectives/objective-state.js";
 import { fedName, type TypeTree } from "../program/program.js";
 import { runOnce } from "../program/program-cache.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 import { initProgram } from "../step/programs.js";
+import { frozenInAll } from "../weights/frozen.js";
 import { nonFiniteProblem } from "./restored-state.js";
 
+/** Types of what a run is made of. */
+export interface GivenTypes {
+  readonly parameters: TypeTree;
+  readonly model: TypeTree;
+}
+
 export interface InitialState {
+  readonly given: GivenTypes;
   readonly types: TypeTree;
   /** Values by slot. */
   readonly slots: Outputs;
@@ -56,20 +63,30 @@ export async function initialState(
     parameters: typesOf(given.parameters, "params"),
     model: typesOf(given.modelState, "modelState"),
   };
-  const program = initProgram(definitions, types.parameters, types.model, windowed);
-  const values = await runOnce(backend, program, {
-    ...fed("parameters", given.parameters),
-    ...fed("model", given.modelState),
-  });
-  const stateTypes = program.outputs["state"] ?? {};
-  const slots = leavesOf(stateTypes, isValueType, "state").map(
-    ([slot]) => [slot, values[fedName("state", slot)] as HostTensor] as const,
-  );
-  for (const [slot, value] of slots) {
+  const values = { ...fed("parameters", given.parameters), ...fed("model", given.modelState) };
+  const { types: stateTypes, slots } = await madeState(backend, definitions, types, values, windowed);
+  for (const [slot, value] of Object.entries(slots)) {
     const definition = definitions.find((each) => isOwnSlot(each, slot));
     const rule = definition && ruleOf(slot, definition);
     if (rule !== undefined) checkNumbers(`initial state at ${slot}`, value, rule);
   }
+  return { given: types, types: stateTypes, slots };
+}
+
+/** The state of a new run of parameters and model state by their names, `parameters/…` and `model/…`, unchecked. */
+export async function madeState(
+  backend: Backend,
+  definitions: readonly StepDefinition[],
+  types: GivenTypes,
+  values: Outputs,
+  windowed: boolean,
+): Promise<Pick<InitialState, "types" | "slots">> {
+  const program = initProgram(definitions, types.parameters, types.model, windowed);
+  const made = await runOnce(backend, program, values);
+  const stateTypes = program.outputs["state"] ?? {};
+  const slots = leavesOf(stateTypes, isValueType, "state").map(
+    ([slot]) => [slot, made[fedName("state", slot)] as HostTensor] as const,
+  );
   return { types: stateTypes, slots: Object.fromEntries(slots) };
 }
 

@@ -1,25 +1,18 @@
-import { type HostArrays, isFloat } from "../../dtype.js";
-import { decodeArray } from "../../float-format/bits.js";
 import { formatType } from "../../graph/format-type.js";
-import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
-import { DAMAGED, listed, type OpenCheckpoint, openCheckpoint } from "./checkpoint.js";
-import { fromBytes, fromFile } from "./place.js";
+import { fedName } from "../program/program.js";
+import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
+import { fromBytes, fromFile } from "./file/place.js";
+import { weightsIn } from "./file/weights-in.js";
 import { nonFiniteProblem } from "./restored-state.js";
-import { OBJECTIVES } from "./settings.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
 export interface ModelTrees {
   readonly params: object;
   readonly modelState?: object;
 }
-
-/** Where the weights are in files that do not say so: those written before `weightsAt`. */
-const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
-  "kahan(f16)": "value",
-  "kahan(bf16)": "value",
-};
 
 /**
  * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
@@ -37,10 +30,7 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
   const source =
     typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
   const { tensors, metadata, refuse } = await openCheckpoint(source);
-  const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
-  const masters = objectivesIn(metadata, refuse).map((name) =>
-    ["master", name, weightsAt].filter((part) => part !== undefined).join("/"),
-  );
+  const parameter = weightsIn({ tensors, metadata, refuse });
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
@@ -60,38 +50,14 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
       },
       what,
     );
-  const slot = (group: string, place: string): HostTensor | undefined =>
-    tensors[place === "" ? group : `${group}/${place}`];
-  const parameter = (place: string): HostTensor | undefined => {
-    const [kept] = [...masters, "frozen"].flatMap((group) => slot(group, place) ?? []);
-    return kept === undefined ? undefined : inF32(kept);
-  };
   const { params, modelState } = like;
   const loaded = {
     params: taken(params, "params", parameter),
     ...(modelState === undefined
       ? {}
-      : { modelState: taken(modelState, "modelState", (place) => slot("model", place)) }),
+      : { modelState: taken(modelState, "modelState", (place) => tensors[fedName("model", place)]) }),
   };
   if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   return loaded as L;
-}
-
-/** The names of the objectives of the run that wrote the file; undefined for the one of a single loss. */
-function objectivesIn(
-  { [OBJECTIVES]: text }: OpenCheckpoint["metadata"],
-  refuse: OpenCheckpoint["refuse"],
-): readonly (string | undefined)[] {
-  if (text === undefined) return [undefined];
-  try {
-    const names: unknown = JSON.parse(text);
-    if (Array.isArray(names)) return names.map(String);
-  } catch {}
-  return refuse(`its objectives are ${text} instead of a list of names; ${DAMAGED}`);
-}
-
-function inF32(kept: HostTensor): HostTensor {
-  if (!isFloat(kept.dtype)) return kept;
-  return tensor(decodeArray(kept.dtype, kept.data as HostArrays[typeof kept.dtype]), kept.shape);
 }

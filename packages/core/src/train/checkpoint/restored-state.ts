@@ -5,11 +5,13 @@ import { decode } from "../../float-format/bits.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
 import { isLast, isOwnSlot, ownSlot, type Placed } from "../objectives/objective-state.js";
-import { slotGroupOf } from "../state.js";
+import { slotGroupName, slotGroupOf } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 
 /** Smallest and largest value of each scalar of a tree, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
+
+const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
 
 const ownCounters = ["applied", "skipped", "consecutiveSkips", "retries"] as const;
 
@@ -32,7 +34,9 @@ export function valueProblems(
   const own = objectives.flatMap((objective) =>
     ownCounters.map((counter) => [ownSlot(objective, counter), [0, LARGEST_COUNTER]] as const),
   );
-  const problems = [scalerBounds, Object.fromEntries(own), counters].flatMap((bounds) =>
+  const rates = Object.keys(tensors).filter((slot) => slotGroupName(slot) === "rates");
+  const ratesBounds = Object.fromEntries(rates.map((slot) => [slot, [0, LARGEST_F32] as const]));
+  const problems = [scalerBounds, Object.fromEntries(own), ratesBounds, counters].flatMap((bounds) =>
     outOfBounds(tensors, bounds),
   );
   if (problems.length === 0) problems.push(...inconsistencies(tensors, objectives));

@@ -1,5 +1,6 @@
 import type { StepDefinition } from "../definition.js";
 import { named } from "../objectives/objective-state.js";
+import { describeEma } from "../weights/average.js";
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -23,6 +24,7 @@ export function settingsOf(definitions: readonly [StepDefinition, ...StepDefinit
     accumulate: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
     onOverflow: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow,
     checkNewParameters: String(definition.checkNewParameters),
+    ...(definition.ema === undefined ? {} : { ema: describeEma(definition.ema) }),
   };
 }
 

@@ -53,7 +53,7 @@ export async function* feed<T>(
   let { shapes } = start;
   let full: string | undefined;
   for (let { pass, place } = start; pass < options.passes; pass++, place = null) {
-    const source = await openPass(data, place);
+    const source = await openPass(data, place, pass);
     const next = async (): Promise<T | undefined> => {
       const due = options.breathe();
       if (due !== undefined) await due;

@@ -34,6 +34,26 @@ function dataset(all: readonly Data[]): DataSource<Data> & { readonly asked: num
   return { iterate, asked };
 }
 
+/** One whose passes begin one batch later each, as one that shuffles gives another order in each; counts likewise. */
+function turning(all: readonly Data[]): DataSource<Data> & { readonly asked: number[] } {
+  const asked: number[] = [];
+  const iterate = (cursor?: Json, given = 0) => {
+    let { at, pass } = (cursor ?? { at: 0, pass: given }) as { at: number; pass: number };
+    return {
+      next: async (): Promise<IteratorResult<Data>> => {
+        if (at >= all.length) return { done: true, value: undefined };
+        const index = (at++ + pass) % all.length;
+        asked.push(index);
+        return { done: false, value: all[index] as Data };
+      },
+      get cursor(): Json {
+        return { at, pass };
+      },
+    };
+  };
+  return { iterate, asked };
+}
+
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mp-fit-"));
@@ -326,6 +346,24 @@ describe("the place in the data", () => {
       await second.load(path);
       expect(await second.fit(data(), { steps })).toEqual({ steps, made: steps - stop, ended: "steps" });
       expect(await stateOf(second), `stopped at ${stop}`).toEqual(whole.state);
+    }
+  });
+
+  it("knows the pass: each has its own order, in a resumed run too", async () => {
+    const all = batches(3);
+    const whole = turning(all);
+    const { state } = await fitted(whole, { epochs: 3 });
+    expect(whole.asked).toEqual([0, 1, 2, 1, 2, 0, 2, 0, 1]);
+    const path = join(folder, "turning.safetensors");
+    for (let stop = 1; stop < 9; stop++) {
+      const first = await smallRun();
+      await first.fit(turning(all), { steps: stop, save: { path } });
+      const second = await smallRun();
+      await second.load(path);
+      const rest = turning(all);
+      await second.fit(rest, { epochs: 3 });
+      expect(rest.asked).toEqual(whole.asked.slice(stop));
+      expect(await stateOf(second)).toEqual(state);
     }
   });
 

@@ -4,8 +4,11 @@ import type { Json } from "./json.js";
 
 /** A source of batches with a position: a `Dataset` of @mp/data is one. */
 export interface DataSource<T> {
-  /** From the beginning, or from a cursor of this source. */
-  iterate(cursor?: Json): AsyncIterator<T> & { readonly cursor: Json };
+  /**
+   * From the beginning, or from a cursor of this source. `pass` counts the passes before it, so that each can have an
+   * order of its own; a cursor is of the pass that it was taken in.
+   */
+  iterate(cursor?: Json, pass?: number): AsyncIterator<T> & { readonly cursor: Json };
 }
 
 /**
@@ -24,19 +27,19 @@ export interface DataPass<T> {
 }
 
 /** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a position outside it */
-export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<DataPass<T>> {
+export async function openPass<T>(data: TrainingData<T>, place: Json, pass: number): Promise<DataPass<T>> {
   if (isDataSource(data)) {
-    const iterator = data.iterate(place ?? undefined);
+    const iterator = data.iterate(place ?? undefined, pass);
     return passOf(iterator, () => iterator.cursor);
   }
   const iterator = iteratorOf(data);
   let taken = 0;
-  const pass = passOf(
+  const counted = passOf(
     iterator,
     () => taken,
     () => taken++,
   );
-  if (place === null) return pass;
+  if (place === null) return counted;
   if (typeof place !== "number") {
     throw invalid(
       `the cursor ${JSON.stringify(place)} is that of a dataset, and these batches have no cursors`,
@@ -46,10 +49,10 @@ export async function openPass<T>(data: TrainingData<T>, place: Json): Promise<D
     throw invalid(`the cursor ${place} is no count of batches`);
   }
   while (taken < place) {
-    if ((await pass.next()) !== undefined) continue;
+    if ((await counted.next()) !== undefined) continue;
     throw invalid(`the cursor is after batch ${place}, and there are ${taken}`);
   }
-  return pass;
+  return counted;
 }
 
 function passOf<T>(

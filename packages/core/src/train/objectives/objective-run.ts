@@ -51,14 +51,15 @@ export class ObjectiveRun {
     return this.#stepper.profile(feed);
   }
 
-  async evaluate(feed: FedBatch, model: FedBatch | undefined): Promise<unknown> {
+  async evaluate(feed: FedBatch, model: FedBatch | undefined, average: boolean): Promise<unknown> {
+    const state = { state: this.#stateTypes, average };
     const build = (): Program =>
-      evaluateProgram(this.definition, this.#stateTypes, {
+      evaluateProgram(this.definition, state, {
         batch: feed.types(),
         ...(model === undefined ? {} : { model: model.types() }),
       });
     const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-    const kind = named(this.definition, "evaluate");
+    const kind = named(this.definition, average ? "evaluate the average" : "evaluate");
     const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
     const values = await executable.run({ ...feed.inputs, ...model?.inputs });
     return {

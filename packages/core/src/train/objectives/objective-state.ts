@@ -8,9 +8,9 @@ import type { MasterWeights } from "../../precision/master-weights.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { foldIn, type Key } from "../../trace/random.js";
 import type { StepDefinition } from "../definition.js";
-import { mergeFrozen } from "../frozen.js";
 import type { TypeTree } from "../program/program.js";
 import type { TrainingState } from "../state.js";
+import { mergeFrozen } from "../weights/frozen.js";
 
 export type Placed = Pick<StepDefinition, "objective">;
 type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };
@@ -19,8 +19,10 @@ type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree 
 const OWN = [
   "master",
   "optimizer",
+  "ema",
   "applied",
   "scaler",
+  "rates",
   "skipped",
   "consecutiveSkips",
   "retries",
@@ -98,13 +100,20 @@ export function joinStates(definitions: readonly Placed[], states: readonly Tens
   return { ...first, ...own, ...(window === undefined ? {} : { window: { ...window, ...gradients } }) };
 }
 
-/** What the programs of an objective read of the run's state: all but what only other objectives read. */
-export function statePart({ objective }: Placed, types: TypeTree): TypeTree {
+/**
+ * What the programs of an objective read of the run's state: all but what only other objectives read. Of `weights` they
+ * read all.
+ */
+export function statePart(
+  { objective }: Placed,
+  types: TypeTree,
+  weights: "master" | "ema" = "master",
+): TypeTree {
   if (objective === undefined) return types;
   const { name } = objective;
   const only = (group: unknown): unknown => ({ [name]: (group as Record<string, unknown>)[name] });
   const tree = types as Readonly<Record<string, unknown>>;
-  const own = OWN.filter((group) => group !== "master").map((group) => [group, only(tree[group])] as const);
+  const own = OWN.filter((group) => group !== weights).map((group) => [group, only(tree[group])] as const);
   const window = tree["window"] as Readonly<Record<string, unknown>> | undefined;
   return {
     ...tree,

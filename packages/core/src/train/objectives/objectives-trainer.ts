@@ -10,6 +10,7 @@ import type { Diagnosis } from "../diagnosis/diagnose.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
 import type { Trainer } from "../trainer-interface.js";
+import type { WeightsChoice } from "../weights/average.js";
 
 /** The names of the metrics that an objective's loss returns. */
 type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }
@@ -38,6 +39,7 @@ export interface ObjectivesTrainer<P, B, M, O>
     | "fit"
     | "steps"
     | "evaluate"
+    | "setRates"
     | "counters"
     | "graph"
     | "explain"
@@ -65,8 +67,10 @@ export interface ObjectivesTrainer<P, B, M, O>
   /** Each loss and its metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
-    options?: { readonly modelState?: M },
+    options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
+  /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
+  setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
   /** Each objective's counts and next scale; `iteration` is the run's. */
   counters(): Promise<Each<O, Counters>>;
   /** The graph of each objective's step that the engine gets for such a batch. */

@@ -1,4 +1,5 @@
 import { checkUpdate } from "../../optim/check-update.js";
+import { computedRates } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
@@ -12,6 +13,7 @@ import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
 import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
+import { nextAverage } from "../weights/average.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { unscale } from "./unscale.js";
 
@@ -34,6 +36,8 @@ export interface Applied {
     readonly applied: Tensor;
     readonly scale: Tensor;
     readonly gradNorm: Tensor;
+    /** By group, those that are not constants. */
+    readonly rates: Readonly<Record<string, Tensor>>;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
   };
@@ -54,7 +58,8 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
   const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
 
   const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
-  const update = optimizer.update(gradients, state.optimizer, weights, { step: state.applied });
+  const context = { step: state.applied, settable: state.rates };
+  const update = optimizer.update(gradients, state.optimizer, weights, context);
   checkUpdate(optimizer.name, update, gradients);
   const { updates, state: optimizerState } = update;
   const master = masterWeights.apply(state.master, updates, foldIn(ownKey(definition), "master"));
@@ -73,9 +78,11 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       master,
       optimizer: optimizerState,
       model: window.model,
+      ema: averageAfter(definition, state, master),
       applied: add(state.applied, 1),
       frozen: state.frozen,
       scaler,
+      rates: state.rates,
       ...counters.next,
     },
     outputs: {
@@ -83,10 +90,20 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       applied: finite,
       scale,
       gradNorm,
+      rates: computedRates(optimizer, context),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,
     },
   };
+}
+
+function averageAfter(
+  { ema, precision: { masterWeights } }: StepDefinition,
+  state: TrainingState,
+  master: TensorTree,
+): TensorTree {
+  if (ema === undefined) return state.ema;
+  return nextAverage(ema, state.ema, masterWeights.parameters(master), state.applied);
 }
 
 interface Evidence {

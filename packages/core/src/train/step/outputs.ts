@@ -1,9 +1,8 @@
 import type { HostTensor } from "../../host-tensor.js";
+import type { Optimizer } from "../../optim/optimizer.js";
 
 /** The results of a run on the host, by output name. */
 export type Outputs = Readonly<Record<string, HostTensor>>;
-
-const METRICS = "metrics/";
 
 export function numberIn(outputs: Outputs, name: string): number {
   const value = outputs[name]?.data[0];
@@ -13,13 +12,29 @@ export function numberIn(outputs: Outputs, name: string): number {
 
 export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outputs, name) !== 0;
 
-export function metricsIn(outputs: Outputs): Readonly<Record<string, number>> {
-  const metrics: [string, number][] = [];
+export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
+  numbersIn(outputs, "metrics/");
+
+/** The scalars whose names begin so, by the rest of their names. */
+function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, number>> {
+  const numbers: [string, number][] = [];
   for (const name in outputs) {
-    if (name.startsWith(METRICS)) metrics.push([name.slice(METRICS.length), numberIn(outputs, name)]);
+    if (name.startsWith(start)) numbers.push([name.slice(start.length), numberIn(outputs, name)]);
   }
   // Assigning would lose a metric called `__proto__`.
-  return Object.fromEntries(metrics);
+  return Object.fromEntries(numbers);
+}
+
+/** The learning rates of a step by group: constants, or computed by the program. */
+export function ratesIn(
+  outputs: Outputs,
+  { learningRates = {} }: Pick<Optimizer, "learningRates">,
+): Readonly<Record<string, number>> {
+  const computed = numbersIn(outputs, "rates/");
+  const rates = Object.entries(learningRates).map(([group, rate]) => {
+    return [group, typeof rate === "number" ? rate : (computed[group] as number)] as const;
+  });
+  return Object.fromEntries(rates);
 }
 
 /** Mean of scalar outputs over microbatches. */

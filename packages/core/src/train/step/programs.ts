@@ -1,6 +1,7 @@
 /** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
 import { autocast } from "../../cast/autocast.js";
-import { zerosLike } from "../../optim/optimizer.js";
+import { initialRates, zerosLike } from "../../optim/optimizer.js";
+import { f32Master } from "../../precision/master-weights.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
@@ -10,10 +11,10 @@ import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
-import { frozenInAll, splitFrozen } from "../frozen.js";
 import { joinStates, nextState, stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
+import { frozenInAll, splitFrozen } from "../weights/frozen.js";
 import { applyGradients } from "./apply.js";
 import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
 import type { LossContext } from "./loss.js";
@@ -48,9 +49,11 @@ export function initProgram(
         master,
         optimizer: definition.optimizer.init(inF32),
         model: fed["model"] as TensorTree,
+        ema: definition.ema === undefined ? {} : inF32,
         applied: literal(0, "i32"),
         frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
         scaler: lossScaler.init(),
+        rates: initialRates(definition.optimizer),
         iteration: literal(0, "i64"),
         drawn: literal(0, "i64"),
         skipped: literal(0, "i32"),
@@ -189,19 +192,48 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
   });
 }
 
+/**
+ * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree
+ * like the parameters, whatever the master weights are.
+ */
+function readingProgram(
+  definition: StepDefinition,
+  { state, average }: ReadState,
+  fed: Readonly<Record<string, TypeTree>>,
+  body: (
+    definition: StepDefinition,
+    current: TrainingState,
+    fed: Readonly<Record<string, TensorTree>>,
+  ) => ProgramResult,
+): Program {
+  const types = statePart(definition, state, average ? "ema" : "master");
+  return traceProgram({ state: types, fed }, (tree, trees) => {
+    if (!average) return body(definition, stateOf(definition, tree), trees);
+    const averaged = { ...definition, precision: { ...definition.precision, masterWeights: f32Master() } };
+    const { ema } = tree as TrainingState;
+    return body(averaged, stateOf(averaged, { ...(tree as TrainingState), master: ema }), trees);
+  });
+}
+
+/** The state that a program reads. */
+export interface ReadState {
+  readonly state: TypeTree;
+  /** Whether the weights are their moving average. */
+  readonly average: boolean;
+}
+
 /** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
 export function evaluateProgram(
   definition: StepDefinition,
-  state: TypeTree,
+  state: ReadState,
   fed: { readonly batch: TypeTree; readonly model?: TypeTree },
 ): Program {
-  return traceProgram({ state: statePart(definition, state), fed }, (tree, trees) => {
-    const current = stateOf(definition, tree);
+  return readingProgram(definition, state, fed, (read, current, trees) => {
     const model = trees["model"] ?? current.model;
-    const lossOf = autocast(strictLoss(definition, current, model, false), definition.precision.policy, {
-      manifest: definition.manifest,
+    const lossOf = autocast(strictLoss(read, current, model, false), read.precision.policy, {
+      manifest: read.manifest,
     });
-    const [loss, parts] = lossOf(parametersOf(definition, current), trees["batch"] as TensorTree);
+    const [loss, parts] = lossOf(parametersOf(read, current), trees["batch"] as TensorTree);
     return { outputs: { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} } };
   });
 }
@@ -215,32 +247,31 @@ export type PredictFunction = (
 
 export function predictProgram(
   definition: StepDefinition,
-  state: TypeTree,
+  state: ReadState,
   data: TypeTree,
   predict: PredictFunction,
 ): Program {
-  return traceProgram({ state: statePart(definition, state), fed: { data } }, (tree, trees) => {
-    const current = stateOf(definition, tree);
+  return readingProgram(definition, state, { data }, (read, current, trees) => {
     const context: LossContext<TensorTree> = {
       training: false,
-      key: foldIn(definition.key, "predict"),
+      key: foldIn(read.key, "predict"),
       modelState: current.model,
       step: current.applied,
     };
     const run = autocast(
       (weights: TensorTree, inputs: TensorTree) =>
         tellingNames("the data", inputs, () => atUserLines(() => predict(weights, inputs, context))),
-      definition.precision.policy,
-      { manifest: definition.manifest },
+      read.precision.policy,
+      { manifest: read.manifest },
     );
-    return { outputs: { result: run(parametersOf(definition, current), trees["data"] as TensorTree) } };
+    return { outputs: { result: run(parametersOf(read, current), trees["data"] as TensorTree) } };
   });
 }
 
 /** The parameters in f32, for any storage dtype. */
-export function parametersProgram(definition: StepDefinition, state: TypeTree): Program {
-  return traceProgram({ state: statePart(definition, state) }, (tree) => {
-    const weights = parametersOf(definition, stateOf(definition, tree));
+export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
+  return readingProgram(definition, state, {}, (read, current) => {
+    const weights = parametersOf(read, current);
     return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
   });
 }

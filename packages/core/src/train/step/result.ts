@@ -12,6 +12,11 @@ export interface StepResult<K extends string = string> {
    * for the quotients.
    */
   readonly gradNorm: number;
+  /**
+   * The learning rates by group of parameters, `default` where the optimizer has no groups; none for an optimizer of
+   * your own without `learningRates`.
+   */
+  readonly rates: Readonly<Record<string, number>>;
   /** What the loss returned as `metrics`, means over the microbatches. */
   readonly metrics: Readonly<Record<K, number>>;
   /** Number of times this batch overflowed and was run again. */

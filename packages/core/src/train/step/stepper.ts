@@ -11,7 +11,7 @@ import type { Program, TypeTree } from "../program/program.js";
 import type { Compiled, ProgramCache } from "../program/program-cache.js";
 import type { TrainingWarning } from "../warning.js";
 import type { TraceReports } from "./forward.js";
-import { flagIn, meanOf, metricsIn, numberIn, type Outputs } from "./outputs.js";
+import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "./outputs.js";
 import { accumulateProgram, applyProgram, trainProgram } from "./programs.js";
 import type { StepResult } from "./result.js";
 import { scaleFault } from "./scale.js";
@@ -91,6 +91,7 @@ export class Stepper {
       applied,
       scale: numberIn(outputs, "scale"),
       gradNorm: numberIn(outputs, "gradNorm"),
+      rates: ratesIn(outputs, this.#options.definition.optimizer),
       metrics: metricsIn(outputs),
       retries,
     };

@@ -1,9 +1,9 @@
-import { MpError } from "../errors.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
-import { shown } from "../shown.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { isTensor } from "../trace/tensor.js";
-import { leavesOf } from "../tree.js";
+import { MpError } from "../../errors.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { shown } from "../../shown.js";
+import { partOf, type TensorTree } from "../../trace/map-tensors.js";
+import { isTensor } from "../../trace/tensor.js";
+import { leavesOf } from "../../tree.js";
 
 /** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
 export type FrozenMask<P> = P extends HostTensor
@@ -98,17 +98,10 @@ export function splitFrozen(
   frozen: ReadonlySet<string>,
 ): { readonly trained: TensorTree; readonly frozen: TensorTree } {
   if (frozen.size === 0) return { trained: tree, frozen: {} };
-  const part = (isFrozen: boolean): TensorTree => {
-    const visit = (node: TensorTree, path: string): TensorTree => {
-      if (isTensor(node)) return frozen.has(path) === isFrozen ? node : {};
-      const below = (key: string | number): string => (path === "" ? `${key}` : `${path}/${key}`);
-      if (Array.isArray(node)) return node.map((child: TensorTree, index) => visit(child, below(index)));
-      const entries = Object.entries(node as { readonly [key: string]: TensorTree });
-      return Object.fromEntries(entries.map(([key, child]) => [key, visit(child, below(key))]));
-    };
-    return visit(tree, "");
+  return {
+    trained: partOf(tree, (path) => !frozen.has(path)),
+    frozen: partOf(tree, (path) => frozen.has(path)),
   };
-  return { trained: part(false), frozen: part(true) };
 }
 
 /** The inverse of `splitFrozen`. */

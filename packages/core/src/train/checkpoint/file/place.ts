@@ -1,7 +1,7 @@
 // Where a checkpoint is written to and read from: a file, or bytes.
 import { checkPath, loadTensors, saveTensors } from "#checkpoint-files";
-import { bytesOfTensors, checkBytes, tensorsOfBytes } from "../../checkpoint/bytes.js";
-import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
+import { bytesOfTensors, checkBytes, tensorsOfBytes } from "../../../checkpoint/bytes.js";
+import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 
 export type CheckpointStore<T> = (checkpoint: LoadedTensors) => Promise<T>;
 

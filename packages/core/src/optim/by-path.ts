@@ -1,0 +1,175 @@
+/** Groups of parameters, each with an optimizer of its own, as an optimizer. */
+import { MpError } from "../errors.js";
+import { shown } from "../shown.js";
+import { partOf, type TensorTree } from "../trace/map-tensors.js";
+import { isTensor, type Tensor } from "../trace/tensor.js";
+import { keyProblem, leavesOf, mapTree } from "../tree.js";
+import { checkUpdate } from "./check-update.js";
+import { DEFAULT_GROUP, groupName, type Optimizer, type UpdateContext } from "./optimizer.js";
+
+/** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
+export type ParameterTest = (path: string, parameter: { readonly shape: readonly number[] }) => boolean;
+
+/** A group of parameters and its optimizer. */
+export interface PathRule {
+  /** Its name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot. */
+  readonly group: string;
+  /**
+   * A path of the parameters and everything below it (`decoder` matches `decoder/head`, not `decoder2`), several of
+   * them, or a function of a parameter's path and shape.
+   */
+  readonly paths: string | readonly string[] | ParameterTest;
+  readonly optimizer: Optimizer;
+}
+
+/**
+ * Parameters of fewer than two dimensions: biases, and what normalizations scale and shift by. Weight decay usually
+ * leaves them out: `byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ weightDecay: 0, … }) }], adamW(…))`.
+ */
+export const biasesAndNorms: ParameterTest = (_path, { shape }) => shape.length < 2;
+
+type Group = Omit<PathRule, "paths"> & { readonly isIn: ParameterTest; readonly told: string };
+
+/**
+ * An optimizer of groups: a parameter belongs to the first rule that matches it, or to `rest`, the group `default`. Each
+ * optimizer sees its own parameters only, so a `clipByGlobalNorm` in a group clips by the norm of that group;
+ * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. A rule may have groups itself, named
+ * `outer.inner`. What is frozen belongs to none.
+ * @throws MP_INVALID_ARGUMENT for rules that are not such objects, two groups of one name, or, when training begins, a
+ * path that the parameters do not have
+ */
+export function byPath(
+  rules: readonly PathRule[],
+  rest: Optimizer,
+): Optimizer<{ readonly [group: string]: TensorTree }> {
+  if (!Array.isArray(rules)) refuse(`takes a list of rules and an optimizer, got ${shown(rules)}`);
+  const others = { group: DEFAULT_GROUP, optimizer: rest, isIn: () => true, told: DEFAULT_GROUP };
+  const groups: readonly Group[] = [...rules.map(groupOf), others];
+  for (const { group, optimizer } of groups) checkOptimizer(group, optimizer);
+  const names = groups.flatMap(({ group, optimizer }) =>
+    Object.keys(optimizer.learningRates ?? { [DEFAULT_GROUP]: 0 }).map((inner) => groupName(group, inner)),
+  );
+  for (const [at, name] of names.entries()) {
+    if (names.indexOf(name) !== at) refuse(`two groups are named ${name}`);
+  }
+  return {
+    name: "byPath",
+    description: `byPath(${groups.map(({ told, optimizer }) => `${told}: ${optimizer.description ?? optimizer.name}`).join("; ")})`,
+    learningRates: Object.fromEntries(
+      groups.flatMap(({ group, optimizer }) =>
+        Object.entries(optimizer.learningRates ?? {}).map(([inner, rate]) => [groupName(group, inner), rate]),
+      ),
+    ),
+    init: (parameters) => {
+      for (const { group, paths } of rules) checkPaths(group, paths, parameters);
+      const part = split(groups, parameters);
+      return Object.fromEntries(
+        groups.map(({ group, optimizer }) => [group, optimizer.init(part(group, parameters))]),
+      );
+    },
+    update: (gradients, state, parameters, context) => {
+      const part = split(groups, parameters);
+      const updates = new Map<string, Tensor>();
+      const rates: Tensor[] = [];
+      const next = groups.map(({ group, optimizer }) => {
+        const own = part(group, gradients);
+        const result = optimizer.update(own, state[group] ?? {}, part(group, parameters), {
+          ...context,
+          settable: ownRates(group, optimizer, context),
+        });
+        checkUpdate(optimizer.name, result, own);
+        for (const [path, update] of leavesOf(result.updates, isTensor, "updates")) updates.set(path, update);
+        rates.push(...(result.rates ?? []));
+        return [group, result.state] as const;
+      });
+      return {
+        updates: mapTree(gradients, isTensor, (_gradient, path) => updates.get(path) as Tensor) as TensorTree,
+        state: Object.fromEntries(next),
+        rates,
+      };
+    },
+  };
+}
+
+/** The rates that the host has set, by the names that the group's optimizer has for them. */
+function ownRates(
+  group: string,
+  { learningRates = {} }: Optimizer,
+  { settable = {} }: UpdateContext,
+): Readonly<Record<string, Tensor>> {
+  const own = Object.keys(learningRates).flatMap((inner) => {
+    const rate = settable[groupName(group, inner)];
+    return rate === undefined ? [] : [[inner, rate] as const];
+  });
+  return Object.fromEntries(own);
+}
+
+/** The part of a tree of these parameters' structure that belongs to a group. */
+function split(
+  groups: readonly Group[],
+  parameters: TensorTree,
+): (group: string, tree: TensorTree) => TensorTree {
+  const owners = new Map(
+    leavesOf(parameters, isTensor, "parameters").map(([path, { shape }]) => [
+      path,
+      groups.find(({ isIn }) => isIn(path, { shape }))?.group,
+    ]),
+  );
+  return (group, tree) => partOf(tree, (path) => owners.get(path) === group);
+}
+
+function groupOf(rule: PathRule, index: number): Group {
+  const { group, paths, optimizer } = (rule ?? {}) as PathRule;
+  const problem = typeof group === "string" ? nameProblem(group) : "is no text";
+  if (problem !== undefined) refuse(`the group of rule ${index}, ${shown(group)}, ${problem}`);
+  if (typeof paths === "function")
+    return { group, optimizer, isIn: paths, told: `${group} ${paths.name || "unnamed"}` };
+  const scopes = pathsIn(paths);
+  if (
+    scopes.length === 0 ||
+    !scopes.every((path) => typeof path === "string" && !path.split("/").includes(""))
+  ) {
+    refuse(
+      `paths of ${group} are names joined by single slashes, such as "encoder/layer0", or a function, got ${shown(paths)}`,
+    );
+  }
+  const isIn: ParameterTest = (path) =>
+    scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
+  return { group, optimizer, isIn, told: `${group} ${scopes.join(" ")}` };
+}
+
+const pathsIn = (paths: string | readonly string[]): readonly string[] =>
+  typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
+
+function nameProblem(group: string): string | undefined {
+  if (group === DEFAULT_GROUP) return "is the name of what no rule matches";
+  return group.includes(".") ? "contains a dot" : keyProblem(group);
+}
+
+function checkOptimizer(group: string, optimizer: unknown): void {
+  const { update, kind } = (optimizer ?? {}) as { readonly update?: unknown; readonly kind?: unknown };
+  if (typeof update !== "function")
+    refuse(`${group} takes an optimizer such as adamW({ learningRate: 1e-3 }), got ${shown(optimizer)}`);
+  if (kind === "gradient")
+    refuse(
+      `the part of ${group} gives gradients and no steps; end it with an optimizer: chain(…, sgd({ learningRate: 0.1 }))`,
+    );
+}
+
+/** A path that was mistyped would leave its parameters to other rules. Frozen parameters have left `{}` in their place. */
+function checkPaths(group: string, paths: PathRule["paths"], parameters: TensorTree): void {
+  if (typeof paths === "function") return;
+  for (const path of pathsIn(paths)) {
+    let node: unknown = parameters;
+    for (const key of path.split("/")) {
+      const isInner =
+        typeof node === "object" && node !== null && !isTensor(node) && Object.hasOwn(node, key);
+      if (!isInner) refuse(`group ${group}: the parameters have no ${path}`);
+      node = (node as Readonly<Record<string, unknown>>)[key];
+    }
+  }
+}
+
+function refuse(message: string): never {
+  throw new MpError("MP_INVALID_ARGUMENT", `byPath: ${message}`);
+}

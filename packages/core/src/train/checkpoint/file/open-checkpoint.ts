@@ -1,0 +1,37 @@
+import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
+import { MpError } from "../../../errors.js";
+import type { CheckpointSource } from "./place.js";
+
+/** Incremented when a file of the old format could be misread. */
+export const FORMAT = "mp.training/1";
+/** With parts of the state that a run may lack: settable rates, an average of the weights. */
+export const OPTIONAL_FORMAT = "mp.training/2";
+
+/** A checkpoint's content, and the error for a problem with it. */
+export interface OpenCheckpoint extends LoadedTensors {
+  refuse(message: string): never;
+}
+
+/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for what is no checkpoint of a training run */
+export async function openCheckpoint({ name, details, read }: CheckpointSource): Promise<OpenCheckpoint> {
+  const { tensors, metadata } = await read();
+  const refuse = (message: string): never => {
+    throw new MpError("MP_CHECKPOINT_MISMATCH", `${name}: ${message}; nothing was loaded`, { details });
+  };
+  const { format = "not given" } = metadata;
+  if (format !== FORMAT && format !== OPTIONAL_FORMAT) {
+    refuse(
+      `is no training checkpoint of this version, its format is ${format} instead of ${FORMAT} or ${OPTIONAL_FORMAT}`,
+    );
+  }
+  return { tensors, metadata, refuse };
+}
+
+/** End of messages about values that no run writes. */
+export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
+
+/** The first few misfits, and how many more. */
+export function listed(misfits: readonly string[]): string {
+  const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
+  return `${misfits.slice(0, 5).join("; ")}${more}`;
+}

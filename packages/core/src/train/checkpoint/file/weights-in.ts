@@ -1,0 +1,46 @@
+import { type HostArrays, isFloat } from "../../../dtype.js";
+import { decodeArray } from "../../../float-format/bits.js";
+import { type HostTensor, tensor } from "../../../host-tensor.js";
+import { fedName } from "../../program/program.js";
+import { OBJECTIVES } from "../settings.js";
+import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
+
+/** Where the weights are in files that do not say so: those written before `weightsAt`. */
+const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
+  "kahan(f16)": "value",
+  "kahan(bf16)": "value",
+};
+
+/** The weights of a checkpoint in f32 by the path of the parameter, trained or frozen, for any storage dtype. */
+export function weightsIn({
+  tensors,
+  metadata,
+  refuse,
+}: OpenCheckpoint): (path: string) => HostTensor | undefined {
+  const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
+  const masters = objectivesIn(metadata, refuse).map((name) =>
+    ["master", name, weightsAt].filter((part) => part !== undefined).join("/"),
+  );
+  return (path) => {
+    const [kept] = [...masters, "frozen"].flatMap((group) => tensors[fedName(group, path)] ?? []);
+    return kept === undefined ? undefined : inF32(kept);
+  };
+}
+
+/** The names of the objectives of the run that wrote the file; undefined for the one of a single loss. */
+function objectivesIn(
+  { [OBJECTIVES]: text }: OpenCheckpoint["metadata"],
+  refuse: OpenCheckpoint["refuse"],
+): readonly (string | undefined)[] {
+  if (text === undefined) return [undefined];
+  try {
+    const names: unknown = JSON.parse(text);
+    if (Array.isArray(names)) return names.map(String);
+  } catch {}
+  return refuse(`its objectives are ${text} instead of a list of names; ${DAMAGED}`);
+}
+
+function inF32(kept: HostTensor): HostTensor {
+  if (!isFloat(kept.dtype)) return kept;
+  return tensor(decodeArray(kept.dtype, kept.data as HostArrays[typeof kept.dtype]), kept.shape);
+}

@@ -1,0 +1,91 @@
+/**
+ * The moving average of the weights, kept in the step: e ← d·e + (1-d)·w in f32, after each applied step. It is read
+ * instead of the weights where asked for, and changes nothing that is trained.
+ */
+import { oneOf } from "../../argument-checks.js";
+import { described } from "../../described.js";
+import { MpError } from "../../errors.js";
+import { averageFactor } from "../../optim/hyperparameter.js";
+import { biasCorrection } from "../../optim/moments.js";
+import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
+import { shown } from "../../shown.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { add, div, equal, minimum, mul, sub, where } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+
+/** How the moving average of the weights is formed. */
+export interface EmaOptions {
+  /** The share of the average that a step keeps, at least 0 and below 1: 0.999 averages over about 1000 steps. */
+  readonly decay: number;
+  /**
+   * How the first steps count. `copy` (default): the first applied step copies the weights, as in PyTorch and Keras.
+   * `debias`: the mean of the weights after each step so far, weighted by decay^age, as in optax. `warmup`: applied step
+   * t, from 1, keeps t / (t + 9) at most, as TensorFlow's `num_updates`.
+   */
+  readonly start?: "copy" | "debias" | "warmup";
+}
+
+const EMA = {
+  decay: averageFactor,
+  start: withDefault("copy", oneOf("copy", "debias", "warmup")),
+} satisfies OptionTable<EmaOptions>;
+
+/** The options with their defaults. */
+export type Ema = Required<EmaOptions>;
+
+/** @throws MP_INVALID_ARGUMENT */
+export function readEma(options: EmaOptions): Ema {
+  return readOptions("trainer: ema", options, EMA, { example: "{ decay: 0.999 }" });
+}
+
+/** Names it in checkpoints. */
+export const describeEma = (ema: Ema): string => described("ema", ema);
+
+/** The average after a step that made these weights; `applied` (i32) counts the applied steps before it. */
+export function nextAverage(ema: Ema, average: TensorTree, weights: TensorTree, applied: Tensor): TensorTree {
+  const kept = keptAt(ema, applied);
+  const taken = sub(1, kept);
+  return mapTensors((e, w) => add(mul(e, kept), mul(cast(w, "f32"), taken)), average, weights);
+}
+
+/** The share that this step keeps, f32 scalar. */
+function keptAt({ decay, start }: Ema, applied: Tensor): Tensor {
+  const before = cast(applied, "f32");
+  switch (start) {
+    case "copy":
+      return where(equal(applied, 0), literal(0), decay);
+    case "debias":
+      // d·(1 - d^(t-1)) / (1 - d^t): the average is divided by its weights' sum as it is formed, not when it is read.
+      return mul(div(biasCorrection(decay, before), biasCorrection(decay, add(before, 1))), decay);
+    case "warmup":
+      return minimum(div(add(before, 1), add(before, 10)), decay);
+  }
+}
+
+/** Which weights are read. */
+export interface WeightsChoice {
+  /** `current` (default), or `ema`: their moving average, for a trainer with `ema`. Frozen parameters are the same in both. */
+  readonly weights?: "current" | "ema";
+}
+
+/**
+ * Whether the average is meant.
+ * @throws MP_INVALID_ARGUMENT for another word, or without an average
+ */
+export function readsAverage(
+  what: string,
+  { weights = "current" }: WeightsChoice,
+  ema: Ema | undefined,
+): boolean {
+  if (weights === "current") return false;
+  const problem =
+    weights !== "ema"
+      ? `weights is "current" or "ema", got ${shown(weights)}`
+      : ema === undefined
+        ? "this run has no average of its weights; make the trainer with ema: { decay: 0.999 }"
+        : undefined;
+  if (problem !== undefined) throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${problem}`);
+  return true;
+}

@@ -1,0 +1,100 @@
+/**
+ * Whole runs of every optimizer beside PyTorch's in double precision: twelve steps from the same weights on the same
+ * gradients, each step from the one before it, and with a loss scale of 2^16 the same bits as without one.
+ */
+import { describe, expect, it } from "vitest";
+import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { adamW } from "../../src/optim/adam.js";
+import { byPath } from "../../src/optim/by-path.js";
+import { chain } from "../../src/optim/chain.js";
+import { clipByGlobalNorm } from "../../src/optim/clip.js";
+import type { Optimizer } from "../../src/optim/optimizer.js";
+import { sgd } from "../../src/optim/sgd.js";
+import { noLossScaling, staticLossScale } from "../../src/precision/loss-scaler.js";
+import { float32 } from "../../src/precision/presets.js";
+import { reference } from "../../src/reference/index.js";
+import { add, mul } from "../../src/trace/ops/binary.js";
+import { reduceSum } from "../../src/trace/ops/reduce.js";
+import type { Tensor } from "../../src/trace/tensor.js";
+import { trainer } from "../../src/train/trainer.js";
+import { fixture, optimizers, type Rows } from "../peer-optimizers.js";
+
+const halves = (
+  row: readonly number[],
+): { readonly a: HostTensor<"f32">; readonly b: HostTensor<"f32"> } => ({
+  a: tensor(Float32Array.from(row.slice(0, 4))),
+  b: tensor(Float32Array.from(row.slice(4))),
+});
+const joined = ({ a, b }: ReturnType<typeof halves>): number[] => [...a.data, ...b.data];
+
+interface Run {
+  readonly optimizer: Optimizer;
+  readonly clipNorm?: number;
+}
+
+/** Weights and their average after each step of a loss whose gradients are those of the fixture. */
+async function run(options: Run, scale: number) {
+  const training = await trainer({
+    ...options,
+    backend: await reference(),
+    params: halves(fixture.start),
+    loss: ({ a, b }, batch: { a: Tensor; b: Tensor }) =>
+      add(reduceSum(mul(a, batch.a)), reduceSum(mul(b, batch.b))),
+    precision: { ...float32(), lossScaler: scale === 1 ? noLossScaling() : staticLossScale(scale) },
+    ema: { decay: 0.9 },
+    onWarning: () => undefined,
+  });
+  const [weights, averages]: [number[][], number[][]] = [[], []];
+  for (const gradient of fixture.gradients) {
+    expect(await training.step(halves(gradient))).toMatchObject({ applied: true, scale });
+    weights.push(joined(await training.parameters()));
+    averages.push(joined(await training.parameters({ weights: "ema" })));
+  }
+  await training.dispose();
+  return { weights, averages };
+}
+
+function expectClose(got: Rows, want: Rows | undefined): void {
+  expect(want).toHaveLength(12);
+  for (const [step, row] of (want ?? []).entries()) {
+    for (const [index, value] of row.entries()) {
+      const distance = Math.abs((got[step]?.[index] ?? Number.NaN) - value);
+      expect(distance, `step ${step}, weight ${index}`).toBeLessThanOrEqual(
+        1e-5 * Math.max(1, Math.abs(value)),
+      );
+    }
+  }
+}
+
+describe("twelve steps are those of PyTorch, and the same bits at a loss scale of 2^16", () => {
+  it("for every case of the fixture", () => {
+    expect(Object.keys(optimizers)).toEqual(Object.keys(fixture.weights));
+  });
+
+  it.each(Object.entries(optimizers))("%s", async (name, optimizer) => {
+    const plain = await run({ optimizer }, 1);
+    expectClose(plain.weights, fixture.weights[name]);
+    expect(await run({ optimizer }, 2 ** 16)).toEqual(plain);
+  });
+
+  const { limit, weights } = fixture.clipByGlobalNorm;
+  it.each<[string, Run]>([
+    ["clipNorm", { optimizer: sgd({ learningRate: 0.1 }), clipNorm: limit }],
+    ["clipByGlobalNorm", { optimizer: chain(clipByGlobalNorm(limit), sgd({ learningRate: 0.1 })) }],
+  ])("%s", async (_name, options) => {
+    const plain = await run(options, 1);
+    expectClose(plain.weights, weights);
+    expect(await run(options, 2 ** 16)).toEqual(plain);
+  });
+
+  it("two groups with a rate and a decay each, and the average of both", async () => {
+    const optimizer = byPath(
+      [{ group: "first", paths: "a", optimizer: adamW({ learningRate: 0.05, weightDecay: 0 }) }],
+      adamW({ learningRate: 0.01, weightDecay: 0.3 }),
+    );
+    const plain = await run({ optimizer }, 1);
+    expectClose(plain.weights, fixture.grouped.weights);
+    expectClose(plain.averages, fixture.grouped.averages);
+    expect(await run({ optimizer }, 2 ** 16)).toEqual(plain);
+  });
+});
