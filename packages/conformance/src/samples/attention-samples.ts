@@ -91,7 +91,7 @@ export const attentionSamples: OpRows<OpOf<"attention">> = {
           one(GROUPED, {}, added(of, [2, 6, 3, 5])),
           one(GROUPED, { isCausal: true }, added(of, [6, 1, 5])),
         ]),
-        // It gives 0, as in ONNX 1.23 and PyTorch 2.5.
+        // It gives 0, as in ONNX 1.23 and PyTorch.
         "a-query-that-attends-to-nothing": [
           one(GROUPED, {}, rows),
           one(GROUPED, { isCausal: true }, hostData("bool", [0, 0, 1, 1, 1], [1, 5])),

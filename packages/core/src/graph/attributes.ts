@@ -116,7 +116,7 @@ export interface OpAttributes {
    * dtype or in f32. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`, and adjacent heads share one.
    * `isCausal`: no query attends to a key at a later place, both counted from 0. `softcap` above 0: scores s become
    * softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A query that the
-   * mask and `isCausal` let attend to nothing gives 0, as do gradients there (so in ONNX 1.23 and PyTorch 2.5).
+   * mask and `isCausal` let attend to nothing gives 0, as do gradients there (so in ONNX 1.23 and PyTorch).
    */
   Attention: { readonly scale: number; readonly isCausal: boolean; readonly softcap: number };
 
