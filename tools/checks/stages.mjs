@@ -88,7 +88,7 @@ const STAGES = [
       ],
       ...["own-lowering", "reduced-axes", "scatter-in-order", "word-order"],
     ],
-    without: ["normalization", "batch-normalization", "loop"],
+    without: ["attention", "normalization", "batch-normalization", "loop"],
   },
   {
     folder: "packages/backend-tfjs/src/lowerings",

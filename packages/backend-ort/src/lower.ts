@@ -1,6 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import {
   emulateHalves,
+  expandAttentions,
   expandEinsums,
   type Graph,
   isNode,
@@ -54,10 +55,15 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const sources = new Map<string, string>();
   const expansions = new Map<string, string>();
   // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
-  const expanded = expandEinsums(
+  const attended = expandAttentions(
     graph,
     () => true,
     (made, { name }) => expansions.set(made, name),
+  );
+  const expanded = expandEinsums(
+    attended,
+    () => true,
+    (made, { name }) => expansions.set(made, expansions.get(name) ?? name),
   );
   const widened = widenNodes(
     expanded,

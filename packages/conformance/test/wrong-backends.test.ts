@@ -7,6 +7,7 @@ import { allCases } from "../src/all-cases.js";
 import { runConformance } from "../src/run-conformance.js";
 import { accumulationFaults, inHalves } from "./wrong-backends/accumulation-faults.js";
 import { aliasingFaults } from "./wrong-backends/aliasing-faults.js";
+import { attentionFaults } from "./wrong-backends/attention-faults.js";
 import { committing } from "./wrong-backends/committing.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
 import { einsumFaults } from "./wrong-backends/einsum-faults.js";
@@ -40,6 +41,7 @@ const faults: readonly WrongBackend[] = [
   ...accumulationFaults,
   ...convolutionFaults,
   ...einsumFaults,
+  ...attentionFaults,
   ...emptyAndZeroFaults,
   ...poolFaults,
   ...stateFaults,

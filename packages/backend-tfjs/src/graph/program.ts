@@ -3,6 +3,7 @@ import { type HostTensor, zeros } from "@mp/core";
 import type { Bound } from "@mp/core/backend";
 import {
   type AnyNode,
+  expandAttentions,
   expandEinsums,
   type Graph,
   type GraphNode,
@@ -54,7 +55,14 @@ export interface ProgramOptions {
 
 export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
   const expansions = new Map<string, string>();
-  const expanded = expandEinsums(graph, isExpanded, (made, { name }) => expansions.set(made, name));
+  const attended = expandAttentions(
+    graph,
+    () => true,
+    (made, { name }) => expansions.set(made, name),
+  );
+  const expanded = expandEinsums(attended, isExpanded, (made, { name }) =>
+    expansions.set(made, expansions.get(name) ?? name),
+  );
   const program = new ProgramLowering(expanded, options).run();
   return {
     ...program,

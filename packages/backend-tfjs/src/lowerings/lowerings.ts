@@ -1,4 +1,5 @@
 import type { LoweringTable } from "../graph/tf-writer.js";
+import { attentionLowerings } from "./attention.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
@@ -18,6 +19,7 @@ export const lowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,
   ...matrixLowerings,
+  ...attentionLowerings,
   ...convolutionLowerings,
   ...reduceLowerings,
   ...normalizationLowerings,

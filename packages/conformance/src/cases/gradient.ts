@@ -59,6 +59,7 @@ const TWICE: readonly Op[] = [
   "Pow",
   "MatMul",
   "Einsum",
+  "Attention",
   "Conv",
   "ConvTranspose",
   "ReduceSumSquare",

@@ -65,6 +65,7 @@ const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
   MatMul: sum,
   Gemm: sum,
   Einsum: sum,
+  Attention: finite,
   Conv: sum,
   ConvTranspose: sum,
   ConvWeightGradient: sum,

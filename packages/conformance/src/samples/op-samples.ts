@@ -1,4 +1,5 @@
 import type { Op } from "@mp/core/graph";
+import { attentionSamples } from "./attention-samples.js";
 import { batchNormalizationSamples } from "./batch-normalization-samples.js";
 import { binarySamples } from "./binary-samples.js";
 import { convolutionSamples } from "./convolution-samples.js";
@@ -19,6 +20,7 @@ export const opSamples: OpRows<Op> = {
   ...unarySamples,
   ...binarySamples,
   ...matrixSamples,
+  ...attentionSamples,
   ...convolutionSamples,
   ...reduceSamples,
   ...normalizationSamples,

@@ -79,6 +79,8 @@ const ceilings: Readonly<Record<Op, Ceiling>> = {
   MatMul: sum(64),
   Gemm: sum(64),
   Einsum: sum(64),
+  // Means of values of mixed sign, by shares whose exponents carry the error of a sum.
+  Attention: smooth(64, 1),
   Conv: sum(64),
   ConvTranspose: sum(64),
 

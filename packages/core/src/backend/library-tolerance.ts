@@ -22,6 +22,7 @@ export const libraryTolerance: BackendManifest["tolerance"] = {
   MatMul: SUMMED,
   Gemm: SUMMED,
   Einsum: SUMMED,
+  Attention: SUMMED,
   Conv: SUMMED,
   ConvTranspose: SUMMED,
   ConvWeightGradient: SUMMED,

@@ -16,12 +16,13 @@ describe("the table of casting categories", () => {
     }
   });
 
-  it("lowers matrix products and convolutions only, and lets nothing contaminate in bf16", () => {
+  it("lowers matrix products, attention and convolutions only, and lets nothing contaminate in bf16", () => {
     for (const half of ["f16", "bf16"] as const) {
       expect(ops.filter((op) => castCategories[op][half] === "low")).toEqual([
         "MatMul",
         "Gemm",
         "Einsum",
+        "Attention",
         "Conv",
         "ConvTranspose",
         "ConvWeightGradient",

@@ -43,9 +43,10 @@ export const summingOps: ReadonlySet<Op> = new Set<Op>([
 
 /**
  * Number of leading operands that are cast to the node's dtype together, if not all of them. A normalization takes
- * scale, bias and statistics in f32 beside halves; a barrier's further operands only fix an order.
+ * scale, bias and statistics in f32 beside halves, attention a mask; a barrier's further operands only fix an order.
  */
 export const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
+  Attention: 3,
   BatchNormalization: 1,
   BatchNormalizationGradient: 2,
   Barrier: 1,

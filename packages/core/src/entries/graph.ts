@@ -68,6 +68,7 @@ export type { CastCategory } from "../cast/category.js";
 export type { OpCategories } from "../cast/policy.js";
 export { emulateHalves } from "../cast/emulate-halves.js";
 export { widenNodes } from "../cast/widen-nodes.js";
+export { expandAttentions } from "../transform/expand-attention.js";
 export { expandEinsums } from "../transform/expand-einsum.js";
 export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liveness.js";
 

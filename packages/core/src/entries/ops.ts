@@ -53,6 +53,7 @@ export {
 export { literal } from "../trace/ops/source.js";
 
 // Products
+export { attention, type AttentionOptions } from "../trace/ops/attention.js";
 export { einsum, gemm, matMul, type GemmOptions } from "../trace/ops/matrix.js";
 
 // Convolution and pooling

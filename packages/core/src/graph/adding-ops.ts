@@ -3,6 +3,7 @@ import { PRODUCT_OPS } from "./families.js";
 import { type AnyNode, isNode } from "./graph.js";
 
 const BESIDE_PRODUCTS = [
+  "Attention",
   "ReduceSum",
   "ReduceMean",
   "ReduceProd",

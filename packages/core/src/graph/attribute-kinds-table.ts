@@ -34,6 +34,7 @@ const bound: Kind = {
   says: "is a number and not NaN",
   holds: (value) => typeof value === "number" && !Number.isNaN(value),
 };
+const isPositive = (value: number): boolean => value > 0 && Number.isFinite(value);
 const oneOf = (...names: readonly string[]): Kind => ({
   says: `is one of ${names.join(", ")}`,
   holds: (value) => (names as readonly unknown[]).includes(value),
@@ -70,6 +71,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   k: integer,
   keepdims: flag,
   kernelShape: integers,
+  isCausal: flag,
   key: { says: "is a bigint", holds: (value) => typeof value === "bigint" },
   largest: flag,
   length: count,
@@ -86,8 +88,16 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   repeats: integers,
   reverse: flag,
   saved: count,
+  scale: {
+    says: "is a number above 0 that is finite in f32",
+    holds: (value) => typeof value === "number" && isPositive(Math.fround(value)),
+  },
   sequences: count,
   shape: integers,
+  softcap: {
+    says: "is 0, for none, or a number above 0 that is finite in f32",
+    holds: (value) => value === 0 || (typeof value === "number" && isPositive(Math.fround(value))),
+  },
   split: integers,
   start: number,
   starts: integers,

@@ -108,6 +108,18 @@ export interface OpAttributes {
    */
   Einsum: { readonly equation: string };
 
+  // attention
+  /**
+   * Softmax(scale · Q · Kᵀ + mask) · V over the last two axes. Inputs: query [batch, heads, time, size], key [batch,
+   * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], mask (optional) of 2 to 4 axes that broadcast to
+   * [batch, heads, time, keys], the last of them `keys`: bool, true where a query attends, or added, in the queries'
+   * dtype or in f32. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`, and adjacent heads share one.
+   * `isCausal`: no query attends to a key at a later place, both counted from 0. `softcap` above 0: scores s become
+   * softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A query that the
+   * mask and `isCausal` let attend to nothing gives 0, as do gradients there (so in ONNX 1.23 and PyTorch).
+   */
+  Attention: { readonly scale: number; readonly isCausal: boolean; readonly softcap: number };
+
   // convolutions
   /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
   Conv: Convolution;

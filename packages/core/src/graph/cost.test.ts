@@ -27,6 +27,20 @@ describe("opCost", () => {
     );
   });
 
+  it("attention is its two products and its softmax, with what a mask and a softcap add", () => {
+    const [query, key, value] = [type("f16", 2, 6, 3, 4), type("f16", 2, 2, 5, 4), type("f16", 2, 2, 5, 7)];
+    const attributes = { scale: 1, isCausal: true, softcap: 0 };
+    const scores = 2 * 6 * 3 * 5;
+    const cost = (given: readonly ValueType[], softcap = 0) =>
+      opCost("Attention", given, inferTypes("Attention", given, attributes), { ...attributes, softcap });
+    const operands = [query, key, value];
+    expect(cost(operands)).toEqual({
+      flops: scores * (2 * 4 + 2 * 7 + 5),
+      bytes: 2 * (144 + 80 + 140 + 252),
+    });
+    expect(cost([...operands, type("bool", 3, 5)], 2).flops).toBe(scores * (2 * 4 + 2 * 7 + 9));
+  });
+
   it("a convolution is 2 operations a result and tap, in whichever direction", () => {
     const window = { strides: [2], pads: [1, 1], dilations: [1], group: 2 };
     const [x, w, b] = [type("f32", 5, 4, 7), type("f32", 6, 2, 3), type("f32", 6)];

@@ -55,6 +55,7 @@ export const FAMILIES = {
     "Where",
   ],
   matrix: ["MatMul", "Gemm", "Einsum"],
+  attention: ["Attention"],
   convolution: ["Conv", "ConvTranspose", "ConvWeightGradient"],
   /** Reductions, searches and scans along axes. */
   reduce: [

@@ -2,6 +2,7 @@ import { elementCount } from "../shape.js";
 import { checkAttributes } from "./attribute-kinds-table.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
+import { attentionInfer } from "./infer/attention.js";
 import { batchNormalizationInfer } from "./infer/batch-normalization.js";
 import { binaryInfer } from "./infer/binary.js";
 import { convolutionInfer } from "./infer/convolution.js";
@@ -22,6 +23,7 @@ export const inferRules: InferTable<Op> = {
   ...unaryInfer,
   ...binaryInfer,
   ...matrixInfer,
+  ...attentionInfer,
   ...convolutionInfer,
   ...reduceInfer,
   ...poolingInfer,

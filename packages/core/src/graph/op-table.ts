@@ -105,6 +105,18 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
       ),
   },
 
+  /** Two products, and a softmax of the scores; 1 for a mask, 3 for a softcap. */
+  Attention: {
+    dtypes: FLOATS,
+    cast: both("low"),
+    flops: (inputs, outputs, { softcap }) => {
+      const [size = 0, keys = 0] = [inputs[1]?.shape[3], inputs[1]?.shape[2]];
+      const rows = (outputs[0]?.shape ?? []).slice(0, 3).reduce((product, length) => product * length, 1);
+      const other = 5 + (inputs[3] === undefined ? 0 : 1) + (softcap > 0 ? 3 : 0);
+      return rows * keys * (2 * (size + (outputs[0]?.shape[3] ?? 0)) + other);
+    },
+  },
+
   Conv: {
     dtypes: FLOATS,
     cast: both("low"),

@@ -1,5 +1,4 @@
 import type { BackendWarning } from "../backend.js";
-import { castCategories } from "../cast/op-categories.js";
 import {
   bfloat16Policy,
   type CastingPolicy,
@@ -11,6 +10,7 @@ import {
 } from "../cast/policy.js";
 import type { HalfDType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
+import { PRODUCT_OPS } from "../graph/families.js";
 import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
 import { dynamicLossScale, type LossScaler, noLossScaling } from "./loss-scaler.js";
 import { f32Master, type MasterWeights, noMasterWeights } from "./master-weights.js";
@@ -84,12 +84,9 @@ export function manual(lossScaler: LossScaler = dynamicLossScale()): Precision {
 
 const mixedByDType: Readonly<Record<HalfDType, () => Precision>> = { bf16: mixedBfloat16, f16: mixedFloat16 };
 
-/** Operators that decide whether a half is used: those that every mixed policy lowers. */
-const PRODUCTS = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 === "low");
-
 /** Products that the backend supports in that half and accumulates in it, so that small terms are lost. */
 function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op[] {
-  return PRODUCTS.filter(
+  return PRODUCT_OPS.filter(
     (op) => supportsOp(manifest, op, half) && accumulatorOf(manifest, op, half) !== "f32",
   );
 }

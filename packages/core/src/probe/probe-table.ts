@@ -155,6 +155,13 @@ export const probeTable: { readonly [K in Op]: Probe<K> } = {
     site.emit(op, [site.value([2, 3]), site.value([3, 2])], { equation: "ij,jk->ki" });
     site.emit(op, [site.value([2, 2, 3])], { equation: "iij->j" });
   },
+  Attention: (site, op) => {
+    const attributes = { scale: 0.5, isCausal: true, softcap: 2 };
+    const [query, key] = [site.value([1, 2, 2, 3]), site.value([1, 1, 3, 3])];
+    site.emit(op, [query, key, key], attributes);
+    site.emit(op, [query, key, key, site.value([2, 3])], attributes);
+    site.emit(op, [query, key, key, site.value([2, 3], "bool")], attributes);
+  },
   Conv: (site, op) => {
     for (const { x, w, window } of convolutions) site.emit(op, [site.value(x), site.value(w)], window);
   },

@@ -121,6 +121,23 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
     );
     site.expect(site.emit(op, [site.value(x, [1, TERMS])], { equation: "ij->i" }), 0, LEFT);
   },
+  Attention: (site, op) => {
+    const plain = { scale: 1, isCausal: false, softcap: 0 };
+    const one = (...numbers: readonly number[]): Value => site.value(numbers, [1, 1, numbers.length, 1]);
+    // Equal shares of small values beside a large one.
+    const zeros = site.value(rest(TERMS, 0), [1, 1, TERMS, 1]);
+    const values = site.value(cancelling(site.half, TERMS, 1 / 4), [1, 1, TERMS, 1]);
+    site.expect(site.emit(op, [one(0), zeros, values], plain), 0, (TERMS - 2) / 4 / TERMS, NEAR);
+    // One share beside many small ones.
+    const first = site.value([1, ...rest(TERMS - 1, 0)], [1, 1, TERMS, 1]);
+    const keys = site.value(logits, [1, 1, TERMS, 1]);
+    site.expect(site.emit(op, [one(1), keys, first], plain), 0, 1 / exponentials, NEAR);
+    // Small terms of one of two scores.
+    const query = site.value(rest(TERMS, 1), [1, 1, 1, TERMS]);
+    const pair = site.value([...cancelling(site.half), ...rest(TERMS, 0)], [1, 1, 2, TERMS]);
+    const share = 1 / (1 + Math.exp(-LEFT / 8));
+    site.expect(site.emit(op, [query, pair, one(1, 0)], { ...plain, scale: 1 / 8 }), 0, share, NEAR);
+  },
   Conv: (site, op) => {
     const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
     // Over channels, over taps, and over both.

@@ -1,5 +1,6 @@
 import type { Op } from "../graph/attributes.js";
 import type { ReferenceTable } from "./kernel.js";
+import { attentionKernels } from "./kernels/attention.js";
 import { batchNormalizationKernels } from "./kernels/batch-normalization.js";
 import { binaryKernels } from "./kernels/binary.js";
 import { convolutionKernels } from "./kernels/convolution.js";
@@ -19,6 +20,7 @@ export const referenceKernels: ReferenceTable<Op> = {
   ...unaryKernels,
   ...binaryKernels,
   ...matrixKernels,
+  ...attentionKernels,
   ...convolutionKernels,
   ...reduceKernels,
   ...poolingKernels,

@@ -74,6 +74,7 @@ const ULPS_IN_F32: Partial<Record<Op, number>> = {
   ReduceLogSumExp: 8,
   ReduceSumSquare: 8,
   Softmax: 4,
+  Attention: 64,
   LogSoftmax: 16,
   SoftmaxCrossEntropyLoss: 8,
   NegativeLogLikelihoodLoss: 4,

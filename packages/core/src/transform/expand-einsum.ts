@@ -3,14 +3,14 @@
  * operands at a time: the labels of both become the batch, those of one the rows or columns of a matrix product.
  */
 
-import { rewriteBodies, rewriteNodes } from "../cast/rewrite-nodes.js";
 import { type DType, isFloat, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/builder.js";
 import { contractionPath, extentOf, type Pairing } from "../graph/contraction-path.js";
 import { type Contraction, contractionOf } from "../graph/einsum-equation.js";
-import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
+import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
 import { type Shape, sameShape } from "../shape.js";
+import { expandNodes } from "./expand-nodes.js";
 
 /** What the labels of two operands are in their product. */
 interface Roles {
@@ -36,16 +36,10 @@ export function expandEinsums(
   isExpanded: (node: GraphNode<"Einsum">) => boolean = () => true,
   onNode?: (made: string, source: AnyNode) => void,
 ): Graph {
-  const chosen = new Set(graph.nodes.filter((node) => isNode(node, "Einsum") && isExpanded(node)));
-  const loops = rewriteBodies(graph, (body) => expandEinsums(body, isExpanded));
-  if (chosen.size === 0 && loops.size === 0) return graph;
-  return rewriteNodes(graph, {
-    visit: (builder, node, inputs) => {
-      if (chosen.has(node)) return [new Expansion(builder, node as GraphNode<"Einsum">, inputs).run()];
-      const { op, attributes, origin, name } = loops.get(node) ?? node;
-      return builder.emit(op, inputs, attributes, origin, name);
-    },
+  return expandNodes(graph, "Einsum", {
+    isExpanded,
     onNode,
+    expand: (builder, node, inputs) => new Expansion(builder, node, inputs).run(),
   });
 }
 

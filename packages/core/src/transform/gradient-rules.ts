@@ -1,4 +1,5 @@
 import type { Op } from "../graph/attributes.js";
+import { attentionGradients } from "./gradient-rules/attention.js";
 import { batchNormalizationGradients } from "./gradient-rules/batch-normalization.js";
 import { binaryGradients } from "./gradient-rules/binary.js";
 import { convolutionGradients } from "./gradient-rules/convolution.js";
@@ -19,6 +20,7 @@ export const gradientRules: GradientTable<Op> = {
   ...unaryGradients,
   ...binaryGradients,
   ...matrixGradients,
+  ...attentionGradients,
   ...convolutionGradients,
   ...reduceGradients,
   ...poolingGradients,

@@ -16,7 +16,7 @@ import { byteLength } from "../host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** At their place their operands are in the caches, and profiles are read by them. */
-const ANCHORED: ReadonlySet<Op> = new Set<Op>(PRODUCT_OPS);
+const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
 
 /** Bytes that are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;

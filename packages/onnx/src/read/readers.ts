@@ -1,5 +1,6 @@
 import type { Op } from "@mp/core/graph";
 import { OWN_DOMAIN } from "../write/own-domain.js";
+import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { convolutionReaders } from "./convolution.js";
@@ -24,6 +25,7 @@ const ownReaders: ReaderTable = {
   ...unaryReaders,
   ...binaryReaders,
   ...matrixReaders,
+  ...attentionReaders,
   ...convolutionReaders,
   ...reduceReaders,
   ...poolingReaders,

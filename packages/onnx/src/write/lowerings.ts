@@ -1,3 +1,4 @@
+import { attentionLowerings } from "./attention.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
@@ -18,6 +19,7 @@ export const standardLowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,
   ...matrixLowerings,
+  ...attentionLowerings,
   ...convolutionLowerings,
   ...reduceLowerings,
   ...poolingLowerings,

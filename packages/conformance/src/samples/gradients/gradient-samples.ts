@@ -4,6 +4,7 @@
  */
 import type { Op } from "@mp/core/graph";
 import type { GradientRows } from "../gradient-sample.js";
+import { attentionGradients } from "./attention-gradients.js";
 import { batchNormalizationGradients } from "./batch-normalization-gradients.js";
 import { binaryGradients } from "./binary-gradients.js";
 import { convolutionGradients } from "./convolution-gradients.js";
@@ -31,5 +32,6 @@ export const gradientSamples: GradientRows<Op> = {
   ...indexingGradients,
   ...loopGradients,
   ...sourceGradients,
+  ...attentionGradients,
   ...convolutionGradients,
 };

@@ -1,4 +1,5 @@
 import type { Op } from "@mp/core/graph";
+import { attentionSizes } from "./attention-sizes.js";
 import { batchNormalizationSizes } from "./batch-normalization-sizes.js";
 import { binarySizes } from "./binary-sizes.js";
 import { convolutionSizes } from "./convolution-sizes.js";
@@ -20,6 +21,7 @@ export const sizeSamples: SizeRows<Op> = {
   ...binarySizes,
   ...matrixSizes,
   ...reduceSizes,
+  ...attentionSizes,
   ...convolutionSizes,
   ...poolingSizes,
   ...normalizationSizes,

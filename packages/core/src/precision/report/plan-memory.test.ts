@@ -3,10 +3,14 @@ import { batch, smallRun } from "../../../test/small-run.js";
 import type { BackendManifest } from "../../manifest.js";
 import { adam } from "../../optim/adam.js";
 import { reference } from "../../reference/index.js";
+import { grad } from "../../trace/grad.js";
+import { attention } from "../../trace/ops/attention.js";
 import { where } from "../../trace/ops/binary.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
 import { key, randomBernoulli } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
+import { prepareGraph } from "../../transform/prepare.js";
 import { kahan } from "../master-weights.js";
 import { mixedFloat16 } from "../presets.js";
 import { planMemory, plannedPeak } from "./plan-memory.js";
@@ -30,6 +34,24 @@ async function planned(
 }
 
 describe("planMemory", () => {
+  it("counts the scores of attention while it runs, and keeps none for the backward pass", () => {
+    const type = { dtype: "f32", shape: [1, 2, 64, 4] } as const;
+    const [operand, scores] = [4 * 2 * 64 * 4, 4 * 2 * 64 * 64];
+    const inputs = ["q", "k", "v"].map((name) => ({ name, role: "batch" as const, type }));
+    const peakOf = (layers: number): number => {
+      const { graph } = traceInto(inputs, ([q, k, v]) =>
+        grad((query: Tensor) => {
+          let y = query;
+          for (let layer = 0; layer < layers; layer++) y = attention(y, k as Tensor, v as Tensor);
+          return reduceSum(y);
+        })(q as Tensor),
+      );
+      return plannedPeak(prepareGraph(graph), manifest);
+    };
+    expect(peakOf(1)).toBeGreaterThan(2 * scores);
+    expect(peakOf(9) - peakOf(1)).toBeLessThan(8 * 3 * operand);
+  });
+
   it("counts parameters, their gradients and the optimizer, whatever the batch", async () => {
     for (const rows of [4, ROWS]) {
       const { kinds, state } = await planned({}, {}, rows);

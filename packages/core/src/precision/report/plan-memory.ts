@@ -5,6 +5,7 @@ import type { HalfDType } from "../../dtype.js";
 import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
 import type { BackendManifest } from "../../manifest.js";
+import { expandAttentions } from "../../transform/expand-attention.js";
 import { peakLiveBytes } from "../../transform/liveness.js";
 import type { Precision } from "../presets.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
@@ -45,7 +46,8 @@ export function planMemory(graph: Graph, { manifest, precision }: PlannedStep): 
 
 /** Peak bytes of the step with that graph on an engine with that manifest. */
 export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
-  const run = emulateHalves(widenSums(graph, manifest), emulatedHalves(manifest));
+  // Engines compute attention as products and a softmax, whose results are as large as all probabilities.
+  const run = emulateHalves(widenSums(expandAttentions(graph), manifest), emulatedHalves(manifest));
   const isEarly = manifest.nextState !== "as-computed";
   const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace }).bytes;
   const unwritten = sum(unwrittenStates(graph));

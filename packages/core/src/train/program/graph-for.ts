@@ -1,12 +1,15 @@
 import { widenSums } from "../../cast/widen-sums.js";
 import type { Graph } from "../../graph/graph.js";
 import { type BackendManifest, unsupportedReason } from "../../manifest.js";
+import { expandAttentions } from "../../transform/expand-attention.js";
 import { prepareGraph } from "../../transform/prepare.js";
 import { unrollScans } from "../../transform/scan/unroll.js";
 
-/** What a backend compiles in place of a program's graph: loops unrolled that it does not support, sums in f32. */
+/** What a backend compiles in place of a program's graph: loops and attention expanded that it lacks, sums in f32. */
 export function graphFor(graph: Graph, manifest: BackendManifest): Graph {
+  const lacks = (op: "Scan" | "Attention"): boolean => unsupportedReason(manifest.ops[op]) !== undefined;
   const hasLoops = graph.nodes.some(({ op }) => op === "Scan");
-  const isUnrolled = hasLoops && unsupportedReason(manifest.ops.Scan) !== undefined;
-  return widenSums(isUnrolled ? prepareGraph(unrollScans(graph)) : graph, manifest);
+  const flat = hasLoops && lacks("Scan") ? unrollScans(graph) : graph;
+  const expanded = lacks("Attention") ? expandAttentions(flat) : flat;
+  return widenSums(expanded === graph ? graph : prepareGraph(expanded), manifest);
 }

@@ -1,0 +1,149 @@
+/** Backends that are wrong in one part of Attention. */
+import { type HostTensor, tensor } from "@mp/core";
+import { isHalf, type OpAttributes } from "@mp/core/graph";
+import { generated, hostData, numbersOf } from "../../src/samples/host-data.js";
+import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+type Attributes = OpAttributes["Attention"];
+type Inputs = readonly [query: HostTensor, key: HostTensor, value: HostTensor, mask?: HostTensor];
+
+const of = (inputs: readonly (HostTensor | undefined)[], attributes: Attributes): readonly HostTensor[] =>
+  evaluateNode(
+    "Attention",
+    inputs.filter((input) => input !== undefined),
+    attributes,
+  );
+
+/** What the definition gives for other operands or attributes. */
+const changed =
+  (wrong: (inputs: Inputs, attributes: Attributes) => readonly HostTensor[]): HostKernel<"Attention"> =>
+  (operands, attributes) =>
+    wrong(dataOf(operands) as unknown as Inputs, attributes);
+
+const DTYPES = ["f32", "f16", "bf16"];
+const cases = (...behaviours: readonly string[]): readonly string[] =>
+  DTYPES.flatMap((dtype) => behaviours.map((behaviour) => `op/Attention-${dtype}/${behaviour}`));
+
+const fault = (
+  what: string,
+  kernel: HostKernel<"Attention">,
+  named: readonly string[],
+  consequences: readonly string[] = [],
+): WrongBackend => ({
+  fault: what,
+  factory: () => oracleWithKernels({ Attention: kernel }),
+  axes: ["op", "size"],
+  among: /\/Attention[-/]/,
+  named,
+  consequences: consequences.map((pattern) => new RegExp(`/Attention[-/].*${pattern}`)),
+});
+
+const scoresOf = ([query, key]: Inputs): readonly [number, number] => [
+  query.shape[2] ?? 0,
+  key.shape[2] ?? 0,
+];
+
+/** Keys and values of grouped queries in the wrong order: heads in turn instead of side by side. */
+const inTurn = (x: HostTensor, heads: number): HostTensor => {
+  const own = x.shape[1] ?? 1;
+  const places = tensor(
+    Int32Array.from({ length: heads }, (_, head) => head % own),
+    [heads],
+  );
+  return evaluateNode("Gather", [x, places], { axis: 1 })[0] as HostTensor;
+};
+
+/** The scores and the probabilities are rounded to the half. */
+const inHalf: HostKernel<"Attention"> = changed((inputs, attributes) => {
+  const [query, key, value, mask] = inputs;
+  const { scale, isCausal, softcap } = attributes;
+  const isPlain = mask === undefined && !isCausal && softcap === 0 && query.shape[1] === key.shape[1];
+  if (!isHalf(query.dtype) || !isPlain || query.shape.includes(0) || key.shape.includes(0))
+    return of(inputs, attributes);
+  const turned = evaluateNode("Transpose", [key], { perm: [0, 1, 3, 2] });
+  const scores = evaluateNode("MatMul", [query, ...turned], {});
+  const scaled = evaluateNode("Mul", [...scores, hostData(query.dtype, [scale], [])], {});
+  const shares = evaluateNode("Softmax", scaled, { axis: 3 });
+  return evaluateNode("MatMul", [...shares, value], {});
+});
+
+export const attentionFaults: readonly WrongBackend[] = [
+  fault(
+    "attention divides its scores by the root of the size, whatever the scale",
+    changed((inputs, attributes) =>
+      of(inputs, { ...attributes, scale: 1 / Math.sqrt(inputs[0].shape[3] || 1) }),
+    ),
+    cases("the-scale"),
+    ["."],
+  ),
+  fault(
+    "the last query of causal attention attends to the last key",
+    changed((inputs, attributes) => {
+      const [time, keys] = scoresOf(inputs);
+      if (!attributes.isCausal || inputs[3] !== undefined || time === keys) return of(inputs, attributes);
+      const past = generated("bool", [time, keys], (at) =>
+        at % keys <= Math.floor(at / keys) + keys - time ? 1 : 0,
+      );
+      return of([...inputs, past], { ...attributes, isCausal: false });
+    }),
+    cases("causal"),
+    ["beyond"],
+  ),
+  fault(
+    "causal attention ignores its mask",
+    changed((inputs, attributes) => of(attributes.isCausal ? inputs.slice(0, 3) : inputs, attributes)),
+    cases("masks", "added-masks", "a-query-that-attends-to-nothing"),
+    ["beyond"],
+  ),
+  fault(
+    "true in a mask of attention hides a key",
+    changed((inputs, attributes) => {
+      const [query, key, value, mask] = inputs;
+      return mask?.dtype === "bool"
+        ? of([query, key, value, ...evaluateNode("Not", [mask], {})], attributes)
+        : of(inputs, attributes);
+    }),
+    cases("masks"),
+    ["the-softcap", "nothing$", "beyond"],
+  ),
+  fault(
+    "attention ignores a mask of numbers",
+    changed((inputs, attributes) =>
+      of(inputs[3]?.dtype === "bool" ? inputs : inputs.slice(0, 3), attributes),
+    ),
+    cases("added-masks"),
+    ["the-softcap", "nothing$"],
+  ),
+  fault(
+    "grouped queries take their keys in turn",
+    changed(([query, key, value, mask], attributes) => {
+      const heads = query.shape[1] ?? 0;
+      return of([query, inTurn(key, heads), inTurn(value, heads), mask], attributes);
+    }),
+    cases("values"),
+    ["."],
+  ),
+  fault(
+    "attention has no softcap",
+    changed((inputs, attributes) => of(inputs, { ...attributes, softcap: 0 })),
+    cases("the-softcap"),
+  ),
+  fault(
+    "attention to nothing is NaN",
+    changed((inputs, attributes) => {
+      const [result] = of(inputs, attributes) as [HostTensor];
+      if (inputs[3] === undefined) return [result];
+      const numbers = numbersOf(result).map((x) => (x === 0 ? Number.NaN : x));
+      return [hostData(result.dtype, numbers, result.shape)];
+    }),
+    cases("a-query-that-attends-to-nothing"),
+    ["no-elements"],
+  ),
+  fault(
+    "attention computes its softmax in the half",
+    inHalf,
+    cases("scores-are-not-rounded").filter((id) => !id.includes("-f32")),
+    ["."],
+  ),
+];

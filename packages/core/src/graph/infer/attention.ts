@@ -1,0 +1,56 @@
+import { broadcastShapes, formatShape, sameShape } from "../../shape.js";
+import type { OpOf } from "../families.js";
+import type { ValueType } from "../graph.js";
+import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
+
+const OPERANDS = ["query", "key", "value"] as const;
+
+function expectMask(mask: ValueType, { dtype }: ValueType, scores: readonly number[]): void {
+  expectDType("Attention", mask, [...new Set(["bool", "f32", dtype] as const)], "mask");
+  const fits =
+    mask.shape.length >= 2 &&
+    mask.shape.length <= 4 &&
+    mask.shape.at(-1) === scores.at(-1) &&
+    mask.shape.toReversed().every((size, place) => size === 1 || size === scores.at(-1 - place));
+  if (fits && sameShape(broadcastShapes(mask.shape, scores, "Attention"), scores)) return;
+  throw shapeError(
+    "Attention",
+    `mask of ${formatShape(mask.shape)} needs 2 to 4 axes that broadcast to ${formatShape(scores)} ` +
+      "[batch, heads, time, keys], the last of its full size",
+  );
+}
+
+export const attentionInfer: InferTable<OpOf<"attention">> = {
+  Attention: (inputs) => {
+    expectCount("Attention", inputs, 3, 4);
+    const [query, key, value] = [0, 1, 2].map((index) => operand("Attention", inputs, index)) as [
+      ValueType,
+      ValueType,
+      ValueType,
+    ];
+    expectDType("Attention", query);
+    expectSameDType("Attention", [query, key, value]);
+    [query, key, value].forEach(({ shape }, index) => {
+      if (shape.length === 4) return;
+      throw shapeError(
+        "Attention",
+        `${OPERANDS[index]} is [batch, heads, time, size], got ${formatShape(shape)}`,
+      );
+    });
+    const [batch, heads, time, size] = query.shape as [number, number, number, number];
+    const [, keyHeads, keys] = key.shape as [number, number, number];
+    const wantedKey = [batch, keyHeads, keys, size];
+    const wantedValue = [...wantedKey.slice(0, 3), value.shape[3] as number];
+    if (!sameShape(key.shape, wantedKey) || !sameShape(value.shape, wantedValue)) {
+      throw shapeError(
+        "Attention",
+        `query ${formatShape(query.shape)}, key ${formatShape(key.shape)} and value ${formatShape(value.shape)} ` +
+          "differ in batch, in the size of queries and keys, or in heads and places of keys and values",
+      );
+    }
+    if (keyHeads === 0 ? heads !== 0 : heads % keyHeads !== 0)
+      throw shapeError("Attention", `${keyHeads} heads of keys do not divide ${heads} heads of queries`);
+    if (inputs[3] !== undefined) expectMask(inputs[3], query, [batch, heads, time, keys]);
+    return [{ dtype: query.dtype, shape: [batch, heads, time, value.shape[3] as number] }];
+  },
+};

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { graphOfOp } from "../../test/evaluate-op.js";
+import type { DType, FloatDType } from "../dtype.js";
+import { roundTo } from "../float-format/round.js";
+import type { OpAttributes } from "../graph/attributes.js";
+import type { Graph } from "../graph/graph.js";
+import { evaluateRaw, type RawTensor } from "../reference/evaluate.js";
+import type { Shape } from "../shape.js";
+import { expandAttentions } from "./expand-attention.js";
+
+interface Form {
+  readonly query: Shape;
+  readonly key: Shape;
+  readonly mask?: Shape;
+  readonly attributes?: Partial<OpAttributes["Attention"]>;
+}
+
+const FORMS: Readonly<Record<string, Form>> = {
+  plain: { query: [2, 2, 3, 4], key: [2, 2, 5, 4] },
+  causal: { query: [1, 2, 4, 2], key: [1, 2, 3, 2], attributes: { isCausal: true } },
+  "grouped and capped": { query: [2, 6, 2, 3], key: [2, 2, 4, 3], attributes: { softcap: 2, scale: 1.5 } },
+  masked: { query: [2, 4, 3, 2], key: [2, 2, 5, 2], mask: [3, 5] },
+  "masked by head, causal": {
+    query: [2, 4, 3, 2],
+    key: [2, 2, 5, 2],
+    mask: [4, 1, 5],
+    attributes: { isCausal: true },
+  },
+  "without keys": { query: [1, 2, 3, 2], key: [1, 2, 0, 2] },
+  "without queries": { query: [1, 2, 0, 2], key: [1, 2, 3, 2] },
+};
+
+function attentionOf({ query, key, mask, attributes }: Form, dtype: DType, maskDType: DType = "bool"): Graph {
+  const types = [query, key, key].map((shape) => ({ dtype, shape }));
+  const given = { scale: 0.5, isCausal: false, softcap: 0, ...attributes };
+  return graphOfOp(
+    "Attention",
+    mask === undefined ? types : [...types, { dtype: maskDType, shape: mask }],
+    given,
+  );
+}
+
+/** Masks have a row of nothing but zeros, or of -∞. */
+function inputsOf(graph: Graph): Readonly<Record<string, RawTensor>> {
+  return Object.fromEntries(
+    graph.inputs.map(({ name, value: { dtype, shape } }, input): [string, RawTensor] => {
+      const size = shape.reduce((product, length) => product * length, 1);
+      const width = shape.at(-1) ?? 1;
+      const numbers = Array.from({ length: size }, (_, at) => {
+        if (dtype === "bool") return at < width ? 0 : (at * 5) % 3 === 0 ? 0 : 1;
+        if (input === 3) return at < width ? Number.NEGATIVE_INFINITY : (at % 4) - 2;
+        return roundTo(dtype as FloatDType, Math.sin(at * 1.7 + input));
+      });
+      const data = dtype === "bool" ? Uint8Array.from(numbers) : Float32Array.from(numbers);
+      return [name, { dtype, shape, data }];
+    }),
+  );
+}
+
+const resultOf = (graph: Graph): readonly number[] =>
+  Array.from(evaluateRaw(graph, inputsOf(graph))["y0"]?.data as Float32Array);
+
+describe.each(Object.entries(FORMS))("attention, %s", (_, form) => {
+  it.each(["f32", "f16", "bf16"] as const)("in %s is what the definition says", (dtype) => {
+    for (const maskDType of form.mask === undefined ? ["bool" as const] : (["bool", "f32", dtype] as const)) {
+      const graph = attentionOf(form, dtype, maskDType);
+      const expanded = expandAttentions(graph);
+      expect(expanded.nodes.map(({ op }) => op)).not.toContain("Attention");
+      // The same arithmetic in the same order: the same bits.
+      expect(resultOf(expanded)).toEqual(resultOf(graph));
+    }
+  });
+});
+
+describe("expandAttentions", () => {
+  it("repeats no keys for queries that share them", () => {
+    const { nodes } = expandAttentions(attentionOf(FORMS["grouped and capped"] as Form, "f32"));
+    expect(nodes.filter(({ op }) => op === "MatMul").map(({ inputs }) => inputs[1]?.shape)).toEqual([
+      [2, 2, 3, 4],
+      [2, 2, 4, 3],
+    ]);
+    expect(nodes.map(({ op }) => op)).not.toContain("Expand");
+  });
+
+  it("expands in bodies of loops, and leaves unchosen nodes alone", () => {
+    const body = attentionOf({ query: [1, 1, 2, 2], key: [1, 1, 2, 2] }, "f32");
+    const type = { dtype: "f32", shape: [1, 1, 2, 2] } as const;
+    const counts = { carries: 1, sequences: 0, length: 4, reverse: false, saved: 0 };
+    const loop = graphOfOp("Scan", [type, type, type], { body, ...counts });
+    const [node] = expandAttentions(loop).nodes;
+    const inner = node?.op === "Scan" ? node.attributes.body.nodes.map(({ op }) => op) : [];
+    expect(inner).not.toContain("Attention");
+    expect(inner).toContain("Softmax");
+    expect(expandAttentions(loop, () => false)).toBe(loop);
+  });
+});

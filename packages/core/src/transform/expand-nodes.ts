@@ -1,0 +1,31 @@
+import { rewriteBodies, rewriteNodes } from "../cast/rewrite-nodes.js";
+import type { Op } from "../graph/attributes.js";
+import type { GraphBuilder } from "../graph/builder.js";
+import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
+
+export interface NodeExpansion<K extends Op> {
+  readonly isExpanded: (node: GraphNode<K>) => boolean;
+  /** Emits what takes the place of a node; gives its result. */
+  readonly expand: (builder: GraphBuilder, node: GraphNode<K>, inputs: readonly Value[]) => Value;
+  readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
+}
+
+/**
+ * The same graph with the chosen nodes of that operator expanded, also in bodies of loops; the graph itself if there are
+ * none.
+ */
+export function expandNodes<K extends Op>(graph: Graph, op: K, expansion: NodeExpansion<K>): Graph {
+  const { isExpanded, expand, onNode } = expansion;
+  const isOne = (node: AnyNode): boolean => isNode(node, op) && isExpanded(node as GraphNode<K>);
+  const chosen = new Set(graph.nodes.filter(isOne));
+  const loops = rewriteBodies(graph, (body) => expandNodes(body, op, { isExpanded, expand }));
+  if (chosen.size === 0 && loops.size === 0) return graph;
+  return rewriteNodes(graph, {
+    visit: (builder, node, inputs) => {
+      if (chosen.has(node)) return [expand(builder, node as GraphNode<Op> as GraphNode<K>, inputs)];
+      const { op: other, attributes, origin, name } = loops.get(node) ?? node;
+      return builder.emit(other, inputs, attributes, origin, name);
+    },
+    onNode,
+  });
+}
