@@ -86,7 +86,7 @@ const STAGES = [
         "nan",
         "no-elements",
       ],
-      ...["own-lowering", "reduced-axes", "scatter-in-order", "word-order"],
+      ...["own-lowering", "reduced-axes", "scatter-in-order", "transposed-products", "word-order"],
     ],
     without: ["attention", "normalization", "batch-normalization", "loop"],
   },

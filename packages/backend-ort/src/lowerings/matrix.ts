@@ -40,7 +40,7 @@ function transposed(name: string, writer: NodeWriter): string {
 }
 
 /**
- * AᵀB without the flag: the CPU's kernel would transpose A anew for each block of B's columns. Where B is the narrower one,
+ * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is the narrower one,
  * (BᵀA)ᵀ is computed, which transposes B and the product instead.
  */
 const transposedOnce: OwnLowering<"Gemm"> = (node, operands, writer) => {

@@ -11,7 +11,7 @@ export const FUSED_DOMAIN = "com.microsoft";
 /** Results of Transpose nodes that are made with their last two axes unswapped, since all readers are products with the flag. */
 export type Unswapped = ReadonlySet<Value>;
 
-/** From this many columns on, the kernel takes longer to transpose its first operand, anew for each block of them, than a Transpose does. */
+/** From this many columns on, the kernel takes longer to transpose its first operand, again for each block of them, than a Transpose does. */
 const MANY_COLUMNS = 2048;
 
 /**

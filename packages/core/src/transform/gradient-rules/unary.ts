@@ -1,7 +1,7 @@
 import type { Op } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
 import { add, div, equal, lessOrEqual, mul, sub, where } from "../../trace/ops/binary.js";
-import { cast, clip, cos, erf, exp, neg, sigmoid, sign, sin, tanh } from "../../trace/ops/unary.js";
+import { cast, clip, cos, erf, exp, neg, sigmoid, sign, sin } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientTable, gradientDType, wide } from "./rule.js";
 
