@@ -1,7 +1,16 @@
+import { hideFromOrigins } from "@mp/core/internal";
+
+hideFromOrigins(import.meta.url);
+
 // Models as bytes
+export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export { encodeModel } from "./encode.js";
+export type { DataPlace, ReadExternalData } from "./external-data.js";
+// Models as layers
+export type { FromOnnxOptions } from "./from-onnx.js";
+export { fromOnnx } from "./from-onnx.js";
 // Models as data
 export type {
   OnnxAttribute,
@@ -45,5 +54,11 @@ export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from
 export { standardLowerings } from "./write/lowerings.js";
 export { windowAttributes } from "./write/pooling.js";
 export { clipBounds } from "./write/unary.js";
+export type {
+  OnnxContext,
+  OnnxTensors,
+  TracedOnnxTensors,
+  TrainableModel,
+} from "./trainable/trainable-model.js";
 export type { WriteOptions } from "./write.js";
 export { sourceOfNode, writeGraph } from "./write.js";

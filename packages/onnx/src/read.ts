@@ -31,6 +31,14 @@ const OLDEST_OPSET = 13;
  */
 export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadModel {
   expectModel(model);
+  expectVersions(model);
+  const reader = new GraphReader(model, options);
+  const graph = reader.read();
+  return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
+}
+
+/** @throws MP_UNSUPPORTED for operator sets that the readers do not know */
+export function expectVersions(model: OnnxModel): void {
   const version = model.opsets[""];
   if (version !== undefined && (version < OLDEST_OPSET || version > OPSET_VERSION)) {
     throw new MpError(
@@ -49,9 +57,6 @@ export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadMode
       },
     );
   }
-  const reader = new GraphReader(model, options);
-  const graph = reader.read();
-  return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
 }
 
 /** Bytes are what a caller has in hand most often. */

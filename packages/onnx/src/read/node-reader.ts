@@ -1,5 +1,5 @@
 /** What the reading of one ONNX node may ask for, and what it gives. */
-import type { HostTensor } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
 import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { OnnxGraph, OnnxNode } from "../model.js";
 import type { Invariant } from "../write/invariants.js";
@@ -57,6 +57,10 @@ export interface NodeReader {
   graph(name: string): OnnxGraph;
   /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
   body(graph: OnnxGraph, inputs: readonly BodyInput[], captured?: readonly Invariant[]): ReadBody;
+  /** Whether dropouts act, as they do in training. */
+  readonly dropsOut: boolean;
+  /** The mask of this node, a dropout: true is what stays, with the probability 1 - rate. */
+  mask(rate: number, shape: Shape): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
   emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
   /** Refuses the node: `reason` follows its op, version and name. */
