@@ -1,3 +1,4 @@
 import { appPreset } from "@mp/build/tsup";
 
-export default appPreset({ main: "src/main.ts", child: "src/child.ts", kernels: "src/kernels.ts", models: "src/models.ts" });
+export default appPreset({ main: "src/main.ts", child: "src/child.ts", kernels: "src/kernels.ts", models: "src/models.ts",
+  "node-tests": "src/node-tests.ts" });

@@ -167,11 +167,13 @@ def export(folder, make):
     path = folder / f"{name}.onnx"
     began = time.time()
     batch = torch.export.Dim("batch", min=1, max=512)
+    # Unoptimized: the optimizer folds normalizations and embeddings, and lets all weights of equal values share one
+    # tensor, which ties what is not tied.
     open_sizes = tuple({0: batch} for _ in values)
     torch.onnx.export(
         model, values, path, input_names=list(inputs), output_names=["logits"], dynamo=True, external_data=False,
-        dynamic_shapes=(open_sizes,) if isinstance(model, Logits) else open_sizes, verbose=False,
-        **({"optimize": False} if any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in model.modules()) else {}),
+        dynamic_shapes=(open_sizes,) if isinstance(model, Logits) else open_sizes, optimize=False,
+        verbose=False,
     )
     seconds = time.time() - began
     save_file({**{f"input/{key}": value.contiguous() for key, value in inputs.items()}, "labels": labels,

@@ -64,6 +64,8 @@ async function fineTune(
     },
     optimizer: sgd({ learningRate }),
     precision,
+    // A step that is skipped for its scale would leave the losses a step behind.
+    onOverflow: "retry",
     onWarning: () => undefined,
   });
   const batch = { inputs, labels };

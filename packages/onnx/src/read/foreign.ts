@@ -7,6 +7,7 @@ import { foldOperands } from "./binary.js";
 import { dropout } from "./dropout.js";
 import type { ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
+import { triangle } from "./triangle.js";
 import { castTo } from "./unary.js";
 
 const integersTensor = (values: readonly number[]): HostTensor => literals(values, "i64");
@@ -32,6 +33,7 @@ export const foreignReaders: ReadonlyMap<string, ReadNode> = new Map<string, Rea
       return [reader.emitOne("Reshape", [x], { shape })];
     },
   ],
+  ["Trilu", triangle],
   ["Sum", (reader) => [foldOperands(reader, "Add")]],
   ["Dropout", dropout],
   [

@@ -236,6 +236,7 @@ export class GraphReader {
 
   #define(name: string, result: NodeResult, node: OnnxNode, isVerbatim: boolean): void {
     if ("narrow" in result) this.#values.defineNarrow(name, result.narrow);
+    else if ("sequence" in result) this.#values.defineSequence(name, result.sequence);
     else if ("constant" in result) this.#defineConstant(name, result.constant, node, isVerbatim);
     else this.#values.defineValue(name, result);
   }

@@ -5,10 +5,14 @@ import type { OnnxGraph, OnnxNode } from "../model.js";
 import type { Invariant } from "../write/invariants.js";
 
 /**
- * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; or a
- * tensor that is known now.
+ * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; a tensor
+ * that is known now; or a sequence of values, which exists while the model is read only.
  */
-export type NodeResult = Value | { readonly narrow: Value } | { readonly constant: HostTensor };
+export type NodeResult =
+  | Value
+  | { readonly narrow: Value }
+  | { readonly constant: HostTensor }
+  | { readonly sequence: readonly Value[] };
 
 /** What an input of a body is; `name` is what it is called unless the model says otherwise. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
@@ -33,6 +37,8 @@ export interface NodeReader {
   optional(index: number): Value | undefined;
   /** The operand as the i32 that the graph has, where the model has i64; undefined where it has none. */
   narrow(index: number): Value | undefined;
+  /** The values of an operand that is a sequence. */
+  sequence(index: number): readonly Value[];
   /** The operand as i32, cast where it is i64. */
   indices(index: number): Value;
   /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED when its numbers are not known */

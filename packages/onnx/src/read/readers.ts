@@ -15,6 +15,7 @@ import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
 import { reduceReaders } from "./reduce.js";
 import { sourceReaders } from "./source.js";
+import { sequenceReaders } from "./sequence.js";
 import { unaryReaders } from "./unary.js";
 
 const ownReaders: ReaderTable = {
@@ -46,6 +47,7 @@ const standard = new Map<string, ReadNode>([
   ...Object.entries(ownReaders),
   ...foreignReaders,
   ...imageReaders,
+  ...sequenceReaders,
   ["Loop", readLoop],
 ]);
 

@@ -89,6 +89,10 @@ export class NodeReading implements NodeReader {
     return this.#values.indices(this.#nameOf(index));
   }
 
+  sequence(index: number): readonly Value[] {
+    return this.#values.sequenceOf(this.#nameOf(index));
+  }
+
   typeOf(index: number): ValueType {
     return this.#values.typeOf(this.#nameOf(index));
   }
