@@ -3,6 +3,8 @@ import { OWN_DOMAIN } from "../write/own-domain.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { convolutionReaders } from "./convolution.js";
+import { activationReaders } from "./foreign-activations.js";
+import { reductionReaders } from "./foreign-reductions.js";
 import { foreignReaders } from "./foreign.js";
 import { imageReaders } from "./foreign-images.js";
 import { indexingReaders } from "./indexing.js";
@@ -47,6 +49,8 @@ const standard = new Map<string, ReadNode>([
   ...Object.entries(ownReaders),
   ...foreignReaders,
   ...imageReaders,
+  ...activationReaders,
+  ...reductionReaders,
   ...sequenceReaders,
   ["Loop", readLoop],
 ]);
