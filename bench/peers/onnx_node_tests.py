@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.defs
 from onnx import TensorProto, helper, numpy_helper
 
 warnings.simplefilter("ignore")
@@ -56,6 +57,15 @@ def tensor_of(value, name):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
+def operators():
+    """ONNX's own operators, without those that are gone."""
+    newest = {}
+    for schema in onnx.defs.get_all_schemas():
+        if schema.domain == "" and not schema.deprecated:
+            newest[schema.name] = schema.since_version
+    return newest
+
+
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     listed = []
@@ -77,7 +87,7 @@ def main(folder):
                     entry["kind"] = kind or "no tensors"
         graph = helper.make_graph([], "data", [], [], tensors)
         (folder / f"{case.name}.data.onnx").write_bytes(helper.make_model(graph).SerializeToString())
-    (folder / "tests.json").write_text(json.dumps({"onnx": onnx.__version__, "tests": listed}))
+    (folder / "tests.json").write_text(json.dumps({"onnx": onnx.__version__, "operators": operators(), "tests": listed}))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
 // One exported model on one engine, beside what PyTorch made of it: its output, and the losses of fine-tuning.
-import { type Backend, float32, type HostTensor, mixedFloat16, type Precision, sgd, type Tensor, trainer } from "@mp/core";
-import { ops } from "@mp/core";
+import {
+  type Backend,
+  float32,
+  type HostTensor,
+  mixedFloat16,
+  ops,
+  type Precision,
+  sgd,
+  type Tensor,
+  trainer,
+} from "@mp/core";
 import { softmaxCrossEntropy } from "@mp/nn";
 import { fromOnnx, type TrainableModel } from "@mp/onnx";
 import type { ExportedModel } from "./exported.js";
 
 export interface ModelComparison {
+  /** Of a training step's graph. */
   readonly nodes: number;
-  readonly parameters: number;
   /** The largest difference of the output in evaluation mode. */
   readonly forward: number;
   /** The largest difference of a loss, by precision. */
-  readonly losses: Readonly<Record<string, number>>;
+  readonly losses: Readonly<Record<PrecisionKind, number>>;
   /** From the file to the model, and its first step with its compilation, milliseconds. */
   readonly loadMs: number;
   readonly firstStepMs: number;
@@ -21,24 +30,28 @@ export interface ModelComparison {
 
 type Batch = { readonly inputs: Readonly<Record<string, Tensor>>; readonly labels: Tensor };
 
-const precisions: Readonly<Record<string, () => Precision>> = { float32, mixed_float16: mixedFloat16 };
+export const PRECISION_KINDS = ["float32", "mixed_float16"] as const;
+export type PrecisionKind = (typeof PRECISION_KINDS)[number];
+
+const precisions: Readonly<Record<PrecisionKind, () => Precision>> = { float32, mixed_float16: mixedFloat16 };
 
 export async function compareModel(backend: Backend, exported: ExportedModel): Promise<ModelComparison> {
   const began = performance.now();
   const model = await fromOnnx(exported.path);
   const loadMs = performance.now() - began;
-  const losses: Record<string, number> = {};
+  const losses = { float32: NaN, mixed_float16: NaN };
   const runs = [];
-  for (const [name, precision] of Object.entries(precisions)) {
-    const run = await fineTune(backend, exported, model, precision());
-    losses[name] = Math.max(...run.losses.map((loss, step) => Math.abs(loss - (exported.losses[step] ?? NaN))));
+  for (const name of PRECISION_KINDS) {
+    const run = await fineTune(backend, exported, model, precisions[name]());
+    losses[name] = Math.max(
+      ...run.losses.map((loss, step) => Math.abs(loss - (exported.losses[step] ?? NaN))),
+    );
     runs.push(run);
   }
   const [float] = runs;
   if (float === undefined) throw new Error("nothing has run");
   return {
     nodes: float.nodes,
-    parameters: Object.values(model.paths).length,
     forward: float.forward,
     losses,
     loadMs,

@@ -29,10 +29,13 @@ export interface ExportedModel {
   readonly losses: readonly number[];
   readonly learningRate: number;
   readonly classAxis: number;
+  /** Elements. */
   readonly parameters: number;
+  /** Of the file. */
+  readonly nodes: number;
 }
 
-type Told = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters">;
+type Told = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters" | "nodes">;
 
 export async function exportedModel(folder: string, name: ModelName): Promise<ExportedModel> {
   const told = JSON.parse(await readFile(join(folder, `${name}.json`), "utf8")) as Told;

@@ -89,7 +89,11 @@ function compared(
     const relative = Math.max(rtol, a.dtype === "bf16" ? 2 ** -6 : a.dtype === "f16" ? 2 ** -9 : 0);
     const at = got.findIndex((value, place) => {
       const want = wanted[place] as number;
-      return !Object.is(value, want) && value !== want && !(Math.abs(value - want) <= atol + relative * Math.abs(want));
+      return (
+        !Object.is(value, want) &&
+        value !== want &&
+        !(Math.abs(value - want) <= atol + relative * Math.abs(want))
+      );
     });
     if (at >= 0) return { result: "wrong", reason: `${name}[${at}] is ${got[at]}, not ${wanted[at]}` };
   }
@@ -97,6 +101,7 @@ function compared(
 }
 
 function numbersOf({ dtype, data }: HostTensor): readonly number[] {
-  if (!isFloat(dtype) || data instanceof Float32Array) return Array.from(data as ArrayLike<number | bigint>, Number);
+  if (!isFloat(dtype) || data instanceof Float32Array)
+    return Array.from(data as ArrayLike<number | bigint>, Number);
   return Array.from(data as ArrayLike<number>, (bits) => decode(dtype as FloatDType, bits));
 }

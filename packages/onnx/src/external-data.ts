@@ -1,5 +1,7 @@
 // Tensors of a model whose data lies in other files. Their names come from the model, so that a hostile one could name
 // any file: only what lies below the model's own folder is asked for.
+
+import { quote, refuse } from "./problem.js";
 import type {
   AttributeProto,
   GraphProto,
@@ -9,7 +11,6 @@ import type {
   TensorProto,
 } from "./proto/onnx_pb.js";
 import { TensorProto_DataLocation } from "./proto/onnx_pb.js";
-import { quote, refuse } from "./problem.js";
 
 /** Where the data of a tensor lies: `length` bytes from `offset` in the file `location`, beside the model. */
 export interface DataPlace {

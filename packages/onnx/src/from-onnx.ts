@@ -4,11 +4,11 @@ import { arrayClassOf, checks, readOptions } from "@mp/core/internal";
 import { decodeModel } from "./decode.js";
 import type { ReadExternalData } from "./external-data.js";
 import type { OnnxGraph, OnnxModel } from "./model.js";
-import { expectVersions } from "./read.js";
 import { constantNodes } from "./read/constant-nodes.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "./read/initializer-roles.js";
 import type { ReadOptions } from "./read/read-options.js";
 import { scopeOf } from "./read/scope-of.js";
+import { expectVersions } from "./read.js";
 import { openModel } from "./trainable/files.js";
 import { keysOf } from "./trainable/named-tree.js";
 import { subgraph } from "./trainable/subgraph.js";
@@ -38,7 +38,9 @@ export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter"> {
 }
 
 const OPTIONS = {
-  outputs: checks.optional(checks.listOf("names of values", (name) => typeof name === "string" && name !== "")),
+  outputs: checks.optional(
+    checks.listOf("names of values", (name) => typeof name === "string" && name !== ""),
+  ),
   dropout: checks.optional(checks.object),
   batchStatistics: checks.optional(checks.truth),
   rename: checks.optional(checks.callback),

@@ -44,21 +44,22 @@ export { ONNX_PROBLEMS } from "./problem.js";
 // Graphs as models, and back
 export type { InitializerRole } from "./read/initializer-roles.js";
 export type { ReadOptions } from "./read/read-options.js";
+export { READ_OPERATORS } from "./read/readers.js";
 export type { ReadModel } from "./read.js";
 export { readGraph } from "./read.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
-export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
-export { standardLowerings } from "./write/lowerings.js";
-export { windowAttributes } from "./write/pooling.js";
-export { clipBounds } from "./write/unary.js";
 export type {
   OnnxContext,
   OnnxTensors,
   TracedOnnxTensors,
   TrainableModel,
 } from "./trainable/trainable-model.js";
+export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
+export { standardLowerings } from "./write/lowerings.js";
+export { windowAttributes } from "./write/pooling.js";
+export { clipBounds } from "./write/unary.js";
 export type { WriteOptions } from "./write.js";
 export { sourceOfNode, writeGraph } from "./write.js";

@@ -1,5 +1,6 @@
 // ONNX's functions of each element that are compositions of others, by the formulas of its specification.
 import type { Tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
 import {
   add,
   clip,
@@ -22,7 +23,6 @@ import {
   tanh,
   where,
 } from "@mp/core/ops";
-import { isFloat } from "@mp/core/graph";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 
@@ -69,10 +69,7 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
       return mul(elu(div(x, alpha), 1), alpha);
     }),
   ],
-  [
-    "ThresholdedRelu",
-    elementwise((x, reader) => where(greater(x, reader.float("alpha", 1)), x, 0)),
-  ],
+  ["ThresholdedRelu", elementwise((x, reader) => where(greater(x, reader.float("alpha", 1)), x, 0))],
   [
     "Shrink",
     elementwise((x, reader) => {

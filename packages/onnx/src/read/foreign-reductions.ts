@@ -24,8 +24,8 @@ import { foldOperands } from "./binary.js";
 import type { ReadNode } from "./node-reader.js";
 import { windowOf } from "./pooling.js";
 import { axisOf } from "./reduce.js";
-import { dtypeOfCode } from "./unary.js";
 import { traced } from "./traced.js";
+import { dtypeOfCode } from "./unary.js";
 
 const magnitude = (x: Tensor): Tensor => maximum(x, neg(x));
 
@@ -66,7 +66,10 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
       return [
         traced(reader, [x], (given) => {
           const values = given as Tensor;
-          const sum = reduceSum(p === 1 ? magnitude(values) : square(values), { axes: [axis], keepdims: true });
+          const sum = reduceSum(p === 1 ? magnitude(values) : square(values), {
+            axes: [axis],
+            keepdims: true,
+          });
           return normalized(values, p === 1 ? sum : sqrt(sum));
         }),
       ];

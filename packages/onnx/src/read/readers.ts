@@ -3,10 +3,10 @@ import { OWN_DOMAIN } from "../write/own-domain.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { convolutionReaders } from "./convolution.js";
-import { activationReaders } from "./foreign-activations.js";
-import { reductionReaders } from "./foreign-reductions.js";
 import { foreignReaders } from "./foreign.js";
+import { activationReaders } from "./foreign-activations.js";
 import { imageReaders } from "./foreign-images.js";
+import { reductionReaders } from "./foreign-reductions.js";
 import { indexingReaders } from "./indexing.js";
 import { loopReaders, readLoop } from "./loop.js";
 import { lossReaders } from "./loss.js";
@@ -16,8 +16,8 @@ import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
 import { reduceReaders } from "./reduce.js";
-import { sourceReaders } from "./source.js";
 import { sequenceReaders } from "./sequence.js";
+import { sourceReaders } from "./source.js";
 import { unaryReaders } from "./unary.js";
 
 const ownReaders: ReaderTable = {
@@ -54,6 +54,9 @@ const standard = new Map<string, ReadNode>([
   ...sequenceReaders,
   ["Loop", readLoop],
 ]);
+
+/** ONNX's own operators that are read, in alphabetical order; some of their forms may be refused. */
+export const READ_OPERATORS: readonly string[] = [...standard.keys()].filter((op) => !OWN_OPS.has(op)).sort();
 
 /** How to read an op of that domain; undefined for what the vocabulary cannot say. */
 export function readerOf(domain: string, opType: string): ReadNode | undefined {

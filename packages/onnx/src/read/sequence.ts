@@ -33,7 +33,9 @@ export const sequenceReaders: ReadonlyMap<string, ReadNode> = new Map<string, Re
       const keeps = reader.int("keepdims", 1) !== 0 || reader.isGiven(1);
       const parts = reader.emit("Split", [x], { axis, split });
       return [
-        { sequence: keeps ? parts : parts.map((part) => reader.emitOne("Squeeze", [part], { axes: [axis] })) },
+        {
+          sequence: keeps ? parts : parts.map((part) => reader.emitOne("Squeeze", [part], { axes: [axis] })),
+        },
       ];
     },
   ],

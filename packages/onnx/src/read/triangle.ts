@@ -1,5 +1,5 @@
-import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/core/ops";
 import type { Tensor } from "@mp/core";
+import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/core/ops";
 import type { ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 

@@ -1,5 +1,5 @@
-import { formatShape } from "@mp/core/graph";
 import { type DType, MpError, type Shape } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
 import type { OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 
@@ -12,12 +12,14 @@ export function bindSizes(
   for (const { name, type } of inputs) {
     const declared = type?.shape ?? [];
     const { shape } = given[name] as { readonly shape: Shape };
-    const fits = declared.length === shape.length && declared.every((size, axis) => {
-      if (typeof size === "number") return size === shape[axis];
-      const key = size === "" ? `${name}[${axis}]` : size;
-      sizes[key] ??= shape[axis] as number;
-      return sizes[key] === shape[axis];
-    });
+    const fits =
+      declared.length === shape.length &&
+      declared.every((size, axis) => {
+        if (typeof size === "number") return size === shape[axis];
+        const key = size === "" ? `${name}[${axis}]` : size;
+        sizes[key] ??= shape[axis] as number;
+        return sizes[key] === shape[axis];
+      });
     if (fits) continue;
     const wanted = declared.map((size) => (size === "" ? "?" : size)).join(", ");
     const bound = Object.entries(sizes).map(([key, size]) => `${key} = ${size}`);

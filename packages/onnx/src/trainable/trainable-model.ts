@@ -1,6 +1,6 @@
 // A model of a file as a layer: its graph is read once for each set of input shapes, with training's or evaluation's
 // form of normalizations and dropouts, and called in the trace.
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, tensor, type Tree } from "@mp/core";
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, tensor } from "@mp/core";
 import {
   applyGraph,
   decodeArray,
@@ -184,7 +184,10 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
   const missing = names.find((name) => !Object.hasOwn(given ?? {}, name));
   const unknown = Object.keys(given ?? {}).find((name) => !names.includes(name));
   if (missing === undefined && unknown === undefined) return given;
-  const what = missing === undefined ? `there is no input ${quote(unknown ?? "")}` : `input ${quote(missing)} is missing`;
+  const what =
+    missing === undefined
+      ? `there is no input ${quote(unknown ?? "")}`
+      : `input ${quote(missing)} is missing`;
   return refuse(`${what}; the model takes ${names.map(quote).join(", ")}`);
 }
 
@@ -216,13 +219,15 @@ function nextState(
   const next = new Map<string, Tensor>();
   const follow = (name: string, now: Tensor, momentum: number, share: number): void => {
     const path = paths.get(name) ?? name;
-    const running = next.get(path) ?? (leafAt(state, path) as Tensor | undefined) ?? refuse(lacks(true, path));
+    const running =
+      next.get(path) ?? (leafAt(state, path) as Tensor | undefined) ?? refuse(lacks(true, path));
     next.set(path, add(mul(running, momentum), mul(now, (1 - momentum) * share)));
   };
-  const valueOf = new Map(graph.outputs.map(({ name, value }) => [name, value]));
+  const outputValues = new Map(graph.outputs.map(({ name, value }) => [name, value]));
   for (const each of statistics) {
-    const count = counts.get(valueOf.get(batchMean(each))) ?? 1;
-    if (count < 2) refuse(`${quote(each.node)} has one value a channel, which has no variance; take a larger batch`);
+    const count = counts.get(outputValues.get(batchMean(each))) ?? 1;
+    if (count < 2)
+      refuse(`${quote(each.node)} has one value a channel, which has no variance; take a larger batch`);
     follow(each.mean, results[batchMean(each)] as Tensor, each.momentum, 1);
     follow(each.variance, results[batchVariance(each)] as Tensor, each.momentum, count / (count - 1));
   }

@@ -29,7 +29,14 @@ export function statisticsOf({ nodes, initializers }: OnnxGraph): readonly Stati
     const [mean = "", variance = ""] = inputs.slice(3);
     const momentum = attributes["momentum"];
     if (!known.has(mean) || !known.has(variance)) return [];
-    return [{ node: outputs[0] ?? "", mean, variance, momentum: momentum?.kind === "float" ? shortest(momentum.value, "f32") : 0.9 }];
+    return [
+      {
+        node: outputs[0] ?? "",
+        mean,
+        variance,
+        momentum: momentum?.kind === "float" ? shortest(momentum.value, "f32") : 0.9,
+      },
+    ];
   });
 }
 
@@ -72,7 +79,8 @@ export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, num
     ];
   });
   const outputs = graph.outputs.filter(({ name }) => Object.hasOwn(rates, name));
-  if (outputs.length > 0) refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop behind the model instead`);
+  if (outputs.length > 0)
+    refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop behind the model instead`);
   const ratios = Object.entries(rates).map(([name, rate]) => ({
     name: `${name}/rate`,
     tensor: tensor(Float32Array.of(rate), []),
