@@ -53,7 +53,7 @@ const OPTIONS = {
  * nested by their names, running statistics its state, everything else a constant.
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
- * @throws MP_UNSUPPORTED for a model of another opset than 13 to 23; operators are looked at by `apply`
+ * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; operators are looked at by `apply`
  * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, and for two parameters of one name
  */
 export async function fromOnnx(

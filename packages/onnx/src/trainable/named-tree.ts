@@ -6,11 +6,6 @@ export function keysOf(name: string): readonly string[] {
   return name.split(/[./]/).filter((key) => key !== "");
 }
 
-/** The path of each name, as checkpoints and masks say it: `layer1/0/conv1/weight`. */
-export function pathOf(name: string): string {
-  return keysOf(name).join("/");
-}
-
 /**
  * Leaves nested by the keys of their paths.
  * @throws MP_INVALID_ARGUMENT where a path is taken, or a leaf would have to be a branch
