@@ -160,10 +160,16 @@ def export(folder, make):
     torch.manual_seed(7)
     model, inputs, axis, rate = make()
     values = tuple(inputs.values())
-    # Running statistics that are not those of a new layer, so that the output depends on them.
+    # Running statistics of the data, so that the output depends on them; those of a new layer may make it vanish.
+    norms = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    momenta = [norm.momentum for norm in norms]
     with torch.no_grad():
-        for _ in range(20 if any(True for _ in model.buffers()) else 0):
+        for norm in norms:
+            norm.momentum = 0.5
+        for _ in range(20 if norms else 0):
             model(*values)
+    for norm, momentum in zip(norms, momenta):
+        norm.momentum = momentum
     model.eval()
     with torch.no_grad():
         output = model(*values)
