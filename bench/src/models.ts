@@ -31,7 +31,8 @@ for (const engine of ENGINES.filter((name) => values.backend.split(",").includes
     const exported = await exportedModel(folder, model);
     const found = await compareModel(backend, exported).catch((error: unknown) => {
       if (!MpError.is(error)) throw error;
-      return error.message.slice(0, 200);
+      // The line is one of this command.
+      return error.message.replace(/ \(at [^)]*\)$/, "");
     });
     rows.push({ model, engine: backend.manifest.engine.name, exported, found });
     console.log(model, engine, JSON.stringify(found));
