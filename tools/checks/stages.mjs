@@ -44,7 +44,9 @@ const STAGES = [
   {
     folder: "packages/onnx/src/read",
     helpers: [
-      ...["fold", "foreign", "foreign-images", "graph-reader", "initializer-roles", "node-reader"],
+      ...["constant-nodes", "dropout", "fold", "foreign", "foreign-activations", "foreign-images"],
+      ...["foreign-reductions", "graph-reader", "initializer-roles", "node-reader", "scope-of"],
+      ...["sequence", "triangle"],
       ...[
         "read-options",
         "readers",

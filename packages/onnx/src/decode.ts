@@ -3,6 +3,7 @@ import { MpError } from "@mp/core";
 import { arrayClassOf } from "@mp/core/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { codeOfKind } from "./encode.js";
+import { inlineExternalData, type ReadExternalData } from "./external-data.js";
 import type {
   OnnxAttribute,
   OnnxAttributeKind,
@@ -31,13 +32,22 @@ import { scanModel } from "./scan.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
 
+export interface DecodeOptions extends Partial<ScanLimits> {
+  /**
+   * Reads tensors that lie in other files. Places come from the model and are below its folder. What it throws is
+   * passed on.
+   */
+  readonly externalData?: ReadExternalData;
+}
+
 /**
  * The model in the bytes of an `.onnx` file, from an untrusted source: they are first checked against the limits.
  * @throws MP_INVALID_ARGUMENT for a value that is not a Uint8Array, such as the file's path
  * @throws MP_PARSE for bytes that are not a well-formed model or exceed a limit
- * @throws MP_UNSUPPORTED for valid models with external data, sparse tensors, sequences, maps or training info
+ * @throws MP_UNSUPPORTED for valid models with external data unless `externalData` reads it, and for sparse tensors, sequences, maps or training info
  */
-export function decodeModel(bytes: Uint8Array, limits: Partial<ScanLimits> = {}): OnnxModel {
+export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): OnnxModel {
+  const { externalData, ...limits } = options;
   if (arrayClassOf(bytes) !== "Uint8Array")
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -48,6 +58,8 @@ export function decodeModel(bytes: Uint8Array, limits: Partial<ScanLimits> = {})
     readUnknownFields: false,
     recursionLimit: limits.maxDepth ?? defaultScanLimits.maxDepth,
   });
+  const maxBytes = limits.maxTensorBytes ?? defaultScanLimits.maxTensorBytes;
+  if (externalData !== undefined) inlineExternalData(proto, externalData, maxBytes);
   if (proto.graph === undefined) return refuse("missing-field", "the model has no graph");
   if (proto.trainingInfo.length > 0) unsupported("the model has training info");
   return {

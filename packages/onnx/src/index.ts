@@ -1,7 +1,16 @@
+import { hideFromOrigins } from "@mp/core/internal";
+
+hideFromOrigins(import.meta.url);
+
 // Models as bytes
+export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export { encodeModel } from "./encode.js";
+export type { DataPlace, ReadExternalData } from "./external-data.js";
+// Models as layers
+export type { FromOnnxOptions } from "./from-onnx.js";
+export { fromOnnx } from "./from-onnx.js";
 // Models as data
 export type {
   OnnxAttribute,
@@ -35,12 +44,19 @@ export { ONNX_PROBLEMS } from "./problem.js";
 // Graphs as models, and back
 export type { InitializerRole } from "./read/initializer-roles.js";
 export type { ReadOptions } from "./read/read-options.js";
+export { READ_OPERATORS } from "./read/readers.js";
 export type { ReadModel } from "./read.js";
 export { readGraph } from "./read.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
+export type {
+  OnnxContext,
+  OnnxTensors,
+  TracedOnnxTensors,
+  TrainableModel,
+} from "./trainable/trainable-model.js";
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
 export { standardLowerings } from "./write/lowerings.js";
 export { windowAttributes } from "./write/pooling.js";

@@ -209,9 +209,9 @@ describe("readGraph", () => {
     [
       "opset 12",
       () => reading({}, { opsets: { "": 12 } }),
-      "the model is of opset 12, convert it to one of 13 … 23",
+      "the model is of opset 12, convert it to one of 13 … 28",
     ],
-    ["opset 24", () => reading({}, { opsets: { "": 24 } }), "the model is of opset 24"],
+    ["opset 29", () => reading({}, { opsets: { "": 29 } }), "the model is of opset 29"],
     [
       "a node of a domain without version",
       () => reading({ nodes: [of("Relu")] }, { opsets: {} }),

@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
 import { arrayClassOf } from "@mp/core/internal";
-import { type OnnxModel, OPSET_VERSION } from "./model.js";
+import type { OnnxModel } from "./model.js";
 import { GraphReader } from "./read/graph-reader.js";
 import type { InitializerRole } from "./read/initializer-roles.js";
 import type { ReadOptions } from "./read/read-options.js";
@@ -23,6 +23,12 @@ export interface ReadModel {
 const OLDEST_OPSET = 13;
 
 /**
+ * The newest one that was looked at. Up to it operators that the readers have got further element types and attributes
+ * only; an attribute or operand that a reader does not know is refused with its node.
+ */
+const NEWEST_OPSET = 28;
+
+/**
  * Reads a standard ONNX model as a graph. Initializers for axes, shapes and the like become attributes, nodes that
  * depend only on small constants are evaluated, indices become i32.
  * @throws MP_UNSUPPORTED naming op, version and node, for anything outside the op set
@@ -31,11 +37,19 @@ const OLDEST_OPSET = 13;
  */
 export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadModel {
   expectModel(model);
+  expectVersions(model);
+  const reader = new GraphReader(model, options);
+  const graph = reader.read();
+  return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
+}
+
+/** @throws MP_UNSUPPORTED for operator sets that the readers do not know */
+export function expectVersions(model: OnnxModel): void {
   const version = model.opsets[""];
-  if (version !== undefined && (version < OLDEST_OPSET || version > OPSET_VERSION)) {
+  if (version !== undefined && (version < OLDEST_OPSET || version > NEWEST_OPSET)) {
     throw new MpError(
       "MP_UNSUPPORTED",
-      `onnx: the model is of opset ${version}, convert it to one of ${OLDEST_OPSET} … ${OPSET_VERSION} (onnx.version_converter)`,
+      `onnx: the model is of opset ${version}, convert it to one of ${OLDEST_OPSET} … ${NEWEST_OPSET} (onnx.version_converter)`,
       { details: { version } },
     );
   }
@@ -49,9 +63,6 @@ export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadMode
       },
     );
   }
-  const reader = new GraphReader(model, options);
-  const graph = reader.read();
-  return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
 }
 
 /** Bytes are what a caller has in hand most often. */

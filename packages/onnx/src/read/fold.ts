@@ -15,6 +15,9 @@ const MAX_ELEMENTS = 256;
 /** How many elements may be evaluated for one model, so that a short file cannot ask for much. */
 export const FOLD_BUDGET: number = 2 ** 20;
 
+/** Make or read what is no tensor. */
+const SEQUENCES: ReadonlySet<string> = new Set(["SplitToSequence", "SequenceConstruct", "SequenceAt"]);
+
 const isSmall = ({ shape }: { readonly shape: readonly number[] }): boolean =>
   elementCount(shape, "fold") <= MAX_ELEMENTS;
 
@@ -36,9 +39,12 @@ export function foldNode(
     if (tensor === undefined || !isSmall(tensor)) return undefined;
     table.defineConstant(name, tensor, false);
   }
+  if (SEQUENCES.has(node.opType)) return undefined;
   const results = new NodeReading(node, version, table, builder, false).run(read);
-  const graphValues = results.map((result) => ("narrow" in result ? result.narrow : result));
-  const known = graphValues.filter((result): result is Value => !("constant" in result));
+  const known = results.flatMap((result): readonly Value[] => {
+    if ("narrow" in result) return [result.narrow];
+    return "constant" in result || "sequence" in result ? [] : [result];
+  });
   if (!known.every(isSmall)) return undefined;
   const graph = builder.finish(Object.fromEntries(known.map((value) => [`v${value.id}`, value])));
   const evaluated = evaluateOrNot(graph);
@@ -46,6 +52,7 @@ export function foldNode(
     evaluated &&
     results.map((result): HostTensor => {
       if ("constant" in result) return result.constant;
+      if ("sequence" in result) throw new Error("internal: a sequence is no tensor");
       if (!("narrow" in result)) return evaluated[`v${result.id}`] as HostTensor;
       const tensor = evaluated[`v${result.narrow.id}`] as HostTensor;
       return literals(numbersOf(tensor), "i64", tensor.shape);

@@ -4,8 +4,10 @@ import type { HostTensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import { foldOperands } from "./binary.js";
+import { dropout } from "./dropout.js";
 import type { ReadNode } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
+import { triangle } from "./triangle.js";
 import { castTo } from "./unary.js";
 
 const integersTensor = (values: readonly number[]): HostTensor => literals(values, "i64");
@@ -31,18 +33,9 @@ export const foreignReaders: ReadonlyMap<string, ReadNode> = new Map<string, Rea
       return [reader.emitOne("Reshape", [x], { shape })];
     },
   ],
+  ["Trilu", triangle],
   ["Sum", (reader) => [foldOperands(reader, "Add")]],
-  [
-    "Dropout",
-    (reader) => {
-      // With a seed, without a ratio: only training uses them.
-      if (reader.hasAttribute("seed")) reader.int("seed");
-      if (reader.isGiven(1)) reader.constant(1);
-      if (reader.isGiven(2) && reader.constant(2)?.data[0] !== 0)
-        return reader.unsupported("is in training mode");
-      return [reader.operand(0)];
-    },
-  ],
+  ["Dropout", dropout],
   [
     "ConstantOfShape",
     (reader) => {

@@ -1,4 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError, type Shape } from "@mp/core";
 import {
   formatType,
   type Graph,
@@ -7,6 +7,7 @@ import {
   isFloat,
   type Origin,
   sameShape,
+  type Value,
 } from "@mp/core/graph";
 import { isDType } from "../element-type.js";
 import { literals } from "../literals.js";
@@ -16,17 +17,18 @@ import { quote, refuse, unsupported } from "../problem.js";
 import { type Invariant, roleOf } from "../write/invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
-import { type InitializerRole, InitializerRoles } from "./initializer-roles.js";
+import { decidedRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
 import type { BodyInput, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
-import type { ReadOptions } from "./read-options.js";
+import type { InnerReadOptions } from "./read-options.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";
+import { scopeOf } from "./scope-of.js";
 import { ValueTable } from "./value-table.js";
 
 /** Reads one model's graph, or a body in it; used once. */
 export class GraphReader {
   readonly #model: OnnxModel;
-  readonly #options: ReadOptions;
+  readonly #options: InnerReadOptions;
   readonly #sizes: Readonly<Record<string, number>>;
   readonly #builder = new GraphBuilder();
   readonly #values: ValueTable;
@@ -34,16 +36,19 @@ export class GraphReader {
   readonly #names = new Map<string, string>();
   readonly #roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
-  readonly #isParameter: ReadOptions["isParameter"];
+  readonly #isParameter: InnerReadOptions["isParameter"];
   readonly #foldBudget: { left: number };
+  readonly #isBody: boolean;
+  readonly #masks = new Map<string, number>();
 
   /** @param around the reader of the graph around a body */
-  constructor(model: OnnxModel, options: ReadOptions, around?: GraphReader) {
+  constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
     const { sizes = {}, isParameter } = options;
     this.#model = model;
     this.#options = options;
     this.#sizes = sizes;
     this.#isParameter = isParameter;
+    this.#isBody = around !== undefined;
     this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
     this.#roles = around === undefined ? [] : around.#roles;
     this.#byStructure = around === undefined ? new InitializerRoles(model.graph) : around.#byStructure;
@@ -57,6 +62,11 @@ export class GraphReader {
   /** The initializers of floats in the order of the file, then the Constant nodes of floats with dimensions. */
   get roles(): readonly InitializerRole[] {
     return this.#roles;
+  }
+
+  /** The rate of each dropout, by the input that holds its mask. */
+  get masks(): ReadonlyMap<string, number> {
+    return this.#masks;
   }
 
   read(): Graph {
@@ -114,13 +124,9 @@ export class GraphReader {
     tensor: HostTensor,
     byDefault: InitializerRole = { name, ...this.#byStructure.of(name, tensor) },
   ): boolean {
-    const isParameter = this.#isParameter?.(name, tensor, byDefault) ?? byDefault.isParameter;
-    const reason =
-      this.#isParameter === undefined
-        ? byDefault.reason
-        : `isParameter says so; by default: ${byDefault.reason}`;
-    if (isFloat(tensor.dtype)) this.#roles.push({ name, isParameter, reason });
-    return isParameter;
+    const role = decidedRole(name, tensor, byDefault, this.#isParameter);
+    if (isFloat(tensor.dtype)) this.#roles.push(role);
+    return role.isParameter;
   }
 
   /** A Constant node holds what an initializer may; what this package wrote as a constant, it reads as one. */
@@ -144,8 +150,11 @@ export class GraphReader {
     }
     const shape = sizes.map((size, axis) => this.#size(size, `${name}[${axis}]`, what));
     const role = roleOf(metadata[ROLE_KEY]) ?? "batch";
-    const value = this.#builder.input(metadata[NAME_KEY] ?? name, { dtype: elementType, shape }, role);
-    this.#values.defineValue(name, value);
+    const isNarrow = elementType === "i64" && this.#options.narrowInputs?.has(name) === true;
+    const dtype = isNarrow ? "i32" : elementType;
+    const value = this.#builder.input(metadata[NAME_KEY] ?? name, { dtype, shape }, role);
+    if (isNarrow) this.#values.defineNarrow(name, value);
+    else this.#values.defineValue(name, value);
   }
 
   #size(size: number | string, key: string, what: string): number {
@@ -195,6 +204,7 @@ export class GraphReader {
       this.#builder,
       isVerbatim,
       (...body) => this.#body(...body),
+      this.#options.dropsOut === true ? (rate, shape) => this.#mask(node, rate, shape) : undefined,
     );
     if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
     const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
@@ -209,6 +219,14 @@ export class GraphReader {
     }
   }
 
+  /** An input for the mask of a dropout: true is what stays. */
+  #mask({ outputs: [name = ""] }: OnnxNode, rate: number, shape: Shape): Value {
+    if (this.#isBody) unsupported(`dropout ${quote(name)} is in a loop, where each step would have one mask`);
+    const input = `${name}/mask`;
+    this.#masks.set(input, rate);
+    return this.#builder.input(input, { dtype: "bool", shape }, "batch");
+  }
+
   #fold(node: OnnxNode, version: number, read: ReadNode): readonly HostTensor[] | undefined {
     if (this.#foldBudget.left <= 0) return undefined;
     const folded = foldNode(node, version, read, this.#values);
@@ -218,6 +236,7 @@ export class GraphReader {
 
   #define(name: string, result: NodeResult, node: OnnxNode, isVerbatim: boolean): void {
     if ("narrow" in result) this.#values.defineNarrow(name, result.narrow);
+    else if ("sequence" in result) this.#values.defineSequence(name, result.sequence);
     else if ("constant" in result) this.#defineConstant(name, result.constant, node, isVerbatim);
     else this.#values.defineValue(name, result);
   }
@@ -241,17 +260,11 @@ export class GraphReader {
     );
   }
 
-  #originOf({ name }: OnnxNode, written: Origin | undefined): Origin {
-    if (written === undefined) return { scope: scopeOf(name), phase: "forward" };
+  #originOf(node: OnnxNode, written: Origin | undefined): Origin {
+    if (written === undefined) return { scope: scopeOf(node), phase: "forward" };
     const { forward } = written;
     return forward === undefined ? written : { ...written, forward: this.#names.get(forward) ?? forward };
   }
-}
-
-/** Exporters name nodes by module path: `/encoder/layer.0/MatMul`. */
-function scopeOf(name: string): string {
-  const path = name.split("/").filter((part) => part !== "");
-  return path.slice(0, -1).join("/");
 }
 
 /** The number before rounding, if the tensor is that number rounded. */

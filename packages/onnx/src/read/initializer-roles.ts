@@ -18,6 +18,18 @@ export interface InitializerRole {
   readonly reason: string;
 }
 
+/** The role by default, or by the caller's decision. */
+export function decidedRole(
+  name: string,
+  tensor: HostTensor,
+  byDefault: InitializerRole,
+  decide?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean,
+): InitializerRole {
+  if (decide === undefined) return byDefault;
+  const reason = `isParameter says so; by default: ${byDefault.reason}`;
+  return { name, isParameter: decide(name, tensor, byDefault), reason };
+}
+
 type Verdict = Omit<InitializerRole, "name">;
 
 interface Use {

@@ -1,14 +1,18 @@
 /** What the reading of one ONNX node may ask for, and what it gives. */
-import type { HostTensor } from "@mp/core";
+import type { HostTensor, Shape } from "@mp/core";
 import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { OnnxGraph, OnnxNode } from "../model.js";
 import type { Invariant } from "../write/invariants.js";
 
 /**
- * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; or a
- * tensor that is known now.
+ * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; a tensor
+ * that is known now; or a sequence of values, which exists while the model is read only.
  */
-export type NodeResult = Value | { readonly narrow: Value } | { readonly constant: HostTensor };
+export type NodeResult =
+  | Value
+  | { readonly narrow: Value }
+  | { readonly constant: HostTensor }
+  | { readonly sequence: readonly Value[] };
 
 /** What an input of a body is; `name` is what it is called unless the model says otherwise. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
@@ -35,6 +39,8 @@ export interface NodeReader {
   optional(index: number): Value | undefined;
   /** The operand as the i32 that the graph has, where the model has i64; undefined where it has none. */
   narrow(index: number): Value | undefined;
+  /** The values of an operand that is a sequence. */
+  sequence(index: number): readonly Value[];
   /** The operand as i32, cast where it is i64. */
   indices(index: number): Value;
   /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED when its numbers are not known */
@@ -62,6 +68,10 @@ export interface NodeReader {
   graph(name: string): OnnxGraph;
   /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
   body(graph: OnnxGraph, inputs: readonly BodyInput[], captured?: readonly Invariant[]): ReadBody;
+  /** Whether dropouts act, as they do in training. */
+  readonly dropsOut: boolean;
+  /** The mask of this node, a dropout: true is what stays, with the probability 1 - rate. */
+  mask(rate: number, shape: Shape): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
   emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
   /** Refuses the node: `reason` follows its op, version and name. */

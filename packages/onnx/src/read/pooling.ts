@@ -3,7 +3,7 @@ import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 
 /** The window of a pool over x; what `auto_pad` asks for is written out. */
-function windowOf(reader: NodeReader, index: number): PoolingWindow {
+export function windowOf(reader: NodeReader, index: number): PoolingWindow {
   const spatial = reader.typeOf(index).shape.slice(2);
   const kernelShape = reader.ints("kernel_shape") ?? reader.unsupported("has no kernel_shape");
   const ones = spatial.map(() => 1);

@@ -1,6 +1,14 @@
 import type { HostTensor } from "@mp/core";
 import type { InitializerRole } from "./initializer-roles.js";
 
+/** What `fromOnnx` asks for besides. */
+export interface InnerReadOptions extends ReadOptions {
+  /** Inputs that are i64 in the model and i32 in the graph. */
+  readonly narrowInputs?: ReadonlySet<string>;
+  /** Whether Dropout nodes drop out, each by a mask that is an input. */
+  readonly dropsOut?: boolean;
+}
+
 export interface ReadOptions {
   /** Sizes that the model leaves open: of a named dimension by its name, of any other by `input[axis]`. */
   readonly sizes?: Readonly<Record<string, number>>;

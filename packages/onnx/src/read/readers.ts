@@ -5,7 +5,9 @@ import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { convolutionReaders } from "./convolution.js";
 import { foreignReaders } from "./foreign.js";
+import { activationReaders } from "./foreign-activations.js";
 import { imageReaders } from "./foreign-images.js";
+import { reductionReaders } from "./foreign-reductions.js";
 import { indexingReaders } from "./indexing.js";
 import { loopReaders, readLoop } from "./loop.js";
 import { lossReaders } from "./loss.js";
@@ -18,6 +20,7 @@ import { readGru } from "./recurrent/gru.js";
 import { readLstm } from "./recurrent/lstm.js";
 import { readRnn } from "./recurrent/rnn.js";
 import { reduceReaders } from "./reduce.js";
+import { sequenceReaders } from "./sequence.js";
 import { sourceReaders } from "./source.js";
 import { unaryReaders } from "./unary.js";
 
@@ -51,11 +54,17 @@ const standard = new Map<string, ReadNode>([
   ...Object.entries(ownReaders),
   ...foreignReaders,
   ...imageReaders,
+  ...activationReaders,
+  ...reductionReaders,
+  ...sequenceReaders,
   ["Loop", readLoop],
   ["LSTM", readLstm],
   ["GRU", readGru],
   ["RNN", readRnn],
 ]);
+
+/** ONNX's own operators that are read, in alphabetical order; some of their forms may be refused. */
+export const READ_OPERATORS: readonly string[] = [...standard.keys()].filter((op) => !OWN_OPS.has(op)).sort();
 
 /** How to read an op of that domain; undefined for what the vocabulary cannot say. */
 export function readerOf(domain: string, opType: string): ReadNode | undefined {

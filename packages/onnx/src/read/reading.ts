@@ -1,4 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError, type Shape } from "@mp/core";
 import type { GraphBuilder, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
@@ -9,6 +9,9 @@ import type { ValueTable } from "./value-table.js";
 
 /** Reads a body of the node. */
 export type ReadBodyOf = (...body: Required<Parameters<NodeReader["body"]>>) => ReadBody;
+
+/** Makes the mask of a dropout: true with the probability 1 - rate. */
+export type MaskOf = (rate: number, shape: Shape) => Value;
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
 
@@ -23,6 +26,7 @@ export class NodeReading implements NodeReader {
   readonly #values: ValueTable;
   readonly #builder: GraphBuilder;
   readonly #readBody: ReadBodyOf | undefined;
+  readonly #mask: MaskOf | undefined;
   readonly #attributesRead = new Set<string>();
   readonly #operandsRead = new Set<number>();
 
@@ -33,7 +37,9 @@ export class NodeReading implements NodeReader {
     builder: GraphBuilder,
     isVerbatim: boolean,
     readBody?: ReadBodyOf,
+    mask?: MaskOf,
   ) {
+    this.#mask = mask;
     this.#readBody = readBody;
     this.node = node;
     this.version = version;
@@ -85,6 +91,10 @@ export class NodeReading implements NodeReader {
 
   indices(index: number): Value {
     return this.#values.indices(this.#nameOf(index));
+  }
+
+  sequence(index: number): readonly Value[] {
+    return this.#values.sequenceOf(this.#nameOf(index));
   }
 
   typeOf(index: number): ValueType {
@@ -167,6 +177,15 @@ export class NodeReading implements NodeReader {
 
   emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value {
     return this.#builder.emitOne(op, inputs, attributes);
+  }
+
+  get dropsOut(): boolean {
+    return this.#mask !== undefined;
+  }
+
+  mask(rate: number, shape: Shape): Value {
+    if (this.#mask === undefined) throw new Error("internal: nothing is dropped");
+    return this.#mask(rate, shape);
   }
 
   unsupported(reason: string): never {

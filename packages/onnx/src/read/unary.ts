@@ -16,7 +16,7 @@ function upperBound(reader: NodeReader): number | undefined {
 }
 
 /** The dtype that an attribute names by ONNX's number. */
-function dtypeOfCode(reader: NodeReader, code: number): DType {
+export function dtypeOfCode(reader: NodeReader, code: number): DType {
   const type = elementTypeOfCode(code);
   if (type === undefined || !isDType(type))
     return reader.unsupported(`makes ${type ?? `element type ${code}`}`);

@@ -4,7 +4,7 @@ import { type HostTensor, MpError } from "@mp/core";
 import { elementCount, type GraphBuilder, type InputRole, type Value, type ValueType } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
-import { quote, refuse } from "../problem.js";
+import { quote, refuse, unsupported } from "../problem.js";
 
 interface Entry {
   /** In the dtype that the model says. */
@@ -12,6 +12,8 @@ interface Entry {
   /** As i32, of what the model has as i64. */
   narrow?: Value;
   readonly constant?: HostTensor;
+  /** A list of values, whose length is known. */
+  readonly sequence?: readonly Value[];
   readonly isParameter: boolean;
   /** Whether it is a value of the graph around. */
   readonly isOutside?: true;
@@ -84,6 +86,15 @@ export class ValueTable {
     this.#define(name, { narrow, isParameter: false });
   }
 
+  defineSequence(name: string, sequence: readonly Value[]): void {
+    this.#define(name, { sequence, isParameter: false });
+  }
+
+  /** @throws MP_UNSUPPORTED for a value that is no sequence of this graph */
+  sequenceOf(name: string): readonly Value[] {
+    return this.#entry(name).sequence ?? unsupported(`value ${quote(name)} is no sequence of this graph`);
+  }
+
   /** A parameter becomes an input of the graph when it is read; any other constant a Constant. */
   defineConstant(name: string, constant: HostTensor, isParameter: boolean): void {
     if (isParameter && this.#outer !== undefined) this.#outer.defineConstant(name, constant, isParameter);
@@ -109,7 +120,9 @@ export class ValueTable {
   }
 
   typeOf(name: string): ValueType {
-    const { exact, narrow, constant, isOutside } = this.#entry(name);
+    const entry = this.#entry(name);
+    const { exact, narrow, constant, isOutside } = entry;
+    expectTensor(name, entry);
     if (isOutside && exact === undefined && constant === undefined) return this.#outerTable.typeOf(name);
     const { dtype, shape } = exact ?? constant ?? { ...(narrow as Value), dtype: "i64" };
     return { dtype, shape };
@@ -138,7 +151,9 @@ export class ValueTable {
     return entry.exact;
   }
 
-  #bringIn(name: string, { constant, narrow, isParameter, isOutside }: Entry): Value {
+  #bringIn(name: string, entry: Entry): Value {
+    const { constant, narrow, isParameter, isOutside } = entry;
+    expectTensor(name, entry);
     // A number is as good in each step as outside; a table is made once.
     const isNumber = constant !== undefined && !isParameter && elementCount(constant.shape, "constant") === 1;
     if (isOutside && !isNumber) return this.#captureAs(this.#outerTable.exact(name));
@@ -161,6 +176,10 @@ export class ValueTable {
         : this.#builder.constant(narrowed(name, entry.constant));
     return entry.narrow;
   }
+}
+
+function expectTensor(name: string, { sequence }: Entry): void {
+  if (sequence !== undefined) unsupported(`value ${quote(name)} is a sequence, read as a tensor`);
 }
 
 function narrowed(name: string, { shape, ...tensor }: HostTensor): HostTensor {

@@ -1,0 +1,56 @@
+/**
+ * `node dist/models.js FOLDER [model …] [--backend ort,tfjs] [--write]`: the models that `peers/onnx_models.py`
+ * exported into that folder, beside PyTorch: forward within 1e-4, the losses of three steps within 1e-3 in float32 and
+ * 1e-2 in mixed_float16. `--write` puts the table into docs/onnx-models.md. Fails where a model is beyond a limit.
+ */
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { MpError } from "@mp/core";
+import { openEngine, versionsOf } from "./engine.js";
+import { ENGINES } from "./job.js";
+import { thisMachine } from "./machine.js";
+import { compareModel } from "./models/compare-model.js";
+import { exportedModel, MODELS } from "./models/exported.js";
+import { isWithin, page, type Row } from "./models/table.js";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    backend: { type: "string", default: ENGINES.join() },
+    write: { type: "boolean", default: false },
+  },
+});
+const [folder = "", ...names] = positionals;
+const chosen = names.length === 0 ? MODELS : MODELS.filter((name) => names.includes(name));
+const rows: Row[] = [];
+const versions: Record<string, string> = {};
+for (const engine of ENGINES.filter((name) => values.backend.split(",").includes(name))) {
+  const backend = await openEngine({ engine, threads: 1, device: "cpu" });
+  Object.assign(versions, versionsOf(backend));
+  for (const model of chosen) {
+    const exported = await exportedModel(folder, model);
+    const found = await compareModel(backend, exported).catch((error: unknown) => {
+      if (!MpError.is(error)) throw error;
+      // The line is one of this command.
+      return error.message.replace(/ \(at [^)]*\)$/, "");
+    });
+    rows.push({ model, engine: backend.manifest.engine.name, exported, found });
+    console.log(model, engine, JSON.stringify(found));
+  }
+  await backend.dispose();
+}
+const sorted = rows.sort((a, b) => MODELS.indexOf(a.model) - MODELS.indexOf(b.model));
+const beyond = sorted.filter((row) => !isWithin(row));
+for (const { model, engine } of beyond) console.log(`beyond a limit: ${model} on ${engine}`);
+if (beyond.length > 0) process.exitCode = 1;
+if (values.write) {
+  const { node: _, ...engines } = versions;
+  const written = page(sorted, {
+    date: new Date().toISOString().slice(0, 10),
+    machine: thisMachine(),
+    versions: Object.entries(engines)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(", "),
+  });
+  await writeFile(new URL("../../docs/onnx-models.md", import.meta.url), written);
+}

@@ -1,0 +1,113 @@
+// One exported model on one engine, beside what PyTorch made of it: its output, and the losses of fine-tuning.
+import {
+  type Backend,
+  float32,
+  type HostTensor,
+  mixedFloat16,
+  ops,
+  type Precision,
+  sgd,
+  type Tensor,
+  trainer,
+} from "@mp/core";
+import { softmaxCrossEntropy } from "@mp/nn";
+import { fromOnnx, type TrainableModel } from "@mp/onnx";
+import type { ExportedModel } from "./exported.js";
+
+export interface ModelComparison {
+  /** Of a training step's graph. */
+  readonly nodes: number;
+  /** The largest difference of the output in evaluation mode. */
+  readonly forward: number;
+  /** The largest difference of a loss, by precision. */
+  readonly losses: Readonly<Record<PrecisionKind, number>>;
+  /** From the file to the model, and its first step with its compilation, milliseconds. */
+  readonly loadMs: number;
+  readonly firstStepMs: number;
+  /** The fastest of the later steps. */
+  readonly stepMs: number;
+}
+
+type Batch = { readonly inputs: Readonly<Record<string, Tensor>>; readonly labels: Tensor };
+
+export const PRECISION_KINDS = ["float32", "mixed_float16"] as const;
+export type PrecisionKind = (typeof PRECISION_KINDS)[number];
+
+const precisions: Readonly<Record<PrecisionKind, () => Precision>> = { float32, mixed_float16: mixedFloat16 };
+
+export async function compareModel(backend: Backend, exported: ExportedModel): Promise<ModelComparison> {
+  const began = performance.now();
+  const model = await fromOnnx(exported.path);
+  const loadMs = performance.now() - began;
+  const losses = { float32: NaN, mixed_float16: NaN };
+  const runs = [];
+  for (const name of PRECISION_KINDS) {
+    const run = await fineTune(backend, exported, model, precisions[name]());
+    losses[name] = Math.max(
+      ...run.losses.map((loss, step) => Math.abs(loss - (exported.losses[step] ?? NaN))),
+    );
+    runs.push(run);
+  }
+  const [float] = runs;
+  if (float === undefined) throw new Error("nothing has run");
+  return {
+    nodes: float.nodes,
+    forward: float.forward,
+    losses,
+    loadMs,
+    firstStepMs: float.times[0] ?? NaN,
+    stepMs: Math.min(...float.times.slice(1)),
+  };
+}
+
+async function fineTune(
+  backend: Backend,
+  { inputs, labels, logits, losses, learningRate, classAxis }: ExportedModel,
+  model: TrainableModel,
+  precision: Precision,
+): Promise<{ losses: number[]; times: number[]; forward: number; nodes: number }> {
+  const training = await trainer({
+    backend,
+    params: model.init(),
+    modelState: model.initState(),
+    loss: (params, batch: Batch, context) => {
+      const [outputs, modelState] = model.apply(params, batch.inputs, context);
+      const { logits: found } = outputs as { logits: Tensor };
+      return { loss: softmaxCrossEntropy(classesLast(found, classAxis), batch.labels), modelState };
+    },
+    optimizer: sgd({ learningRate }),
+    precision,
+    // A step that is skipped for its scale would leave the losses a step behind.
+    onOverflow: "retry",
+    onWarning: () => undefined,
+  });
+  const batch = { inputs, labels };
+  const forward = await training.predict(
+    (params, given: Batch["inputs"], context) => model.apply(params, given, context)[0]["logits"] as Tensor,
+    inputs,
+  );
+  const found: number[] = [];
+  const times: number[] = [];
+  for (let step = 0; step < losses.length; step++) {
+    const began = performance.now();
+    const { loss } = await training.step(batch);
+    times.push(performance.now() - began);
+    found.push(loss);
+  }
+  const nodes = training.graph(batch).nodes.length;
+  await training.dispose();
+  return { losses: found, times, forward: furthest(forward, logits), nodes };
+}
+
+/** PyTorch keeps the classes of pictures second. */
+function classesLast(logits: Tensor, classAxis: number): Tensor {
+  const rank = logits.shape.length;
+  if (classAxis !== 1 || rank === 2) return logits;
+  return ops.transpose(logits, [0, ...Array.from({ length: rank - 2 }, (_, axis) => axis + 2), 1]);
+}
+
+function furthest(found: HostTensor, wanted: HostTensor): number {
+  if (found.shape.join() !== wanted.shape.join()) return Number.POSITIVE_INFINITY;
+  const [a, b] = [found.data as Float32Array, wanted.data as Float32Array];
+  return a.reduce((most, value, index) => Math.max(most, Math.abs(value - (b[index] ?? NaN))), 0);
+}

@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type HostTensor, tensor } from "@mp/core";
+import { arrayOf } from "@mp/safetensors";
+import { loadFile } from "@mp/safetensors/file";
+
+/** The names of `peers/onnx_models.py`, in the order of the table. */
+export const MODELS = [
+  "resnet18",
+  "mobilenet_v3_small",
+  "bert",
+  "gpt2",
+  "vit",
+  "lstm",
+  "unet",
+  "encoder_decoder",
+] as const;
+
+export type ModelName = (typeof MODELS)[number];
+
+/** A model that PyTorch exported, and what PyTorch makes of it. */
+export interface ExportedModel {
+  readonly path: string;
+  readonly inputs: Readonly<Record<string, HostTensor>>;
+  readonly labels: HostTensor;
+  /** In evaluation mode. */
+  readonly logits: HostTensor;
+  /** Before each step of SGD, and after the last. */
+  readonly losses: readonly number[];
+  readonly learningRate: number;
+  readonly classAxis: number;
+  /** Elements. */
+  readonly parameters: number;
+  /** Of the file. */
+  readonly nodes: number;
+}
+
+type Told = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters" | "nodes">;
+
+export async function exportedModel(folder: string, name: ModelName): Promise<ExportedModel> {
+  const told = JSON.parse(await readFile(join(folder, `${name}.json`), "utf8")) as Told;
+  const file = await loadFile(join(folder, `${name}.safetensors`));
+  const tensors = Object.fromEntries(
+    Object.entries(file.tensors).map(([key, read]): [string, HostTensor] => [
+      key,
+      read.dtype === "I64"
+        ? tensor(arrayOf({ ...read, dtype: "I64" }) as BigInt64Array, read.shape)
+        : tensor(arrayOf(read) as Float32Array, read.shape),
+    ]),
+  );
+  const inputs = Object.entries(tensors).flatMap(([key, tensor]) =>
+    key.startsWith("input/") ? [[key.slice("input/".length), tensor] as const] : [],
+  );
+  const of = (key: string): HostTensor => {
+    const found = tensors[key];
+    if (found === undefined) throw new Error(`${name}.safetensors has no ${key}`);
+    return found;
+  };
+  return {
+    ...told,
+    path: join(folder, `${name}.onnx`),
+    inputs: Object.fromEntries(inputs),
+    labels: of("labels"),
+    logits: of("output/logits"),
+  };
+}

@@ -1,0 +1,107 @@
+// One of the ONNX project's node tests: its model, read and evaluated by the reference, gives the numbers that it
+// should, or is refused with a code.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type HostTensor, MpError } from "@mp/core";
+import { decode, type FloatDType, isFloat } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import { decodeModel, type OnnxModel, readGraph } from "@mp/onnx";
+
+export interface NodeTest {
+  readonly name: string;
+  /** Why it does not count among the tests of numbers; empty if it does. */
+  readonly kind: string;
+  readonly ops: readonly string[];
+  readonly rtol: number;
+  readonly atol: number;
+}
+
+export type Outcome =
+  | { readonly result: "passed" }
+  | { readonly result: "refused"; readonly code: string; readonly reason: string }
+  | { readonly result: "wrong" | "raw error"; readonly reason: string };
+
+export async function runNodeTest(folder: string, test: NodeTest): Promise<Outcome> {
+  const [model, data] = await Promise.all(
+    [`${test.name}.onnx`, `${test.name}.data.onnx`].map((file) => readFile(join(folder, file))),
+  );
+  if (model === undefined || data === undefined) throw new Error("internal: two files");
+  try {
+    const given = new Map(decodeModel(data).graph.initializers.map(({ name, tensor }) => [name, tensor]));
+    return evaluated(decodeModel(model), given, test);
+  } catch (error) {
+    if (!MpError.is(error)) return { result: "raw error", reason: String(error) };
+    return { result: "refused", code: error.code, reason: error.message };
+  }
+}
+
+const KNOWN_BEFORE = /has to be known beforehand/;
+
+/**
+ * The tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes: what has to be
+ * known beforehand becomes an initializer, integers first.
+ */
+function evaluated(model: OnnxModel, data: ReadonlyMap<string, HostTensor>, test: NodeTest): Outcome {
+  const inputs = model.graph.inputs.flatMap(({ name }, index) => {
+    const tensor = data.get(`in/${index}`);
+    return tensor === undefined ? [] : [{ name, tensor }];
+  });
+  const attempts = [
+    () => false,
+    (tensor: HostTensor, index: number) => index > 0 && !isFloat(tensor.dtype),
+    (_: HostTensor, index: number) => index > 0,
+    () => true,
+  ];
+  let refusal: unknown;
+  for (const isKnown of attempts) {
+    const known = inputs.filter(({ tensor }, index) => isKnown(tensor, index));
+    const graph = {
+      ...model.graph,
+      inputs: model.graph.inputs.filter(({ name }) => !known.some((each) => each.name === name)),
+      initializers: [...model.graph.initializers, ...known],
+    };
+    try {
+      const read = readGraph({ ...model, graph }, { isParameter: () => false });
+      const free = inputs.filter(({ name }) => read.graph.inputs.some((input) => input.name === name));
+      const found = evaluate(read.graph, Object.fromEntries(free.map(({ name, tensor }) => [name, tensor])));
+      return compared(model, found, data, test);
+    } catch (error) {
+      if (!MpError.is(error) || !KNOWN_BEFORE.test(error.message)) throw error;
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+function compared(
+  model: OnnxModel,
+  found: Readonly<Record<string, HostTensor>>,
+  data: ReadonlyMap<string, HostTensor>,
+  { rtol, atol }: NodeTest,
+): Outcome {
+  for (const [index, { name }] of model.graph.outputs.entries()) {
+    const [a, b] = [found[name], data.get(`out/${index}`)];
+    if (a === undefined || b === undefined) return { result: "wrong", reason: `no output ${name}` };
+    if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join())
+      return { result: "wrong", reason: `${name} is ${a.dtype}[${a.shape}], not ${b.dtype}[${b.shape}]` };
+    const [got, wanted] = [numbersOf(a), numbersOf(b)];
+    // The data of halves was rounded once more or less than by us: two of its units.
+    const relative = Math.max(rtol, a.dtype === "bf16" ? 2 ** -6 : a.dtype === "f16" ? 2 ** -9 : 0);
+    const at = got.findIndex((value, place) => {
+      const want = wanted[place] as number;
+      return (
+        !Object.is(value, want) &&
+        value !== want &&
+        !(Math.abs(value - want) <= atol + relative * Math.abs(want))
+      );
+    });
+    if (at >= 0) return { result: "wrong", reason: `${name}[${at}] is ${got[at]}, not ${wanted[at]}` };
+  }
+  return { result: "passed" };
+}
+
+function numbersOf({ dtype, data }: HostTensor): readonly number[] {
+  if (!isFloat(dtype) || data instanceof Float32Array)
+    return Array.from(data as ArrayLike<number | bigint>, Number);
+  return Array.from(data as ArrayLike<number>, (bits) => decode(dtype as FloatDType, bits));
+}

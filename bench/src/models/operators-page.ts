@@ -1,0 +1,76 @@
+// docs/onnx-operators.md, which the command writes as a whole.
+import type { NodeTest, Outcome } from "./node-test.js";
+
+type Tested = readonly (readonly [NodeTest, Outcome])[];
+
+const share = (part: number, whole: number): string =>
+  `${part} of ${whole}${whole === 0 ? "" : ` (${((100 * part) / whole).toFixed(1)} %)`}`;
+
+/** The four shares of some tests, as lines. */
+export function shares(tested: Tested): readonly string[] {
+  const count = (result: Outcome["result"]): string =>
+    share(tested.filter(([, each]) => each.result === result).length, tested.length);
+  return (["passed", "refused", "wrong", "raw error"] as const).map(
+    (result) => `${result}: ${count(result)}`,
+  );
+}
+
+/** Without what is only of one test: names, numbers. */
+const reasonOf = (message: string): string =>
+  message
+    .replace(/^onnx: /, "")
+    .replace(/ \((makes|node) "[^"]*"\)/, "")
+    .replace(/^\w+ of opset \d+:? /, "")
+    .replace(/"(?:in|out)\/\d+" /, "")
+    .replaceAll("|", "\\|");
+
+/** The page; `read` are the operators that have a reader, `operators` all of ONNX with their newest version. */
+export function operatorsPage(
+  read: readonly string[],
+  operators: Readonly<Record<string, number>>,
+  tested: Tested,
+  version: string,
+): string {
+  const counted = tested.filter(([{ kind }]) => kind === "");
+  const rows = Object.keys(operators)
+    .sort()
+    .map((op) => {
+      const own = tested.filter(([{ ops, name }]) => ops.includes(op) && !name.includes("_expanded"));
+      const passed = own.filter(([, { result }]) => result === "passed").length;
+      const reasons = new Set(
+        own.flatMap(([, outcome]) => (outcome.result === "refused" ? [reasonOf(outcome.reason)] : [])),
+      );
+      const shown = [...reasons].slice(0, 3).join("; ") + (reasons.size > 3 ? "; …" : "");
+      const isRead = read.includes(op);
+      const why = isRead ? shown : "has no counterpart in the vocabulary";
+      return `| \`${op}\` | ${isRead ? "yes" : "no"} | ${own.length === 0 ? "" : `${passed} of ${own.length}`} | ${why} |`;
+    });
+  const readCount = Object.keys(operators).filter((op) => read.includes(op)).length;
+  return `# Operators that are read
+
+Of ${Object.keys(operators).length} operators of ONNX ${version}, ${readCount} are read. The others, and the forms below, are refused by \`readGraph\` and \`fromOnnx\` with \`MP_UNSUPPORTED\`, which names operator, version and node.
+
+The ONNX project's own node tests, read and evaluated by the reference. What a graph of static shapes has to know beforehand, such as axes, is given as an initializer. Tests of float and integer operators (without strings, sequences, optionals, quantization, 8 bits and less, training and other domains):
+
+${shares(counted)
+  .map((each) => `- ${each}`)
+  .join("\n")}
+
+All tests:
+
+${shares(tested)
+  .map((each) => `- ${each}`)
+  .join("\n")}
+
+| operator | read | its tests that pass | what is refused |
+|---|---|---|---|
+${rows.join("\n")}
+
+Written by:
+
+\`\`\`sh
+python bench/peers/onnx_node_tests.py FOLDER
+node bench/dist/node-tests.js FOLDER --write
+\`\`\`
+`;
+}

@@ -1,0 +1,73 @@
+// Tensors of a model whose data lies in other files. Their names come from the model, so that a hostile one could name
+// any file: only what lies below the model's own folder is asked for.
+
+import { quote, refuse } from "./problem.js";
+import type {
+  AttributeProto,
+  GraphProto,
+  ModelProto,
+  NodeProto,
+  StringStringEntryProto,
+  TensorProto,
+} from "./proto/onnx_pb.js";
+import { TensorProto_DataLocation } from "./proto/onnx_pb.js";
+
+/** Where the data of a tensor lies: `length` bytes from `offset` in the file `location`, beside the model. */
+export interface DataPlace {
+  /** A path below the model's folder, with slashes. */
+  readonly location: string;
+  readonly offset: number;
+  /** Absent: to the end of the file. */
+  readonly length?: number;
+}
+
+/** Hands out the bytes of that place. */
+export type ReadExternalData = (place: DataPlace) => Uint8Array;
+
+/** Puts all external data inside the message. @throws MP_PARSE for a place outside the model's folder or too much data */
+export function inlineExternalData(model: ModelProto, read: ReadExternalData, maxBytes: number): void {
+  let left = maxBytes;
+  const inline = (tensor: TensorProto): void => {
+    if (tensor.dataLocation !== TensorProto_DataLocation.EXTERNAL) return;
+    const data = read(placeOf(tensor.externalData, tensor.name));
+    left -= data.length;
+    if (left < 0) refuse("too-much-data", `the external data exceeds maxTensorBytes, ${maxBytes}`);
+    tensor.rawData = data;
+    tensor.externalData = [];
+    tensor.dataLocation = TensorProto_DataLocation.DEFAULT;
+  };
+  const ofGraph = ({ initializer, node }: GraphProto): void => {
+    initializer.forEach(inline);
+    node.forEach(ofNode);
+  };
+  const ofAttribute = ({ t, g, tensors, graphs }: AttributeProto): void => {
+    for (const tensor of t === undefined ? tensors : [t, ...tensors]) inline(tensor);
+    for (const graph of g === undefined ? graphs : [g, ...graphs]) ofGraph(graph);
+  };
+  const ofNode = ({ attribute }: NodeProto): void => attribute.forEach(ofAttribute);
+  if (model.graph !== undefined) ofGraph(model.graph);
+  for (const { node } of model.functions) node.forEach(ofNode);
+}
+
+function placeOf(entries: readonly StringStringEntryProto[], name: string): DataPlace {
+  const what = `the external data of ${quote(name)}`;
+  const given = new Map(entries.map(({ key, value }) => [key, value]));
+  const location = given.get("location") ?? refuse("missing-field", `${what} names no file`);
+  const parts = location.split(/[/\\]/);
+  const isBelow = location !== "" && !location.includes("\0") && !/^[/\\]|^[A-Za-z]:/.test(location);
+  if (!isBelow || parts.includes(".."))
+    refuse("invalid-field", `${what} is in ${quote(location)}, which is not below the model's folder`);
+  const length = given.get("length");
+  return {
+    location: parts.join("/"),
+    offset: count(given.get("offset") ?? "0", what),
+    ...(length === undefined ? {} : { length: count(length, what) }),
+  };
+}
+
+function count(text: string, what: string): number {
+  const value = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(value)
+    ? value
+    : refuse("invalid-field", `${what} has an offset or length of ${quote(text)}`);
+}

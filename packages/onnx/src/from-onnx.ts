@@ -1,0 +1,134 @@
+import { type HostTensor, MpError } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import { arrayClassOf, checks, readOptions } from "@mp/core/internal";
+import { decodeModel } from "./decode.js";
+import type { ReadExternalData } from "./external-data.js";
+import type { OnnxGraph, OnnxModel } from "./model.js";
+import { constantNodes } from "./read/constant-nodes.js";
+import { decidedRole, type InitializerRole, InitializerRoles } from "./read/initializer-roles.js";
+import type { ReadOptions } from "./read/read-options.js";
+import { scopeOf } from "./read/scope-of.js";
+import { expectVersions } from "./read.js";
+import { openModel } from "./trainable/files.js";
+import { keysOf } from "./trainable/named-tree.js";
+import { subgraph } from "./trainable/subgraph.js";
+import { type TrainableModel, trainableModel } from "./trainable/trainable-model.js";
+import { statisticsOf, withDropout } from "./trainable/training-nodes.js";
+
+export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter"> {
+  /**
+   * What the model gives, by the names of values inside it: `["/layer4/Add_output_0"]` cuts off all that follows.
+   * Default: the file's own outputs.
+   */
+  readonly outputs?: readonly string[];
+  /**
+   * Rates of dropouts that an export for inference left out, by the name of the value that is dropped. They act in
+   * training, as Dropout nodes of the file do.
+   */
+  readonly dropout?: Readonly<Record<string, number>>;
+  /**
+   * Whether normalizations by running statistics use the batch's own in training, and follow them, as PyTorch's in
+   * `train()`. Default true; false leaves them as the file has them, as `eval()` does.
+   */
+  readonly batchStatistics?: boolean;
+  /** Another name for a parameter or statistic, which then nests by its dots and slashes. */
+  readonly rename?: (name: string) => string;
+  /** Reads data beside the model where that was given as bytes; a path needs none. */
+  readonly externalData?: ReadExternalData;
+}
+
+const OPTIONS = {
+  outputs: checks.optional(
+    checks.listOf("names of values", (name) => typeof name === "string" && name !== ""),
+  ),
+  dropout: checks.optional(checks.object),
+  batchStatistics: checks.optional(checks.truth),
+  rename: checks.optional(checks.callback),
+  externalData: checks.optional(checks.callback),
+  isParameter: checks.optional(checks.callback),
+};
+
+/**
+ * A model of an ONNX file as a layer to be trained: float initializers in differentiable places are its parameters,
+ * nested by their names, running statistics its state, everything else a constant.
+ * @throws MP_IO for a file that cannot be read
+ * @throws MP_PARSE for bytes that are not a well-formed model
+ * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; operators are looked at by `apply`
+ * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, and for two parameters of one name
+ */
+export async function fromOnnx(
+  pathOrBytes: string | Uint8Array,
+  options: FromOnnxOptions = {},
+): Promise<TrainableModel> {
+  const read = readOptions("fromOnnx", options, OPTIONS, { example: '{ outputs: ["features"] }' });
+  const model = await decoded(pathOrBytes, read.externalData);
+  expectVersions(model);
+  const cut = subgraph(model.graph, read.outputs ?? model.graph.outputs.map(({ name }) => name));
+  const { roles, parameters } = parametersOf(cut, read.isParameter);
+  const statistics = read.batchStatistics === false ? [] : statisticsOf(cut);
+  const ofState = new Set(statistics.flatMap(({ mean, variance }) => [mean, variance]));
+  const statisticTensors = new Map(
+    cut.initializers.flatMap(({ name, tensor }) => (ofState.has(name) ? [[name, tensor] as const] : [])),
+  );
+  const held = new Set(cut.initializers.map(({ name }) => name));
+  const names = [...parameters.keys(), ...statisticTensors.keys()];
+  return trainableModel({
+    model: { ...model, graph: withDropout(cut, read.dropout ?? {}) },
+    inputs: cut.inputs.filter(({ name }) => !held.has(name)),
+    parameters,
+    statistics,
+    statisticTensors,
+    paths: pathsOf(cut, names, read.rename),
+    roles,
+  });
+}
+
+async function decoded(given: string | Uint8Array, externalData?: ReadExternalData): Promise<OnnxModel> {
+  if (typeof given === "string") {
+    checks.path("fromOnnx: the path", given);
+    const file = await openModel(given);
+    return decodeModel(file.bytes, { externalData: externalData ?? file.externalData });
+  }
+  if (given instanceof Uint8Array || arrayClassOf(given) === "Uint8Array")
+    return decodeModel(given, externalData === undefined ? {} : { externalData });
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `fromOnnx: takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`,
+  );
+}
+
+function parametersOf(
+  graph: OnnxGraph,
+  isParameter: FromOnnxOptions["isParameter"],
+): { readonly roles: readonly InitializerRole[]; readonly parameters: ReadonlyMap<string, HostTensor> } {
+  const byStructure = new InitializerRoles(graph);
+  const parameters = new Map<string, HostTensor>();
+  const roles = [...graph.initializers, ...constantNodes(graph)].flatMap(({ name, tensor }) => {
+    if (!isFloat(tensor.dtype)) return [];
+    const role = decidedRole(name, tensor, { name, ...byStructure.of(name, tensor) }, isParameter);
+    if (role.isParameter) parameters.set(name, tensor);
+    return [role];
+  });
+  return { roles, parameters };
+}
+
+/**
+ * Paths by name. Where exporters name a weight that they computed by a number, `val_14`, it is nested by the layer that
+ * reads it first.
+ */
+function pathsOf(
+  graph: OnnxGraph,
+  names: readonly string[],
+  rename: FromOnnxOptions["rename"],
+): ReadonlyMap<string, string> {
+  const readers = new Map<string, string>();
+  for (const node of graph.nodes)
+    for (const name of node.inputs) if (!readers.has(name)) readers.set(name, scopeOf(node));
+  return new Map(
+    names.map((name) => {
+      const keys = keysOf(rename?.(name) ?? name);
+      const scope = rename === undefined && keys.length === 1 ? (readers.get(name) ?? "") : "";
+      return [name, [...keysOf(scope), ...keys].join("/")];
+    }),
+  );
+}

@@ -1,0 +1,13 @@
+import { isFloat } from "@mp/core/graph";
+import type { OnnxGraph, OnnxInitializer } from "../model.js";
+import { HELPER_KEY, originFromMetadata } from "../write/metadata-keys.js";
+
+/** The Constant nodes that may be initializers: floats with dimensions, not written by this package as constants. */
+export function constantNodes({ nodes }: OnnxGraph): readonly OnnxInitializer[] {
+  return nodes.flatMap(({ opType, domain, metadata, attributes, outputs: [name = ""] }) => {
+    const value = opType === "Constant" && domain === "" ? attributes["value"] : undefined;
+    if (value?.kind !== "tensor" || !isFloat(value.value.dtype) || value.value.shape.length === 0) return [];
+    const isOurs = metadata[HELPER_KEY] !== undefined || originFromMetadata(metadata) !== undefined;
+    return isOurs ? [] : [{ name, tensor: value.value }];
+  });
+}

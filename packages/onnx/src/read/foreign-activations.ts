@@ -1,0 +1,95 @@
+// ONNX's functions of each element that are compositions of others, by the formulas of its specification.
+import type { Tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import {
+  add,
+  clip,
+  cos,
+  div,
+  elu,
+  exp,
+  greater,
+  log,
+  maximum,
+  minimum,
+  mul,
+  neg,
+  sigmoid,
+  sin,
+  softplus,
+  sqrt,
+  square,
+  sub,
+  tanh,
+  where,
+} from "@mp/core/ops";
+import type { NodeReader, ReadNode } from "./node-reader.js";
+import { traced } from "./traced.js";
+
+/** A function of the first operand; formulas are evaluated in its own dtype, as ONNX's function bodies are. */
+const elementwise =
+  (fn: (x: Tensor, reader: NodeReader) => Tensor): ReadNode =>
+  (reader) => {
+    const x = reader.operand(0);
+    if (!isFloat(x.dtype)) return reader.unsupported(`is of ${x.dtype}, here it is of floats`);
+    return [traced(reader, [x], (given) => fn(given as Tensor, reader))];
+  };
+
+const hardSigmoid = (x: Tensor, alpha: number, beta: number): Tensor =>
+  clip(add(mul(x, alpha), beta), { min: 0, max: 1 });
+
+const scaledElu = (x: Tensor, alpha: number, gamma: number): Tensor =>
+  mul(add(maximum(x, 0), minimum(mul(sub(exp(minimum(x, 0)), 1), alpha), 0)), gamma);
+
+/** log(x + √(x² + 1)), of the magnitude, since it cancels for negative numbers. */
+function asinh(x: Tensor): Tensor {
+  const size = maximum(x, neg(x));
+  const value = log(add(size, sqrt(add(square(size), 1))));
+  return where(greater(0, x), neg(value), value);
+}
+
+export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
+  [
+    "HardSigmoid",
+    elementwise((x, reader) => hardSigmoid(x, reader.float("alpha", 0.2), reader.float("beta", 0.5))),
+  ],
+  ["HardSwish", elementwise((x) => mul(x, hardSigmoid(x, 1 / 6, 0.5)))],
+  ["Swish", elementwise((x, reader) => mul(x, sigmoid(mul(x, reader.float("alpha", 1)))))],
+  ["Mish", elementwise((x) => mul(x, tanh(softplus(x))))],
+  [
+    "Selu",
+    elementwise((x, reader) =>
+      scaledElu(x, reader.float("alpha", 1.6732632423543772), reader.float("gamma", 1.0507009873554805)),
+    ),
+  ],
+  [
+    "Celu",
+    elementwise((x, reader) => {
+      const alpha = reader.float("alpha", 1);
+      return mul(elu(div(x, alpha), 1), alpha);
+    }),
+  ],
+  ["ThresholdedRelu", elementwise((x, reader) => where(greater(x, reader.float("alpha", 1)), x, 0))],
+  [
+    "Shrink",
+    elementwise((x, reader) => {
+      const [lambd, bias] = [reader.float("lambd", 0.5), reader.float("bias", 0)];
+      return where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
+    }),
+  ],
+  ["Softsign", elementwise((x) => div(x, add(maximum(x, neg(x)), 1)))],
+  ["Tan", elementwise((x) => div(sin(x), cos(x)))],
+  ["Sinh", elementwise((x) => div(sub(exp(x), exp(neg(x))), 2))],
+  ["Cosh", elementwise((x) => div(add(exp(x), exp(neg(x))), 2))],
+  ["Asinh", elementwise(asinh)],
+  ["Acosh", elementwise((x) => log(add(x, sqrt(sub(square(x), 1)))))],
+  ["Atanh", elementwise((x) => div(log(div(add(x, 1), sub(1, x))), 2))],
+  [
+    "PRelu",
+    (reader) => [
+      traced(reader, [reader.operand(0), reader.operand(1)], (x, slope) =>
+        where(greater(0, x as Tensor), mul(x as Tensor, slope as Tensor), x as Tensor),
+      ),
+    ],
+  ],
+]);

@@ -1,0 +1,121 @@
+// ONNX's reductions and normalizations that are compositions of others.
+import type { Tensor } from "@mp/core";
+import {
+  add,
+  argMax,
+  cast,
+  div,
+  equal,
+  maximum,
+  mul,
+  neg,
+  oneHot,
+  pow,
+  range,
+  reduceMean,
+  reduceSum,
+  reshape,
+  sqrt,
+  square,
+  sub,
+  where,
+} from "@mp/core/ops";
+import { foldOperands } from "./binary.js";
+import type { ReadNode } from "./node-reader.js";
+import { windowOf } from "./pooling.js";
+import { axisOf } from "./reduce.js";
+import { traced } from "./traced.js";
+import { dtypeOfCode } from "./unary.js";
+
+const magnitude = (x: Tensor): Tensor => maximum(x, neg(x));
+
+/** A norm of 0 gives 0. */
+function normalized(x: Tensor, norm: Tensor): Tensor {
+  return where(equal(norm, 0), 0, div(x, norm));
+}
+
+export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
+  [
+    "Mean",
+    (reader) => {
+      const total = foldOperands(reader, "Add");
+      return [traced(reader, [total], (sum) => div(sum as Tensor, reader.operandCount))];
+    },
+  ],
+  [
+    "Hardmax",
+    (reader) => {
+      const x = reader.operand(0);
+      const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
+      const depth = x.shape[axis] ?? 1;
+      return [
+        traced(reader, [x], (given) => {
+          const values = given as Tensor;
+          return cast(oneHot(argMax(values, { axis }), depth, { axis }), values.dtype);
+        }),
+      ];
+    },
+  ],
+  [
+    "LpNormalization",
+    (reader) => {
+      const x = reader.operand(0);
+      const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
+      const p = reader.int("p", 2);
+      if (p !== 1 && p !== 2) return reader.unsupported(`is of the norm ${p}`);
+      return [
+        traced(reader, [x], (given) => {
+          const values = given as Tensor;
+          const sum = reduceSum(p === 1 ? magnitude(values) : square(values), {
+            axes: [axis],
+            keepdims: true,
+          });
+          return normalized(values, p === 1 ? sum : sqrt(sum));
+        }),
+      ];
+    },
+  ],
+  [
+    "MeanVarianceNormalization",
+    (reader) => {
+      const axes = reader.ints("axes") ?? [0, 2, 3];
+      return [
+        traced(reader, [reader.operand(0)], (given) => {
+          const x = given as Tensor;
+          const centred = sub(x, reduceMean(x, { axes, keepdims: true }));
+          const variance = reduceMean(square(centred), { axes, keepdims: true });
+          return div(centred, add(sqrt(variance), 1e-9));
+        }),
+      ];
+    },
+  ],
+  [
+    "LpPool",
+    (reader) => {
+      const p = reader.int("p", 2);
+      const window = windowOf(reader, 0);
+      const elements = window.kernelShape.reduce((product, size) => product * size, 1);
+      const x = reader.operand(0);
+      const powers = traced(reader, [x], (given) => pow(magnitude(given as Tensor), p));
+      const mean = reader.emitOne("AveragePool", [powers], { ...window, countIncludePad: true });
+      if (window.ceilMode) return reader.unsupported("rounds sizes up, where parts of windows lie outside");
+      return [traced(reader, [mean], (given) => pow(mul(given as Tensor, elements), 1 / p))];
+    },
+  ],
+  [
+    "EyeLike",
+    (reader) => {
+      const { shape, dtype } = reader.typeOf(0);
+      const [rows, columns] = shape;
+      if (rows === undefined || columns === undefined || shape.length !== 2)
+        return reader.unsupported("takes no matrix");
+      const to = reader.hasAttribute("dtype") ? dtypeOfCode(reader, reader.int("dtype")) : dtype;
+      const k = reader.int("k", 0);
+      return [
+        traced(reader, [], () =>
+          cast(equal(range(0, columns), add(reshape(range(0, rows), [rows, 1]), k)), to),
+        ),
+      ];
+    },
+  ],
+]);

@@ -1,0 +1,21 @@
+import type { OnnxNode } from "../model.js";
+
+/** The exporter of PyTorch lists the modules around a node from the outside: `['', 'layer1', 'layer1.0', 'conv2d']`. */
+const MODULES = "pkg.torch.onnx.name_scopes";
+const QUOTED = /'((?:[^'\\]|\\.)*)'/g;
+/** What it calls modules that it lost. */
+const LOST = "_empty_nn_module_stack_from_metadata_hook";
+
+/**
+ * The layer that a node belongs to: `layer1/0`. By the exporter's list of modules; without one, by the node's name,
+ * since others name nodes by module path, as `/encoder/layer.0/MatMul`.
+ */
+export function scopeOf({ name, metadata }: OnnxNode): string {
+  const listed = metadata[MODULES];
+  if (listed === undefined) return outer(name.split("/").filter((part) => part !== "")).join("/");
+  const modules = [...listed.matchAll(QUOTED)].map(([, module = ""]) => module);
+  const innermost = outer(modules).findLast((module) => module !== "" && module !== LOST) ?? "";
+  return innermost.replaceAll(".", "/");
+}
+
+const outer = (parts: readonly string[]): readonly string[] => parts.slice(0, -1);

@@ -1,0 +1,49 @@
+// Sequences whose length is known: they exist while a model is read, and leave only their tensors in the graph.
+// PyTorch's exporter writes every `split` and `chunk` with them.
+import type { Value } from "@mp/core/graph";
+import type { NodeReader, ReadNode } from "./node-reader.js";
+import { axisOf } from "./reduce.js";
+
+/** Sizes of the parts: all of one size but the last, or as they are listed. */
+function partsOf(reader: NodeReader, size: number): readonly number[] {
+  const given = reader.constant(1);
+  const numbers = reader.integers(1);
+  if (given === undefined || numbers === undefined) return Array<number>(size).fill(1);
+  if (given.shape.length > 0) return numbers;
+  const [part = 0] = numbers;
+  if (part < 1) return reader.unsupported(`splits into parts of ${part}`);
+  return Array.from({ length: Math.ceil(size / part) }, (_, index) => Math.min(part, size - index * part));
+}
+
+function at(reader: NodeReader, sequence: readonly Value[]): Value {
+  const [position = 0] = reader.integers(1) ?? [];
+  const index = position < 0 ? position + sequence.length : position;
+  return (
+    sequence[index] ?? reader.unsupported(`takes element ${position} of a sequence of ${sequence.length}`)
+  );
+}
+
+export const sequenceReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
+  [
+    "SplitToSequence",
+    (reader) => {
+      const x = reader.operand(0);
+      const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+      const split = partsOf(reader, x.shape[axis] as number);
+      const keeps = reader.int("keepdims", 1) !== 0 || reader.isGiven(1);
+      const parts = reader.emit("Split", [x], { axis, split });
+      return [
+        {
+          sequence: keeps ? parts : parts.map((part) => reader.emitOne("Squeeze", [part], { axes: [axis] })),
+        },
+      ];
+    },
+  ],
+  [
+    "SequenceConstruct",
+    (reader) => [
+      { sequence: Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index)) },
+    ],
+  ],
+  ["SequenceAt", (reader) => [at(reader, reader.sequence(0))]],
+]);

@@ -1,0 +1,33 @@
+import { type DType, MpError, type Shape } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
+import type { OnnxValueInfo } from "../model.js";
+import { quote } from "../problem.js";
+
+/** The sizes that a model's inputs leave open, as these shapes have them. @throws MP_SHAPE_MISMATCH */
+export function bindSizes(
+  inputs: readonly OnnxValueInfo[],
+  given: Readonly<Record<string, { readonly shape: Shape; readonly dtype: DType }>>,
+): Readonly<Record<string, number>> {
+  const sizes: Record<string, number> = {};
+  for (const { name, type } of inputs) {
+    const declared = type?.shape ?? [];
+    const { shape } = given[name] as { readonly shape: Shape };
+    const fits =
+      declared.length === shape.length &&
+      declared.every((size, axis) => {
+        if (typeof size === "number") return size === shape[axis];
+        const key = size === "" ? `${name}[${axis}]` : size;
+        sizes[key] ??= shape[axis] as number;
+        return sizes[key] === shape[axis];
+      });
+    if (fits) continue;
+    const wanted = declared.map((size) => (size === "" ? "?" : size)).join(", ");
+    const bound = Object.entries(sizes).map(([key, size]) => `${key} = ${size}`);
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `fromOnnx: input ${quote(name)} is [${wanted}], got ${formatShape(shape)}${bound.length > 0 ? `, where ${bound.join(", ")}` : ""}`,
+      { details: { input: name, shape: [...shape] } },
+    );
+  }
+  return sizes;
+}

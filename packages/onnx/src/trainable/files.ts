@@ -1,0 +1,42 @@
+import { MpError } from "@mp/core";
+import type { ReadExternalData } from "../external-data.js";
+import { quote } from "../problem.js";
+
+/** A model's bytes, and what reads the files beside it. @throws MP_IO naming the path and the errno */
+export async function openModel(
+  path: string,
+): Promise<{ readonly bytes: Uint8Array; readonly externalData: ReadExternalData }> {
+  const [files, { dirname, join }] = await Promise.all([import("node:fs"), import("node:path")]);
+  const externalData: ReadExternalData = ({ location, offset, length }) => {
+    const file = join(dirname(path), location);
+    return reading(file, () => {
+      const descriptor = files.openSync(file, "r");
+      try {
+        const rest = Math.max(0, files.fstatSync(descriptor).size - offset);
+        // What a file says of its length may be anything; a missing part is refused with the tensor.
+        const data = new Uint8Array(Math.min(length ?? rest, rest));
+        for (let done = 0; done < data.length; ) {
+          const count = files.readSync(descriptor, data, done, data.length - done, offset + done);
+          if (count === 0) break;
+          done += count;
+        }
+        return data;
+      } finally {
+        files.closeSync(descriptor);
+      }
+    });
+  };
+  return { bytes: reading(path, () => new Uint8Array(files.readFileSync(path))), externalData };
+}
+
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `fromOnnx: cannot read ${quote(path)}: ${code}`, {
+      cause,
+      details: { path, errno: code },
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { MpError, type Tree } from "@mp/core";
+import { quote } from "../problem.js";
+
+/** The keys that a name means: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
+export function keysOf(name: string): readonly string[] {
+  return name.split(/[./]/).filter((key) => key !== "");
+}
+
+/**
+ * Leaves nested by the keys of their paths.
+ * @throws MP_INVALID_ARGUMENT where a path is taken, or a leaf would have to be a branch
+ */
+export function nested<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
+  const tree = new Map<string, unknown>();
+  for (const [path, leaf] of leaves) {
+    const keys = path.split("/");
+    let at = tree;
+    for (const key of keys.slice(0, -1)) {
+      const child = at.get(key) ?? new Map<string, unknown>();
+      if (!(child instanceof Map)) clash(path);
+      at.set(key, child);
+      at = child as Map<string, unknown>;
+    }
+    const last = keys.at(-1) ?? "";
+    if (last === "" || at.has(last)) clash(path);
+    at.set(last, leaf);
+  }
+  return plain(tree) as Tree<L>;
+}
+
+const plain = (tree: unknown): unknown =>
+  tree instanceof Map ? Object.fromEntries([...tree].map(([key, child]) => [key, plain(child)])) : tree;
+
+function clash(path: string): never {
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `fromOnnx: two parameters are named ${quote(path)}, or one is named as a part of another; pass rename: (name) => …`,
+    { details: { path } },
+  );
+}
+
+/** The leaf of a path; undefined where there is none. */
+export function leafAt(tree: unknown, path: string): unknown {
+  let at = tree;
+  for (const key of path.split("/")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Readonly<Record<string, unknown>>)[key];
+  }
+  return at;
+}

@@ -1,0 +1,48 @@
+import { MpError } from "@mp/core";
+import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../model.js";
+import { quote } from "../problem.js";
+
+/** Everything that a node reads, also in its bodies; names that a body makes itself are among them. */
+function readBy(node: OnnxNode): readonly string[] {
+  const inner = bodiesOf(node).flatMap(({ nodes, outputs }) => [
+    ...nodes.flatMap(readBy),
+    ...outputs.map(({ name }) => name),
+  ]);
+  return [...node.inputs, ...inner];
+}
+
+/**
+ * The part of a graph that these values need: its head cut off, its tail never read. Inputs and initializers that
+ * nothing of it reads are left out.
+ * @throws MP_INVALID_ARGUMENT for a name that the graph does not have
+ */
+export function subgraph(graph: OnnxGraph, outputs: readonly string[]): OnnxGraph {
+  const declared = new Map(graph.outputs.map((output) => [output.name, output]));
+  const needed = new Set(outputs);
+  const nodes: OnnxNode[] = [];
+  for (const node of graph.nodes.toReversed()) {
+    if (!node.outputs.some((name) => name !== "" && needed.has(name))) continue;
+    nodes.unshift(node);
+    for (const name of readBy(node)) needed.add(name);
+  }
+  const made = new Set([
+    ...nodes.flatMap((node) => node.outputs),
+    ...graph.inputs.map(({ name }) => name),
+    ...graph.initializers.map(({ name }) => name),
+  ]);
+  const missing = outputs.find((name) => !made.has(name));
+  if (missing !== undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `fromOnnx: the model has no value ${quote(missing)}; its outputs are ${[...declared.keys()].map(quote).join(", ")}, any other value goes by its name in Netron`,
+      { details: { output: missing } },
+    );
+  }
+  return {
+    ...graph,
+    nodes,
+    inputs: graph.inputs.filter(({ name }) => needed.has(name)),
+    initializers: graph.initializers.filter(({ name }) => needed.has(name)),
+    outputs: outputs.map((name): OnnxValueInfo => declared.get(name) ?? { name, metadata: {} }),
+  };
+}

@@ -1,0 +1,250 @@
+// A model of a file as a layer: its graph is read once for each set of input shapes, with training's or evaluation's
+// form of normalizations and dropouts, and called in the trace.
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, tensor } from "@mp/core";
+import {
+  applyGraph,
+  decodeArray,
+  elementCount,
+  type Graph,
+  isFloat,
+  type MapLeaves,
+  type Value,
+} from "@mp/core/graph";
+import { add, cast, mul, randomBernoulli } from "@mp/core/ops";
+import type { OnnxModel, OnnxValueInfo } from "../model.js";
+import { quote } from "../problem.js";
+import { GraphReader } from "../read/graph-reader.js";
+import type { InitializerRole } from "../read/initializer-roles.js";
+import { bindSizes } from "./bind-sizes.js";
+import { leafAt, nested } from "./named-tree.js";
+import { batchMean, batchVariance, normalizedBy, type Statistics } from "./training-nodes.js";
+
+/** Host tensors nested by the parts of their names in the file. */
+export type OnnxTensors = Tree<HostTensor>;
+
+/** `OnnxTensors` as a traced function sees it. */
+export type TracedOnnxTensors = MapLeaves<OnnxTensors, HostTensor, Tensor>;
+
+/** What a loss gets as its context. */
+export interface OnnxContext {
+  /** Whether dropouts act, and normalizations follow the batch. */
+  readonly training: boolean;
+  /** The stream of this step's dropouts. */
+  readonly key: Key;
+  /** This model's part of the model state; only of a model with running statistics. */
+  readonly modelState?: unknown;
+}
+
+/** A model of an ONNX file as a layer: what `sequential` of `@mp/nn` takes, and a loss. */
+export interface TrainableModel {
+  /** The graph's name in the file. */
+  readonly name: string;
+  /** Names of the inputs that `apply` takes. */
+  readonly inputs: readonly string[];
+  /** Names of the outputs that `apply` gives. */
+  readonly outputs: readonly string[];
+  /** Path of each parameter, `layer1/0/conv1/weight`, by the name of its initializer. */
+  readonly paths: Readonly<Record<string, string>>;
+  /** Every initializer of floats: whether it is trained, and why. */
+  readonly initializers: readonly InitializerRole[];
+  /** The parameters of the file, halves as f32; the key is not used. */
+  init(key?: Key): OnnxTensors;
+  /** The running statistics of the file, f32; `{}` where there are none. */
+  initState(): OnnxTensors;
+  /**
+   * The only output of the only input, and the next running statistics. The sizes that the file leaves open are those
+   * of the tensor, so that each new shape is a new graph.
+   * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor that the file does not take
+   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and where context or statistics lack
+   * @throws MP_UNSUPPORTED naming op, version and node, for what cannot be read
+   */
+  apply(
+    parameters: TracedOnnxTensors,
+    input: Tensor,
+    context?: OnnxContext,
+  ): readonly [output: Tensor, state: TracedOnnxTensors];
+  /** The outputs by name, of inputs by name. @throws as with one tensor */
+  apply(
+    parameters: TracedOnnxTensors,
+    inputs: Readonly<Record<string, Tensor>>,
+    context?: OnnxContext,
+  ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedOnnxTensors];
+}
+
+/** What `fromOnnx` found in a file. */
+export interface Trainable {
+  readonly model: OnnxModel;
+  /** Inputs without initializers. */
+  readonly inputs: readonly OnnxValueInfo[];
+  readonly parameters: ReadonlyMap<string, HostTensor>;
+  readonly statistics: readonly Statistics[];
+  /** Path of each parameter and each statistic in its tree. */
+  readonly paths: ReadonlyMap<string, string>;
+  readonly statisticTensors: ReadonlyMap<string, HostTensor>;
+  readonly roles: readonly InitializerRole[];
+}
+
+interface Read {
+  readonly graph: Graph;
+  readonly masks: ReadonlyMap<string, number>;
+}
+
+/** Graphs kept, as many as a trainer keeps compiled steps. */
+const MAX_READ = 8;
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export function trainableModel(found: Trainable): TrainableModel {
+  const { model, inputs, parameters, statistics, statisticTensors, paths } = found;
+  const outputNames = model.graph.outputs.map(({ name }) => name);
+  const read = new Map<string, Read>();
+  const readFor = (given: Tensors, training: boolean): Read => {
+    const sizes = bindSizes(inputs, given);
+    const narrow = inputs.filter(({ name }) => given[name]?.dtype === "i32").map(({ name }) => name);
+    const key = JSON.stringify([training, sizes, narrow]);
+    const known = read.get(key) ?? readModel(found, sizes, new Set(narrow), training);
+    read.delete(key);
+    read.set(key, known);
+    for (const oldest of read.keys()) if (read.size > MAX_READ) read.delete(oldest);
+    return known;
+  };
+  const applyAll = (
+    tree: TracedOnnxTensors,
+    given: Tensors,
+    context: OnnxContext | undefined,
+  ): readonly [Tensors, TracedOnnxTensors] => {
+    const { graph, masks } = readFor(given, context?.training === true);
+    const state = context?.modelState;
+    const of = (name: string, value: Value): Tensor => {
+      const rate = masks.get(name);
+      if (rate !== undefined) return maskOf(context, name, rate, value);
+      if (Object.hasOwn(given, name)) return inDType(given[name] as Tensor, value, name);
+      const path = paths.get(name) ?? name;
+      const isState = statisticTensors.has(name);
+      const tensor = leafAt(isState ? state : tree, path) ?? refuse(lacks(isState, path));
+      return inDType(tensor as Tensor, value, name);
+    };
+    const values = Object.fromEntries(graph.inputs.map(({ name, value }) => [name, of(name, value)]));
+    const results = applyGraph(graph, values);
+    const outputs = Object.fromEntries(outputNames.map((name) => [name, results[name] as Tensor]));
+    if (statistics.length === 0) return [outputs, {}];
+    if (context?.training !== true) return [outputs, (state ?? {}) as TracedOnnxTensors];
+    return [outputs, nextState(found, graph, results, state)];
+  };
+  const apply = (
+    tree: TracedOnnxTensors,
+    given: Tensor | Tensors,
+    context?: OnnxContext,
+  ): readonly [unknown, TracedOnnxTensors] => {
+    if (!isTensor(given)) return applyAll(tree, checkInputs(inputs, given), context);
+    const [input, ...moreInputs] = inputs;
+    const [output, ...moreOutputs] = outputNames;
+    if (input === undefined || output === undefined || moreInputs.length + moreOutputs.length > 0) {
+      return refuse(
+        `the model takes ${inputs.map(({ name }) => quote(name)).join(", ")} and gives ${outputNames.map(quote).join(", ")}; pass its inputs by name, { ${inputs[0]?.name}: … }`,
+      );
+    }
+    const [outputs, state] = applyAll(tree, { [input.name]: given }, context);
+    return [outputs[output], state];
+  };
+  const treeOf = (tensors: ReadonlyMap<string, HostTensor>): OnnxTensors =>
+    nested([...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]));
+  return {
+    name: model.graph.name === "" ? "onnx" : model.graph.name,
+    inputs: inputs.map(({ name }) => name),
+    outputs: outputNames,
+    paths: Object.fromEntries([...parameters.keys()].map((name) => [name, paths.get(name) ?? name])),
+    initializers: found.roles,
+    init: () => treeOf(parameters),
+    initState: () => treeOf(statisticTensors),
+    apply: apply as TrainableModel["apply"],
+  };
+}
+
+function readModel(
+  { model, parameters, statistics, statisticTensors }: Trainable,
+  sizes: Readonly<Record<string, number>>,
+  narrowInputs: ReadonlySet<string>,
+  training: boolean,
+): Read {
+  const graph = normalizedBy(model.graph, statistics, training ? "batch" : "running");
+  const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
+  const reader = new GraphReader(
+    { ...model, graph },
+    { sizes, narrowInputs, isParameter, dropsOut: training },
+  );
+  return { graph: reader.read(), masks: reader.masks };
+}
+
+const isTensor = (given: Tensor | Tensors): given is Tensor =>
+  typeof (given as Partial<Tensor> | undefined)?.dtype === "string" && Array.isArray(given.shape);
+
+function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors {
+  const names = inputs.map(({ name }) => name);
+  const missing = names.find((name) => !Object.hasOwn(given ?? {}, name));
+  const unknown = Object.keys(given ?? {}).find((name) => !names.includes(name));
+  if (missing === undefined && unknown === undefined) return given;
+  const what =
+    missing === undefined
+      ? `there is no input ${quote(unknown ?? "")}`
+      : `input ${quote(missing)} is missing`;
+  return refuse(`${what}; the model takes ${names.map(quote).join(", ")}`);
+}
+
+/** Halves of the file are f32 outside; a float of any width may stand for another. */
+function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
+  if (given.dtype === dtype) return given;
+  if (isFloat(dtype) && isFloat(given.dtype)) return cast(given, dtype);
+  throw new MpError("MP_DTYPE_MISMATCH", `fromOnnx: input ${quote(name)} is ${dtype}, got ${given.dtype}`);
+}
+
+function maskOf(context: OnnxContext | undefined, name: string, rate: number, { shape }: Value): Tensor {
+  if (context === undefined) return refuse(`dropout ${quote(name)} needs the loss's context`);
+  return randomBernoulli(foldIn(context.key, name), 1 - rate, shape);
+}
+
+/** Running statistics that have seen this batch, the variance unbiased, as PyTorch's. */
+function nextState(
+  { statistics, paths }: Trainable,
+  graph: Graph,
+  results: Tensors,
+  state: unknown,
+): TracedOnnxTensors {
+  const counts = new Map(
+    graph.nodes.flatMap(({ op, inputs, outputs }) => {
+      const [{ shape = [] } = {}] = inputs;
+      return op === "BatchNormalization" ? [[outputs[1], elementCount(shape, op) / (shape[1] ?? 1)]] : [];
+    }),
+  );
+  const next = new Map<string, Tensor>();
+  const follow = (name: string, now: Tensor, momentum: number, share: number): void => {
+    const path = paths.get(name) ?? name;
+    const running =
+      next.get(path) ?? (leafAt(state, path) as Tensor | undefined) ?? refuse(lacks(true, path));
+    next.set(path, add(mul(running, momentum), mul(now, (1 - momentum) * share)));
+  };
+  const outputValues = new Map(graph.outputs.map(({ name, value }) => [name, value]));
+  for (const each of statistics) {
+    const count = counts.get(outputValues.get(batchMean(each))) ?? 1;
+    if (count < 2)
+      refuse(`${quote(each.node)} has one value a channel, which has no variance; take a larger batch`);
+    follow(each.mean, results[batchMean(each)] as Tensor, each.momentum, 1);
+    follow(each.variance, results[batchVariance(each)] as Tensor, each.momentum, count / (count - 1));
+  }
+  return nested(next) as TracedOnnxTensors;
+}
+
+function asF32(given: HostTensor): HostTensor {
+  const { dtype, shape, data } = given;
+  if (dtype === "f32" || !isFloat(dtype)) return given;
+  return tensor(decodeArray(dtype, data as Uint16Array), shape);
+}
+
+const lacks = (isState: boolean, path: string): string =>
+  isState
+    ? `the running statistics ${quote(path)} are missing: pass { ...context, modelState: this model's part }, which initState() began and the trainer was given`
+    : `the parameter ${quote(path)} is missing; the tree is that of init()`;
+
+function refuse(what: string): never {
+  throw new MpError("MP_INVALID_ARGUMENT", `fromOnnx: ${what}`);
+}

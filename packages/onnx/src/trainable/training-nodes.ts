@@ -1,0 +1,93 @@
+// What an export for inference folded away, put back as nodes: statistics that follow the batch, and dropout.
+import { MpError, tensor } from "@mp/core";
+import { int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
+import { shortest } from "../numbers.js";
+import { quote } from "../problem.js";
+
+/** A normalization whose running statistics are initializers, and so can be state. */
+export interface Statistics {
+  /** Name of the normalized value. */
+  readonly node: string;
+  /** Initializers. */
+  readonly mean: string;
+  readonly variance: string;
+  /** The share of the running statistics that a step keeps. */
+  readonly momentum: number;
+}
+
+/** Where the training form of the graph gives the statistics of the batch. */
+export const batchMean = ({ node }: Statistics): string => `${node}/batch_mean`;
+export const batchVariance = ({ node }: Statistics): string => `${node}/batch_variance`;
+
+const isBatchNormalization = ({ opType, domain }: OnnxNode): boolean =>
+  opType === "BatchNormalization" && domain === "";
+
+/** In the order of the nodes. */
+export function statisticsOf({ nodes, initializers }: OnnxGraph): readonly Statistics[] {
+  const known = new Set(initializers.map(({ name }) => name));
+  return nodes.filter(isBatchNormalization).flatMap(({ inputs, outputs, attributes }) => {
+    const [mean = "", variance = ""] = inputs.slice(3);
+    const momentum = attributes["momentum"];
+    if (!known.has(mean) || !known.has(variance)) return [];
+    return [
+      {
+        node: outputs[0] ?? "",
+        mean,
+        variance,
+        momentum: momentum?.kind === "float" ? shortest(momentum.value, "f32") : 0.9,
+      },
+    ];
+  });
+}
+
+/** The graph with these normalizations by running statistics, or by those of the batch, which are then outputs. */
+export function normalizedBy(
+  graph: OnnxGraph,
+  statistics: readonly Statistics[],
+  by: "batch" | "running",
+): OnnxGraph {
+  const found = new Map(statistics.map((each) => [each.node, each]));
+  const nodes = graph.nodes.map((node): OnnxNode => {
+    const each = isBatchNormalization(node) ? found.get(node.outputs[0] ?? "") : undefined;
+    if (each === undefined) return node;
+    const { momentum: _, training_mode: __, ...attributes } = node.attributes;
+    if (by === "running") return { ...node, attributes, outputs: [each.node] };
+    // The operator's own update keeps the biased variance; without a momentum it gives the statistics themselves.
+    const given = { ...attributes, training_mode: int(1), momentum: { kind: "float", value: 0 } as const };
+    return { ...node, attributes: given, outputs: [each.node, batchMean(each), batchVariance(each)] };
+  });
+  const added = by === "running" ? [] : statistics.flatMap((each) => [batchMean(each), batchVariance(each)]);
+  return { ...graph, nodes, outputs: [...graph.outputs, ...added.map((name) => ({ name, metadata: {} }))] };
+}
+
+/** The graph with dropout behind the named values. @throws MP_INVALID_ARGUMENT for a name or rate that cannot be */
+export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, number>>): OnnxGraph {
+  const made = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
+  for (const [name, rate] of Object.entries(rates)) {
+    if (!made.has(name)) refuse(`no node makes the value ${quote(name)}`);
+    if (!(typeof rate === "number" && rate >= 0 && rate < 1))
+      refuse(`a rate is at least 0 and below 1, got ${rate} for ${quote(name)}`);
+  }
+  const dropped = (name: string): string => (Object.hasOwn(rates, name) ? `${name}/dropped` : name);
+  const nodes = graph.nodes.flatMap((node) => {
+    const moved = { ...node, inputs: node.inputs.map(dropped) };
+    const drops = node.outputs.filter((name) => Object.hasOwn(rates, name));
+    const { metadata } = node;
+    return [
+      moved,
+      ...drops.map((name) => onnxNode("Dropout", [name, `${name}/rate`], [dropped(name)], { metadata })),
+    ];
+  });
+  const outputs = graph.outputs.filter(({ name }) => Object.hasOwn(rates, name));
+  if (outputs.length > 0)
+    refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop behind the model instead`);
+  const ratios = Object.entries(rates).map(([name, rate]) => ({
+    name: `${name}/rate`,
+    tensor: tensor(Float32Array.of(rate), []),
+  }));
+  return { ...graph, nodes, initializers: [...graph.initializers, ...ratios] };
+}
+
+function refuse(what: string): never {
+  throw new MpError("MP_INVALID_ARGUMENT", `fromOnnx: dropout: ${what}`);
+}
