@@ -178,7 +178,13 @@ export const numericFaults: readonly WrongBackend[] = [
     factory: () => oracleWithKernels({ MatMul: beforehand("MatMul", (inputs) => inputs.map(tf32)) }),
     axes: ["summation", "op", "gradient", "autocast"],
     named: ["summation/MatMul-f32/keeps-24-bits", "op/MatMul-f32/values"],
-    consequences: [/^op\/MatMul-f32\//, /^gradient\/(MatMul|Gemm)-f32\//, /^autocast\//],
+    consequences: [
+      /^op\/MatMul-f32\//,
+      /^gradient\/(MatMul|Gemm)-f32\//,
+      // Computed in f32 whatever the operands are.
+      /^gradient\/Attention-/,
+      /^autocast\//,
+    ],
   },
   {
     fault: "random bits do not look at their counter",
