@@ -155,6 +155,17 @@ def loss_of(logits, labels, axis):
     return F.cross_entropy(classes, labels if axis == 1 else labels.flatten())
 
 
+def without_traces(model):
+    """Without lines of source and paths of the machine: of the exporter's notes only the names of the modules stay."""
+    graph = model.graph
+    for part in [model, graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output]:
+        kept = [(note.key, note.value) for note in part.metadata_props if note.key == "pkg.torch.onnx.name_scopes"]
+        del part.metadata_props[:]
+        for key, value in kept:
+            part.metadata_props.add(key=key, value=value)
+    return model
+
+
 def export(folder, make):
     name = make.__name__
     torch.manual_seed(7)
@@ -198,7 +209,9 @@ def export(folder, make):
         losses.append(loss.item())
         loss.backward()
         optimizer.step()
-    nodes = len(onnx.load(path, load_external_data=False).graph.node)
+    written = without_traces(onnx.load(path, load_external_data=False))
+    onnx.save(written, path)
+    nodes = len(written.graph.node)
     told = {"nodes": nodes, "losses": losses, "classAxis": axis, "learningRate": rate, "torch": torch.__version__,
             "parameters": sum(p.numel() for p in model.parameters())}
     (folder / f"{name}.json").write_text(json.dumps(told))
