@@ -59,7 +59,11 @@ class Merging {
     this.#tensors = this.#graphs.map(
       ({ initializers }) => new Map(initializers.map(({ name, tensor }) => [name, tensor])),
     );
-    this.#added = new SizeNodes(open);
+    const taken = this.#graphs.flatMap(({ inputs, initializers, nodes }) => [
+      ...[...inputs, ...initializers].map(({ name }) => name),
+      ...nodes.flatMap(({ outputs }) => outputs),
+    ]);
+    this.#added = new SizeNodes(open, taken);
   }
 
   model(): OnnxGraph {

@@ -151,6 +151,18 @@ describe("dynamic axes", () => {
     expect(refused).toContain(reason);
   });
 
+  it("are read under names that nothing else has", () => {
+    const model = exportOnnx(
+      (tree, { x }) => ops.expand(ops.add(x, tree["sizes:0"]), [2, x.shape[0] ?? 1, 3]),
+      { params: { "sizes:0": tensor(Float32Array.of(1, 2, 3)) } },
+      { inputs, dynamicAxes },
+    );
+    const { nodes, initializers } = model.graph;
+    const made = [...initializers.map(({ name }) => name), ...nodes.flatMap(({ outputs }) => outputs)];
+    expect(new Set(made).size).toBe(made.length);
+    expect(readGraph(model, { sizes: { batch: 5 } }).graph.outputs[0]?.value.shape).toEqual([2, 5, 3]);
+  });
+
   it("take zeros of their size", () => {
     expect(open((x) => ops.concat([x, ops.constant(zeros([x.shape[0] ?? 1, 2]))], 1))).toBe("accepted");
   });

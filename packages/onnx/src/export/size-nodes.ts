@@ -11,11 +11,17 @@ export class SizeNodes {
   /** Names by what they hold. */
   readonly #made = new Map<string, string>();
 
-  constructor(open: readonly OpenSize[]) {
+  /** What the names of its values begin with, and no name that is taken does. */
+  readonly #prefix: string;
+
+  constructor(open: readonly OpenSize[], taken: Iterable<string>) {
     this.#open = open;
+    let prefix = "sizes:";
+    for (const name of taken) while (name.startsWith(prefix)) prefix += ":";
+    this.#prefix = prefix;
   }
 
-  /** The name of an i64 list. No other value of a model begins with `sizes:`. */
+  /** The name of an i64 list. */
   list(parts: readonly (number | OpenSize)[]): string {
     const numbers = parts.filter((part) => typeof part === "number");
     if (numbers.length === parts.length) return this.#numbers(numbers);
@@ -52,7 +58,7 @@ export class SizeNodes {
   #once(content: string, make: (name: string) => void): string {
     const known = this.#made.get(content);
     if (known !== undefined) return known;
-    const name = `sizes:${this.#made.size}`;
+    const name = `${this.#prefix}${this.#made.size}`;
     this.#made.set(content, name);
     make(name);
     return name;
