@@ -7,6 +7,11 @@ export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export { encodeModel } from "./encode.js";
+// Models for inference
+export type { ExportWeights } from "./export/export-onnx.js";
+export { exportOnnx } from "./export/export-onnx.js";
+export type { ExportInput, ExportInputs, ExportOptions } from "./export/export-options.js";
+export type { ExportContext, ExportFunction, ExportLayer } from "./export/traced-model.js";
 export type { DataPlace, ReadExternalData } from "./external-data.js";
 // Models as layers
 export type { FromOnnxOptions } from "./from-onnx.js";

@@ -3,7 +3,7 @@ import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../
 import { quote } from "../problem.js";
 
 /** Everything that a node reads, also in its bodies; names that a body makes itself are among them. */
-function readBy(node: OnnxNode): readonly string[] {
+export function readBy(node: OnnxNode): readonly string[] {
   const inner = bodiesOf(node).flatMap(({ nodes, outputs }) => [
     ...nodes.flatMap(readBy),
     ...outputs.map(({ name }) => name),

@@ -1,0 +1,238 @@
+// Graphs have static shapes, so a size that a file leaves open is found by comparison: the model is written at several
+// sizes, and the files may differ only in numbers that are such sizes. Operators follow the shapes of their operands by
+// themselves; what holds a size is a list of integers (the shape of a Reshape or Expand, the ends of a Slice), a
+// constant of that shape, or a declared shape. A list then reads the sizes from the input at run time. One number of a
+// Reshape that follows from the others is -1, whatever it is a product of. Everything else that differs is refused.
+import { MpError } from "@mp/core";
+import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
+import { mapBodies } from "../model.js";
+import { quote } from "../problem.js";
+import { readBy } from "../trainable/subgraph.js";
+import type { OpenSize } from "./export-options.js";
+import { SizeNodes } from "./size-nodes.js";
+
+/** The size of each dynamic axis in one trace, by name. */
+type Sizes = ReadonlyMap<string, number>;
+
+const MULTIPLES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29] as const;
+const TRACES = 3;
+
+/**
+ * The sizes of each trace, by name; one trace without any if there are none. No two names have the same multiple in a
+ * trace, and none is traced at 1, where shapes broadcast. @throws MP_INVALID_ARGUMENT for more names than multiples
+ */
+export function tracedSizes(open: readonly OpenSize[]): readonly Sizes[] {
+  if (open.length === 0) return [new Map()];
+  const most = MULTIPLES.length - TRACES + 1;
+  if (open.length > most)
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `exportOnnx: at most ${most} names of dynamic axes, got ${open.length}`,
+    );
+  return Array.from(
+    { length: TRACES },
+    (_, trace) =>
+      new Map(open.map(({ name, size }, index) => [name, size * (MULTIPLES[trace + index] as number)])),
+  );
+}
+
+/** One model of those that were written at the traced sizes. @throws MP_UNSUPPORTED for what cannot be followed */
+export function openSizes(models: readonly OnnxModel[], open: readonly OpenSize[]): OnnxModel {
+  const [first] = models;
+  if (first === undefined) throw new Error("internal: no trace");
+  if (open.length === 0) return first;
+  const merging = new Merging(models, open);
+  return { ...first, graph: merging.model() };
+}
+
+class Merging {
+  readonly #graphs: readonly OnnxGraph[];
+  readonly #sizes: readonly Sizes[];
+  readonly #open: readonly OpenSize[];
+  readonly #tensors: readonly ReadonlyMap<string, OnnxGraph["initializers"][number]["tensor"]>[];
+  readonly #added: SizeNodes;
+
+  constructor(models: readonly OnnxModel[], open: readonly OpenSize[]) {
+    this.#graphs = models.map(({ graph }) => graph);
+    this.#sizes = tracedSizes(open);
+    this.#open = open;
+    this.#tensors = this.#graphs.map(
+      ({ initializers }) => new Map(initializers.map(({ name, tensor }) => [name, tensor])),
+    );
+    const taken = this.#graphs.flatMap(({ inputs, initializers, nodes }) => [
+      ...[...inputs, ...initializers].map(({ name }) => name),
+      ...nodes.flatMap(({ outputs }) => outputs),
+    ]);
+    this.#added = new SizeNodes(open, taken);
+  }
+
+  model(): OnnxGraph {
+    const merged = this.#graph(this.#graphs);
+    const [first] = this.#graphs as readonly [OnnxGraph];
+    const initializers = [...first.initializers, ...this.#added.initializers];
+    const nodes = [...this.#added.nodes, ...merged.nodes];
+    const read = new Set(nodes.flatMap(readBy));
+    return { ...merged, nodes, initializers: initializers.filter(({ name }) => read.has(name)) };
+  }
+
+  #graph(graphs: readonly OnnxGraph[]): OnnxGraph {
+    const [first, ...others] = graphs as readonly [OnnxGraph, ...OnnxGraph[]];
+    const byName = others.map(({ nodes }) => new Map(nodes.map((node) => [node.name, node])));
+    if (others.some(({ nodes }) => nodes.length !== first.nodes.length))
+      return this.#refuse("the model has other operators at other sizes");
+    const nodes = first.nodes.map((node) =>
+      this.#node([
+        node,
+        ...byName.map((nodes) => nodes.get(node.name) ?? this.#refuse("lacks it at another size", node)),
+      ]),
+    );
+    return {
+      ...first,
+      nodes,
+      inputs: first.inputs.map((_, at) => this.#declared(graphs.map(({ inputs }) => inputs[at]))),
+      outputs: first.outputs.map((_, at) => this.#declared(graphs.map(({ outputs }) => outputs[at]))),
+    };
+  }
+
+  #node(nodes: readonly OnnxNode[]): OnnxNode {
+    const [first, ...others] = nodes as readonly [OnnxNode, ...OnnxNode[]];
+    for (const node of others) {
+      const isSame =
+        node.opType === first.opType &&
+        node.domain === first.domain &&
+        node.inputs.length === first.inputs.length &&
+        isEqual(node.outputs, first.outputs);
+      if (!isSame) return this.#refuse("is another operator at another size", first);
+    }
+    if (first.opType === "Constant" && first.domain === "") return this.#constant(nodes);
+    const inputs = first.inputs.map((_, at) => this.#operand(nodes, at));
+    return { ...first, inputs, attributes: this.#attributes(nodes) };
+  }
+
+  /** Values that differ are refused: only bodies are compared further. */
+  #attributes(nodes: readonly OnnxNode[]): OnnxNode["attributes"] {
+    const [first, ...others] = nodes as readonly [OnnxNode, ...OnnxNode[]];
+    const bodies = new Map<OnnxGraph, OnnxGraph>();
+    for (const [name, attribute] of Object.entries(first.attributes)) {
+      const same = others.map(({ attributes }) => attributes[name]);
+      if (attribute.kind !== "graph") {
+        if (!same.every((other) => isEqual(other, attribute)))
+          return this.#refuse(`has ${name} that depends on it`, first);
+        continue;
+      }
+      const graphs = same.flatMap((other) => (other?.kind === "graph" ? [other.value] : []));
+      if (graphs.length < others.length) return this.#refuse(`lacks ${name} at another size`, first);
+      bodies.set(attribute.value, this.#graph([attribute.value, ...graphs]));
+    }
+    return mapBodies(first.attributes, (body) => bodies.get(body) ?? body);
+  }
+
+  #operand(nodes: readonly OnnxNode[], at: number): string {
+    const [first] = nodes as readonly [OnnxNode];
+    const names = nodes.map(({ inputs }) => inputs[at] as string);
+    const [name] = names as [string];
+    const tensors = names.map((each, trace) => this.#tensors[trace]?.get(each));
+    const given = tensors.flatMap((tensor) => (tensor === undefined ? [] : [tensor]));
+    if (given.length === 0 && names.every((each) => each === name)) return name;
+    if (given.length < names.length)
+      return this.#refuse(`reads another operand ${at} at another size`, first);
+    if (given.every((tensor) => isEqual(tensor, given[0]))) return name;
+    const lists = given.map(({ dtype, shape, data }) =>
+      dtype === "i64" && shape.length === 1 ? Array.from(data as BigInt64Array, Number) : undefined,
+    );
+    const list = lists.every((each) => each !== undefined && each.length === lists[0]?.length)
+      ? this.#list(lists as number[][], first, at)
+      : undefined;
+    return list ?? this.#refuse(`has operand ${at} that depends on it`, first);
+  }
+
+  #list(lists: readonly (readonly number[])[], node: OnnxNode, at: number): string | undefined {
+    const parts = this.#parts(lists);
+    const isShape = node.opType === "Reshape" && node.domain === "" && at === 1;
+    const [first] = lists as readonly [readonly number[]];
+    const open = parts.filter((part) => typeof part !== "number").length;
+    if (isShape && open === 1 && !first.includes(0))
+      return this.#added.list(parts.map((part) => (typeof part === "number" ? part : -1)));
+    const known = parts.filter((part) => part !== undefined);
+    return known.length === parts.length ? this.#added.list(known) : undefined;
+  }
+
+  /** Each element: a number that never differs, a size that is left open, or undefined. */
+  #parts(lists: readonly (readonly number[])[]): readonly (number | OpenSize | undefined)[] {
+    const [first] = lists as readonly [readonly number[]];
+    return first.map((value, index) => {
+      const values = lists.map((list) => list[index] as number);
+      return values.every((each) => each === value) ? value : this.#sizeOf(values);
+    });
+  }
+
+  /** The size that has these values in the traces. */
+  #sizeOf(values: readonly number[]): OpenSize | undefined {
+    return this.#open.find(({ name }) =>
+      this.#sizes.every((sizes, trace) => sizes.get(name) === values[trace]),
+    );
+  }
+
+  /** One number in another shape is spread at run time. */
+  #constant(nodes: readonly OnnxNode[]): OnnxNode {
+    const [first] = nodes as readonly [OnnxNode];
+    if (nodes.every(({ attributes }) => isEqual(attributes, first.attributes))) return first;
+    const tensors = nodes.flatMap(({ attributes: { value } }) =>
+      value?.kind === "tensor" ? [value.value] : [],
+    );
+    const [tensor] = tensors;
+    const isOneNumber =
+      tensor !== undefined &&
+      tensors.length === nodes.length &&
+      tensors.every(
+        ({ dtype, shape, data }) =>
+          dtype === tensor.dtype &&
+          shape.length === tensor.shape.length &&
+          data.every((each: number | bigint) => Object.is(each, tensor.data[0])),
+      );
+    const parts = isOneNumber ? this.#parts(tensors.map(({ shape }) => shape)) : [];
+    const known = parts.filter((part) => part !== undefined);
+    if (!isOneNumber || known.length < parts.length)
+      return this.#refuse("holds numbers that depend on it", first);
+    const one = this.#added.one(tensor);
+    const { value: _left, ...attributes } = first.attributes;
+    return { ...first, opType: "Expand", inputs: [one, this.#added.list(known)], attributes, metadata: {} };
+  }
+
+  #declared(infos: readonly (OnnxValueInfo | undefined)[]): OnnxValueInfo {
+    const [first] = infos as readonly [OnnxValueInfo];
+    const shapes = infos.map((info) => info?.type?.shape);
+    if (first.type === undefined || shapes.some((shape) => shape?.length !== shapes[0]?.length)) return first;
+    const parts = this.#parts(shapes as readonly (readonly number[])[]);
+    const shape = parts.map((part) => (typeof part === "number" ? part : (part?.name ?? "")));
+    return { ...first, type: { ...first.type, shape } };
+  }
+
+  #refuse(what: string, node?: OnnxNode): never {
+    const sizes = this.#open.map(({ name }) => quote(name)).join(", ");
+    const subject = node === undefined ? what : `${node.opType} (node ${quote(node.name)}) ${what}`;
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `exportOnnx: dynamic axes ${sizes}: ${subject}; leave the axis out of dynamicAxes, or use shapes that hold its size as it is`,
+      { details: { ...(node === undefined ? {} : { node: node.name, op: node.opType }) } },
+    );
+  }
+}
+
+/** Of plain data; bits and not numbers, so that NaN equals itself and 0 is not -0. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (ArrayBuffer.isView(a) && ArrayBuffer.isView(b)) return sameBytes(a, b);
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => isEqual((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]))
+  );
+}
+
+function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
+  if (a.byteLength !== b.byteLength) return false;
+  const [left, right] = [a, b].map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  return left?.every((byte, at) => byte === right?.[at]) === true;
+}

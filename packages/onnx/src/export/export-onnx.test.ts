@@ -1,0 +1,192 @@
+import { type HostTensor, key, ops, type Tensor, tensor, zeros } from "@mp/core";
+import { decodeArray } from "@mp/core/graph";
+import { describe, expect, it } from "vitest";
+import { refusal } from "../../test/small-models.js";
+import { decodeModel } from "../decode.js";
+import { encodeModel } from "../encode.js";
+import { fromOnnx } from "../from-onnx.js";
+import type { OnnxModel } from "../model.js";
+import { readGraph } from "../read.js";
+import { exportOnnx } from "./export-onnx.js";
+import type { ExportOptions } from "./export-options.js";
+
+const params = {
+  hidden: {
+    kernel: tensor(Float32Array.of(1, 2.5, -3, 0.1, 0.2, 0.3), [3, 2]),
+    bias: tensor(Float32Array.of(0.5, -0.5)),
+  },
+  out: { kernel: tensor(Float32Array.of(1, -1), [2, 1]) },
+};
+const inputs = { x: { shape: [1, 3] } } as const;
+const dynamicAxes = { x: { 0: "batch" } } as const;
+
+type Params = typeof params;
+type Rest = Omit<ExportOptions, "inputs">;
+
+const dense = (options: Rest = {}): OnnxModel =>
+  exportOnnx(
+    ({ hidden, out }, { x }) => {
+      const y = ops.relu(ops.add(ops.matMul(x, hidden.kernel), hidden.bias));
+      return { logits: ops.matMul(y, out.kernel) };
+    },
+    { params },
+    { inputs, ...options },
+  );
+
+/** What a function of one input gives when its batch is left open. */
+const open = (fn: (x: Tensor) => Tensor): string =>
+  refusal(() => exportOnnx((_: unknown, { x }) => fn(x), { params: {} }, { inputs, dynamicAxes }));
+
+const weightsOf = ({ graph }: OnnxModel): Readonly<Record<string, HostTensor>> =>
+  Object.fromEntries(graph.initializers.map(({ name, tensor }) => [name, tensor]));
+
+describe("parameters", () => {
+  it("are initializers under their paths, and come back", async () => {
+    const model = dense({ metadata: { author: "me" } });
+    expect(Object.keys(weightsOf(model)).sort()).toEqual(["hidden/bias", "hidden/kernel", "out/kernel"]);
+    expect(model.graph.nodes.some(({ opType }) => opType === "Constant")).toBe(false);
+    expect(model.metadata).toEqual({ "mp.dtype": "f32", author: "me" });
+    const read = await fromOnnx(encodeModel(model));
+    expect([read.inputs, read.outputs]).toEqual([["x"], ["logits"]]);
+    expect(read.init()).toEqual(params);
+  });
+
+  it.each(["f16", "bf16"] as const)("of %s take half the bytes, and values outside stay f32", (dtype) => {
+    const model = dense({ dtype });
+    const weights = weightsOf(model);
+    expect(Object.values(weights).map((each) => each.dtype)).toEqual([dtype, dtype, dtype]);
+    const kernel = weights["out/kernel"] as HostTensor<"f16">;
+    expect([...decodeArray(dtype, kernel.data)]).toEqual([1, -1]);
+    const types = [...model.graph.inputs, ...model.graph.outputs].map(({ type }) => type?.elementType);
+    expect(types).toEqual(["f32", "f32"]);
+  });
+
+  it("of bf16 are widened, unless the target computes in it", () => {
+    const dtypeOfProducts = (model: OnnxModel) => {
+      const { graph } = readGraph(decodeModel(encodeModel(model)));
+      return graph.nodes.flatMap(({ op, outputs }) => (op === "MatMul" ? [outputs[0]?.dtype] : []));
+    };
+    expect(dtypeOfProducts(dense({ dtype: "bf16" }))).toEqual(["f32", "f32"]);
+    expect(dtypeOfProducts(dense({ dtype: "bf16", target: "cuda" }))).toEqual(["bf16", "bf16"]);
+    expect(dtypeOfProducts(dense({ dtype: "f16" }))).toEqual(["f16", "f16"]);
+  });
+
+  it("that a half does not hold are refused", () => {
+    const large: Params = { ...params, out: { kernel: tensor(Float32Array.of(1, 7e4), [2, 1]) } };
+    const run = () =>
+      exportOnnx(
+        (tree, { x }) => ops.matMul(ops.matMul(x, tree.hidden.kernel), tree.out.kernel),
+        { params: large },
+        { inputs, dtype: "f16" },
+      );
+    expect(refusal(run)).toBe(
+      'MP_OUT_OF_RANGE: exportOnnx: parameter "out/kernel" holds 70000 at 1, which is not finite in f16; export it in bf16 or f32',
+    );
+  });
+
+  it("that nothing reads are left out", () => {
+    const model = exportOnnx((tree, { x }) => ops.matMul(x, tree.hidden.kernel), { params }, { inputs });
+    expect(Object.keys(weightsOf(model))).toEqual(["hidden/kernel"]);
+    expect(model.graph.outputs.map(({ name }) => name)).toEqual(["output"]);
+  });
+});
+
+describe("dynamic axes", () => {
+  it("are declared by their names", () => {
+    const { graph } = dense({ dynamicAxes });
+    expect(graph.inputs.map(({ type }) => type?.shape)).toEqual([["batch", 3]]);
+    expect(graph.outputs.map(({ type }) => type?.shape)).toEqual([["batch", 1]]);
+  });
+
+  it("leave one size of a reshape to the others, and read sizes where there are several", () => {
+    const shapes = { x: { shape: [1, 4, 6] } } as const;
+    const axes = { x: { 0: "batch", 1: "time" } } as const;
+    const model = exportOnnx(
+      (_, { x }) => {
+        const [batch = 0, time = 0] = x.shape;
+        return { rows: ops.reshape(x, [batch * time, 6]), heads: ops.reshape(x, [batch, time, 2, 3]) };
+      },
+      { params: {} },
+      { inputs: shapes, dynamicAxes: axes },
+    );
+    const { graph } = readGraph(decodeModel(encodeModel(model)), { sizes: { batch: 5, time: 7 } });
+    const outputs = Object.fromEntries(graph.outputs.map(({ name, value }) => [name, value.shape]));
+    expect(outputs).toEqual({ rows: [35, 6], heads: [5, 7, 2, 3] });
+    expect(model.graph.nodes.filter(({ opType }) => opType === "Shape")).toHaveLength(2);
+  });
+
+  it.each<readonly [string, (x: Tensor) => Tensor, string]>([
+    [
+      "a number that is computed from it",
+      (x) => ops.mul(ops.reduceSum(x, { axes: [0] }), 1 / (x.shape[0] ?? 1)),
+      "holds numbers",
+    ],
+    [
+      "an end that is not the size",
+      (x) => ops.slice(x, [{ axis: 0, end: (x.shape[0] ?? 1) - 1 }]),
+      "operand 2",
+    ],
+    [
+      "a table of its size",
+      (x) =>
+        ops.add(
+          x,
+          ops.constant(
+            tensor(
+              Float32Array.from({ length: x.shape[0] ?? 1 }, (_, at) => at),
+              [x.shape[0] ?? 1, 1],
+            ),
+          ),
+        ),
+      "holds numbers",
+    ],
+    [
+      "other operators",
+      (x) => ((x.shape[0] ?? 0) > 2 ? ops.relu(x) : ops.relu(ops.tanh(x))),
+      "other operators",
+    ],
+  ])("refuse %s", (_, fn, reason) => {
+    const refused = open(fn);
+    expect(refused).toMatch(/^MP_UNSUPPORTED: exportOnnx: dynamic axes "batch": /);
+    expect(refused).toContain(reason);
+  });
+
+  it("are read under names that nothing else has", () => {
+    const model = exportOnnx(
+      (tree, { x }) => ops.expand(ops.add(x, tree["sizes:0"]), [2, x.shape[0] ?? 1, 3]),
+      { params: { "sizes:0": tensor(Float32Array.of(1, 2, 3)) } },
+      { inputs, dynamicAxes },
+    );
+    const { nodes, initializers } = model.graph;
+    const made = [...initializers.map(({ name }) => name), ...nodes.flatMap(({ outputs }) => outputs)];
+    expect(new Set(made).size).toBe(made.length);
+    expect(readGraph(model, { sizes: { batch: 5 } }).graph.outputs[0]?.value.shape).toEqual([2, 5, 3]);
+  });
+
+  it("take zeros of their size", () => {
+    expect(open((x) => ops.concat([x, ops.constant(zeros([x.shape[0] ?? 1, 2]))], 1))).toBe("accepted");
+  });
+
+  it("refuse what is not an axis, and one name for two sizes", () => {
+    const refused = (axes: ExportOptions["dynamicAxes"]) => refusal(() => dense({ dynamicAxes: axes ?? {} }));
+    expect(refused({ y: { 0: "batch" } })).toContain(
+      'MP_INVALID_ARGUMENT: exportOnnx: dynamicAxes: there is no input "y"',
+    );
+    expect(refused({ x: { 2: "batch" } })).toContain("has no axis 2");
+    expect(refused({ x: { 0: "n", 1: "n" } })).toContain('"n" is 1 and 3');
+  });
+});
+
+describe("a model", () => {
+  it("that draws random numbers is refused", () => {
+    expect(open((x) => ops.where(ops.randomBernoulli(key(1), 0.5, [1, 3]), x, 0))).toContain(
+      "draws random numbers",
+    );
+  });
+
+  it("is a layer or a function", () => {
+    expect(refusal(() => exportOnnx({} as never, { params }, { inputs }))).toContain(
+      "MP_INVALID_ARGUMENT: exportOnnx: takes a layer or a function",
+    );
+  });
+});

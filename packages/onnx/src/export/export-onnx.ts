@@ -1,0 +1,108 @@
+import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
+import { prepareGraph } from "@mp/core/graph";
+import { shown } from "@mp/core/internal";
+import type { OnnxModel } from "../model.js";
+import { subgraph } from "../trainable/subgraph.js";
+import { writeGraph } from "../write.js";
+import { openSizes, tracedSizes } from "./dynamic-axes.js";
+import {
+  type ExportInputs,
+  type ExportOptions,
+  type ReadExportOptions,
+  readExportOptions,
+} from "./export-options.js";
+import { storedWeights } from "./stored-weights.js";
+import {
+  type AnyExported,
+  type ExportFunction,
+  type ExportLayer,
+  traceModel,
+  type Weights,
+} from "./traced-model.js";
+
+/** What was trained. */
+export interface ExportWeights<P, S> {
+  /** As `training.parameters()` resolves with them. */
+  readonly params: P;
+  /** Running statistics, as `training.modelState()` resolves with them; default none. They stay f32. */
+  readonly state?: S;
+}
+
+/**
+ * A trained model as an ONNX model for inference (opset 23): parameters and statistics are initializers, named by their
+ * paths (`0/kernel`); nothing is dropped, and normalizations read their statistics. A result that is one tensor is named
+ * `output`. `encodeModel` gives the bytes of its file.
+ *
+ * With `dynamicAxes` the model is traced at two, three and five times the sizes given (of further names at other
+ * multiples), and what differs has to be sizes of these axes; a function that branches on a size is exported as it is
+ * at those.
+ * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
+ * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
+ * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
+ *   cannot follow, and for a model that draws random numbers
+ */
+export function exportOnnx<P, S, const I extends ExportInputs>(
+  model: ExportFunction<P, S, I> | ExportLayer,
+  weights: ExportWeights<P, S>,
+  options: ExportOptions<I>,
+): OnnxModel {
+  expectModel(model);
+  const read = readExportOptions(options);
+  const stored: Weights = {
+    params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
+    state: (weights.state ?? {}) as Tree<HostTensor>,
+  };
+  const traces = tracedSizes(read.openSizes).map((sizes) =>
+    writtenAt(model as AnyExported, stored, read, sizes),
+  );
+  const exported = openSizes(traces, read.openSizes);
+  return { ...exported, metadata: { "mp.dtype": read.dtype, ...read.metadata } };
+}
+
+function expectModel(model: unknown): void {
+  const { apply } = (model ?? {}) as Partial<ExportLayer>;
+  if (typeof model === "function" || typeof apply === "function") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `exportOnnx: takes a layer or a function of parameters, inputs and context, got ${shown(model)}`,
+  );
+}
+
+/** The model as it is at these sizes of its dynamic axes. */
+function writtenAt(
+  model: AnyExported,
+  weights: Weights,
+  { inputs, openSizes, dtype, target, name }: ReadExportOptions,
+  sizes: ReadonlyMap<string, number>,
+): OnnxModel {
+  const sized = new Map(
+    [...inputs].map(([input, { dtype, shape }]) => {
+      const sizeOf = (axis: number): number | undefined => {
+        const open = openSizes.find(({ axes }) => axes.some((at) => at.input === input && at.axis === axis));
+        return open && sizes.get(open.name);
+      };
+      return [input, { dtype, shape: shape.map((size, axis) => sizeOf(axis) ?? size) }] as const;
+    }),
+  );
+  const traced = traceModel(model, weights, sized, precisionOf(dtype, target).policy);
+  const written = writeGraph(prepareGraph(traced.graph), { name, origins: false, types: false });
+  const own = written.graph.inputs.slice(0, inputs.size);
+  const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
+    name,
+    tensor: traced.weights[at] as HostTensor,
+  }));
+  const graph = { ...written.graph, initializers: [...held, ...written.graph.initializers] };
+  const used = subgraph(
+    graph,
+    graph.outputs.map(({ name }) => name),
+  );
+  return { ...written, graph: { ...used, inputs: own } };
+}
+
+function precisionOf(
+  dtype: ReadExportOptions["dtype"],
+  target: ReadExportOptions["target"],
+): ReturnType<typeof float32> {
+  if (dtype === "f16") return mixedFloat16();
+  return dtype === "bf16" && target === "cuda" ? mixedBfloat16() : float32();
+}

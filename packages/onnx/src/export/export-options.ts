@@ -1,0 +1,121 @@
+import { MpError, type Shape } from "@mp/core";
+import { formatShape, type ValueType } from "@mp/core/graph";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { StringMap } from "../model.js";
+import { quote } from "../problem.js";
+
+/** What an exported model takes under one name. */
+export interface ExportInput {
+  /** Outermost first. An axis that is dynamic has the smallest size that the model can be traced at, such as 1. */
+  readonly shape: Shape;
+  /** Default f32; inputs are never halves. */
+  readonly dtype?: "f32" | "i32" | "i64" | "u8" | "bool";
+}
+
+/** The inputs of a model by name. */
+export type ExportInputs = Readonly<Record<string, ExportInput>>;
+
+export interface ExportOptions<I extends ExportInputs = ExportInputs> {
+  /** The inputs by name, in the order of the file. */
+  readonly inputs: I;
+  /**
+   * Axes whose size the file leaves open, by input and axis, with the name of the size: `{ x: { 0: "batch" } }`. Axes of
+   * one name have one size. Default none.
+   */
+  readonly dynamicAxes?: Readonly<Record<string, Readonly<Record<number, string>>>>;
+  /**
+   * In what the parameters are stored; f16 and bf16 take half the bytes. f16 is also computed in, where mixed precision
+   * does so in training; bf16 only with `target: "cuda"`. Inputs and outputs stay f32. Default "f32".
+   */
+  readonly dtype?: "f32" | "f16" | "bf16";
+  /** Where the file is to run: the CPU of ONNX Runtime has no arithmetic in bf16. Default "cpu". */
+  readonly target?: "cpu" | "cuda";
+  /** The graph's name in the file; default "model". */
+  readonly name?: string;
+  /** Texts for the file's metadata, beside the dtype. */
+  readonly metadata?: StringMap;
+}
+
+/** An axis of an input whose size is left open. */
+export interface OpenAxis {
+  readonly input: string;
+  readonly axis: number;
+}
+
+/** A size that is left open: its name, its size in the options, and the axes that have it. */
+export interface OpenSize {
+  readonly name: string;
+  readonly size: number;
+  readonly axes: readonly [OpenAxis, ...OpenAxis[]];
+}
+
+const INPUT_DTYPES = ["f32", "i32", "i64", "u8", "bool"] as const;
+
+const OPTIONS = {
+  inputs: checks.object,
+  dynamicAxes: withDefault({}, checks.object),
+  dtype: withDefault("f32", checks.oneOf("f32", "f16", "bf16")),
+  target: withDefault("cpu", checks.oneOf("cpu", "cuda")),
+  name: withDefault("model", checks.text),
+  metadata: withDefault({}, checks.object),
+} as const;
+
+export type ReadExportOptions = Required<Omit<ExportOptions, "inputs">> & {
+  readonly inputs: ReadonlyMap<string, ValueType>;
+  readonly openSizes: readonly OpenSize[];
+};
+
+/** @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a name of two sizes */
+export function readExportOptions(options: ExportOptions): ReadExportOptions {
+  const read = readOptions("exportOnnx", options, OPTIONS, {
+    example: "{ inputs: { x: { shape: [1, 3, 32, 32] } } }",
+  });
+  const inputs = new Map(
+    Object.entries(read.inputs).map(([name, given]) => [name, inputType(name, given)] as const),
+  );
+  return { ...read, inputs, openSizes: openSizesOf(inputs, read.dynamicAxes) };
+}
+
+function inputType(name: string, given: ExportInput): ValueType {
+  const what = `exportOnnx: input ${quote(name)}`;
+  checks.object(what, given);
+  const { dtype = "f32", shape } = given;
+  checks.oneOf(...INPUT_DTYPES)(`${what}: dtype`, dtype);
+  const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && Number(size) > 0;
+  checks.listOf("sizes, integers of 1 or more", isSize)(`${what}: shape`, shape);
+  return { dtype, shape };
+}
+
+function openSizesOf(
+  inputs: ReadExportOptions["inputs"],
+  dynamicAxes: Required<ExportOptions>["dynamicAxes"],
+): readonly OpenSize[] {
+  const open = new Map<string, OpenSize>();
+  for (const [input, axes] of Object.entries(dynamicAxes)) {
+    const shape = inputs.get(input)?.shape;
+    if (shape === undefined)
+      invalid(`dynamicAxes: there is no input ${quote(input)}`, { input, inputs: [...inputs.keys()] });
+    for (const [key, name] of Object.entries(axes)) {
+      const axis = Number(key);
+      const size = shape[axis];
+      if (size === undefined)
+        invalid(`dynamicAxes: input ${quote(input)}, ${formatShape(shape)}, has no axis ${key}`, { input });
+      checks.claim("a name", (given) => typeof given === "string" && given !== "")(
+        `exportOnnx: dynamicAxes: axis ${key} of ${quote(input)}`,
+        name,
+      );
+      const known = open.get(name);
+      if (known !== undefined && known.size !== size)
+        invalid(`dynamicAxes: axes of one name have one size, ${quote(name)} is ${known.size} and ${size}`, {
+          name,
+        });
+      const place = { input, axis };
+      open.set(name, { name, size, axes: known === undefined ? [place] : [...known.axes, place] });
+    }
+  }
+  return [...open.values()];
+}
+
+function invalid(message: string, details: Readonly<Record<string, unknown>>): never {
+  throw new MpError("MP_INVALID_ARGUMENT", `exportOnnx: ${message}`, { details });
+}

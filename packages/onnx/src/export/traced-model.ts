@@ -1,0 +1,127 @@
+import {
+  autocast,
+  type CastingPolicy,
+  type HostTensor,
+  isHostTensor,
+  isTensor,
+  type Key,
+  key,
+  MpError,
+  mapTree,
+  type Tensor,
+  type TensorTree,
+  type Traced,
+  type Tree,
+} from "@mp/core";
+import { type Graph, type InputRole, isNode, traceInto, type ValueType } from "@mp/core/graph";
+import { quote } from "../problem.js";
+
+/** What an exported function gets as its context: nothing is dropped, statistics are read. */
+export interface ExportContext<S> {
+  readonly training: false;
+  readonly key: Key;
+  /** The running statistics given to `exportOnnx`. */
+  readonly modelState: Traced<S>;
+}
+
+/** A function that is exported: of parameters, of the inputs by name, and of a context. */
+export type ExportFunction<P, S, I> = (
+  params: Traced<P>,
+  inputs: { readonly [K in keyof I]: Tensor },
+  context: ExportContext<S>,
+) => TensorTree;
+
+/**
+ * A layer that is exported: it takes the only input as a tensor, or several by name. One with `initState` gives its
+ * outputs and the next statistics.
+ */
+export interface ExportLayer {
+  apply(params: never, input: never, context: never): unknown;
+  initState?(): unknown;
+}
+
+/** A model of any types. */
+export type AnyExported = ExportFunction<never, never, never> | ExportLayer;
+
+export interface Weights {
+  readonly params: Tree<HostTensor>;
+  readonly state: Tree<HostTensor>;
+}
+
+/** A traced model: the inputs of the graph after the model's own are the weights. */
+export interface TracedModel {
+  readonly graph: Graph;
+  readonly weights: readonly HostTensor[];
+}
+
+type Inputs = ReadonlyMap<string, ValueType>;
+
+/** @throws whatever the model throws; MP_UNSUPPORTED for one that draws random numbers */
+export function traceModel(
+  model: AnyExported,
+  weights: Weights,
+  inputs: Inputs,
+  policy: CastingPolicy,
+): TracedModel {
+  const names = new Set(inputs.keys());
+  const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
+  const tensors: HostTensor[] = [];
+  /** The tree with the place of each leaf among the traced inputs. */
+  const declare = (tree: Tree<HostTensor>, group: string, role: InputRole): unknown =>
+    mapTree(
+      tree,
+      isHostTensor,
+      (leaf, path) => {
+        const name = path === "" || names.has(path) ? `${group}/${path}` : path;
+        names.add(name);
+        tensors.push(leaf);
+        declared.push({ name, role, type: { dtype: leaf.dtype, shape: leaf.shape } });
+        return declared.length - 1;
+      },
+      group,
+    );
+  const places = [
+    declare(weights.params, "params", "parameter"),
+    declare(weights.state, "state", "state"),
+  ] as const;
+  const isPlace = (leaf: unknown): leaf is number => typeof leaf === "number";
+  const { graph } = traceInto(declared, (given) => {
+    const [params, state] = places.map((tree) => mapTree(tree, isPlace, (at) => given[at] as Tensor));
+    const values = Object.fromEntries([...inputs.keys()].map((name, at) => [name, given[at] as Tensor]));
+    // The model is no argument: trees among the arguments are rebuilt.
+    const run = autocast(
+      (params: unknown, values: Readonly<Record<string, Tensor>>, modelState: unknown) =>
+        resultOf(model, params, values, { training: false, key: key(0), modelState: modelState as never }),
+      policy,
+    );
+    const result = run(params, values, state);
+    return isTensor(result) ? { output: result } : result;
+  });
+  expectNoRandomness(graph);
+  return { graph, weights: tensors };
+}
+
+function resultOf(
+  model: AnyExported,
+  params: unknown,
+  inputs: Readonly<Record<string, Tensor>>,
+  context: ExportContext<never>,
+): TensorTree {
+  if (typeof model === "function") return model(params as never, inputs as never, context);
+  const [only, ...more] = Object.values(inputs);
+  const input = more.length === 0 ? only : inputs;
+  const result = model.apply(params as never, input as never, context as never);
+  return (typeof model.initState === "function" ? (result as readonly unknown[])[0] : result) as TensorTree;
+}
+
+function expectNoRandomness({ nodes }: Graph): void {
+  for (const node of nodes) {
+    if (isNode(node, "Scan")) expectNoRandomness(node.attributes.body);
+    if (node.op !== "RandomBits") continue;
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `exportOnnx: node ${quote(node.name)} draws random numbers, which would be the same at every run of the file`,
+      { details: { node: node.name } },
+    );
+  }
+}
