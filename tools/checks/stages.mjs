@@ -45,8 +45,8 @@ const STAGES = [
     folder: "packages/onnx/src/read",
     helpers: [
       ...["constant-nodes", "dropout", "fold", "foreign", "foreign-activations", "foreign-images"],
-      ...["foreign-reductions", "graph-reader", "initializer-roles", "node-reader", "scope-of"],
-      ...["sequence", "triangle"],
+      ...["foreign-reductions", "formulas", "graph-reader", "initializer-roles", "node-reader"],
+      ...["scope-of", "sequence", "triangle"],
       ...[
         "read-options",
         "readers",

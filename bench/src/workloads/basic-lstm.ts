@@ -5,7 +5,8 @@ import { type LstmParameters, type LstmSequence, lstm, lstmStep } from "@mp/nn";
 
 /**
  * How many products a layer has: one of all inputs, and one of the state in each step; one of inputs and state in each
- * step, as TensorFlow's `BasicLSTMCell`; or one of them in each step for each of the four gates, as the cell's formulas are written.
+ * step, as TensorFlow's `BasicLSTMCell`; or one for each of the four gates in each step, as the cell's formulas are
+ * written.
  */
 export const LSTM_FORMS = ["fused", "by step", "by gate"] as const;
 export type LstmForm = (typeof LSTM_FORMS)[number];

@@ -54,16 +54,10 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
   const expansions = new Map<string, string>();
+  const attended = expandAttentions(graph, (made, { name }) => expansions.set(made, name));
   // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
-  const attended = expandAttentions(
-    graph,
-    () => true,
-    (made, { name }) => expansions.set(made, name),
-  );
-  const expanded = expandEinsums(
-    attended,
-    () => true,
-    (made, { name }) => expansions.set(made, expansions.get(name) ?? name),
+  const expanded = expandEinsums(attended, undefined, (made, { name }) =>
+    expansions.set(made, expansions.get(name) ?? name),
   );
   const widened = widenNodes(
     expanded,

@@ -44,7 +44,8 @@ export interface DecodeOptions extends Partial<ScanLimits> {
  * The model in the bytes of an `.onnx` file, from an untrusted source: they are first checked against the limits.
  * @throws MP_INVALID_ARGUMENT for a value that is not a Uint8Array, such as the file's path
  * @throws MP_PARSE for bytes that are not a well-formed model or exceed a limit
- * @throws MP_UNSUPPORTED for valid models with external data unless `externalData` reads it, and for sparse tensors, sequences, maps or training info
+ * @throws MP_UNSUPPORTED for valid models with sparse tensors, sequences, maps or training info, and with external data
+ * unless `externalData` reads it
  */
 export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): OnnxModel {
   const { externalData, ...limits } = options;

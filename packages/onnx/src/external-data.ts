@@ -24,7 +24,7 @@ export interface DataPlace {
 /** Hands out the bytes of that place. */
 export type ReadExternalData = (place: DataPlace) => Uint8Array;
 
-/** Puts all external data inside the message. @throws MP_PARSE for a place outside the model's folder or too much data */
+/** Puts all external data inside the message. @throws MP_PARSE for a place outside the model's folder, too much data */
 export function inlineExternalData(model: ModelProto, read: ReadExternalData, maxBytes: number): void {
   let left = maxBytes;
   const inline = (tensor: TensorProto): void => {

@@ -31,7 +31,7 @@ export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter"> {
    * `train()`. Default true; false leaves them as the file has them, as `eval()` does.
    */
   readonly batchStatistics?: boolean;
-  /** Another name for a parameter or statistic, which then nests by its dots and slashes. */
+  /** Gives a parameter or statistic another name, which nests by its dots and slashes. */
   readonly rename?: (name: string) => string;
   /** Reads data beside the model where that was given as bytes; a path needs none. */
   readonly externalData?: ReadExternalData;
@@ -53,8 +53,8 @@ const OPTIONS = {
  * nested by their names, running statistics its state, everything else a constant.
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
- * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; operators are looked at by `apply`
- * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, and for two parameters of one name
+ * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; `apply` refuses operators that are not read
+ * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout
  */
 export async function fromOnnx(
   pathOrBytes: string | Uint8Array,

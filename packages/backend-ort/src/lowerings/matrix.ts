@@ -25,10 +25,10 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   return [hasC ? writer.one("Add", [whole, scaled(at(operands, 2), beta)]) : whole];
 };
 
-/** Products of fewer elements are not changed. */
+/** Smaller products keep the flag. */
 const MANY_ELEMENTS = 256 * 256;
 
-/** Transposed operands by name: the gradients of several weights may have one operand in common. */
+/** Transposed operands by name: the gradients of several weights may share an operand. */
 const known = new WeakMap<NodeWriter, Map<string, string>>();
 
 function transposed(name: string, writer: NodeWriter): string {
@@ -40,8 +40,8 @@ function transposed(name: string, writer: NodeWriter): string {
 }
 
 /**
- * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is the narrower one,
- * (BᵀA)ᵀ is computed, which transposes B and the product instead.
+ * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is narrower, this
+ * is (BᵀA)ᵀ, which transposes B and the product instead.
  */
 const transposedOnce: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, transA, transB } = node.attributes;

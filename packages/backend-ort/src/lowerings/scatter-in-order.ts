@@ -1,13 +1,12 @@
 import type { Shape } from "@mp/core";
 import { sameShape } from "@mp/core/graph";
-import type { NodeWriter } from "@mp/onnx";
-import { int, string } from "@mp/onnx";
+import { int, type NodeWriter, string } from "@mp/onnx";
 import { reshape, sizeOf } from "./blocked-layout.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
 /**
- * The CPU's ScatterND shares its rows out among threads, and two that add to one row lose one of the sums: of some thousand rows
- * with repeated indices, a different one in each run. ScatterElements goes through them in order.
+ * The CPU's ScatterND divides its rows among threads, and two threads that add to one row lose one of the sums: among a
+ * few thousand rows with repeated indices, a different one in each run. ScatterElements goes through them in order.
  */
 export const scatterInOrder: OwnLowering<"ScatterND"> = (node, operands, writer) => {
   const { reduction } = node.attributes;

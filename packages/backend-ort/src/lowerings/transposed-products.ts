@@ -1,6 +1,6 @@
 /**
- * The engine's product of matrices with flags for transposed operands. ONNX's MatMul has none: the gradients of products of
- * batches, as attention has them, transpose whole batches before.
+ * The engine's product of matrices with flags for transposed operands. ONNX's MatMul has none, so that gradients of
+ * products of batches, as in attention, would transpose whole batches first.
  */
 import { consumers, type Graph, type GraphNode, isNode, sameShape, type Value } from "@mp/core/graph";
 import { int, ints } from "@mp/onnx";
@@ -8,15 +8,18 @@ import { at, type OwnLowering } from "./own-lowering.js";
 
 export const FUSED_DOMAIN = "com.microsoft";
 
-/** Results of Transpose nodes that are made with their last two axes unswapped, since all readers are products with the flag. */
+/** Results of Transpose nodes that leave their last two axes unswapped, since all their readers are products with the flag. */
 export type Unswapped = ReadonlySet<Value>;
 
-/** From this many columns on, the kernel takes longer to transpose its first operand, again for each block of them, than a Transpose does. */
+/**
+ * With this many columns, a Transpose is faster than the kernel, which transposes its first operand again for each block
+ * of them.
+ */
 const MANY_COLUMNS = 2048;
 
 /**
- * Chooses them: in f32, the dtype of the kernel, and where what is left to transpose keeps its last axis, which is a copy of
- * whole rows, or is nothing at all.
+ * Chooses them: in f32, the dtype of the kernel, and where the rest of the transposition keeps the last axis, so that it
+ * copies whole rows or does nothing.
  */
 export function unswappedOf(graph: Graph): Unswapped {
   const chosen = new Set<Value>();
@@ -27,9 +30,8 @@ export function unswappedOf(graph: Graph): Unswapped {
       if (isNode(node, "Scan")) visit(node.attributes.body);
       if (!isNode(node, "Transpose")) continue;
       const [made] = node.outputs;
-      const isLeft =
-        made === undefined || results.has(made) || made.dtype !== "f32" || made.shape.includes(0);
-      if (isLeft || !keepsRows(swapLast(node.attributes.perm))) continue;
+      if (made === undefined || results.has(made) || made.dtype !== "f32" || made.shape.includes(0)) continue;
+      if (!keepsRows(swapLast(node.attributes.perm))) continue;
       if (readers.get(made)?.every((reader) => canSwap(reader, made))) chosen.add(made);
     }
   };
@@ -37,8 +39,10 @@ export function unswappedOf(graph: Graph): Unswapped {
   return chosen;
 }
 
-const swapLast = (axes: readonly number[]): readonly number[] =>
-  axes.length < 3 ? axes : [...axes.slice(0, -2), ...axes.slice(-2).toReversed()];
+const swapLast = (axes: readonly number[]): readonly number[] => [
+  ...axes.slice(0, -2),
+  ...axes.slice(-2).toReversed(),
+];
 
 const keepsRows = (perm: readonly number[]): boolean => perm.length >= 3 && perm.at(-1) === perm.length - 1;
 

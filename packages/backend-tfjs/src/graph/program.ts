@@ -55,11 +55,7 @@ export interface ProgramOptions {
 
 export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
   const expansions = new Map<string, string>();
-  const attended = expandAttentions(
-    graph,
-    () => true,
-    (made, { name }) => expansions.set(made, name),
-  );
+  const attended = expandAttentions(graph, (made, { name }) => expansions.set(made, name));
   const expanded = expandEinsums(attended, isExpanded, (made, { name }) =>
     expansions.set(made, expansions.get(name) ?? name),
   );

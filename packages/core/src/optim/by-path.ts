@@ -5,7 +5,13 @@ import { partOf, type TensorTree } from "../trace/map-tensors.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { keyProblem, leavesOf, mapTree } from "../tree.js";
 import { checkUpdate } from "./check-update.js";
-import { DEFAULT_GROUP, groupName, type Optimizer, type UpdateContext } from "./optimizer.js";
+import {
+  DEFAULT_GROUP,
+  groupName,
+  type LearningRate,
+  type Optimizer,
+  type UpdateContext,
+} from "./optimizer.js";
 
 /** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
 export type ParameterTest = (path: string, parameter: { readonly shape: readonly number[] }) => boolean;
@@ -24,11 +30,17 @@ export interface PathRule {
 
 /**
  * Parameters of fewer than two dimensions: biases, and what normalizations scale and shift by. Weight decay usually
- * leaves them out: `byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ weightDecay: 0, … }) }], adamW(…))`.
+ * leaves them out: `{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ weightDecay: 0, … }) }`.
  */
 export const biasesAndNorms: ParameterTest = (_path, { shape }) => shape.length < 2;
 
-type Group = Omit<PathRule, "paths"> & { readonly isIn: ParameterTest; readonly told: string };
+interface Group extends PathRule {
+  /** Those that the parameters must have. */
+  readonly paths: readonly string[];
+  readonly isIn: ParameterTest;
+  /** Its name and rule, for the description. */
+  readonly told: string;
+}
 
 /**
  * An optimizer of groups: a parameter belongs to the first rule that matches it, or to `rest`, the group `default`. Each
@@ -43,25 +55,23 @@ export function byPath(
   rest: Optimizer,
 ): Optimizer<{ readonly [group: string]: TensorTree }> {
   if (!Array.isArray(rules)) refuse(`takes a list of rules and an optimizer, got ${shown(rules)}`);
-  const others = { group: DEFAULT_GROUP, optimizer: rest, isIn: () => true, told: DEFAULT_GROUP };
+  const others = { group: DEFAULT_GROUP, optimizer: rest, paths: [], isIn: () => true, told: DEFAULT_GROUP };
   const groups: readonly Group[] = [...rules.map(groupOf), others];
   for (const { group, optimizer } of groups) checkOptimizer(group, optimizer);
-  const names = groups.flatMap(({ group, optimizer }) =>
-    Object.keys(optimizer.learningRates ?? { [DEFAULT_GROUP]: 0 }).map((inner) => groupName(group, inner)),
+  const names = groups.flatMap((group) => [
+    ...new Set([group.group, ...ratesOf(group).map(([name]) => name)]),
+  ]);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) refuse(`two groups are named ${twice}`);
+  const described = groups.map(
+    ({ told, optimizer: { name, description = name } }) => `${told}: ${description}`,
   );
-  for (const [at, name] of names.entries()) {
-    if (names.indexOf(name) !== at) refuse(`two groups are named ${name}`);
-  }
   return {
     name: "byPath",
-    description: `byPath(${groups.map(({ told, optimizer }) => `${told}: ${optimizer.description ?? optimizer.name}`).join("; ")})`,
-    learningRates: Object.fromEntries(
-      groups.flatMap(({ group, optimizer }) =>
-        Object.entries(optimizer.learningRates ?? {}).map(([inner, rate]) => [groupName(group, inner), rate]),
-      ),
-    ),
+    description: `byPath(${described.join("; ")})`,
+    learningRates: Object.fromEntries(groups.flatMap(ratesOf)),
     init: (parameters) => {
-      for (const { group, paths } of rules) checkPaths(group, paths, parameters);
+      for (const group of groups) checkPaths(group, parameters);
       const part = split(groups, parameters);
       return Object.fromEntries(
         groups.map(({ group, optimizer }) => [group, optimizer.init(part(group, parameters))]),
@@ -89,6 +99,12 @@ export function byPath(
       };
     },
   };
+}
+
+/** The learning rates of a group by the names that `byPath` has for them. */
+function ratesOf({ group, optimizer }: Group): readonly (readonly [name: string, rate: LearningRate])[] {
+  const rates = Object.entries(optimizer.learningRates ?? {});
+  return rates.map(([inner, rate]) => [groupName(group, inner), rate] as const);
 }
 
 /** The rates that the host has set, by the names that the group's optimizer has for them. */
@@ -123,23 +139,18 @@ function groupOf(rule: PathRule, index: number): Group {
   const problem = typeof group === "string" ? nameProblem(group) : "is no text";
   if (problem !== undefined) refuse(`the group of rule ${index}, ${shown(group)}, ${problem}`);
   if (typeof paths === "function")
-    return { group, optimizer, isIn: paths, told: `${group} ${paths.name || "unnamed"}` };
-  const scopes = pathsIn(paths);
-  if (
-    scopes.length === 0 ||
-    !scopes.every((path) => typeof path === "string" && !path.split("/").includes(""))
-  ) {
+    return { group, optimizer, paths: [], isIn: paths, told: `${group} ${paths.name || "unnamed"}` };
+  const scopes: readonly string[] = typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
+  const isPath = (path: unknown): boolean => typeof path === "string" && !path.split("/").includes("");
+  if (scopes.length === 0 || !scopes.every(isPath)) {
     refuse(
       `paths of ${group} are names joined by single slashes, such as "encoder/layer0", or a function, got ${shown(paths)}`,
     );
   }
   const isIn: ParameterTest = (path) =>
     scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
-  return { group, optimizer, isIn, told: `${group} ${scopes.join(" ")}` };
+  return { group, optimizer, paths: scopes, isIn, told: `${group} ${scopes.join(" ")}` };
 }
-
-const pathsIn = (paths: string | readonly string[]): readonly string[] =>
-  typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
 
 function nameProblem(group: string): string | undefined {
   if (group === DEFAULT_GROUP) return "is the name of what no rule matches";
@@ -156,10 +167,9 @@ function checkOptimizer(group: string, optimizer: unknown): void {
     );
 }
 
-/** A path that was mistyped would leave its parameters to other rules. Frozen parameters have left `{}` in their place. */
-function checkPaths(group: string, paths: PathRule["paths"], parameters: TensorTree): void {
-  if (typeof paths === "function") return;
-  for (const path of pathsIn(paths)) {
+/** A mistyped path would leave its parameters to other rules. Frozen parameters have left `{}` in their place. */
+function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
+  for (const path of paths) {
     let node: unknown = parameters;
     for (const key of path.split("/")) {
       const isInner =

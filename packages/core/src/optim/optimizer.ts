@@ -123,28 +123,30 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
   }
 }
 
-/** What the rates that the host sets start from, f32 scalars by group. */
-export function initialRates({
-  learningRates = {},
-}: Pick<Optimizer, "learningRates">): Readonly<Record<string, Tensor>> {
-  const rates: [string, Tensor][] = [];
-  for (const [group, rate] of Object.entries(learningRates)) {
-    if (isSettable(rate)) rates.push([group, literal(rate.initial)]);
-  }
+type Rated = Pick<Optimizer, "learningRates">;
+type RatesByGroup = Readonly<Record<string, Tensor>>;
+
+/** What `of` gives for the learning rate of each group, where it gives something. */
+function ratesBy(
+  { learningRates = {} }: Rated,
+  of: (rate: LearningRate, group: string) => Tensor | undefined,
+): RatesByGroup {
+  const rates = Object.entries(learningRates).flatMap(([group, rate]) => {
+    const made = of(rate, group);
+    return made === undefined ? [] : [[group, made] as const];
+  });
   return Object.fromEntries(rates);
 }
 
+/** What the rates that the host sets start from, f32 scalars by group. */
+export const initialRates = (optimizer: Rated): RatesByGroup =>
+  ratesBy(optimizer, (rate) => (isSettable(rate) ? literal(rate.initial) : undefined));
+
 /** The learning rates by group that are computed in the step, f32 scalars; the others are constants. */
-export function computedRates(
-  { learningRates = {} }: Pick<Optimizer, "learningRates">,
-  context: UpdateContext,
-): Readonly<Record<string, Tensor>> {
-  const rates: [string, Tensor][] = [];
-  for (const [group, rate] of Object.entries(learningRates)) {
-    if (typeof rate !== "number") rates.push([group, cast(rateAt(rate, context, group), "f32")]);
-  }
-  return Object.fromEntries(rates);
-}
+export const computedRates = (optimizer: Rated, context: UpdateContext): RatesByGroup =>
+  ratesBy(optimizer, (rate, group) =>
+    typeof rate === "number" ? undefined : cast(rateAt(rate, context, group), "f32"),
+  );
 
 /** f32 updates: -rate times each direction; also the rate, if it is computed. */
 export function descend(

@@ -358,8 +358,7 @@ export class TrainingRun {
     return this.#calls.add(async () => {
       const { backend } = this.#programs;
       const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      const info = { ...this.#info, given: this.#given };
-      this.#cursor = await loadCheckpoint(source, this.#programs, info, rules, this.#warn);
+      this.#cursor = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
       return this.#cursor;
     });
   }
@@ -392,6 +391,7 @@ export class TrainingRun {
       settings: settingsOf(this.#definitions),
       objectives: this.#definitions,
       weightsAt: this.precision.masterWeights.weightsAt,
+      given: this.#given,
     };
   }
 }

@@ -98,6 +98,12 @@ export function slotGroupOf(slot: string): SlotGroup {
   return slotGroups[slotGroupName(slot)];
 }
 
+/** Whether a checkpoint may lack the slot. Also takes an entry of a file, which may be of no group. */
+export function isOptionalSlot(slot: string): boolean {
+  const [head = ""] = slot.split("/");
+  return Object.hasOwn(slotGroups, head) && slotGroupOf(slot).isOptional === true;
+}
+
 export function isValueType(value: unknown): value is ValueType {
   if (typeof value !== "object" || value === null) return false;
   const candidate = value as { dtype?: unknown; shape?: unknown };

@@ -85,7 +85,8 @@ export interface Trainer<P, B, M, K extends string = string> {
   /**
    * Resumes with the same bits if optimizer, precision and options are those it was saved with, and warns about each
    * that is not. With another `frozen` mask, other groups of `byPath`, settable rates or an average that the file lacks,
-   * it keeps the state of what stays and warns of what starts new. Returns the position in the data; `fit` and `steps` continue there without being passed it.
+   * it keeps the state of what stays and warns of what starts new. Returns the position in the data; `fit` and `steps`
+   * continue there without being passed it.
    * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
    */
   load(path: string): Promise<Json>;

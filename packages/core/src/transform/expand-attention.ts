@@ -20,7 +20,7 @@ import { narrow, toShape, wide, zerosOf } from "./gradient-rules/rule.js";
 export interface AttentionShares {
   /**
    * [batch, keyHeads, rows, keys]: the queries of all heads that share a key head are rows of one matrix, so that no
-   * key is repeated. Rows that attend to nothing have any shares.
+   * key is repeated. Shares in rows that attend to nothing are arbitrary.
    */
   readonly shares: Tensor;
   /** Scaled, [batch, keyHeads, rows, size]. */
@@ -36,8 +36,8 @@ export const swapLast = (x: Tensor): Tensor => transpose(x, [0, 1, 3, 2]);
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * What is added to the scores. It is smaller than they are, since masks mostly broadcast, so that the rows that attend to nothing
- * are found and made harmless here: an offset of 0 instead of -∞ keeps NaN out of their softmax.
+ * What is added to the scores. Masks mostly broadcast, so it is smaller than the scores, and rows that attend to nothing
+ * are found here: an offset of 0 instead of -∞ keeps NaN out of their softmax.
  */
 function biasOf(
   mask: Tensor | undefined,
@@ -84,37 +84,22 @@ function attended(operands: readonly Tensor[], { attributes, outputs }: GraphNod
 }
 
 /**
- * The same graph with the chosen Attention nodes replaced by MatMul, Softmax and what adds their masks, in f32 for any
- * dtype, also in bodies of loops. A graph without any is returned unchanged.
- * @param isExpanded called for each Attention
+ * The same graph with its Attention nodes replaced by MatMul, Softmax and what adds their masks, in f32 for any dtype,
+ * also in bodies of loops. A graph without any is returned unchanged.
  * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
  */
-export function expandAttentions(
-  graph: Graph,
-  isExpanded: (node: GraphNode<"Attention">) => boolean = () => true,
-  onNode?: (made: string, source: AnyNode) => void,
-): Graph {
+export function expandAttentions(graph: Graph, onNode?: (made: string, source: AnyNode) => void): Graph {
   return expandNodes(graph, "Attention", {
-    isExpanded,
     onNode,
     expand: (builder, node, inputs) => {
-      const outer = builder.origin;
+      const { origin } = builder;
       builder.origin = node.origin;
       try {
-        return withBuilder(builder, () =>
-          withoutLines(() =>
-            Tensor.valueIn(
-              attended(
-                inputs.map((value) => Tensor.of(value)),
-                node,
-              ),
-              builder,
-              "Attention",
-            ),
-          ),
-        );
+        const operands = inputs.map((value) => Tensor.of(value));
+        const result = withBuilder(builder, () => withoutLines(() => attended(operands, node)));
+        return Tensor.valueIn(result, builder, "Attention");
       } finally {
-        builder.origin = outer;
+        builder.origin = origin;
       }
     },
   });

@@ -26,14 +26,15 @@ interface Labelled {
 }
 
 /**
- * The same graph with the chosen Einsum nodes replaced, also in bodies of loops. A graph without any is returned unchanged. A product of halves
- * that rounds once stays in the half, and one of several steps is computed in f32 and rounded at its end.
- * @param isExpanded called for each Einsum
+ * The same graph with the chosen Einsum nodes replaced, also in bodies of loops. A graph without any is returned
+ * unchanged. A product of halves that rounds once stays in the half, and one of several steps is computed in f32 and
+ * rounded at its end.
+ * @param isExpanded called for each Einsum; default all
  * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
  */
 export function expandEinsums(
   graph: Graph,
-  isExpanded: (node: GraphNode<"Einsum">) => boolean = () => true,
+  isExpanded?: (node: GraphNode<"Einsum">) => boolean,
   onNode?: (made: string, source: AnyNode) => void,
 ): Graph {
   return expandNodes(graph, "Einsum", {

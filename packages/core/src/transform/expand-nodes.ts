@@ -4,7 +4,8 @@ import type { GraphBuilder } from "../graph/builder.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
 
 export interface NodeExpansion<K extends Op> {
-  readonly isExpanded: (node: GraphNode<K>) => boolean;
+  /** Chooses nodes; default all of that operator. */
+  readonly isExpanded?: ((node: GraphNode<K>) => boolean) | undefined;
   /** Emits what takes the place of a node; gives its result. */
   readonly expand: (builder: GraphBuilder, node: GraphNode<K>, inputs: readonly Value[]) => Value;
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
@@ -15,7 +16,7 @@ export interface NodeExpansion<K extends Op> {
  * none.
  */
 export function expandNodes<K extends Op>(graph: Graph, op: K, expansion: NodeExpansion<K>): Graph {
-  const { isExpanded, expand, onNode } = expansion;
+  const { isExpanded = () => true, expand, onNode } = expansion;
   const isOne = (node: AnyNode): boolean => isNode(node, op) && isExpanded(node as GraphNode<K>);
   const chosen = new Set(graph.nodes.filter(isOne));
   const loops = rewriteBodies(graph, (body) => expandNodes(body, op, { isExpanded, expand }));

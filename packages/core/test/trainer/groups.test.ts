@@ -23,7 +23,7 @@ async function after(options: Partial<SmallOptions>, steps = 3) {
   return found;
 }
 
-/** The parts of a run that each optimizer makes when everything else is frozen: what one group must give after one step. */
+/** `hidden` after a step of the one optimizer, `out` after one of the other: what groups must give together. */
 async function apart(hidden: Optimizer, out: Optimizer, options: Partial<SmallOptions> = {}) {
   const [a, b] = await Promise.all([
     after({ ...options, optimizer: hidden }, 1),
@@ -73,7 +73,6 @@ describe("groups of parameters", () => {
         { group: "b", paths: ["hidden", "out"], optimizer: one },
       ),
     ).toEqual({ hidden: { w: first.hidden.w, b: second.hidden.b }, out: first.out });
-    // A name that begins like another's is another's.
     expect(await by({ group: "a", paths: (path) => path.startsWith("hid"), optimizer: two })).toEqual({
       ...none,
       hidden: second.hidden,
@@ -209,6 +208,15 @@ describe("groups are refused:", () => {
       () =>
         byPath(
           ["a", "b"].map((paths) => ({ group: "g", paths, optimizer: one })),
+          one,
+        ),
+      /two groups are named g/,
+    ],
+    [
+      "one name twice, of optimizers that do not tell their rates",
+      () =>
+        byPath(
+          ["a", "b"].map((paths) => ({ group: "g", paths, optimizer: { ...one, learningRates: {} } })),
           one,
         ),
       /two groups are named g/,

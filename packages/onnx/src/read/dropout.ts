@@ -1,4 +1,4 @@
-import { type Tensor, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
 import { mul, where } from "@mp/core/ops";
 import type { NodeReader, NodeResult, ReadNode } from "./node-reader.js";
 import { scalarOperand } from "./scalar-operand.js";
@@ -20,9 +20,7 @@ export const dropout: ReadNode = (reader) => {
   const rate = scalarOperand(reader, 1, "the rate") ?? DEFAULT_RATE;
   if (rate === 0) return [x, ...nothingDropped(reader)];
   const mask = reader.mask(rate, x.shape);
-  const y = traced(reader, [x, mask], (values, kept) =>
-    where(kept as Tensor, mul(values as Tensor, 1 / (1 - rate)), 0),
-  );
+  const y = traced(reader, [x, mask], (values, kept) => where(kept, mul(values, 1 / (1 - rate)), 0));
   return [y, mask];
 };
 

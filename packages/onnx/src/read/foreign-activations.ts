@@ -2,8 +2,8 @@
 import type { Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import {
+  abs,
   add,
-  clip,
   cos,
   div,
   elu,
@@ -23,6 +23,7 @@ import {
   tanh,
   where,
 } from "@mp/core/ops";
+import { hardSigmoid, softsign, thresholdedRelu } from "./formulas.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 
@@ -32,18 +33,15 @@ const elementwise =
   (reader) => {
     const x = reader.operand(0);
     if (!isFloat(x.dtype)) return reader.unsupported(`is of ${x.dtype}, here it is of floats`);
-    return [traced(reader, [x], (given) => fn(given as Tensor, reader))];
+    return [traced(reader, [x], (given) => fn(given, reader))];
   };
-
-const hardSigmoid = (x: Tensor, alpha: number, beta: number): Tensor =>
-  clip(add(mul(x, alpha), beta), { min: 0, max: 1 });
 
 const scaledElu = (x: Tensor, alpha: number, gamma: number): Tensor =>
   mul(add(maximum(x, 0), minimum(mul(sub(exp(minimum(x, 0)), 1), alpha), 0)), gamma);
 
 /** log(x + √(x² + 1)), of the magnitude, since it cancels for negative numbers. */
 function asinh(x: Tensor): Tensor {
-  const size = maximum(x, neg(x));
+  const size = abs(x);
   const value = log(add(size, sqrt(add(square(size), 1))));
   return where(greater(0, x), neg(value), value);
 }
@@ -69,7 +67,7 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
       return mul(elu(div(x, alpha), 1), alpha);
     }),
   ],
-  ["ThresholdedRelu", elementwise((x, reader) => where(greater(x, reader.float("alpha", 1)), x, 0))],
+  ["ThresholdedRelu", elementwise((x, reader) => thresholdedRelu(x, reader.float("alpha", 1)))],
   [
     "Shrink",
     elementwise((x, reader) => {
@@ -77,7 +75,7 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
       return where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
     }),
   ],
-  ["Softsign", elementwise((x) => div(x, add(maximum(x, neg(x)), 1)))],
+  ["Softsign", elementwise(softsign)],
   ["Tan", elementwise((x) => div(sin(x), cos(x)))],
   ["Sinh", elementwise((x) => div(sub(exp(x), exp(neg(x))), 2))],
   ["Cosh", elementwise((x) => div(add(exp(x), exp(neg(x))), 2))],
@@ -88,7 +86,7 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
     "PRelu",
     (reader) => [
       traced(reader, [reader.operand(0), reader.operand(1)], (x, slope) =>
-        where(greater(0, x as Tensor), mul(x as Tensor, slope as Tensor), x as Tensor),
+        where(greater(0, x), mul(x, slope), x),
       ),
     ],
   ],

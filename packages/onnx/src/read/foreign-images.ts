@@ -22,14 +22,14 @@ import { traced } from "./traced.js";
 /** A function of the first operand. */
 const unary =
   (fn: (x: Tensor, reader: NodeReader) => Tensor): ReadNode =>
-  (reader) => [traced(reader, [reader.operand(0)], (x) => fn(x as Tensor, reader))];
+  (reader) => [traced(reader, [reader.operand(0)], (x) => fn(x, reader))];
 
 /** A function of x, scale and bias. */
 const normalization =
   (fn: (x: Tensor, scale: Tensor, bias: Tensor, reader: NodeReader) => Tensor): ReadNode =>
   (reader) => [
     traced(reader, [reader.operand(0), reader.operand(1), reader.operand(2)], (x, scale, bias) =>
-      fn(x as Tensor, scale as Tensor, bias as Tensor, reader),
+      fn(x, scale, bias, reader),
     ),
   ];
 
@@ -94,7 +94,7 @@ const resized: ReadNode = (reader) => {
     coordinates: coordinatesOf(reader, target),
     nearest: reader.string("nearest_mode", "round_prefer_floor") as NearestMode,
   };
-  return [traced(reader, [reader.operand(0)], (x) => resize(x as Tensor, options))];
+  return [traced(reader, [reader.operand(0)], (x) => resize(x, options))];
 };
 
 export const imageReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([

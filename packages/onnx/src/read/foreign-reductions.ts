@@ -1,14 +1,13 @@
 // ONNX's reductions and normalizations that are compositions of others.
 import type { Tensor } from "@mp/core";
 import {
+  abs,
   add,
   argMax,
   cast,
   div,
   equal,
-  maximum,
   mul,
-  neg,
   oneHot,
   pow,
   range,
@@ -27,8 +26,6 @@ import { axisOf } from "./reduce.js";
 import { traced } from "./traced.js";
 import { dtypeOfCode } from "./unary.js";
 
-const magnitude = (x: Tensor): Tensor => maximum(x, neg(x));
-
 /** A norm of 0 gives 0. */
 function normalized(x: Tensor, norm: Tensor): Tensor {
   return where(equal(norm, 0), 0, div(x, norm));
@@ -39,7 +36,7 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
     "Mean",
     (reader) => {
       const total = foldOperands(reader, "Add");
-      return [traced(reader, [total], (sum) => div(sum as Tensor, reader.operandCount))];
+      return [traced(reader, [total], (sum) => div(sum, reader.operandCount))];
     },
   ],
   [
@@ -49,10 +46,9 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
       const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
       const depth = x.shape[axis] ?? 1;
       return [
-        traced(reader, [x], (given) => {
-          const values = given as Tensor;
-          return cast(oneHot(argMax(values, { axis }), depth, { axis }), values.dtype);
-        }),
+        traced(reader, [x], (values) =>
+          cast(oneHot(argMax(values, { axis }), depth, { axis }), values.dtype),
+        ),
       ];
     },
   ],
@@ -64,9 +60,8 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
       const p = reader.int("p", 2);
       if (p !== 1 && p !== 2) return reader.unsupported(`is of the norm ${p}`);
       return [
-        traced(reader, [x], (given) => {
-          const values = given as Tensor;
-          const sum = reduceSum(p === 1 ? magnitude(values) : square(values), {
+        traced(reader, [x], (values) => {
+          const sum = reduceSum(p === 1 ? abs(values) : square(values), {
             axes: [axis],
             keepdims: true,
           });
@@ -80,11 +75,10 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
     (reader) => {
       const axes = reader.ints("axes") ?? [0, 2, 3];
       return [
-        traced(reader, [reader.operand(0)], (given) => {
-          const x = given as Tensor;
-          const centred = sub(x, reduceMean(x, { axes, keepdims: true }));
-          const variance = reduceMean(square(centred), { axes, keepdims: true });
-          return div(centred, add(sqrt(variance), 1e-9));
+        traced(reader, [reader.operand(0)], (x) => {
+          const centered = sub(x, reduceMean(x, { axes, keepdims: true }));
+          const variance = reduceMean(square(centered), { axes, keepdims: true });
+          return div(centered, add(sqrt(variance), 1e-9));
         }),
       ];
     },
@@ -96,10 +90,10 @@ export const reductionReaders: ReadonlyMap<string, ReadNode> = new Map<string, R
       const window = windowOf(reader, 0);
       const elements = window.kernelShape.reduce((product, size) => product * size, 1);
       const x = reader.operand(0);
-      const powers = traced(reader, [x], (given) => pow(magnitude(given as Tensor), p));
+      const powers = traced(reader, [x], (values) => pow(abs(values), p));
       const mean = reader.emitOne("AveragePool", [powers], { ...window, countIncludePad: true });
       if (window.ceilMode) return reader.unsupported("rounds sizes up, where parts of windows lie outside");
-      return [traced(reader, [mean], (given) => pow(mul(given as Tensor, elements), 1 / p))];
+      return [traced(reader, [mean], (means) => pow(mul(means, elements), 1 / p))];
     },
   ],
   [

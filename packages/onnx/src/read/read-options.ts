@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import type { InitializerRole } from "./initializer-roles.js";
 
-/** What `fromOnnx` asks for besides. */
+/** Options of `fromOnnx` beyond those of `readGraph`. */
 export interface InnerReadOptions extends ReadOptions {
   /** Inputs that are i64 in the model and i32 in the graph. */
   readonly narrowInputs?: ReadonlySet<string>;

@@ -2,11 +2,14 @@ import { scope, type Tensor } from "@mp/core";
 import { type AnyNode, type Graph, isNode, traceInto, type Value } from "@mp/core/graph";
 import type { NodeReader } from "./node-reader.js";
 
+/** A tensor for each value. */
+type TensorsOf<V extends readonly Value[]> = { readonly [I in keyof V]: Tensor };
+
 /** What a function of core's makes of the operands, node by node in the graph that is being read. */
-export function traced(
+export function traced<const V extends readonly Value[]>(
   reader: NodeReader,
-  operands: readonly Value[],
-  fn: (...operands: readonly Tensor[]) => Tensor,
+  operands: V,
+  fn: (...operands: TensorsOf<V>) => Tensor,
 ): Value {
   const [result] = tracedAll(reader, operands, (...tensors) => [fn(...tensors)]);
   if (result === undefined) throw new Error("internal: a function without a result");
@@ -14,15 +17,17 @@ export function traced(
 }
 
 /** `traced` of a function with several results. */
-export function tracedAll(
+export function tracedAll<const V extends readonly Value[]>(
   reader: NodeReader,
-  operands: readonly Value[],
-  fn: (...operands: readonly Tensor[]) => readonly Tensor[],
+  operands: V,
+  fn: (...operands: TensorsOf<V>) => readonly Tensor[],
 ): readonly Value[] {
   const inputs = operands.map((type, index) => ({ name: `x${index}`, role: "batch" as const, type }));
   // Bodies of loops keep the origins of their nodes.
-  const inScope = (tensors: readonly Tensor[]): readonly Tensor[] =>
-    reader.scope === "" ? fn(...tensors) : scope(reader.scope, () => fn(...tensors));
+  const inScope = (tensors: readonly Tensor[]): readonly Tensor[] => {
+    const run = (): readonly Tensor[] => fn(...(tensors as unknown as TensorsOf<V>));
+    return reader.scope === "" ? run() : scope(reader.scope, run);
+  };
   const { graph } = traceInto(inputs, inScope);
   const values = new Map<Value, Value>();
   const known = (value: Value): Value => {

@@ -1,4 +1,3 @@
-import type { Tensor } from "@mp/core";
 import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/core/ops";
 import type { ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
@@ -11,8 +10,7 @@ export const triangle: ReadNode = (reader) => {
   const [rows, columns] = x.shape.slice(-2);
   if (rows === undefined || columns === undefined) return reader.unsupported("takes no matrix");
   return [
-    traced(reader, [x], (given) => {
-      const values = given as Tensor;
+    traced(reader, [x], (values) => {
       const distance = sub(range(0, columns), reshape(range(0, rows), [rows, 1]));
       const isKept = isUpper ? greaterOrEqual(distance, k) : lessOrEqual(distance, k);
       // A bool has no zero of its own to choose.

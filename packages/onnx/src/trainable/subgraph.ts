@@ -12,8 +12,7 @@ export function readBy(node: OnnxNode): readonly string[] {
 }
 
 /**
- * The part of a graph that these values need: its head cut off, its tail never read. Inputs and initializers that
- * nothing of it reads are left out.
+ * The part of a graph that these values need. Inputs and initializers that it does not read are left out.
  * @throws MP_INVALID_ARGUMENT for a name that the graph does not have
  */
 export function subgraph(graph: OnnxGraph, outputs: readonly string[]): OnnxGraph {

@@ -47,7 +47,7 @@ export interface TrainableModel {
   readonly paths: Readonly<Record<string, string>>;
   /** Every initializer of floats: whether it is trained, and why. */
   readonly initializers: readonly InitializerRole[];
-  /** The parameters of the file, halves as f32; the key is not used. */
+  /** The parameters of the file, halves as f32; the key is not used. @throws MP_INVALID_ARGUMENT for two of one name */
   init(key?: Key): OnnxTensors;
   /** The running statistics of the file, f32; `{}` where there are none. */
   initState(): OnnxTensors;
@@ -55,8 +55,8 @@ export interface TrainableModel {
    * The only output of the only input, and the next running statistics. The sizes that the file leaves open are those
    * of the tensor, so that each new shape is a new graph.
    * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor that the file does not take
-   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and where context or statistics lack
-   * @throws MP_UNSUPPORTED naming op, version and node, for what cannot be read
+   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
+   * @throws MP_UNSUPPORTED naming operator, version and node, for what cannot be read
    */
   apply(
     parameters: TracedOnnxTensors,

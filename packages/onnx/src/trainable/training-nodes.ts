@@ -60,7 +60,10 @@ export function normalizedBy(
   return { ...graph, nodes, outputs: [...graph.outputs, ...added.map((name) => ({ name, metadata: {} }))] };
 }
 
-/** The graph with dropout behind the named values. @throws MP_INVALID_ARGUMENT for a name or rate that cannot be */
+/**
+ * The graph with dropout after the named values.
+ * @throws MP_INVALID_ARGUMENT for an unknown value, an output of the graph, or a rate that is not in [0, 1)
+ */
 export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, number>>): OnnxGraph {
   const made = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
   for (const [name, rate] of Object.entries(rates)) {
@@ -80,7 +83,7 @@ export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, num
   });
   const outputs = graph.outputs.filter(({ name }) => Object.hasOwn(rates, name));
   if (outputs.length > 0)
-    refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop behind the model instead`);
+    refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop after the model instead`);
   const ratios = Object.entries(rates).map(([name, rate]) => ({
     name: `${name}/rate`,
     tensor: tensor(Float32Array.of(rate), []),

@@ -1,5 +1,3 @@
-/** Attention of queries to keys and values. */
-import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -21,11 +19,11 @@ export interface AttentionOptions {
 const OPTIONS: OptionNames<AttentionOptions> = { mask: true, isCausal: true, scale: true, softcap: true };
 
 /**
- * softmax(scale · Q · Kᵀ + mask) · V, PyTorch's `scaled_dot_product_attention`: query [batch, heads, time, size], key
- * [batch, keyHeads, keys, size] and value [batch, keyHeads, keys, valueSize] give [batch, heads, time, valueSize] in
- * their float dtype. Where `keyHeads` is a fraction of `heads`, adjacent heads share a key head (grouped queries). Scores, softmax and
- * sums are in f32 and rounded once. The backward pass computes the probabilities again, so none are kept. A query that may attend to
- * nothing gives 0, and its gradients are 0.
+ * softmax(scale · Q · Kᵀ + mask) · V, PyTorch's `scaled_dot_product_attention`: query [batch, heads, time, size],
+ * key [batch, keyHeads, keys, size] and value [batch, keyHeads, keys, valueSize] give [batch, heads, time, valueSize] in
+ * their float dtype. With fewer `keyHeads` than `heads`, adjacent heads share a key head (grouped queries). Scores,
+ * softmax and sums are in f32 and rounded once. The backward pass computes the probabilities again, so none are kept. A
+ * query that may attend to nothing gives 0, and its gradients are 0.
  * @throws MP_SHAPE_MISMATCH for operands of other shapes, MP_DTYPE_MISMATCH for operands of two dtypes
  * @throws MP_INVALID_ARGUMENT for unknown options and for a scale that is not above 0 or a softcap below 0
  */
@@ -33,7 +31,6 @@ export function attention(query: Tensor, key: Tensor, value: Tensor, options: At
   checkOptions("Attention", options, OPTIONS, "{ isCausal: true }");
   const size = asTensor(query, "Attention").shape.at(-1) ?? 1;
   const { mask, isCausal = false, scale = size === 0 ? 1 : 1 / Math.sqrt(size), softcap = 0 } = options;
-  checkAttribute("Attention", "scale", scale);
   return emit("Attention", mask === undefined ? [query, key, value] : [query, key, value, mask], {
     scale,
     isCausal,

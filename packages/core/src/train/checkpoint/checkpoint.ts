@@ -4,12 +4,13 @@ import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { checkJson, type Json } from "../data/json.js";
 import type { StepDefinition } from "../definition.js";
-import { slotGroupOf } from "../state.js";
+import { isOptionalSlot, slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
 import type { TrainingWarning } from "../warning.js";
 import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
-import { type Made, refitted } from "./refit/refitted-state.js";
+import type { GivenTypes } from "./initial-state.js";
+import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 import { OBJECTIVES, type Settings } from "./settings.js";
@@ -23,6 +24,8 @@ export interface CheckpointInfo {
   readonly objectives: readonly StepDefinition[];
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
+  /** What the run was made of, from which the state of a new one can be made. */
+  readonly given: GivenTypes;
 }
 
 export interface SaveOptions {
@@ -45,14 +48,12 @@ export async function checkpointOf(
   return {
     tensors: await state.read(slots),
     metadata: {
-      format: slots.some(isOptional) ? OPTIONAL_FORMAT : FORMAT,
+      format: slots.some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT,
       ...metadataOf(info),
       cursor: JSON.stringify(cursor),
     },
   };
 }
-
-const isOptional = (slot: string): boolean => slotGroupOf(slot).isOptional === true;
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
@@ -62,7 +63,7 @@ const isOptional = (slot: string): boolean => slotGroupOf(slot).isOptional === t
 export async function loadCheckpoint(
   source: CheckpointSource,
   { backend, state }: { readonly backend: Backend; readonly state: State },
-  info: CheckpointInfo & Made,
+  info: CheckpointInfo,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
 ): Promise<Json> {

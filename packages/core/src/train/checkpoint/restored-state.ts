@@ -11,8 +11,6 @@ import type { Outputs } from "../step/outputs.js";
 /** Smallest and largest value of each scalar of a tree, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
 
-const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
-
 const ownCounters = ["applied", "skipped", "consecutiveSkips", "retries"] as const;
 
 const counters: Bounds = {
@@ -35,7 +33,9 @@ export function valueProblems(
     ownCounters.map((counter) => [ownSlot(objective, counter), [0, LARGEST_COUNTER]] as const),
   );
   const rates = Object.keys(tensors).filter((slot) => slotGroupName(slot) === "rates");
-  const ratesBounds = Object.fromEntries(rates.map((slot) => [slot, [0, LARGEST_F32] as const]));
+  const ratesBounds = Object.fromEntries(
+    rates.map((slot) => [slot, [0, floatFormats.f32.maxFinite] as const]),
+  );
   const problems = [scalerBounds, Object.fromEntries(own), ratesBounds, counters].flatMap((bounds) =>
     outOfBounds(tensors, bounds),
   );

@@ -1,26 +1,13 @@
 import type { Tensor } from "@mp/core";
-import {
-  abs,
-  add,
-  clip,
-  div,
-  elu,
-  greater,
-  leakyRelu,
-  mul,
-  relu,
-  sigmoid,
-  softplus,
-  tanh,
-  where,
-} from "@mp/core/ops";
+import { add, elu, leakyRelu, mul, relu, sigmoid, softplus, tanh } from "@mp/core/ops";
 import { shortest } from "../../numbers.js";
 import { quote } from "../../problem.js";
+import { hardSigmoid, softsign, thresholdedRelu } from "../formulas.js";
 import type { NodeReader } from "../node-reader.js";
 
 export type Activation = (x: Tensor) => Tensor;
 
-/** What a number of a function is that a node leaves out; where ONNX and its engines disagree, it has to be there. */
+/** A function's number where a node leaves it out. Where ONNX and its engines disagree, the node must give it. */
 type Omitted = number | "refused";
 
 /** A function that ONNX names, and the numbers that it takes. */
@@ -34,23 +21,19 @@ const ACTIVATIONS: Readonly<Record<string, Definition>> = {
   Relu: { of: relu },
   Tanh: { of: tanh },
   Sigmoid: { of: sigmoid },
-  Softsign: { of: (x) => div(x, add(abs(x), 1)) },
+  Softsign: { of: softsign },
   Softplus: { of: softplus },
   Affine: { alpha: "refused", beta: "refused", of: (x, alpha, beta) => add(mul(x, alpha), beta) },
   LeakyRelu: { alpha: 0.01, of: leakyRelu },
-  ThresholdedRelu: { alpha: "refused", of: (x, alpha) => where(greater(x, alpha), x, 0) },
+  ThresholdedRelu: { alpha: "refused", of: thresholdedRelu },
   ScaledTanh: { alpha: "refused", beta: "refused", of: (x, alpha, beta) => mul(tanh(mul(x, beta)), alpha) },
-  HardSigmoid: {
-    alpha: 0.2,
-    beta: 0.5,
-    of: (x, alpha, beta) => clip(add(mul(x, alpha), beta), { min: 0, max: 1 }),
-  },
+  HardSigmoid: { alpha: 0.2, beta: 0.5, of: hardSigmoid },
   Elu: { alpha: 1, of: elu },
 };
 
 /**
- * The functions of each direction, in ONNX's order: those that the node names, or `byDefault`. The lists of alphas and betas
- * have one number for each function that takes one, in the order of the functions.
+ * The functions of each direction, in ONNX's order: those that the node names, or `byDefault`. The lists of alphas and
+ * betas have one number for each function that takes one, in the order of the functions.
  */
 export function activationsOf(
   reader: NodeReader,

@@ -7,9 +7,9 @@ export type OperandName = "X" | "W" | "R" | "B" | "sequence_lens" | "initial_h" 
 
 export interface RecurrentOp {
   readonly gates: number;
-  /** What a cell has where the node names none. */
+  /** The functions of a cell where the node names none. */
   readonly activations: readonly string[];
-  /** How many of them, the first ones, `clip` bounds the input of: those of gates, and not that of a state, as engines have it. */
+  /** `clip` bounds the inputs of so many of them, from the first: those of gates, not that of a state, as in engines. */
   readonly clipped: number;
   /** In ONNX's order. */
   readonly operands: readonly OperandName[];
@@ -34,6 +34,6 @@ export interface Direction {
 export interface Cell {
   /** What is added to the inputs' part of the gates at all times, [gates · hidden]. */
   readonly bias: Tensor | undefined;
-  /** The next states, the hidden one first, from the inputs' part of the gates [batch, gates · hidden] and the states. */
+  /** The next states, hidden first, from the inputs' part of the gates [batch, gates · hidden] and the states. */
   readonly step: (gates: Tensor, states: readonly Tensor[]) => readonly Tensor[];
 }

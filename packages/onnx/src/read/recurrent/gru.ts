@@ -15,20 +15,15 @@ export const readGru: ReadNode = readRecurrence({
   cell: (reader) => (reader.int("linear_before_reset", 0) === 0 ? resetBefore : resetAfter),
 });
 
-const functionsOf = ({ activations }: Direction): readonly [f: Activation, g: Activation] => {
-  const [f, g] = activations;
-  if (f === undefined || g === undefined) throw new Error("internal: a GRU has two activations");
-  return [f, g];
-};
+type GruActivations = readonly [f: Activation, g: Activation];
 
 /** `update · state + (1 - update) · candidate`, with one product. */
 const mixed = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
   add(candidate, mul(update, sub(state, candidate)));
 
 /** The reset gate lets through a part of the state, which is then multiplied: a second product in each step. */
-function resetBefore(direction: Direction): Cell {
-  const { recurrent, biases, hidden } = direction;
-  const [f, g] = functionsOf(direction);
+function resetBefore({ recurrent, biases, hidden, activations }: Direction): Cell {
+  const [f, g] = activations as GruActivations;
   const [ofGates, ofCandidate] = split(transpose(recurrent), [2 * hidden, hidden], 1) as [Tensor, Tensor];
   return {
     bias: biases && add(...biases),
@@ -43,9 +38,8 @@ function resetBefore(direction: Direction): Cell {
 }
 
 /** The reset gate lets through a part of the product, in which the candidate's recurrent bias is. */
-function resetAfter(direction: Direction): Cell {
-  const { recurrent, biases, hidden } = direction;
-  const [f, g] = functionsOf(direction);
+function resetAfter({ recurrent, biases, hidden, activations }: Direction): Cell {
+  const [f, g] = activations as GruActivations;
   const weights = transpose(recurrent);
   const sizes = [2 * hidden, hidden];
   const [input, inner] = (biases ?? []).map((bias) => split(bias, sizes) as [Tensor, Tensor]);

@@ -11,7 +11,6 @@ export interface DirectionResult {
   readonly states: readonly Tensor[];
 }
 
-/** What is given to one direction. */
 export interface DirectionInputs {
   /** As the node has it. */
   readonly x: Tensor;
@@ -24,7 +23,7 @@ export interface DirectionInputs {
   readonly reverse: boolean;
 }
 
-/** The loop of one direction. The inputs' part of the gates at all times is one product before it. */
+/** The loop of one direction. One product before it gives the inputs' part of the gates at all times. */
 export function overTime(
   cell: Cell,
   { x, weights, starts, lengths, reverse }: DirectionInputs,

@@ -1,6 +1,7 @@
 import type { Tensor } from "@mp/core";
 import { add, matMul, transpose } from "@mp/core/ops";
 import type { ReadNode } from "../node-reader.js";
+import type { Activation } from "./activations.js";
 import { readRecurrence } from "./recurrence.js";
 
 /** f(x · W + h · R). */
@@ -13,7 +14,7 @@ export const readRnn: ReadNode = readRecurrence({
   cell:
     () =>
     ({ recurrent, biases, activations }) => {
-      const [f = (x: Tensor) => x] = activations;
+      const [f] = activations as readonly [Activation];
       const weights = transpose(recurrent);
       return {
         bias: biases && add(...biases),

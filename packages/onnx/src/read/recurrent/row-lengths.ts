@@ -6,10 +6,10 @@ import { numbersOf } from "../../numbers.js";
 import type { NodeReader } from "../node-reader.js";
 import type { Sizes } from "./sizes.js";
 
-/** Where ONNX has them among the operands of all three ops. */
+/** The index of `sequence_lens` among the operands of all three ops. */
 const PLACE = 4;
 
-/** The rows' lengths [batch], unless all are known to be as long as the time. */
+/** The rows' lengths [batch]; undefined where all rows are known to last to the end. */
 export function lengthsOf(reader: NodeReader, { time }: Sizes): Value | undefined {
   const known = reader.known(PLACE);
   if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;

@@ -12,7 +12,7 @@ export interface Sizes {
   readonly isBatchFirst: boolean;
 }
 
-/** The sizes of a node, all of whose operands agree with them. */
+/** The sizes of a node. @throws MP_UNSUPPORTED where its operands do not agree on them */
 export function sizesOf(reader: NodeReader, op: RecurrentOp, directions: number): Sizes {
   const layout = reader.int("layout", 0);
   if (layout !== 0 && layout !== 1)

@@ -7,7 +7,7 @@ import { formatType } from "../../../graph/format-type.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import type { StepDefinition } from "../../definition.js";
 import { isOwnSlot, ownSlot } from "../../objectives/objective-state.js";
-import { slotGroupName, slotGroupOf } from "../../state.js";
+import { isOptionalSlot, slotGroupName, slotGroupOf } from "../../state.js";
 import type { Outputs } from "../../step/outputs.js";
 import { frozenInAll } from "../../weights/frozen.js";
 
@@ -100,8 +100,7 @@ function elsewhere(fitting: Fitting, slot: string, fits: (name: string) => boole
 
 /** Whether a slot that the file lacks may begin as in a new run. */
 function mayBegin(fitting: Fitting, slot: string): boolean {
-  const { isOptional } = slotGroupOf(slot);
-  if (isOptional) return true;
+  if (isOptionalSlot(slot)) return true;
   const group = slotGroupName(slot);
   const path = pathIn(fitting, slot);
   const wasFrozen = path !== undefined && Object.hasOwn(fitting.tensors, `frozen/${path}`);
@@ -112,8 +111,8 @@ function mayBegin(fitting: Fitting, slot: string): boolean {
 
 /** Whether the run may leave out an entry of the file. */
 function mayEnd({ types, definitions, paths, isGrouped }: Fitting, name: string): boolean {
+  if (isOptionalSlot(name)) return true;
   const [group = ""] = name.split("/");
-  if (group === "ema" || group === "rates") return true;
   const path = pathIn({ paths }, name);
   if (group === "frozen") return path !== undefined && !Object.hasOwn(types, name);
   const isFrozen = path !== undefined && frozenInAll(definitions).has(path);

@@ -12,12 +12,8 @@ import { type GivenTypes, madeState } from "../initial-state.js";
 import type { Settings } from "../settings.js";
 import { type Adapted, adapted } from "./adapted-state.js";
 
-/** What a run is made of, from which the state of a new one can be made. */
-export interface Made {
+interface Refit {
   readonly given: GivenTypes;
-}
-
-interface Refit extends Made {
   readonly backend: Backend;
   readonly objectives: readonly StepDefinition[];
   readonly settings: Settings;
