@@ -36,7 +36,7 @@ type Group = Omit<PathRule, "paths"> & { readonly isIn: ParameterTest; readonly 
  * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. A rule may have groups itself, named
  * `outer.inner`. What is frozen belongs to none.
  * @throws MP_INVALID_ARGUMENT for rules that are not such objects, two groups of one name, or, when training begins, a
- * path that the parameters do not have
+ * path that the parameters do not have or a function that does not give true or false
  */
 export function byPath(
   rules: readonly PathRule[],
@@ -123,7 +123,7 @@ function groupOf(rule: PathRule, index: number): Group {
   const problem = typeof group === "string" ? nameProblem(group) : "is no text";
   if (problem !== undefined) refuse(`the group of rule ${index}, ${shown(group)}, ${problem}`);
   if (typeof paths === "function")
-    return { group, optimizer, isIn: paths, told: `${group} ${paths.name || "unnamed"}` };
+    return { group, optimizer, isIn: truthOf(group, paths), told: `${group} ${paths.name || "unnamed"}` };
   const scopes = pathsIn(paths);
   if (
     scopes.length === 0 ||
@@ -137,6 +137,16 @@ function groupOf(rule: PathRule, index: number): Group {
     scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
   return { group, optimizer, isIn, told: `${group} ${scopes.join(" ")}` };
 }
+
+/** A promise, which a function that is async gives, would take every parameter. */
+const truthOf =
+  (group: string, test: ParameterTest): ParameterTest =>
+  (path, parameter) => {
+    const isIn: unknown = test(path, parameter);
+    if (typeof isIn !== "boolean")
+      refuse(`paths of ${group} gives true or false for each parameter, got ${shown(isIn)} for ${path}`);
+    return isIn;
+  };
 
 const pathsIn = (paths: string | readonly string[]): readonly string[] =>
   typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
