@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -402,6 +403,33 @@ describe("fromOnnx", () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it("opens no pipes, which would be waited for without end", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mp-onnx-"));
+    try {
+      const { model } = beside();
+      await writeFile(join(folder, "model.onnx"), model);
+      execFileSync("mkfifo", [join(folder, "weights.bin")]);
+      const refusal = { code: "MP_IO", details: { path: join(folder, "weights.bin"), errno: "ENOTREG" } };
+      await expect(fromOnnx(join(folder, "model.onnx"))).rejects.toMatchObject(refusal);
+      await expect(fromOnnx(join(folder, "weights.bin"))).rejects.toMatchObject(refusal);
+      await expect(fromOnnx(folder)).rejects.toMatchObject({ details: { errno: "EISDIR" } });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    [undefined, "undefined"],
+    [Promise.resolve(new Uint8Array(4)), "a promise"],
+    [new Float32Array(4), "Float32Array"],
+  ])("takes the bytes themselves, case %#", async (data, got) => {
+    const externalData = () => data as never;
+    await expect(fromOnnx(beside().model, { externalData })).rejects.toMatchObject({
+      code: "MP_INVALID_ARGUMENT",
+      message: expect.stringMatching(new RegExp(`as a Uint8Array, got ${got}$`)) as string,
+    });
   });
 
   it("asks for nothing outside the model's folder", async () => {
