@@ -55,7 +55,8 @@ const OPTIONS = {
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
  * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; operators are looked at by `apply`
- * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, and for two parameters of one name
+ * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, two of one name, and
+ * external data that is no `Uint8Array`
  */
 export async function fromOnnx(
   pathOrBytes: string | Uint8Array,
