@@ -167,7 +167,7 @@ describe("the suite", () => {
         "rewrite": 63,
         "run": 25,
         "size": 96,
-        "skip": 41,
+        "skip": 42,
         "skip-budget": 4,
         "state": 26,
         "stats": 12,

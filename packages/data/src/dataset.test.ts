@@ -56,6 +56,15 @@ describe("indexedDataset", () => {
     expect(codeOf(() => letters().iterate(undefined, -1))).toBe("MP_INVALID_ARGUMENT");
   });
 
+  it("without end goes on after the passes of one that has an end", async () => {
+    const first = async (batches: AsyncIterator<string>): Promise<string> => (await batches.next()).value;
+    const ended = letters({ epochs: 1 }).iterate(undefined, 2);
+    await ended.next();
+    const endless = letters({ epochs: Number.POSITIVE_INFINITY });
+    expect(await first(endless.iterate(ended.cursor))).toBe("2b");
+    expect(await first(endless.iterate(undefined, 3))).toBe("3a");
+  });
+
   it("knows by the cursor which pass it is in, and takes one that does not say for the first", async () => {
     const iterator = letters().iterate(undefined, 2);
     for (let taken = 0; taken < 4; taken++) await iterator.next();

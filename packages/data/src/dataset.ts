@@ -56,8 +56,8 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
     const start = cursor === undefined ? undefined : parseCursor(cursor, signature, batchesPerEpoch);
     const pass = start?.pass ?? firstPass;
     let position: BatchPosition = start?.position ?? { epoch: 0, index: 0 };
-    // There is no pass after one without end.
-    const earlier = pass === 0 ? 0 : pass * epochs;
+    // There is no pass after one without end: those before were of a dataset with an end, one epoch each.
+    const earlier = pass * (epochs === Number.POSITIVE_INFINITY ? 1 : epochs);
     async function* run(): AsyncGenerator<B, undefined> {
       while (position.epoch < epochs) {
         const { epoch, index } = position;

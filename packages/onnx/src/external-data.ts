@@ -1,6 +1,8 @@
 // Tensors of a model whose data lies in other files. Their names come from the model, so that a hostile one could name
 // any file: only what lies below the model's own folder is asked for.
 
+import { MpError } from "@mp/core";
+import { arrayClassOf } from "@mp/core/internal";
 import { quote, refuse } from "./problem.js";
 import type {
   AttributeProto,
@@ -24,12 +26,15 @@ export interface DataPlace {
 /** Hands out the bytes of that place. */
 export type ReadExternalData = (place: DataPlace) => Uint8Array;
 
-/** Puts all external data inside the message. @throws MP_PARSE for a place outside the model's folder, too much data */
+/**
+ * Puts all external data inside the message.
+ * @throws MP_PARSE for a place outside the model's folder or too much data; MP_INVALID_ARGUMENT for data that is no `Uint8Array`
+ */
 export function inlineExternalData(model: ModelProto, read: ReadExternalData, maxBytes: number): void {
   let left = maxBytes;
   const inline = (tensor: TensorProto): void => {
     if (tensor.dataLocation !== TensorProto_DataLocation.EXTERNAL) return;
-    const data = read(placeOf(tensor.externalData, tensor.name));
+    const data = bytesOf(read(placeOf(tensor.externalData, tensor.name)), tensor.name);
     left -= data.length;
     if (left < 0) refuse("too-much-data", `the external data exceeds maxTensorBytes, ${maxBytes}`);
     tensor.rawData = data;
@@ -47,6 +52,16 @@ export function inlineExternalData(model: ModelProto, read: ReadExternalData, ma
   const ofNode = ({ attribute }: NodeProto): void => attribute.forEach(ofAttribute);
   if (model.graph !== undefined) ofGraph(model.graph);
   for (const { node } of model.functions) node.forEach(ofNode);
+}
+
+function bytesOf(data: unknown, name: string): Uint8Array {
+  if (data instanceof Uint8Array || arrayClassOf(data) === "Uint8Array") return data as Uint8Array;
+  const got = data instanceof Promise ? "a promise" : (arrayClassOf(data) ?? typeof data);
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `onnx: externalData gives the bytes of ${quote(name)} as a Uint8Array, got ${got}`,
+    { details: { name } },
+  );
 }
 
 function placeOf(entries: readonly StringStringEntryProto[], name: string): DataPlace {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -103,6 +104,15 @@ describe("parameters", () => {
     expect(() => clashing.init()).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
   });
 
+  it.each([
+    [() => 3 as never, /"layer.0.weight" needs a name with more than dots and slashes, got number/],
+    [() => "./", /"layer.0.weight" needs a name with more than dots and slashes, got "\.\/"/],
+  ])("need names, case %#", async (rename, message) => {
+    const reading = read(twoLayers(), { rename });
+    await expect(reading).rejects.toThrow(message);
+    await expect(reading).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+  });
+
   it("of half precision are f32 outside", async () => {
     const graph = twoLayers();
     const half = { dtype: "f16", shape: [4], data: Uint16Array.of(0x3c00, 0x4000, 0xc000, 0) } as HostTensor;
@@ -138,6 +148,32 @@ describe("apply", () => {
     const scopes = new Set(run.graph({ x: numbers(6, [2, 3]) }).nodes.map(({ origin }) => origin.scope));
     expect([...scopes]).toEqual(expect.arrayContaining(["layer/0", "layer/1"]));
     await run.dispose();
+  });
+
+  it.each(["constructor", "__proto__", "toString"])("takes an open size that is named %s", async (size) => {
+    const graph = twoLayers();
+    const type = { elementType: "f32", shape: [size, 3] } as const;
+    const outputs = [{ name: "y", type: { elementType: "f32", shape: [size, 2] } as const, metadata: {} }];
+    const model = await read({ ...graph, inputs: [{ name: "x", type, metadata: {} }], outputs });
+    const run = await training(model);
+    expect((await run.step({ x: numbers(6, [2, 3]) })).applied).toBe(true);
+    await run.dispose();
+  });
+
+  it.each([3, null, undefined, "x"])("refuses %j as an input", async (given) => {
+    const model = await read(twoLayers());
+    const call = () => traceInto([], () => model.apply(model.init() as never, { x: given as never })[0]["y"]);
+    expect(call).toThrow(
+      expect.objectContaining({ code: "MP_INVALID_ARGUMENT", message: 'fromOnnx: input "x" is no tensor' }),
+    );
+  });
+
+  it("refuses parameters that are no tensors", async () => {
+    const model = await read(twoLayers());
+    const types = [{ name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3] } }] as const;
+    const params = { layer: { 0: { weight: 3, bias: 3 }, 1: { val_7: 3 } } };
+    const call = () => traceInto(types, ([x]) => model.apply(params as never, x as Tensor)[0]);
+    expect(call).toThrow(/"layer.0.weight" is no tensor/);
   });
 
   it("gives values inside the model, whose head is then not read", async () => {
@@ -367,6 +403,33 @@ describe("fromOnnx", () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it("opens no pipes, which would be waited for without end", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mp-onnx-"));
+    try {
+      const { model } = beside();
+      await writeFile(join(folder, "model.onnx"), model);
+      execFileSync("mkfifo", [join(folder, "weights.bin")]);
+      const refusal = { code: "MP_IO", details: { path: join(folder, "weights.bin"), errno: "ENOTREG" } };
+      await expect(fromOnnx(join(folder, "model.onnx"))).rejects.toMatchObject(refusal);
+      await expect(fromOnnx(join(folder, "weights.bin"))).rejects.toMatchObject(refusal);
+      await expect(fromOnnx(folder)).rejects.toMatchObject({ details: { errno: "EISDIR" } });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    [undefined, "undefined"],
+    [Promise.resolve(new Uint8Array(4)), "a promise"],
+    [new Float32Array(4), "Float32Array"],
+  ])("takes the bytes themselves, case %#", async (data, got) => {
+    const externalData = () => data as never;
+    await expect(fromOnnx(beside().model, { externalData })).rejects.toMatchObject({
+      code: "MP_INVALID_ARGUMENT",
+      message: expect.stringMatching(new RegExp(`as a Uint8Array, got ${got}$`)) as string,
+    });
   });
 
   it("asks for nothing outside the model's folder", async () => {

@@ -4,6 +4,7 @@ import { arrayClassOf, checks, readOptions } from "@mp/core/internal";
 import { decodeModel } from "./decode.js";
 import type { ReadExternalData } from "./external-data.js";
 import type { OnnxGraph, OnnxModel } from "./model.js";
+import { quote } from "./problem.js";
 import { constantNodes } from "./read/constant-nodes.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "./read/initializer-roles.js";
 import type { ReadOptions } from "./read/read-options.js";
@@ -54,7 +55,8 @@ const OPTIONS = {
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
  * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; `apply` refuses operators that are not read
- * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout
+ * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, two of one name, and
+ * external data that is no `Uint8Array`
  */
 export async function fromOnnx(
   pathOrBytes: string | Uint8Array,
@@ -112,6 +114,18 @@ function parametersOf(
   return { roles, parameters };
 }
 
+/** @throws MP_INVALID_ARGUMENT for a name without any part, which no tree has a place for */
+function renamed(name: string, rename: FromOnnxOptions["rename"]): string {
+  const given: unknown = rename?.(name) ?? name;
+  if (typeof given === "string" && keysOf(given).length > 0) return given;
+  const got = typeof given === "string" ? quote(given) : typeof given;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `fromOnnx: the parameter ${quote(name)} needs a name with more than dots and slashes, got ${got}; pass rename: (name) => …`,
+    { details: { name } },
+  );
+}
+
 /**
  * Paths by name. Where exporters name a weight that they computed by a number, `val_14`, it is nested by the layer that
  * reads it first.
@@ -126,7 +140,7 @@ function pathsOf(
     for (const name of node.inputs) if (!readers.has(name)) readers.set(name, scopeOf(node));
   return new Map(
     names.map((name) => {
-      const keys = keysOf(rename?.(name) ?? name);
+      const keys = keysOf(renamed(name, rename));
       const scope = rename === undefined && keys.length === 1 ? (readers.get(name) ?? "") : "";
       return [name, [...keysOf(scope), ...keys].join("/")];
     }),

@@ -39,7 +39,7 @@ export async function withTrainer<P, B, M, R>(
 
 /** Whether a slot may change only with an applied step. */
 export const isTransactional = (slot: string): boolean =>
-  /^(master|optimizer|model|applied|frozen)(\/|$)/.test(slot);
+  /^(master|optimizer|model|ema|applied|frozen)(\/|$)/.test(slot);
 
 /** @throws unless these slots hold the same bits in both */
 export function expectUnmoved(

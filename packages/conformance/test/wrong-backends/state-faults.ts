@@ -99,6 +99,15 @@ export const stateFaults: readonly WrongBackend[] = [
     consequences: [/^skip\//, /^accumulate\//],
   },
   {
+    fault: "the average commits though the step is skipped",
+    factory: () =>
+      committing({
+        commits: (binding, applied) => binding.slot.startsWith("ema") || commitsAsBound(binding, applied),
+      }),
+    axes: TRAINING,
+    named: ["skip/settable-rate-and-average/the-rate-stays-and-the-average-does-not-move"],
+  },
+  {
     fault: "commits take effect a step late",
     factory: () => committing(late()),
     axes: TRAINING,

@@ -82,6 +82,12 @@ describe("checkpoint files", () => {
   it.each([undefined, null, 3, "", "a\0b"])("take a path and not %j", (wrong) => {
     expect(() => checkPath("save", wrong)).toThrow(/^save: takes the path of a file, got /);
   });
+
+  it("name what they got instead, and not all of its elements", () => {
+    const got = (wrong: unknown) => () => checkPath("load", wrong);
+    expect(got(new Uint8Array(1000))).toThrow(/^load: takes the path of a file, got Uint8Array$/);
+    expect(got(Object.create(null))).toThrow(/^load: takes the path of a file, got an object with nothing$/);
+  });
 });
 
 it("without Node a path is refused, with what to do", async () => {

@@ -2,14 +2,14 @@
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { MpError } from "../errors.js";
 import type { HostTensor } from "../host-tensor.js";
+import { shown } from "../shown.js";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 
 /** @throws MP_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
 export function checkPath(what: string, path: unknown): asserts path is string {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
-  const got = typeof path === "string" ? JSON.stringify(path) : String(path);
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${got}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${shown(path)}`);
 }
 
 /**

@@ -48,7 +48,7 @@ interface Group extends PathRule {
  * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. A rule may have groups itself, named
  * `outer.inner`. What is frozen belongs to none.
  * @throws MP_INVALID_ARGUMENT for rules that are not such objects, two groups of one name, or, when training begins, a
- * path that the parameters do not have
+ * path that the parameters do not have or a function that does not give true or false
  */
 export function byPath(
   rules: readonly PathRule[],
@@ -139,7 +139,13 @@ function groupOf(rule: PathRule, index: number): Group {
   const problem = typeof group === "string" ? nameProblem(group) : "is no text";
   if (problem !== undefined) refuse(`the group of rule ${index}, ${shown(group)}, ${problem}`);
   if (typeof paths === "function")
-    return { group, optimizer, paths: [], isIn: paths, told: `${group} ${paths.name || "unnamed"}` };
+    return {
+      group,
+      optimizer,
+      paths: [],
+      isIn: truthOf(group, paths),
+      told: `${group} ${paths.name || "unnamed"}`,
+    };
   const scopes: readonly string[] = typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
   const isPath = (path: unknown): boolean => typeof path === "string" && !path.split("/").includes("");
   if (scopes.length === 0 || !scopes.every(isPath)) {
@@ -151,6 +157,16 @@ function groupOf(rule: PathRule, index: number): Group {
     scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
   return { group, optimizer, paths: scopes, isIn, told: `${group} ${scopes.join(" ")}` };
 }
+
+/** A promise, which a function that is async gives, would take every parameter. */
+const truthOf =
+  (group: string, test: ParameterTest): ParameterTest =>
+  (path, parameter) => {
+    const isIn: unknown = test(path, parameter);
+    if (typeof isIn !== "boolean")
+      refuse(`paths of ${group} gives true or false for each parameter, got ${shown(isIn)} for ${path}`);
+    return isIn;
+  };
 
 function nameProblem(group: string): string | undefined {
   if (group === DEFAULT_GROUP) return "is the name of what no rule matches";

@@ -73,6 +73,26 @@ describe.each(Object.entries(FORMS))("attention, %s", (_, form) => {
 });
 
 describe("expandAttentions", () => {
+  it("hides no NaN of a mask, as the definition", () => {
+    const form: Form = { query: [1, 2, 3, 2], key: [1, 2, 5, 2], mask: [3, 5] };
+    const graph = attentionOf(form, "f32", "f32");
+    // A row with one NaN, one of nothing else than NaN and -∞, and one of numbers.
+    const mask = Array.from({ length: 15 }, (_, at) =>
+      at === 1 || at === 6 ? Number.NaN : at >= 5 && at < 10 ? Number.NEGATIVE_INFINITY : 0.5,
+    );
+    const inputs = inputsOf(graph);
+    const [name] = Object.keys(inputs).slice(-1) as [string];
+    const given = {
+      ...inputs,
+      [name]: { dtype: "f32", shape: [3, 5], data: Float32Array.from(mask) } as const,
+    };
+    const [defined, expanded] = [graph, expandAttentions(graph)].map((each) =>
+      Array.from(evaluateRaw(each, given)["y0"]?.data as Float32Array, Number.isNaN),
+    );
+    expect(expanded).toEqual(defined);
+    expect(expanded?.slice(0, 6)).toEqual([true, true, true, true, false, false]);
+  });
+
   it("repeats no keys for queries that share them", () => {
     const { nodes } = expandAttentions(attentionOf(FORMS["grouped and capped"] as Form, "f32"));
     expect(nodes.filter(({ op }) => op === "MatMul").map(({ inputs }) => inputs[1]?.shape)).toEqual([

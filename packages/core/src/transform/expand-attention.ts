@@ -4,13 +4,13 @@
  */
 import type { OpAttributes } from "../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode } from "../graph/graph.js";
-import { add, greater, lessOrEqual, mul, where } from "../trace/ops/binary.js";
+import { add, lessOrEqual, mul, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reshape, transpose } from "../trace/ops/movement.js";
 import { softmax } from "../trace/ops/normalization.js";
 import { reduceMax } from "../trace/ops/reduce.js";
 import { literal, range } from "../trace/ops/source.js";
-import { tanh } from "../trace/ops/unary.js";
+import { not, tanh } from "../trace/ops/unary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { expandNodes } from "./expand-nodes.js";
@@ -49,7 +49,8 @@ function biasOf(
   const bias = isCausal ? where(isPast(), given ?? literal(0), NEVER) : given;
   if (mask === undefined || bias === undefined) return { bias, attends: undefined };
   const most = reduceMax(bias, { axes: [-1], keepdims: true });
-  const attends = greater(most, NEVER);
+  // Not `greater`, which NaN is not either: a NaN in a mask would be hidden, and the step applied.
+  const attends = not(lessOrEqual(most, NEVER));
   return { bias: where(attends, bias, 0), attends };
 }
 

@@ -239,6 +239,17 @@ describe("groups are refused:", () => {
     expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
   });
 
+  it.each([
+    ["a promise", async () => false, "got a promise"],
+    ["text", () => "yes", 'got "yes"'],
+  ])("%s from a function of paths, which would take every parameter", async (_what, paths, message) => {
+    const optimizer = byPath([{ group: "g", paths: paths as never, optimizer: one }], one);
+    await expect(smallRun({ optimizer })).rejects.toThrow(
+      /paths of g gives true or false for each parameter/,
+    );
+    await expect(smallRun({ optimizer })).rejects.toThrow(message);
+  });
+
   it("a path that the parameters do not have, when training begins", async () => {
     const optimizer = byPath([{ group: "g", paths: ["out", "hiden"], optimizer: one }], one);
     await expect(smallRun({ optimizer })).rejects.toThrow("byPath: group g: the parameters have no hiden");

@@ -29,7 +29,7 @@ import { ValueTable } from "./value-table.js";
 export class GraphReader {
   readonly #model: OnnxModel;
   readonly #options: InnerReadOptions;
-  readonly #sizes: Readonly<Record<string, number>>;
+  readonly #sizes: ReadonlyMap<string, number>;
   readonly #builder = new GraphBuilder();
   readonly #values: ValueTable;
   /** New name of each node of ours, by the name it was written with. */
@@ -43,10 +43,10 @@ export class GraphReader {
 
   /** @param around the reader of the graph around a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
-    const { sizes = {}, isParameter } = options;
+    const { sizes, isParameter } = options;
     this.#model = model;
     this.#options = options;
-    this.#sizes = sizes;
+    this.#sizes = new Map(Object.entries(sizes ?? {}));
     this.#isParameter = isParameter;
     this.#isBody = around !== undefined;
     this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
@@ -159,7 +159,7 @@ export class GraphReader {
 
   #size(size: number | string, key: string, what: string): number {
     if (typeof size === "number") return size;
-    const given = this.#sizes[size === "" ? key : size] ?? this.#sizes[key];
+    const given = this.#sizes.get(size === "" ? key : size) ?? this.#sizes.get(key);
     if (given !== undefined) return given;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -171,7 +171,7 @@ export class GraphReader {
   #output({ name, type, metadata }: OnnxValueInfo): GraphOutput {
     const value = this.#values.exact(name);
     const declared = type?.shape?.map((size, axis) =>
-      typeof size === "number" ? size : (this.#sizes[size] ?? (value.shape[axis] as number)),
+      typeof size === "number" ? size : (this.#sizes.get(size) ?? (value.shape[axis] as number)),
     );
     if (
       type !== undefined &&

@@ -8,26 +8,29 @@ export function bindSizes(
   inputs: readonly OnnxValueInfo[],
   given: Readonly<Record<string, { readonly shape: Shape; readonly dtype: DType }>>,
 ): Readonly<Record<string, number>> {
-  const sizes: Record<string, number> = {};
+  // Names are the file's, and may be those of an object's own members.
+  const sizes = new Map<string, number>();
   for (const { name, type } of inputs) {
-    const declared = type?.shape ?? [];
+    const declared = type?.shape;
+    // The reader refuses an input without a shape.
+    if (declared === undefined) continue;
     const { shape } = given[name] as { readonly shape: Shape };
     const fits =
       declared.length === shape.length &&
       declared.every((size, axis) => {
         if (typeof size === "number") return size === shape[axis];
         const key = size === "" ? `${name}[${axis}]` : size;
-        sizes[key] ??= shape[axis] as number;
-        return sizes[key] === shape[axis];
+        if (!sizes.has(key)) sizes.set(key, shape[axis] as number);
+        return sizes.get(key) === shape[axis];
       });
     if (fits) continue;
     const wanted = declared.map((size) => (size === "" ? "?" : size)).join(", ");
-    const bound = Object.entries(sizes).map(([key, size]) => `${key} = ${size}`);
+    const bound = [...sizes].map(([key, size]) => `${key} = ${size}`);
     throw new MpError(
       "MP_SHAPE_MISMATCH",
       `fromOnnx: input ${quote(name)} is [${wanted}], got ${formatShape(shape)}${bound.length > 0 ? `, where ${bound.join(", ")}` : ""}`,
       { details: { input: name, shape: [...shape] } },
     );
   }
-  return sizes;
+  return Object.fromEntries(sizes);
 }

@@ -7,9 +7,16 @@ export async function openModel(
   path: string,
 ): Promise<{ readonly bytes: Uint8Array; readonly externalData: ReadExternalData }> {
   const [files, { dirname, join }] = await Promise.all([import("node:fs"), import("node:path")]);
+  // A pipe would be waited for without end, and a device read without one: both are refused unopened.
+  const expectRegular = (file: string): void => {
+    const found = files.statSync(file);
+    if (found.isFile()) return;
+    throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
+  };
   const externalData: ReadExternalData = ({ location, offset, length }) => {
     const file = join(dirname(path), location);
     return reading(file, () => {
+      expectRegular(file);
       const descriptor = files.openSync(file, "r");
       try {
         const rest = Math.max(0, files.fstatSync(descriptor).size - offset);
@@ -26,7 +33,11 @@ export async function openModel(
       }
     });
   };
-  return { bytes: reading(path, () => new Uint8Array(files.readFileSync(path))), externalData };
+  const bytes = reading(path, () => {
+    expectRegular(path);
+    return new Uint8Array(files.readFileSync(path));
+  });
+  return { bytes, externalData };
 }
 
 function reading<T>(path: string, read: () => T): T {

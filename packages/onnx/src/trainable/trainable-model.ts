@@ -176,14 +176,17 @@ function readModel(
   return { graph: reader.read(), masks: reader.masks };
 }
 
-const isTensor = (given: Tensor | Tensors): given is Tensor =>
-  typeof (given as Partial<Tensor> | undefined)?.dtype === "string" && Array.isArray(given.shape);
+const isTensor = (given: Tensor | Tensors | undefined): given is Tensor =>
+  typeof (given as Partial<Tensor> | null | undefined)?.dtype === "string" && Array.isArray(given?.shape);
 
 function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors {
   const names = inputs.map(({ name }) => name);
   const missing = names.find((name) => !Object.hasOwn(given ?? {}, name));
   const unknown = Object.keys(given ?? {}).find((name) => !names.includes(name));
-  if (missing === undefined && unknown === undefined) return given;
+  if (missing === undefined && unknown === undefined) {
+    for (const name of names) if (!isTensor(given[name])) refuse(`input ${quote(name)} is no tensor`);
+    return given;
+  }
   const what =
     missing === undefined
       ? `there is no input ${quote(unknown ?? "")}`
@@ -193,6 +196,7 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
 
 /** Halves of the file are f32 outside; a float of any width may stand for another. */
 function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
+  if (!isTensor(given)) return refuse(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
   if (isFloat(dtype) && isFloat(given.dtype)) return cast(given, dtype);
   throw new MpError("MP_DTYPE_MISMATCH", `fromOnnx: input ${quote(name)} is ${dtype}, got ${given.dtype}`);

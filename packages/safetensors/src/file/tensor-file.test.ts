@@ -178,6 +178,14 @@ describe("loadFile", () => {
     expect(await failureOf(saveFile(wrong as string, {}))).toMatchObject(refusal);
   });
 
+  it("names what it got instead of a path, and not all of its elements", async () => {
+    const message = (type: string) => ({
+      message: expect.stringMatching(new RegExp(`got ${type}$`)) as string,
+    });
+    expect(await failureOf(loadFile(new Uint8Array(99) as never))).toMatchObject(message("Uint8Array"));
+    expect(await failureOf(loadFile(Object.create(null) as never))).toMatchObject(message("an object"));
+  });
+
   it("stops at an abort", async () => {
     await expect(loadFile(fixture, { signal: AbortSignal.abort("why") })).rejects.toBe("why");
   });

@@ -93,7 +93,9 @@ export async function loadFile(path: string, options: LoadOptions = {}): Promise
 /** @throws SAFETENSORS_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
 function checkPath(what: string, path: unknown): void {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
-  const got = typeof path === "string" ? JSON.stringify(path) : String(path);
+  // Not the elements of bytes, of which a file may have any number.
+  const kind = typeof path === "object" && path !== null ? (path.constructor?.name ?? "an object") : path;
+  const got = typeof path === "string" ? JSON.stringify(path) : String(kind);
   throw new SafetensorsError("SAFETENSORS_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${got}`);
 }
 

@@ -19,10 +19,19 @@ import {
   type TrainerOptions,
 } from "@mp/core";
 import { add, mul, reduceSum } from "@mp/core/ops";
+import { settable } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
-import { exactSgd, filled, vector } from "../../training/problems.js";
+import {
+  exactSgd,
+  type Fed,
+  filled,
+  linear,
+  type NoModel,
+  vector,
+  type WeightsOf,
+} from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import {
   expectSameState,
@@ -217,9 +226,65 @@ const frozen: ConformanceCase = scenarioCase<{
   },
 );
 
+interface Averaged {
+  /** After each step the weight, its average, and the rate of the next step. */
+  readonly seen: readonly (readonly [weight: number, average: number, rate: number])[];
+  readonly applied: readonly boolean[];
+}
+
+/**
+ * A rate that the host sets holds from the next step on, also over a skip; the average moves with applied steps alone.
+ * All numbers are sums of powers of two, so that nothing rounds.
+ */
+const setAndAveraged: ConformanceCase = scenarioCase<Averaged>(
+  "skip/settable-rate-and-average/the-rate-stays-and-the-average-does-not-move",
+  (backend) =>
+    withTrainer<WeightsOf, Fed, NoModel, Averaged>(
+      backend,
+      {
+        params: { w: vector(4) },
+        loss: linear,
+        optimizer: sgd({ learningRate: settable(0.5) }),
+        precision: float32(),
+        ema: { decay: 0.5 },
+      },
+      async ({ training, snapshot }) => {
+        const seen: Averaged["seen"][number][] = [];
+        const applied: boolean[] = [];
+        const step = async (x: number): Promise<void> => {
+          applied.push((await training.step({ x: vector(x) })).applied);
+          const state = await snapshot();
+          seen.push([
+            numberIn(state, "master/w"),
+            numberIn(state, "ema/w"),
+            numberIn(state, "rates/default"),
+          ]);
+        };
+        await step(2);
+        await training.setRates({ default: 0.25 });
+        await step(Number.NaN);
+        await step(4);
+        return { seen, applied };
+      },
+    ),
+  ({ seen, applied }) => {
+    expectEqual(applied, [true, false, true], "whether each step is applied");
+    expectEqual(
+      seen,
+      [
+        [3, 3, 0.5],
+        [3, 3, 0.25],
+        [2, 2.5, 0.25],
+      ],
+      "the weight, its average and the rate after each step",
+    );
+  },
+);
+
 export const transactionCases: readonly ConformanceCase[] = [
   ...nothingMoves,
   ...Object.entries(OPTIMIZERS).map(([name, make]) => forgetsCase(name, make)),
   ...stays,
   frozen,
+  setAndAveraged,
 ];

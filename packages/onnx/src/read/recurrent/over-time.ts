@@ -30,11 +30,14 @@ export function overTime(
   sizes: Sizes,
 ): DirectionResult {
   const { time, batch, inputs, hidden, isBatchFirst } = sizes;
-  const rows = reshape(isBatchFirst ? transpose(x, [1, 0, 2]) : x, [time * batch, inputs]);
+  const inTime = isBatchFirst ? transpose(x, [1, 0, 2]) : x;
+  const isValid = lengths && isWithin(lengths, sizes);
+  // What is past a row's end may be anything: times a gradient of 0, an infinity there would be NaN.
+  const rows = reshape(isValid === undefined ? inTime : where(isValid, inTime, 0), [time * batch, inputs]);
   const product = gemm(rows, weights, cell.bias, { transB: true });
   const gates = reshape(product, [time, batch, weights.shape[0] as number]);
   const zeros = (): Tensor => expand(literal(0, x.dtype), [batch, hidden]);
-  const sequences = { gates, ...(lengths === undefined ? {} : { isValid: isWithin(lengths, sizes) }) };
+  const sequences = { gates, ...(isValid === undefined ? {} : { isValid }) };
   const [states, y] = scan(
     (before: readonly Tensor[], element: { readonly gates: Tensor; readonly isValid?: Tensor }) => {
       const { isValid } = element;

@@ -47,7 +47,7 @@ function gradientOf(graph: Graph, operands: Tensors, by: string) {
       return results.map((result) => reduceSum(mul(tanh(result), result))).reduce(add);
     })(given[by] as Tensor);
   });
-  return (at: HostTensor) => evaluate(traced.graph, { ...operands, [by]: at });
+  return (at: HostTensor, others: Tensors = operands) => evaluate(traced.graph, { ...others, [by]: at });
 }
 
 /** The same, moved by that much at one place. */
@@ -141,6 +141,27 @@ describe("a recurrent node that was read", () => {
     expect(firstRow(Y_h)).toEqual(firstRow(operands["initial_h"]));
     for (let time = 0; time < TIME; time++) expect(firstRow(Y, time * BATCH * HIDDEN)).toEqual([0, 0]);
   });
+
+  it.each(["LSTM", "GRU", "RNN"] as const)(
+    "%s ignores what is past a row's end, in its gradient too",
+    (op) => {
+      const floating = operandsOf(op);
+      const operands = { ...floating, sequence_lens: lengths(1, TIME) };
+      const { graph } = reading(op, operands, { outputs: every[op], held: ["sequence_lens"] });
+      const X = floating["X"] as HostTensor;
+      const padded = (value: number): Tensors => {
+        const data = Float32Array.from(X.data as Float32Array);
+        data.fill(value, BATCH * 2, BATCH * 2 + 2);
+        return { ...floating, X: tensor(data, X.shape) };
+      };
+      const found = [0, Number.NaN, Number.POSITIVE_INFINITY].map((value) => {
+        const given = padded(value);
+        return gradientOf(graph, given, "W")(given["W"] as HostTensor, given);
+      });
+      expect(found[1]).toEqual(found[0]);
+      expect(found[2]).toEqual(found[0]);
+    },
+  );
 });
 
 function bodyOf({ nodes }: Graph): Graph {
