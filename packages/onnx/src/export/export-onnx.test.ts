@@ -190,3 +190,33 @@ describe("a model", () => {
     );
   });
 });
+
+describe("a loop", () => {
+  const looped = (options: Rest): OnnxModel =>
+    exportOnnx(
+      ({ kernel, start }, { x }) => {
+        const step = (state: Tensor, element: Tensor) => {
+          const next = ops.tanh(ops.add(ops.matMul(state, kernel), element));
+          return [next, next] as const;
+        };
+        const [, all] = ops.scan(step, start, ops.reshape(x, [5, 1, 2]));
+        return all;
+      },
+      { params: { kernel: tensor(Float32Array.of(1, 2, 3, 4), [2, 2]), start: zeros([1, 2]) } },
+      { inputs: { x: { shape: [5, 2] } }, ...options },
+    );
+  const opsOf = ({ graph }: OnnxModel): readonly string[] => graph.nodes.map(({ opType }) => opType);
+
+  it("is not written in f16 for a CPU, where ONNX Runtime would crash", () => {
+    expect(refusal(() => looped({ dtype: "f16" }))).toMatch(
+      /^MP_UNSUPPORTED: exportOnnx: the loop \S+ would compute in f16, which crashes ONNX Runtime on a CPU/,
+    );
+  });
+
+  it.each<Rest>([{}, { dtype: "bf16" }, { dtype: "f16", target: "cuda" }])(
+    "is written with %j",
+    (options) => {
+      expect(opsOf(looped(options))).toContain("Scan");
+    },
+  );
+});

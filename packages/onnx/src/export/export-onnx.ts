@@ -1,5 +1,5 @@
 import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
-import { prepareGraph } from "@mp/core/graph";
+import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
 import { shown } from "@mp/core/internal";
 import type { OnnxModel } from "../model.js";
 import { subgraph } from "../trainable/subgraph.js";
@@ -39,7 +39,7 @@ export interface ExportWeights<P, S> {
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
  * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
- *   cannot follow, and for a model that draws random numbers
+ *   cannot follow, for a model that draws random numbers, and for loops in f16 on a CPU
  */
 export function exportOnnx<P, S, const I extends ExportInputs>(
   model: ExportFunction<P, S, I> | ExportLayer,
@@ -85,6 +85,7 @@ function writtenAt(
     }),
   );
   const traced = traceModel(model, weights, sized, precisionOf(dtype, target).policy);
+  if (target === "cpu") expectLoadable(traced.graph);
   const written = writeGraph(prepareGraph(traced.graph), { name, origins: false, types: false });
   const own = written.graph.inputs.slice(0, inputs.size);
   const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
@@ -97,6 +98,23 @@ function writtenAt(
     graph.outputs.map(({ name }) => name),
   );
   return { ...written, graph: { ...used, inputs: own } };
+}
+
+/**
+ * ONNX Runtime 1.30 and 1.32 crash on a CPU when they load a loop that computes in f16 at their default optimization
+ * level. With constant folding disabled they load it.
+ */
+function expectLoadable({ nodes }: Graph): void {
+  for (const node of nodes) {
+    if (!isNode(node, "Scan")) continue;
+    const { body } = node.attributes;
+    if (body.nodes.some(({ outputs }) => outputs.some(({ dtype }) => dtype === "f16")))
+      throw new MpError(
+        "MP_UNSUPPORTED",
+        `exportOnnx: the loop ${node.name} would compute in f16, which crashes ONNX Runtime on a CPU; use dtype: "bf16" or "f32", or target: "cuda"`,
+      );
+    expectLoadable(body);
+  }
 }
 
 function precisionOf(
