@@ -16,6 +16,8 @@ interface Case {
   /** Shape of the input x by its dynamic sizes. */
   readonly shape: (batch: number, time: number) => Shape;
   readonly axes: Readonly<Record<number, string>>;
+  /** Not exported in f16 for a CPU. */
+  readonly isLoop?: boolean;
   readonly run: (params: Traced, x: Tensor, context: Context) => Tensor;
 }
 
@@ -62,6 +64,7 @@ const cases: Readonly<Record<string, Case>> = {
     params: { kernel: numbers(1, [5, 3]) },
     shape: (batch, time) => [time, batch, 2],
     axes: { 0: "time", 1: "batch" },
+    isLoop: true,
     run: (params, x) => {
       const start = ops.constant(zeros([x.shape[1] as number, 3]));
       const [last] = ops.scan(
@@ -126,25 +129,29 @@ const rounded = (params: Weights, dtype: "f32" | "f16" | "bf16"): Weights =>
 
 describe.each(Object.entries(cases))("%s", (_, one) => {
   // The CPU computes in f16, or in f32 where it has no kernel; bf16 is stored alone.
-  it.each([
+  const tolerances = [
     ["f32", 1e-5],
     ["f16", 1e-2],
     ["bf16", 1e-5],
-  ] as const)("gives the oracle's numbers in %s, at every size", async (dtype, tolerance) => {
-    const bytes = exported(one, dtype);
-    for (const [batch, time] of [
-      [1, 1],
-      [4, 3],
-      [7, 11],
-    ] as const) {
-      const x = numbers(9, one.shape(batch, time));
-      const wanted = onOracle(one, rounded(one.params, dtype), x);
-      const found = await onEngine(bytes, x);
-      expect(found.shape).toEqual(wanted.shape);
-      wanted.data.forEach((want, index) => {
-        const difference = Math.abs(Number(found.data[index]) - Number(want));
-        expect(difference, `${batch}, ${time} [${index}]`).toBeLessThan(tolerance);
-      });
-    }
-  });
+  ] as const;
+  it.each(tolerances.filter(([dtype]) => dtype !== "f16" || !one.isLoop))(
+    "gives the oracle's numbers in %s, at every size",
+    async (dtype, tolerance) => {
+      const bytes = exported(one, dtype);
+      for (const [batch, time] of [
+        [1, 1],
+        [4, 3],
+        [7, 11],
+      ] as const) {
+        const x = numbers(9, one.shape(batch, time));
+        const wanted = onOracle(one, rounded(one.params, dtype), x);
+        const found = await onEngine(bytes, x);
+        expect(found.shape).toEqual(wanted.shape);
+        wanted.data.forEach((want, index) => {
+          const difference = Math.abs(Number(found.data[index]) - Number(want));
+          expect(difference, `${batch}, ${time} [${index}]`).toBeLessThan(tolerance);
+        });
+      }
+    },
+  );
 });

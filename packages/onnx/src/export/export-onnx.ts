@@ -101,8 +101,8 @@ function writtenAt(
 }
 
 /**
- * ONNX Runtime 1.30 and 1.32 crash on a CPU when they load a loop that computes in f16 at their default optimization
- * level. With constant folding disabled they load it.
+ * ONNX Runtime 1.30 and 1.32 load some loops that compute in f16, and crash on others, such as an LSTM exported by
+ * PyTorch, at their default optimization level on a CPU. With constant folding disabled they load those too.
  */
 function expectLoadable({ nodes }: Graph): void {
   for (const node of nodes) {
@@ -111,7 +111,7 @@ function expectLoadable({ nodes }: Graph): void {
     if (body.nodes.some(({ outputs }) => outputs.some(({ dtype }) => dtype === "f16")))
       throw new MpError(
         "MP_UNSUPPORTED",
-        `exportOnnx: the loop ${node.name} would compute in f16, which crashes ONNX Runtime on a CPU; use dtype: "bf16" or "f32", or target: "cuda"`,
+        `exportOnnx: the loop ${node.name} would compute in f16, which can crash ONNX Runtime on a CPU; use dtype: "bf16" or "f32", or target: "cuda"`,
       );
     expectLoadable(body);
   }
