@@ -87,6 +87,7 @@ const STAGES = [
         "lower-node",
         "nan",
         "no-elements",
+        "once-per-name",
       ],
       ...["own-lowering", "reduced-axes", "scatter-in-order", "transposed-products", "word-order"],
     ],

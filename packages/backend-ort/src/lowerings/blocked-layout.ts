@@ -5,6 +5,7 @@
  */
 import type { Shape } from "@mp/core";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx";
+import { type EmitFrom, oncePerName } from "./once-per-name.js";
 
 export const BLOCKED_DOMAIN = "com.microsoft.nchwc";
 const IN_DOMAIN = { domain: BLOCKED_DOMAIN };
@@ -26,16 +27,10 @@ export function reversed(name: string, axis: number, size: number, writer: NodeW
   return writer.one("Slice", [name, ...bounds]);
 }
 
-/** What has already been converted to blocks, by name: several convolutions may read it. */
-const known = new WeakMap<NodeWriter, Map<string, string>>();
-
-export function toBlocks(name: string, writer: NodeWriter): string {
-  const names = known.get(writer) ?? new Map<string, string>();
-  known.set(writer, names);
-  const blocked = names.get(name) ?? writer.one("ReorderInput", [name], {}, IN_DOMAIN);
-  names.set(name, blocked);
-  return blocked;
-}
+/** Several convolutions may read an image. */
+export const toBlocks: EmitFrom = oncePerName((name, writer) =>
+  writer.one("ReorderInput", [name], {}, IN_DOMAIN),
+);
 
 export function fromBlocks(name: string, channels: number, writer: NodeWriter): string {
   return writer.one("ReorderOutput", [name], { channels: int(channels) }, IN_DOMAIN);

@@ -1,6 +1,7 @@
-import { float, int, type NodeWriter } from "@mp/onnx";
+import { float, int } from "@mp/onnx";
 import type { Target } from "../target.js";
 import { transpose } from "./blocked-layout.js";
+import { oncePerName } from "./once-per-name.js";
 import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
@@ -28,16 +29,8 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
 /** Smaller products keep the flag. */
 const MANY_ELEMENTS = 256 * 256;
 
-/** Transposed operands by name: the gradients of several weights may share an operand. */
-const known = new WeakMap<NodeWriter, Map<string, string>>();
-
-function transposed(name: string, writer: NodeWriter): string {
-  const names = known.get(writer) ?? new Map<string, string>();
-  known.set(writer, names);
-  const made = names.get(name) ?? transpose(name, [1, 0], writer);
-  names.set(name, made);
-  return made;
-}
+/** The gradients of several weights may share an operand. */
+const transposed = oncePerName((name, writer) => transpose(name, [1, 0], writer));
 
 /**
  * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is narrower, this

@@ -6,7 +6,7 @@ import type { OpAttributes } from "../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode } from "../graph/graph.js";
 import { add, lessOrEqual, mul, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
-import { reshape, transpose } from "../trace/ops/movement.js";
+import { reshape } from "../trace/ops/movement.js";
 import { softmax } from "../trace/ops/normalization.js";
 import { reduceMax } from "../trace/ops/reduce.js";
 import { literal, range } from "../trace/ops/source.js";
@@ -14,7 +14,7 @@ import { not, tanh } from "../trace/ops/unary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { expandNodes } from "./expand-nodes.js";
-import { narrow, toShape, wide, zerosOf } from "./gradient-rules/rule.js";
+import { narrow, swapLast, toShape, wide, zerosOf } from "./gradient-rules/rule.js";
 
 /** The probabilities of an Attention and what they are made of, in f32. */
 export interface AttentionShares {
@@ -30,8 +30,6 @@ export interface AttentionShares {
   /** bool, broadcasts to [batch, heads, time, 1]: whether a query attends to anything. Undefined if all do. */
   readonly attends: Tensor | undefined;
 }
-
-export const swapLast = (x: Tensor): Tensor => transpose(x, [0, 1, 3, 2]);
 
 const NEVER = Number.NEGATIVE_INFINITY;
 

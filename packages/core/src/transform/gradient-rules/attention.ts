@@ -5,11 +5,12 @@ import { mul, sub, where } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { attentionShares, swapLast } from "../expand-attention.js";
+import { attentionShares } from "../expand-attention.js";
 import {
   type GradientSite,
   type GradientTable,
   narrow,
+  swapLast,
   toShape,
   unbroadcast,
   wide,

@@ -3,15 +3,10 @@ import type { OpOf } from "../../graph/families.js";
 import { elementCount, type Shape, sameShape } from "../../shape.js";
 import { equal, mul, where } from "../../trace/ops/binary.js";
 import { einsum, gemm, matMul } from "../../trace/ops/matrix.js";
-import { expand, reshape, transpose } from "../../trace/ops/movement.js";
+import { expand, reshape } from "../../trace/ops/movement.js";
 import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, toShape, unbroadcast } from "./rule.js";
-
-const swapLast = (x: Tensor): Tensor => {
-  const axes = x.shape.map((_, axis) => axis);
-  return transpose(x, [...axes.slice(0, -2), axes.length - 1, axes.length - 2]);
-};
+import { type GradientSite, type GradientTable, swapLast, toShape, unbroadcast } from "./rule.js";
 
 /** [..., m, k] as [rows, k]. */
 function asRows(x: Tensor): Tensor {

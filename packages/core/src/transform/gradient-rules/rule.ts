@@ -2,7 +2,7 @@ import type { DType } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { ValueType } from "../../graph/graph.js";
 import { type Shape, sameShape } from "../../shape.js";
-import { expand, reshape } from "../../trace/ops/movement.js";
+import { expand, reshape, transpose } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
@@ -82,6 +82,12 @@ export function unbroadcast(gradient: Tensor, shape: Shape): Tensor {
   if (axes.every((axis) => gradient.shape[axis] === 1)) return reshape(gradient, shape);
   const sum = reduceSum(gradient, { axes, keepdims: lead === 0 });
   return sameShape(sum.shape, shape) ? sum : reshape(sum, shape);
+}
+
+/** The matrices of the last two axes transposed. */
+export function swapLast(x: Tensor): Tensor {
+  const axes = x.shape.map((_, axis) => axis);
+  return transpose(x, [...axes.slice(0, -2), axes.length - 1, axes.length - 2]);
 }
 
 /** Reshapes unless the shape is that already. */
