@@ -1,12 +1,13 @@
-import { unsupportedReason } from "@mp/core/backend";
+import { probes, unsupportedReason } from "@mp/core/backend";
 import { DTYPES, opDTypes } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";
 import { expectTensorFlow } from "../src/load/index.js";
 import { tfjsManifest } from "../src/manifest.js";
-import { halfUnits } from "../src/probe/half-units.js";
+
 import { probeGraph } from "../src/probe/probe-graph.js";
 import { missingKernels } from "../src/probe/probe-kernels.js";
+import { processorFlags } from "../src/probe/processor-flags.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const engine = { name: "tensorflow", version: "test" };
@@ -61,7 +62,7 @@ await withTensorFlow((tf) => {
         "f8e4m3",
         "f8e5m2",
       ]);
-      const units = halfUnits(manifest.device === "cuda" ? "cuda" : "cpu");
+      const units = probes.halfUnits(manifest.device === "cuda" ? "cuda" : "cpu", processorFlags());
       for (const half of ["f16", "bf16"] as const)
         expect(manifest.dtypes[half]).toEqual({
           storage: half,

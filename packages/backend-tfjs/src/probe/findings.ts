@@ -2,9 +2,9 @@ import type { DType, HalfDType } from "@mp/core";
 import { probes } from "@mp/core/backend";
 import { ADDING_OPS, type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
-import { halfUnits } from "./half-units.js";
 import { missingKernels } from "./probe-kernels.js";
 import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from "./probe-numerics.js";
+import { processorFlags } from "./processor-flags.js";
 import { runGraph } from "./run-graph.js";
 
 /** What the probe found that an engine does. */
@@ -25,7 +25,7 @@ const known = new WeakMap<TfjsBinding, Promise<Findings>>();
 
 /** Probes what the engine computes, once per process. */
 export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "device">): Promise<Findings> {
-  const findings = known.get(binding) ?? probe(binding, halfUnits(device));
+  const findings = known.get(binding) ?? probe(binding, probes.halfUnits(device, processorFlags()));
   known.set(binding, findings);
   // A failure belongs to the caller that asked; the next caller probes again.
   findings.catch(() => known.delete(binding));

@@ -1,6 +1,7 @@
 /** `probes` of `@mp/core/backend`: questions to an engine, whose answers go into its manifest. */
 
 export { refusalOf } from "./engine-refusal.js";
+export { halfUnits } from "./half-units.js";
 export { missingPairs } from "./missing-pairs.js";
 export { narrowSums } from "./narrow-sums.js";
 export { nonFiniteProblem } from "./non-finite-probe.js";

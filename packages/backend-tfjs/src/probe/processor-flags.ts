@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+
+/** The flags of the processor's units, `""` where the system does not report them. */
+export function processorFlags(): string {
+  try {
+    const lines = readFileSync("/proc/cpuinfo", "utf8").split("\n");
+    return lines.find((line) => /^(flags|Features)\b/.test(line)) ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,116 @@
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CUDA_NEEDS, nvidiaFinding } from "./engines/cuda.js";
+import { ENGINE_NAMES, ENGINES } from "./engines/engine-table.js";
+import {
+  engineFinding,
+  type FoundEngine,
+  findEngine,
+  isComplete,
+  nodeProblems,
+} from "./engines/find-engine.js";
+import { entryUrl, installedPackage } from "./engines/installed-package.js";
+import type { Finding } from "./finding.js";
+import { nodeFinding } from "./machine/node-version.js";
+import { describeNvidia, type Nvidia } from "./machine/nvidia.js";
+import { processorFinding, systemFinding } from "./machine/processor.js";
+import { stepFinding } from "./step/step-finding.js";
+import type { StepTask } from "./step/step-task.js";
+import { type StepOutcome, tryStep } from "./step/try-step.js";
+
+export interface DiagnoseOptions {
+  /** Whose programs are meant: packages are looked for from there. Default: the working directory. */
+  readonly folder?: string;
+  /** How long a step may take, in milliseconds. Default 15 000; all run at the same time. */
+  readonly limitMs?: number;
+}
+
+/** What `diagnose` found. */
+export interface Diagnosis {
+  /** Whether an engine makes a training step and nothing that is installed is broken. */
+  readonly healthy: boolean;
+  readonly findings: readonly Finding[];
+}
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const DEFAULT_LIMIT_MS = 15_000;
+
+/**
+ * What this machine has for training in that folder, and what it lacks. Tries one training step on each engine that is
+ * installed, each in a process of its own. Changes nothing.
+ * @example
+ * ```ts
+ * const { healthy, findings } = await diagnose();
+ * ```
+ */
+export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis> {
+  const { folder = process.cwd(), limitMs = DEFAULT_LIMIT_MS } = options;
+  const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
+  const nvidia = await describeNvidia();
+  const trials = await Promise.all(
+    [...referenceTrial(folder), ...engines.flatMap((engine) => trialsOf(engine, nvidia))].map(
+      async (trial) => ({
+        ...trial,
+        outcome: await tryStep(trial.task, { folder, limitMs }),
+      }),
+    ),
+  );
+  const steps = trials.map(({ about, outcome, reinstall }) => stepFinding(about, outcome, reinstall));
+  const { node } = process.versions;
+  const findings = [
+    nodeFinding(node),
+    systemFinding(),
+    processorFinding(),
+    ...engines.flatMap((engine) => [engineFinding(engine), ...nodeProblems(engine, node)]),
+    nvidiaFinding(nvidia),
+    ...engines.flatMap(
+      (engine) => CUDA_NEEDS[engine.name](engine, nvidia, loadedVersion(trials, engine)) ?? [],
+    ),
+    ...steps,
+  ];
+  const works = steps.some(({ status }, i) => status === "ok" && trials[i]?.task.engine !== "reference");
+  const isBroken = findings.some(({ status }) => status === "problem");
+  return { healthy: works && !isBroken, findings };
+}
+
+interface Trial {
+  readonly about: string;
+  readonly task: StepTask;
+  readonly reinstall: string;
+}
+
+/** The user's own core if there is one. */
+function referenceTrial(folder: string): readonly Trial[] {
+  const core = installedPackage("@mp/core", [folder, HERE]);
+  if (core === undefined) return [];
+  const [coreUrl, entry] = [entryUrl("@mp/core", core.folder), entryUrl("@mp/core/reference", core.folder)];
+  if (coreUrl === undefined || entry === undefined) return [];
+  const task = { engine: "reference", device: "cpu", entry, core: coreUrl } as const;
+  return [{ about: "step on the reference", task, reinstall: "npm install @mp/core" }];
+}
+
+function trialsOf(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
+  const { name, backend, libraries } = found;
+  if (backend === undefined || !isComplete(found)) return [];
+  const { title, install, cudaLibrary } = ENGINES[name];
+  const [entry, core] = [entryUrl(backend.name, backend.folder), entryUrl("@mp/core", backend.folder)];
+  if (entry === undefined || core === undefined) return [];
+  const hasCuda =
+    nvidia.devices.length > 0 &&
+    libraries.some((library) => library.name === cudaLibrary) &&
+    CUDA_NEEDS[name](found, nvidia, undefined)?.status !== "missing";
+  const devices = hasCuda ? (["cpu", "cuda"] as const) : (["cpu"] as const);
+  return devices.map((device) => ({
+    about: `step on ${title} (${device})`,
+    task: { engine: name, device, entry, core },
+    reinstall: install(process.platform),
+  }));
+}
+
+function loadedVersion(
+  trials: readonly { readonly task: StepTask; readonly outcome: StepOutcome }[],
+  { name }: FoundEngine,
+): string | undefined {
+  const outcome = trials.find(({ task }) => task.engine === name)?.outcome;
+  return outcome?.kind === "made" ? outcome.version : undefined;
+}

@@ -1,0 +1,98 @@
+/** Which majors of CUDA and cuDNN the installed engines were built for, and whether they are there. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../finding.js";
+import { neededLibraries } from "../machine/elf-needed.js";
+import { CUDA_LIBRARIES, type Majors, majorsOf, type Nvidia } from "../machine/nvidia.js";
+import type { EngineName } from "./engine-table.js";
+import type { FoundEngine } from "./find-engine.js";
+
+const PROVIDER = "libonnxruntime_providers_cuda.so";
+
+export function nvidiaFinding({ devices, driver, found }: Nvidia): Finding {
+  const facts = { devices, driver, found };
+  if (devices.length === 0) {
+    const text = `no NVIDIA device (nvidia-smi lists none); libraries: ${describeMajors(found)}`;
+    return { about: "CUDA", status: "note", text, facts };
+  }
+  const text = `${devices.join(", ")}; driver ${driver}; libraries: ${describeMajors(found)}`;
+  return { about: "CUDA", status: "ok", text, facts };
+}
+
+const describeMajors = (majors: Majors): string =>
+  CUDA_LIBRARIES.filter((library) => majors[library].length > 0)
+    .map((library) => `${library} ${majors[library].join(" and ")}`)
+    .join(", ") || "none found";
+
+/**
+ * What ONNX Runtime's CUDA provider needs, read from the library itself. Without a device nothing is needed, so that
+ * only what is installed is described.
+ */
+function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | undefined {
+  const [library] = libraries;
+  if (library === undefined || process.platform !== "linux") return undefined;
+  const about = "CUDA for ONNX Runtime";
+  const file = providerIn(library.folder);
+  const hasDevice = nvidia.devices.length > 0;
+  if (file === undefined) {
+    if (!hasDevice) return undefined;
+    const text = `onnxruntime-node ${library.version} is installed without ${PROVIDER}`;
+    const remedy = `copy it and libonnxruntime_providers_shared.so from the PyPI wheel onnxruntime-gpu==${library.version} beside libonnxruntime.so.1, or install again without ONNXRUNTIME_NODE_INSTALL=skip`;
+    return { about, status: "missing", text, remedy, facts: { package: library } };
+  }
+  return needsFinding(about, majorsOf(neededLibraries(file) ?? []), nvidia, { file });
+}
+
+function providerIn(folder: string): string | undefined {
+  const bin = join(folder, "bin");
+  if (!existsSync(bin)) return undefined;
+  return readdirSync(bin)
+    .map((binding) => join(bin, binding, process.platform, process.arch, PROVIDER))
+    .find((file) => existsSync(file));
+}
+
+/** The majors that releases of TensorFlow were built with; they load them when a device is opened. */
+const TENSORFLOW_BUILDS: readonly {
+  readonly since: readonly [number, number];
+  readonly cuda: number;
+  readonly cudnn: number;
+}[] = [
+  { since: [2, 18], cuda: 12, cudnn: 9 },
+  { since: [2, 15], cuda: 12, cudnn: 8 },
+  { since: [2, 5], cuda: 11, cudnn: 8 },
+];
+
+/** Of interest only where there is a device. */
+function tensorFlowFinding(version: string, nvidia: Nvidia): Finding | undefined {
+  if (nvidia.devices.length === 0) return undefined;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const build = TENSORFLOW_BUILDS.find(({ since: [a, b] }) => major > a || (major === a && minor >= b));
+  if (build === undefined) return undefined;
+  const needed = { cudart: [build.cuda], cublas: [build.cuda], cudnn: [build.cudnn] };
+  return needsFinding("CUDA for TensorFlow", needed, nvidia, { version });
+}
+
+function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: object): Finding {
+  const lacking = CUDA_LIBRARIES.flatMap((library) =>
+    needed[library]
+      .filter((major) => !nvidia.found[library].includes(major))
+      .map((major) => `${library} ${major}`),
+  );
+  const common = { about, facts: { ...facts, needed, found: nvidia.found, lacking } };
+  const text = `needs ${describeMajors(needed)}`;
+  if (lacking.length === 0) return { ...common, status: "ok", text: `${text}: all found` };
+  const remedy = `install CUDA ${needed.cudart[0] ?? needed.cublas[0] ?? ""} and cuDNN ${needed.cudnn[0] ?? ""} where the loader finds them (LD_LIBRARY_PATH)`;
+  return nvidia.devices.length === 0
+    ? { ...common, status: "note", text: `${text}; not found: ${lacking.join(", ")}` }
+    : { ...common, status: "problem", text: `${text}; not found: ${lacking.join(", ")}`, remedy };
+}
+
+/**
+ * What an engine needs for CUDA: from what is installed, and the version that the engine reported when it was loaded.
+ */
+export const CUDA_NEEDS: Readonly<
+  Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>
+> = {
+  ort: providerFinding,
+  tfjs: (_found, nvidia, loaded) => (loaded === undefined ? undefined : tensorFlowFinding(loaded, nvidia)),
+};

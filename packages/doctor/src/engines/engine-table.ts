@@ -1,0 +1,43 @@
+/** The engines that the doctor knows: which packages each consists of, and what installs them. */
+
+export type EngineName = "ort" | "tfjs";
+
+export interface Engine {
+  readonly title: string;
+  /** The package with the backend. */
+  readonly backend: string;
+  /** The packages with the native library, in order of preference: one of them is needed. */
+  readonly libraries: readonly string[];
+  /** The one of the libraries that has CUDA. */
+  readonly cudaLibrary: string;
+  /** One line for the shell of that platform. */
+  readonly install: (platform: NodeJS.Platform) => string;
+}
+
+const ORT_PACKAGES = "npm install @mp/core @mp/backend-ort onnxruntime-node";
+const TFJS_NODE = "@tensorflow/tfjs-node";
+
+export const ENGINES: Readonly<Record<EngineName, Engine>> = {
+  ort: {
+    title: "ONNX Runtime",
+    backend: "@mp/backend-ort",
+    libraries: ["onnxruntime-node"],
+    cudaLibrary: "onnxruntime-node",
+    install: (platform) =>
+      platform === "win32"
+        ? `$env:ONNXRUNTIME_NODE_INSTALL="skip"; ${ORT_PACKAGES}`
+        : `ONNXRUNTIME_NODE_INSTALL=skip ${ORT_PACKAGES}`,
+  },
+  tfjs: {
+    title: "TensorFlow",
+    backend: "@mp/backend-tfjs",
+    libraries: [TFJS_NODE, `${TFJS_NODE}-gpu`],
+    cudaLibrary: `${TFJS_NODE}-gpu`,
+    install: (platform) =>
+      platform === "linux"
+        ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx mp-libtensorflow`
+        : `npm install @mp/core @mp/backend-tfjs ${TFJS_NODE}`,
+  },
+};
+
+export const ENGINE_NAMES: readonly EngineName[] = ["ort", "tfjs"];

@@ -1,0 +1,65 @@
+import type { Finding } from "../finding.js";
+import { ENGINES, type EngineName } from "./engine-table.js";
+import { entryUrl, type InstalledPackage, installedPackage } from "./installed-package.js";
+
+export interface FoundEngine {
+  readonly name: EngineName;
+  readonly backend: InstalledPackage | undefined;
+  readonly libraries: readonly InstalledPackage[];
+}
+
+/** What of an engine is installed for programs in that folder. */
+export function findEngine(name: EngineName, folder: string): FoundEngine {
+  const { backend: backendName, libraries } = ENGINES[name];
+  const backend = installedPackage(backendName, [folder]);
+  const places = backend === undefined ? [folder] : [folder, backend.folder];
+  return {
+    name,
+    backend,
+    libraries: libraries.flatMap((library) => installedPackage(library, places) ?? []),
+  };
+}
+
+/** Whether both its backend and its library are there, so that a step can be tried. */
+export function isComplete({ backend, libraries }: FoundEngine): boolean {
+  return backend !== undefined && libraries.length > 0;
+}
+
+export function engineFinding(found: FoundEngine, platform: NodeJS.Platform = process.platform): Finding {
+  const { title, backend: backendName, libraries: names, install } = ENGINES[found.name];
+  const { backend, libraries } = found;
+  const facts = { backend, libraries };
+  const versions = [backend, ...libraries].flatMap((one) =>
+    one === undefined ? [] : `${one.name} ${one.version}`,
+  );
+  if (backend !== undefined && entryUrl("@mp/core", backend.folder) === undefined) {
+    const text = `${backendName} ${backend.version} is installed without @mp/core`;
+    return { about: title, status: "problem", text, remedy: install(platform), facts };
+  }
+  if (isComplete(found)) return { about: title, status: "ok", text: versions.join(", "), facts };
+  const missing = [
+    ...(backend === undefined ? [backendName] : []),
+    ...(libraries.length === 0 ? [names.join(" or ")] : []),
+  ];
+  const rest = versions.length > 0 ? ` (found: ${versions.join(", ")})` : "";
+  const text = `not installed here: ${missing.join(", ")}${rest}`;
+  return { about: title, status: "missing", text, remedy: install(platform), facts };
+}
+
+/** tfjs-node of these releases calls functions of `node:util` that Node 23 removed. */
+const TFJS_NODE_WITHOUT_FIX = /^[0-4]\.([0-9]|1[0-9]|2[0-2])\./;
+
+/** What an engine's package cannot do on that Node, although its addon loads. */
+export function nodeProblems({ libraries }: FoundEngine, nodeVersion: string): readonly Finding[] {
+  if (Number(nodeVersion.split(".")[0]) < 23) return [];
+  return libraries
+    .filter(({ name, version }) => name.startsWith("@tensorflow/") && TFJS_NODE_WITHOUT_FIX.test(version))
+    .map(({ name, version }) => ({
+      about: `Node for ${name}`,
+      status: "note",
+      text: `Node ${nodeVersion} is too new for ${name} ${version}, which calls functions that Node 23 removed`,
+      remedy:
+        "open it with loadTfjsNode() of @mp/backend-tfjs, or call its restoreNodeUtil() before your own import",
+      facts: { node: nodeVersion, package: name, version },
+    }));
+}

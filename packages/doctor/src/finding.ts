@@ -1,0 +1,16 @@
+/** What the doctor says about one thing: a line of the report. */
+export interface Finding {
+  /** What it is about: `Node`, `ONNX Runtime`, `step on TensorFlow (cpu)`. */
+  readonly about: string;
+  /**
+   * `ok`; `note`: worth knowing, nothing to repair; `missing`: not installed, which is fine unless you want it;
+   * `problem`: something that is there does not work.
+   */
+  readonly status: "ok" | "note" | "missing" | "problem";
+  /** One line. */
+  readonly text: string;
+  /** One line: what to do. */
+  readonly remedy?: string;
+  /** The same as data: versions, paths, dtypes. */
+  readonly facts: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,44 @@
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { MpError } from "@mp/core";
+import { inspectCheckpoint } from "./checkpoint.js";
+import type { Inspection } from "./inspection.js";
+import { inspectOnnx } from "./onnx.js";
+
+/** A checkpoint begins with the length of its header in 8 bytes, then the header's brace. */
+const HEADER_AT = 8;
+const BRACE = 0x7b;
+/** The tag of `ir_version`, the first field that writers of ONNX write. */
+const IR_VERSION = 0x08;
+
+/**
+ * What a checkpoint (or any safetensors file) or an ONNX model holds. Reads a checkpoint whole and checks its hash.
+ * @throws MP_IO, SAFETENSORS_IO for a file that cannot be read
+ * @throws MP_PARSE, SAFETENSORS_PARSE for one that is damaged or neither of the two
+ * @throws MP_UNSUPPORTED for a model with parts that `decodeModel` does not read
+ */
+export async function inspectFile(path: string): Promise<Inspection> {
+  const start = firstBytes(path);
+  const isOnnx = start[HEADER_AT] !== BRACE && (start[0] === IR_VERSION || path.endsWith(".onnx"));
+  if (isOnnx) return inspectOnnx(path, new Uint8Array(readFileSync(path)));
+  if (start[HEADER_AT] === BRACE || path.endsWith(".safetensors")) return inspectCheckpoint(path);
+  throw new MpError("MP_PARSE", `${path} is neither a checkpoint (safetensors) nor an ONNX model`, {
+    details: { path },
+  });
+}
+
+function firstBytes(path: string): Uint8Array {
+  try {
+    // A pipe would be waited for without end.
+    if (!statSync(path).isFile()) throw Object.assign(new Error(), { code: "no regular file" });
+    const file = openSync(path, "r");
+    try {
+      const bytes = new Uint8Array(HEADER_AT + 1);
+      return bytes.subarray(0, readSync(file, bytes));
+    } finally {
+      closeSync(file);
+    }
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `cannot read ${path}: ${code}`, { cause, details: { path, errno: code } });
+  }
+}

@@ -1,0 +1,52 @@
+/** What a file holds, as data. */
+
+export interface InspectedTensor {
+  readonly name: string;
+  /** As the file names it: `F32` in a checkpoint, `f32` in an ONNX model. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly bytes: number;
+  /** Of a single number in a checkpoint. */
+  readonly value?: number | string;
+}
+
+export interface CheckpointInspection {
+  readonly kind: "checkpoint";
+  readonly path: string;
+  /** Whether a run of `trainer` wrote it: the settings then are those of the run. */
+  readonly isTraining: boolean;
+  /** The metadata: of a training run its optimizer, precision, loss scaler and position in the data. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Bytes by the first part of the names: `master`, `optimizer`, `scaler`. */
+  readonly groups: Readonly<Record<string, { readonly tensors: number; readonly bytes: number }>>;
+  readonly tensors: readonly InspectedTensor[];
+}
+
+export interface OnnxInspection {
+  readonly kind: "onnx";
+  readonly path: string;
+  readonly irVersion: number;
+  /** Version of each domain's operator set; `""` is ONNX's own. */
+  readonly opsets: Readonly<Record<string, number>>;
+  readonly producer: string;
+  readonly inputs: readonly InspectedValue[];
+  readonly outputs: readonly InspectedValue[];
+  /** How many nodes of each operator there are, bodies and functions included; the most frequent first. */
+  readonly operators: Readonly<Record<string, number>>;
+  /** Operators among them that `fromOnnx` and `readGraph` do not read. */
+  readonly notRead: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+  readonly tensors: readonly InspectedTensor[];
+  /** Files beside the model that hold data of its tensors. */
+  readonly dataFiles: readonly string[];
+}
+
+export interface InspectedValue {
+  readonly name: string;
+  readonly dtype: string;
+  /** A string names a size that is open. */
+  readonly shape: readonly (number | string)[] | undefined;
+}
+
+/** What `inspectFile` resolves with. */
+export type Inspection = CheckpointInspection | OnnxInspection;

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import type { HalfDType } from "@mp/core";
+import { probes } from "@mp/core/backend";
+import type { Finding } from "../finding.js";
+
+export function systemFinding(): Finding {
+  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
+  const glibc = report?.header?.glibcVersionRuntime;
+  const facts = { platform: process.platform, arch: process.arch, glibc };
+  const isMusl = process.platform === "linux" && glibc === undefined;
+  const library = glibc === undefined ? "" : `, glibc ${glibc}`;
+  const text = `${process.platform} ${process.arch}${library}${isMusl ? ", without glibc" : ""}`;
+  if (!isMusl) return { about: "system", status: "ok", text, facts };
+  const remedy = "the engines' libraries need glibc: use an image of Debian or Ubuntu, such as node:22-slim";
+  return { about: "system", status: "problem", text, remedy, facts };
+}
+
+export function processorFinding(): Finding {
+  const flags = processorFlags();
+  const halves = flags === undefined ? undefined : probes.halfUnits("cpu", flags);
+  const name = cpus()[0]?.model.trim() ?? "unknown";
+  const cores = availableParallelism();
+  const facts = { name, cores, halves };
+  const text = `${name}, ${cores} ${cores === 1 ? "core" : "cores"}; ${describeHalves(halves)}`;
+  return { about: "processor", status: "ok", text, facts };
+}
+
+function describeHalves(halves: readonly HalfDType[] | undefined): string {
+  if (halves === undefined) return "this system does not say whether it multiplies halves";
+  const described = (["bf16", "f16"] as const).map(
+    (half) => `${half} ${halves.includes(half) ? "yes" : "no"}`,
+  );
+  return `units that multiply halves: ${described.join(", ")}`;
+}
+
+/** Undefined where the system does not report them. */
+function processorFlags(): string | undefined {
+  try {
+    return readFileSync("/proc/cpuinfo", "utf8")
+      .split("\n")
+      .find((line) => /^(flags|Features)\b/.test(line));
+  } catch {
+    return undefined;
+  }
+}

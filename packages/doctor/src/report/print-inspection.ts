@@ -1,0 +1,113 @@
+import type {
+  CheckpointInspection,
+  InspectedTensor,
+  InspectedValue,
+  Inspection,
+  OnnxInspection,
+} from "../inspect/inspection.js";
+import { columns } from "./columns.js";
+
+/** Rows of a list that are printed without `--all`. */
+const SHOWN = 20;
+
+export interface PrintOptions {
+  /** All rows of long lists. */
+  readonly all: boolean;
+}
+
+export function printInspection(inspection: Inspection, options: PrintOptions): string {
+  const parts = inspection.kind === "onnx" ? onnxParts(inspection) : checkpointParts(inspection);
+  return parts
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ title, rows }) => `${title}\n${cut(rows, options)}`)
+    .join("\n");
+}
+
+interface Part {
+  readonly title: string;
+  readonly rows: readonly (readonly string[])[];
+}
+
+function cut(rows: Part["rows"], { all }: PrintOptions): string {
+  const shown = all ? rows : rows.slice(0, SHOWN);
+  const more = rows.length - shown.length;
+  return `${columns(shown, "  ")}${more > 0 ? `  … and ${more} more, --all shows them\n` : ""}`;
+}
+
+function checkpointParts({
+  path,
+  isTraining,
+  settings,
+  groups,
+  tensors,
+}: CheckpointInspection): readonly Part[] {
+  const what = isTraining ? "a checkpoint of a training run" : "a safetensors file";
+  return [
+    { title: `${path}: ${what}`, rows: Object.entries(settings) },
+    {
+      title: "groups",
+      rows: groupsWorthwhile(groups).map(([name, group]) => [
+        name,
+        counted(group.tensors, "tensor"),
+        sizeOf(group.bytes),
+      ]),
+    },
+    tensorPart(tensors),
+  ];
+}
+
+/** A file in which each tensor is a group of its own has none. */
+function groupsWorthwhile(groups: CheckpointInspection["groups"]) {
+  return Object.values(groups).some(({ tensors }) => tensors > 1) ? Object.entries(groups) : [];
+}
+
+function onnxParts(model: OnnxInspection): readonly Part[] {
+  const opsets = Object.entries(model.opsets).map(([domain, version]) => `${domain || "ai.onnx"} ${version}`);
+  const facts = [
+    ["IR version", String(model.irVersion)],
+    ["opset", opsets.join(", ")],
+    ["producer", model.producer],
+    ["data in", model.dataFiles.join(", ")],
+    ["not read by @mp/onnx", model.notRead.join(", ")],
+    ...Object.entries(model.settings),
+  ];
+  return [
+    { title: `${model.path}: an ONNX model`, rows: facts.filter(([, value]) => value !== "") },
+    { title: "inputs", rows: model.inputs.map(valueRow) },
+    { title: "outputs", rows: model.outputs.map(valueRow) },
+    {
+      title: "operators",
+      rows: Object.entries(model.operators).map(([name, count]) => [name, String(count)]),
+    },
+    tensorPart(model.tensors),
+  ];
+}
+
+function valueRow({ name, dtype, shape }: InspectedValue): readonly string[] {
+  return [name, dtype, shape === undefined ? "unknown shape" : formatShape(shape)];
+}
+
+function tensorPart(tensors: readonly InspectedTensor[]): Part {
+  const total = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  return {
+    title: `${counted(tensors.length, "tensor")}, ${sizeOf(total)}`,
+    rows: tensors.map(({ name, dtype, shape, bytes, value }) => [
+      name,
+      dtype,
+      formatShape(shape),
+      sizeOf(bytes),
+      value === undefined ? "" : `= ${value}`,
+    ]),
+  };
+}
+
+const formatShape = (shape: readonly (number | string)[]): string =>
+  `[${shape.map((size) => (size === "" ? "?" : size)).join(", ")}]`;
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+function sizeOf(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} B`;
+  if (bytes < 10_000_000) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 10_000_000_000 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}

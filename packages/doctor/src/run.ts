@@ -1,0 +1,53 @@
+import { COMMAND, HELP, type ParsedCommandLine, parseCommandLine } from "./command-line.js";
+import { diagnose } from "./diagnose.js";
+import { inspectFile } from "./inspect/inspect-file.js";
+import { printDiagnosis } from "./report/print-diagnosis.js";
+import { printInspection } from "./report/print-inspection.js";
+
+const EXIT_OK = 0;
+const EXIT_UNHEALTHY = 1;
+const EXIT_REFUSED = 2;
+
+/**
+ * Runs the command line. Results go to standard output; a failure is one line on standard error.
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const parsed = parseCommandLine(argv);
+  switch (parsed.kind) {
+    case "help":
+      process.stdout.write(HELP);
+      return EXIT_OK;
+    case "refused":
+      process.stderr.write(`${COMMAND}: ${parsed.message}; --help explains\n`);
+      return EXIT_REFUSED;
+    case "diagnose": {
+      const { limitMs, json } = parsed;
+      const diagnosis = await diagnose(limitMs === undefined ? {} : { limitMs });
+      process.stdout.write(json ? asJson(diagnosis) : printDiagnosis(diagnosis));
+      return diagnosis.healthy ? EXIT_OK : EXIT_UNHEALTHY;
+    }
+    case "inspect":
+      return inspect(parsed);
+  }
+}
+
+async function inspect({
+  file,
+  json,
+  all,
+}: Extract<ParsedCommandLine, { kind: "inspect" }>): Promise<number> {
+  try {
+    const inspection = await inspectFile(file);
+    process.stdout.write(json ? asJson(inspection) : printInspection(inspection, { all }));
+    return EXIT_OK;
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    if (code === undefined) throw error;
+    if (json) process.stdout.write(asJson({ error: { code, message } }));
+    process.stderr.write(`${COMMAND}: ${message} [${code}]\n`);
+    return EXIT_UNHEALTHY;
+  }
+}
+
+const asJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

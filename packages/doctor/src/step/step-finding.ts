@@ -1,0 +1,45 @@
+import type { Finding } from "../finding.js";
+import type { StepAnswer } from "./step-task.js";
+import type { StepOutcome } from "./try-step.js";
+
+/** Halves keep three digits or two. */
+const TOLERANCE = 0.02;
+
+/** @param what such as `step on ONNX Runtime (cpu)` */
+export function stepFinding(about: string, outcome: StepOutcome, reinstall: string): Finding {
+  const problem = (text: string, remedy: string): Finding => ({
+    about,
+    status: "problem",
+    text,
+    remedy,
+    facts: { ...outcome },
+  });
+  switch (outcome.kind) {
+    case "made":
+      return isRight(outcome)
+        ? { about, status: "ok", text: describe(outcome), facts: { ...outcome } }
+        : problem(`made with the loss ${outcome.loss} where ${outcome.expected} is right`, reinstall);
+    case "failed":
+      return problem(`${outcome.message} [${outcome.code}]`, outcome.install ?? reinstall);
+    case "crashed":
+      return problem(
+        `the process crashed (${outcome.how})${outcome.lastLine === "" ? "" : `: ${outcome.lastLine}`}`,
+        reinstall,
+      );
+    case "hung":
+      return problem(
+        `no answer within ${outcome.seconds} s`,
+        "try again on an idle machine with --limit 60; then reinstall the engine",
+      );
+  }
+}
+
+type Made = Extract<StepAnswer, { kind: "made" }>;
+
+const isRight = ({ loss, expected, applied }: Made): boolean =>
+  applied && Math.abs(loss - expected) <= TOLERANCE * expected;
+
+function describe({ version, precision, native, seconds }: Made): string {
+  const halves = native.length === 0 ? "halves are emulated" : `computes ${native.join(" and ")} natively`;
+  return `${version}, ${seconds.toFixed(1)} s with loading; ${halves}, mixed() chooses ${precision}`;
+}

@@ -1,0 +1,79 @@
+/** The step that every engine is tried on: a linear layer, a mean of squares, one update. */
+import type { Backend } from "@mp/core";
+import type { StepAnswer, StepTask } from "./step-task.js";
+
+type Core = typeof import("@mp/core");
+
+interface Openers {
+  readonly reference: { reference(): Promise<Backend> };
+  readonly ort: { ort(options: { readonly device: "cpu" | "cuda" }): Promise<Backend> };
+  readonly tfjs: {
+    loadTfjsNode(options: { readonly device: "cpu" | "cuda" }): Promise<unknown>;
+    tfjs(options: { readonly tf: unknown }): Promise<Backend>;
+  };
+}
+
+const OPEN: {
+  readonly [E in keyof Openers]: (module: Openers[E], device: "cpu" | "cuda") => Promise<Backend>;
+} = {
+  reference: ({ reference }) => reference(),
+  ort: ({ ort }, device) => ort({ device }),
+  tfjs: async ({ loadTfjsNode, tfjs }, device) => tfjs({ tf: await loadTfjsNode({ device }) }),
+};
+
+async function open<E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> {
+  return OPEN[engine]((await import(entry)) as Openers[E], device);
+}
+
+/** Numbers that halves hold exactly, so that every engine should give nearly the same loss. */
+const X = [1, 2, 0.5, -1, 0, 1, 2, 1, -0.5, 0.25, 1, -2];
+const W = [0.5, -1, 1, 0.25, -0.5, 2];
+const [ROWS, INNER, COLUMNS] = [4, 3, 2];
+
+const expectedLoss = (): number => {
+  let sum = 0;
+  for (let row = 0; row < ROWS; row++)
+    for (let column = 0; column < COLUMNS; column++) {
+      let y = 0;
+      for (let i = 0; i < INNER; i++) y += (X[row * INNER + i] ?? 0) * (W[i * COLUMNS + column] ?? 0);
+      sum += y * y;
+    }
+  return sum / (ROWS * COLUMNS);
+};
+
+export async function trainingStep(task: StepTask): Promise<StepAnswer> {
+  const since = performance.now();
+  const { adamW, mixed, ops, tensor, trainer } = (await import(task.core)) as Core;
+  const backend = await open(task.engine, task);
+  const training = await trainer({
+    backend,
+    params: { w: tensor(Float32Array.from(W), [INNER, COLUMNS]) },
+    loss: ({ w }, { x }) => ops.reduceMean(ops.square(ops.matMul(x, w))),
+    optimizer: adamW({ learningRate: 1e-2 }),
+    precision: mixed(),
+    // The doctor says it in its own lines.
+    onWarning: () => undefined,
+  });
+  const { loss, applied } = await training.step({ x: tensor(Float32Array.from(X), [ROWS, INNER]) });
+  const seconds = (performance.now() - since) / 1000;
+  const { engine, device, dtypes } = backend.manifest;
+  const native = (["bf16", "f16"] as const).filter((half) => {
+    const support = dtypes[half];
+    return "compute" in support && support.compute === "native";
+  });
+  const precision = training.precision.name;
+  await training.dispose();
+  await backend.dispose();
+  return {
+    kind: "made",
+    engine: engine.name,
+    version: engine.version,
+    device,
+    precision,
+    native,
+    loss,
+    expected: expectedLoss(),
+    applied,
+    seconds,
+  };
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { stepFinding } from "./step-finding.js";
+import type { StepTask } from "./step-task.js";
+import { tryStep } from "./try-step.js";
+
+const task: StepTask = { engine: "reference", device: "cpu", entry: "", core: "" };
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-step-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function findingOf(program: string, limitMs = 30_000) {
+  const child = join(folder, "child.mjs");
+  await writeFile(child, program);
+  return stepFinding("step", await tryStep(task, { folder, limitMs, child }), "npm install it");
+}
+const made = (loss: number, rest = "") =>
+  `process.send({ kind: "made", version: "1", native: [], precision: "float32", loss: ${loss}, expected: 1, applied: true, seconds: 0 }, () => { ${rest} process.exit(0); });`;
+
+it("a step with the right loss is ok, one with another is a problem", async () => {
+  expect((await findingOf(made(1.001))).status).toBe("ok");
+  expect(await findingOf(made(1.5))).toMatchObject({
+    status: "problem",
+    text: "made with the loss 1.5 where 1 is right",
+    remedy: "npm install it",
+  });
+  expect((await findingOf(made(Number.NaN))).status).toBe("problem");
+});
+
+it("a crash and a hang are lines of the report", async () => {
+  const crash = await findingOf('console.error("corrupted"); process.kill(process.pid, "SIGSEGV");');
+  expect(crash.text).toBe("the process crashed (signal SIGSEGV): corrupted");
+  expect((await findingOf(made(1, 'process.kill(process.pid, "SIGABRT"); return;'))).text).toMatch(/SIGABRT/);
+  expect((await findingOf("process.exit(3)")).text).toBe("the process crashed (exit status 3)");
+  expect(await findingOf("setInterval(() => {}, 1000); for (;;);", 1500)).toMatchObject({
+    status: "problem",
+    text: "no answer within 1.5 s",
+  });
+});
+
+it("a refusal brings the command that it names", async () => {
+  const refusal = { kind: "failed", code: "MP_BACKEND_UNAVAILABLE", message: "gone", install: "npm i gone" };
+  expect(await findingOf(`process.send(${JSON.stringify(refusal)}, () => process.exit(0))`)).toMatchObject({
+    status: "problem",
+    text: "gone [MP_BACKEND_UNAVAILABLE]",
+    remedy: "npm i gone",
+  });
+});
