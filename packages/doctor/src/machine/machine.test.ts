@@ -12,7 +12,8 @@ it.each([
   ["20.19.0", "ok"],
   ["22.0.0", "ok"],
   ["24.11.1", "ok"],
-  ["25.0.0", "note"],
+  ["26.10.0", "ok"],
+  ["27.0.0", "note"],
   ["100.1.0", "note"],
 ])("Node %s: %s", (version, status) => {
   const finding = nodeFinding(version);

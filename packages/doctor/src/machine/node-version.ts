@@ -3,7 +3,7 @@ import type { Finding } from "../finding.js";
 
 const OLDEST = [20, 19] as const;
 /** The newest major that this release was tried on. */
-const NEWEST_TRIED = 24;
+const NEWEST_TRIED = 26;
 
 /** Whether the packages run on that Node. */
 export function runsOn(version: string): boolean {
