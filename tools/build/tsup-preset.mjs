@@ -2,11 +2,13 @@
 const declarations = !process.argv.includes("--no-dts");
 
 /** The only build recipe: every package passes its entry map, so that replacing the bundler changes only this file. */
-export const preset = (/** @type {Record<string, string>} */ entry) => ({
+export const preset = (/** @type {Record<string, string>} */ entry, { typeLibrary = "" } = {}) => ({
   entry,
   format: /** @type {const} */ (["esm"]),
   target: "node20",
-  dts: declarations,
+  // A program whose `target` is older than a type of ours gets the library that declares it with the type.
+  dts:
+    declarations && typeLibrary !== "" ? { banner: `/// <reference lib="${typeLibrary}" />` } : declarations,
   sourcemap: true,
   clean: declarations ? true : ["!**/*.d.ts"],
   // Imports that package.json resolves where the program runs: another file in Node than in a browser.

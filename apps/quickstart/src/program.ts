@@ -11,12 +11,12 @@ const training = await trainer({
   precision: mixed(),
 });
 for (let step = 0; step < 200; step++) {
-  const points = Array.from(
-    { length: 64 },
-    (_, i) => [Math.sin(7919 * (64 * step + i)), Math.cos(104729 * i)] as const,
-  );
-  const x = tensor(Float32Array.from(points.flat()), [64, 2]);
-  const y = tensor(Int32Array.from(points, ([a, b]) => Number(a * b > 0)));
+  const points = Array.from({ length: 64 }, (_, i) => ({
+    a: Math.sin(7919 * (64 * step + i)),
+    b: Math.cos(104729 * i),
+  }));
+  const x = tensor(Float32Array.from(points.flatMap(({ a, b }) => [a, b])), [64, 2]);
+  const y = tensor(Int32Array.from(points, ({ a, b }) => Number(a * b > 0)));
   const { loss, applied, scale } = await training.step({ x, y });
   if (step % 50 === 49) console.log({ loss, applied, scale });
 }

@@ -1,0 +1,83 @@
+/**
+ * What a user does by the README, in a folder of their own that begins empty: the commands of its Install section, its
+ * program in TypeScript with the commands beside it, and the same text as an ES module and as CommonJS.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readmeBlock } from "./readme-block.mjs";
+
+const LIMIT_MS = 300_000;
+
+/** Environment variables of npm and turbo about this workspace must not reach the user's project. */
+export const userEnvironment = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD|TURBO_)/.test(name),
+  ),
+);
+
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {import("node:child_process").SpawnSyncOptions} options
+ */
+export function run(command, args, options) {
+  const { status, error } = spawnSync(command, args, {
+    stdio: ["ignore", "inherit", "inherit"],
+    timeout: LIMIT_MS,
+    ...options,
+  });
+  if (error) console.error(`${command}: ${error.message}`);
+  return status === 0;
+}
+
+/**
+ * @param {string} folder
+ * @param {string} command as the README has it
+ * @param {NodeJS.ProcessEnv} env
+ */
+function type(folder, command, env) {
+  console.log(`$ ${command}`);
+  return run("sh", ["-c", command], { cwd: folder, env });
+}
+
+/**
+ * Types the README's Install section.
+ * @param {string} folder made here
+ * @param {(line: string) => string} change what a line becomes: where the packages come from
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function installByReadme(folder, change, env = userEnvironment) {
+  mkdirSync(folder, { recursive: true });
+  return readmeBlock("install")
+    .trim()
+    .split("\n")
+    .every((line) => type(folder, change(line), env));
+}
+
+/**
+ * Types what the README has beside its program, then runs the program as JavaScript.
+ * @param {string} folder in which the packages are installed
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function runByReadme(folder, env = userEnvironment) {
+  const program = readmeBlock("program");
+  writeFileSync(join(folder, "program.ts"), program);
+  writeFileSync(join(folder, "program.js"), program);
+  writeFileSync(join(folder, "program.cjs"), asCommonJs(program));
+  const lines = readmeBlock("typescript").trim().split("\n");
+  return [...lines, "node program.js", "node program.cjs"].every((line) => type(folder, line, env));
+}
+
+/**
+ * As the README describes it.
+ * @param {string} program
+ */
+function asCommonJs(program) {
+  const isImport = (/** @type {string} */ line) => line.startsWith("import ");
+  const lines = program.split("\n");
+  const imports = lines
+    .filter(isImport)
+    .map((line) => line.replace(/^import (\{.*\}) from (".*");$/, "const $1 = require($2);"));
+  return [...imports, "(async () => {", ...lines.filter((line) => !isImport(line)), "})();", ""].join("\n");
+}
