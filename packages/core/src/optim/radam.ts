@@ -1,7 +1,8 @@
 import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors } from "../trace/map-tensors.js";
-import { add, div, greater, less, maximum, mul, sub, where } from "../trace/ops/binary.js";
+import { add, div, greater, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
 import { sqrt, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { composed } from "./composed.js";
@@ -94,10 +95,10 @@ function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<S
 function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
   const x = -Math.log(beta);
   const h = mul(t, x / 2);
-  const hh = mul(h, h);
+  const hh = minimum(mul(h, h), 1);
   const series = [2 / 93555, -1 / 4725, 2 / 945, -1 / 45, 1 / 3].reduce<Tensor>(
     (sum, factor) => mul(add(sum, factor), hh),
-    mul(hh, 0),
+    literal(0),
   );
   const bracket = where(less(h, 0.5), series, sub(div(h, tanh(h)), 1));
   return add(mul(sub(h, bracket), 2 / x), limit - 2 / x);

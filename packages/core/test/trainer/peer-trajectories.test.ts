@@ -89,15 +89,12 @@ describe("twelve steps are those of the peers, and the same bits at a loss scale
     expect(await run({ optimizer }, 2 ** 16)).toEqual(plain);
   });
 
-  it.each(Object.entries<Optimizer>(moreOptimizers))(
-    "%s, of a matrix and a vector",
-    async (name, optimizer) => {
-      const data = { ...moreFixture, split: matrixAndVector };
-      const plain = await run({ optimizer, data }, 1);
-      expectClose(plain.weights, moreFixture.weights[name]);
-      expect(await run({ optimizer, data }, 2 ** 16)).toEqual(plain);
-    },
-  );
+  it.each(Object.entries(moreOptimizers))("%s, of a matrix and a vector", async (name, optimizer) => {
+    const data = { ...moreFixture, split: matrixAndVector };
+    const plain = await run({ optimizer, data }, 1);
+    expectClose(plain.weights, moreFixture.weights[name]);
+    expect(await run({ optimizer, data }, 2 ** 16)).toEqual(plain);
+  });
 
   it("for every case of the second fixture, and for everything that @mp/core/optim exports", () => {
     expect(Object.keys(moreOptimizers)).toEqual(Object.keys(moreFixture.weights));
