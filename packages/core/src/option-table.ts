@@ -15,6 +15,11 @@ export type OptionTable<O> = {
   readonly [K in keyof O]-?: undefined extends O[K] ? Check | Defaulted<Exclude<O[K], undefined>> : Check;
 };
 
+/** The table of options that may all be left out. */
+export type DefaultedOptions<O> = {
+  readonly [K in keyof O]-?: Defaulted<Exclude<O[K], undefined>>;
+};
+
 /** All options with their defaults. */
 export type OptionValues<O, T> = {
   readonly [K in keyof T & keyof O]: T[K] extends Defaulted<unknown> ? Exclude<O[K], undefined> : O[K];
@@ -54,4 +59,18 @@ export function readOptions<O extends object, const T extends OptionTable<O>>(
     values[name] = isLeftOut ? entry.default : value;
   }
   return values as OptionValues<O, T>;
+}
+
+/**
+ * The values without those that are the defaults of some options. A description that checkpoints are compared by leaves
+ * them out of options that it once had not, and so stays as it was.
+ */
+export function withoutDefaults<V extends object>(
+  values: V,
+  later: Readonly<Record<string, Defaulted<unknown>>>,
+): V {
+  const kept = Object.entries(values).filter(
+    ([name, value]) => !Object.hasOwn(later, name) || value !== later[name]?.default,
+  );
+  return Object.fromEntries(kept) as V;
 }

@@ -5,39 +5,54 @@ import { add, div } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
 import { sqrt } from "../trace/ops/unary.js";
+import { composed } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
-import { descend, type LearningRate, type Optimizer, rate } from "./optimizer.js";
+import { type GradientTransformation, type LearningRate, type Optimizer, rate } from "./optimizer.js";
 
-export interface AdagradOptions {
-  readonly learningRate: LearningRate;
+export interface ScaleByRssOptions {
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-10, PyTorch's. */
   readonly epsilon?: number;
   /** What the sum of squares starts from; default 0. */
   readonly initialAccumulator?: number;
 }
 
-const ADAGRAD = {
-  learningRate: rate,
+export interface AdagradOptions extends ScaleByRssOptions {
+  readonly learningRate: LearningRate;
+}
+
+const SCALE_BY_RSS = {
   epsilon: withDefault(1e-10, positiveEpsilon),
   initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
-} satisfies OptionTable<AdagradOptions>;
+} satisfies OptionTable<ScaleByRssOptions>;
+const ADAGRAD = { learningRate: rate, ...SCALE_BY_RSS } satisfies OptionTable<AdagradOptions>;
+
+type State = { readonly sum: TensorTree };
 
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
-export function adagrad(options: AdagradOptions): Optimizer<{ readonly sum: TensorTree }> {
-  const read = readOptions("adagrad", options, ADAGRAD, { example: "{ learningRate: 0.1 }" });
-  const { learningRate, epsilon, initialAccumulator } = read;
+export function adagrad(options: AdagradOptions): Optimizer<State> {
+  const settings = readOptions("adagrad", options, ADAGRAD, { example: "{ learningRate: 0.1 }" });
+  return composed("adagrad", settings, [part(settings)]);
+}
+
+/** The direction of Adagrad: gradients over the root of the sum of their squares, g / (√s + ε). */
+export function scaleByRss(options: ScaleByRssOptions = {}): GradientTransformation<State> {
+  return part(readOptions("scaleByRss", options, SCALE_BY_RSS));
+}
+
+function part(settings: Required<ScaleByRssOptions>): GradientTransformation<State> {
+  const { epsilon, initialAccumulator } = settings;
   return {
-    name: "adagrad",
-    description: described("adagrad", read),
-    learningRates: { default: learningRate },
+    kind: "gradient",
+    name: "scaleByRss",
+    description: described("scaleByRss", settings),
     init: (parameters) => ({
       sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
     }),
-    update: (gradients, state, _parameters, context) => {
+    update: (gradients, state) => {
       const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
-      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);
-      return { ...descend(direction, learningRate, context), state: { sum } };
+      const updates = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);
+      return { updates, state: { sum } };
     },
   };
 }

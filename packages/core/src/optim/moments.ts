@@ -2,15 +2,19 @@ import type { Check } from "../argument-checks.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul } from "../trace/ops/binary.js";
 import { literal } from "../trace/ops/source.js";
-import { tanh } from "../trace/ops/unary.js";
+import { cast, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { hyperparameter } from "./hyperparameter.js";
+import type { UpdateContext } from "./optimizer.js";
 
 export const square = (x: Tensor): Tensor => mul(x, x);
 
 /** decay · average + (1 - decay) · x, leaf by leaf. */
 export const average = (averages: TensorTree, xs: TensorTree, decay: number): TensorTree =>
   mapTensors((mean, x) => add(mul(mean, decay), mul(x, 1 - decay)), averages, xs);
+
+/** t: the number of this step, 1 for the first; f32 scalar. */
+export const stepNumber = ({ step }: UpdateContext): Tensor => add(cast(step, "f32"), 1);
 
 /**
  * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. With u =

@@ -90,7 +90,7 @@ export const rate: Check = (what, rate) => {
  * The learning rate for this step, a floating scalar.
  * @throws MP_SHAPE_MISMATCH for a schedule that returns more than one rate, which would broadcast over the parameters
  */
-function rateAt(
+export function rateAt(
   schedule: Schedule | SettableRate,
   context: UpdateContext,
   group: string = DEFAULT_GROUP,

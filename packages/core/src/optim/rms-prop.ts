@@ -1,47 +1,95 @@
+import { truth } from "../argument-checks.js";
 import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div } from "../trace/ops/binary.js";
+import { add, div, maximum, sub } from "../trace/ops/binary.js";
 import { sqrt } from "../trace/ops/unary.js";
+import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon, square } from "./moments.js";
-import { descend, type LearningRate, type Optimizer, rate, zerosLike } from "./optimizer.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  zerosLike,
+} from "./optimizer.js";
+import { scaleByMomentum } from "./sgd.js";
 
-export interface RmsPropOptions {
-  readonly learningRate: LearningRate;
+export interface ScaleByRmsOptions {
   /** Default 0.99, PyTorch's. */
   readonly decay?: number;
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
+  /** Add epsilon to s under the root, in the unit of squares, as Keras and optax do. Default false, PyTorch's. */
+  readonly epsilonInRoot?: boolean;
+  /** Divide by the standard deviation, √(s - m²) with the mean m of the gradients (Graves, arXiv 1308.0850). Default false. */
+  readonly centered?: boolean;
 }
 
-const RMS_PROP = {
-  learningRate: rate,
+export interface RmsPropOptions extends ScaleByRmsOptions {
+  readonly learningRate: LearningRate;
+  /** Of the divided gradients, with the learning rate outside, as in `momentum`; default 0: none. */
+  readonly momentum?: number;
+}
+
+const LATER = {
+  epsilonInRoot: withDefault(false, truth),
+  centered: withDefault(false, truth),
+  momentum: withDefault(0, averageFactor),
+};
+const { momentum: _momentum, ...LATER_HERE } = LATER;
+const SCALE_BY_RMS = {
   decay: withDefault(0.99, averageFactor),
   epsilon: withDefault(1e-8, positiveEpsilon),
-} satisfies OptionTable<RmsPropOptions>;
+  ...LATER_HERE,
+} satisfies OptionTable<ScaleByRmsOptions>;
+const RMS_PROP = { learningRate: rate, ...SCALE_BY_RMS, ...LATER } satisfies OptionTable<RmsPropOptions>;
+const ELSEWHERE = { alpha: "did you mean decay?", rho: "did you mean decay?" };
+
+/** `mean` only if centered. */
+type RmsState = { readonly square: TensorTree; readonly mean?: TensorTree };
+/** `velocity` only with momentum. */
+export type RmsPropState = RmsState & { readonly velocity?: TensorTree };
 
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */
-export function rmsProp(options: RmsPropOptions): Optimizer<{ readonly square: TensorTree }> {
-  const read = readOptions("rmsProp", options, RMS_PROP, {
+export function rmsProp(options: RmsPropOptions): Optimizer<RmsPropState> {
+  const settings = readOptions("rmsProp", options, RMS_PROP, {
     example: "{ learningRate: 1e-3 }",
-    elsewhere: {
-      alpha: "did you mean decay?",
-      rho: "did you mean decay?",
-      momentum: "there is none; use momentum or adam",
-      weightDecay: "use chain(weightDecay(1e-4), rmsProp({ learningRate }))",
-    },
+    elsewhere: { ...ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), rmsProp({ learningRate }))" },
   });
-  const { learningRate, decay, epsilon } = read;
+  const { momentum } = settings;
+  const after = momentum === 0 ? [] : [scaleByMomentum({ momentum })];
+  return composed("rmsProp", withoutDefaults(settings, LATER), [part(settings), ...after]);
+}
+
+/** The direction of RMSProp: gradients over the root of the average of their squares, g / (√s + ε). */
+export function scaleByRms(options: ScaleByRmsOptions = {}): GradientTransformation<RmsState> {
+  return part(readOptions("scaleByRms", options, SCALE_BY_RMS, { elsewhere: ELSEWHERE }));
+}
+
+function part(settings: Required<ScaleByRmsOptions>): GradientTransformation<RmsState> {
+  const { decay, epsilon, epsilonInRoot, centered } = settings;
   return {
-    name: "rmsProp",
-    description: described("rmsProp", read),
-    learningRates: { default: learningRate },
-    init: (parameters) => ({ square: zerosLike(parameters) }),
-    update: (gradients, state, _parameters, context) => {
+    kind: "gradient",
+    name: "scaleByRms",
+    description: described("scaleByRms", withoutDefaults(settings, LATER)),
+    init: (parameters) => ({
+      square: zerosLike(parameters),
+      ...(centered ? { mean: zerosLike(parameters) } : {}),
+    }),
+    update: (gradients, state) => {
       const squares = average(state.square, mapTensors(square, gradients), decay);
-      const direction = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, squares);
-      return { ...descend(direction, learningRate, context), state: { square: squares } };
+      const mean = centered ? average(state.mean ?? {}, gradients, decay) : undefined;
+      // Rounding may leave the square of the mean above the mean of the squares.
+      const variance =
+        mean === undefined ? squares : mapTensors((s, m) => maximum(sub(s, square(m)), 0), squares, mean);
+      const updates = mapTensors(
+        (g, s) => div(g, epsilonInRoot ? sqrt(add(s, epsilon)) : add(sqrt(s), epsilon)),
+        gradients,
+        variance,
+      );
+      return { updates, state: { square: squares, ...(mean === undefined ? {} : { mean }) } };
     },
   };
 }

@@ -1,10 +1,20 @@
 import { truth } from "../argument-checks.js";
 import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { MpError } from "../errors.js";
+import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/binary.js";
+import { add, equal, mul, where } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
-import { descend, type LearningRate, type Optimizer, rate, zerosLike } from "./optimizer.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  zerosLike,
+} from "./optimizer.js";
+import { decay, weightDecay } from "./weight-decay.js";
 
 export interface SgdOptions {
   readonly learningRate: LearningRate;
@@ -14,7 +24,7 @@ const SGD = { learningRate: rate } satisfies OptionTable<SgdOptions>;
 
 /** w ← w - η·g. */
 export function sgd(options: SgdOptions): Optimizer {
-  const { learningRate } = readOptions("sgd", options, SGD, {
+  const settings = readOptions("sgd", options, SGD, {
     example: "{ learningRate: 0.1 }",
     elsewhere: {
       momentum: "use momentum({ learningRate, momentum })",
@@ -22,53 +32,72 @@ export function sgd(options: SgdOptions): Optimizer {
       weightDecay: "use chain(weightDecay(1e-4), sgd({ learningRate }))",
     },
   });
-  return {
-    name: "sgd",
-    description: described("sgd", { learningRate }),
-    learningRates: { default: learningRate },
-    init: () => ({}),
-    update: (gradients, state, _parameters, context) => ({
-      ...descend(gradients, learningRate, context),
-      state,
-    }),
-  };
+  return composed("sgd", settings, []);
 }
 
-export interface MomentumOptions extends SgdOptions {
+export interface ScaleByMomentumOptions {
   /** Default 0.9. */
   readonly momentum?: number;
   /** Look ahead along the velocity (Sutskever et al. 2013, as PyTorch computes it). */
   readonly nesterov?: boolean;
+  /** The gradient's share is 1 - dampening, except in the first step, as in PyTorch; default 0. Not with Nesterov. */
+  readonly dampening?: number;
 }
 
-const MOMENTUM = {
-  ...SGD,
+export interface MomentumOptions extends SgdOptions, ScaleByMomentumOptions {
+  /** λ·w is added to the gradients, as in PyTorch: L2 regularization of the master weights. Default 0. */
+  readonly weightDecay?: number;
+}
+
+const LATER = {
+  dampening: withDefault(0, averageFactor),
+  weightDecay: withDefault(0, decay),
+};
+const SCALE_BY_MOMENTUM = {
   momentum: withDefault(0.9, averageFactor),
   nesterov: withDefault(false, truth),
-} satisfies OptionTable<MomentumOptions>;
+  dampening: LATER.dampening,
+} satisfies OptionTable<ScaleByMomentumOptions>;
+const MOMENTUM = { ...SGD, ...SCALE_BY_MOMENTUM, ...LATER } satisfies OptionTable<MomentumOptions>;
+
+type State = { readonly velocity: TensorTree };
 
 /**
  * v ← μ·v + g; w ← w - η·v, or w - η·(g + μ·v) with Nesterov: PyTorch's form, with the learning rate outside the
  * velocity.
  */
-export function momentum(options: MomentumOptions): Optimizer<{ readonly velocity: TensorTree }> {
-  const read = readOptions("momentum", options, MOMENTUM, {
-    example: "{ learningRate: 0.1 }",
-    elsewhere: { weightDecay: "use chain(weightDecay(1e-4), momentum({ learningRate }))" },
-  });
-  const { learningRate, momentum: factor, nesterov } = read;
-  const name = nesterov ? "nesterov" : "momentum";
+export function momentum(options: MomentumOptions): Optimizer<State> {
+  const settings = readOptions("momentum", options, MOMENTUM, { example: "{ learningRate: 0.1 }" });
+  const { nesterov, ...others } = settings;
+  const before = settings.weightDecay === 0 ? [] : [weightDecay(settings.weightDecay)];
+  const parts = [...before, part("momentum", settings)];
+  return composed(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
+}
+
+/** The velocity that gradients accumulate in, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */
+export function scaleByMomentum(options: ScaleByMomentumOptions = {}): GradientTransformation<State> {
+  return part("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
+}
+
+function part(what: string, settings: Required<ScaleByMomentumOptions>): GradientTransformation<State> {
+  const { momentum: factor, nesterov, dampening } = settings;
+  if (nesterov && dampening !== 0) {
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: nesterov takes no dampening, got ${dampening}`);
+  }
   return {
-    name,
-    description: described(name, { learningRate, momentum: factor }),
-    learningRates: { default: learningRate },
+    kind: "gradient",
+    name: "scaleByMomentum",
+    description: described("scaleByMomentum", withoutDefaults(settings, LATER)),
     init: (parameters) => ({ velocity: zerosLike(parameters) }),
-    update: (gradients, state, _parameters, context) => {
-      const velocity = mapTensors((v, g) => add(mul(v, factor), g), state.velocity, gradients);
-      const direction = nesterov
-        ? mapTensors((g, v) => add(g, mul(v, factor)), gradients, velocity)
-        : velocity;
-      return { ...descend(direction, learningRate, context), state: { velocity } };
+    update: (gradients, state, _parameters, { step }) => {
+      const share = dampening === 0 ? undefined : where(equal(step, 0), literal(1), 1 - dampening);
+      const velocity = mapTensors(
+        (v, g) => add(mul(v, factor), share === undefined ? g : mul(g, share)),
+        state.velocity,
+        gradients,
+      );
+      const updates = nesterov ? mapTensors((g, v) => add(g, mul(v, factor)), gradients, velocity) : velocity;
+      return { updates, state: { velocity } };
     },
   };
 }

@@ -1,16 +1,37 @@
+import type { Check } from "../argument-checks.js";
 import { mapTensors } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/binary.js";
-import { checkHyperparameter } from "./hyperparameter.js";
+import { checkHyperparameter, hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./stateless.js";
+
+/** λ·w may be added for any λ of at least 0. */
+export const decay: Check = hyperparameter({ from: 0 });
 
 /**
  * Adds λ·w to the gradients (L2 regularization, on the master weights). Use it before an optimizer in a `chain`. For
  * decoupled weight decay use `adamW`.
  */
 export function weightDecay(lambda: number): GradientTransformation {
-  checkHyperparameter("weightDecay: the decay", lambda, { from: 0 });
-  return stateless(`weightDecay(${lambda})`, (gradients, parameters) =>
+  return added("weightDecay", lambda);
+}
+
+/**
+ * Adds λ·w to the directions, on the master weights: decoupled weight decay (Loshchilov & Hutter, arXiv 1711.05101) after
+ * the part that scales the gradients, `chain(scaleByAdam(), addDecayedWeights(0.01), scaleByLearningRate(1e-3))`. Before
+ * it, this is `weightDecay`.
+ */
+export function addDecayedWeights(lambda: number): GradientTransformation {
+  return added("addDecayedWeights", lambda);
+}
+
+function added(name: string, lambda: number): GradientTransformation {
+  checkHyperparameter(`${name}: the decay`, lambda, { from: 0 });
+  return stateless(`${name}(${lambda})`, (gradients, parameters) =>
     mapTensors((g, w) => add(g, mul(w, lambda)), gradients, parameters),
   );
 }
+
+/** The decay as a part, if there is any. */
+export const decayedBy = (lambda: number): readonly GradientTransformation[] =>
+  lambda === 0 ? [] : [addDecayedWeights(lambda)];

@@ -1,8 +1,9 @@
 /**
- * Whole runs of every optimizer beside PyTorch's in double precision: twelve steps from the same weights on the same
+ * Whole runs of every optimizer beside those of PyTorch, Keras and optax in double precision: twelve steps from the same weights on the same
  * gradients, each step from the one before it, and with a loss scale of 2^16 the same bits as without one.
  */
 import { describe, expect, it } from "vitest";
+import * as optim from "../../src/entries/optim.js";
 import { type HostTensor, tensor } from "../../src/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { byPath } from "../../src/optim/by-path.js";
@@ -17,27 +18,38 @@ import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceSum } from "../../src/trace/ops/reduce.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
+import { covered, moreFixture, moreOptimizers } from "../more-peer-optimizers.js";
 import { fixture, optimizers, type Rows } from "../peer-optimizers.js";
 
-const halves = (
-  row: readonly number[],
-): { readonly a: HostTensor<"f32">; readonly b: HostTensor<"f32"> } => ({
+interface Halves {
+  readonly a: HostTensor<"f32">;
+  readonly b: HostTensor<"f32">;
+}
+const halves = (row: readonly number[]): Halves => ({
   a: tensor(Float32Array.from(row.slice(0, 4))),
   b: tensor(Float32Array.from(row.slice(4))),
 });
-const joined = ({ a, b }: ReturnType<typeof halves>): number[] => [...a.data, ...b.data];
+const matrixAndVector = (row: readonly number[]): Halves => ({
+  a: tensor(Float32Array.from(row.slice(0, 6)), [2, 3]),
+  b: tensor(Float32Array.from(row.slice(6))),
+});
+const joined = ({ a, b }: Halves): number[] => [...a.data, ...b.data];
 
 interface Run {
   readonly optimizer: Optimizer;
   readonly clipNorm?: number;
+  /** Default: those of the first fixture, as two vectors. */
+  readonly data?: Pick<typeof fixture, "start" | "gradients"> & {
+    readonly split: (row: readonly number[]) => Halves;
+  };
 }
 
 /** Weights and their average after each step of a loss whose gradients are those of the fixture. */
-async function run(options: Run, scale: number) {
+async function run({ data = { ...fixture, split: halves }, ...options }: Run, scale: number) {
   const training = await trainer({
     ...options,
     backend: await reference(),
-    params: halves(fixture.start),
+    params: data.split(data.start),
     loss: ({ a, b }, batch: { a: Tensor; b: Tensor }) =>
       add(reduceSum(mul(a, batch.a)), reduceSum(mul(b, batch.b))),
     precision: { ...float32(), lossScaler: scale === 1 ? noLossScaling() : staticLossScale(scale) },
@@ -45,8 +57,8 @@ async function run(options: Run, scale: number) {
     onWarning: () => undefined,
   });
   const [weights, averages]: [number[][], number[][]] = [[], []];
-  for (const gradient of fixture.gradients) {
-    expect(await training.step(halves(gradient))).toMatchObject({ applied: true, scale });
+  for (const gradient of data.gradients) {
+    expect(await training.step(data.split(gradient))).toMatchObject({ applied: true, scale });
     weights.push(joined(await training.parameters()));
     averages.push(joined(await training.parameters({ weights: "ema" })));
   }
@@ -66,7 +78,7 @@ function expectClose(got: Rows, want: Rows | undefined): void {
   }
 }
 
-describe("twelve steps are those of PyTorch, and the same bits at a loss scale of 2^16", () => {
+describe("twelve steps are those of the peers, and the same bits at a loss scale of 2^16", () => {
   it("for every case of the fixture", () => {
     expect(Object.keys(optimizers)).toEqual(Object.keys(fixture.weights));
   });
@@ -75,6 +87,22 @@ describe("twelve steps are those of PyTorch, and the same bits at a loss scale o
     const plain = await run({ optimizer }, 1);
     expectClose(plain.weights, fixture.weights[name]);
     expect(await run({ optimizer }, 2 ** 16)).toEqual(plain);
+  });
+
+  it.each(Object.entries(moreOptimizers))("%s, of a matrix and a vector", async (name, optimizer) => {
+    const data = { ...moreFixture, split: matrixAndVector };
+    const plain = await run({ optimizer, data }, 1);
+    expectClose(plain.weights, moreFixture.weights[name]);
+    expect(await run({ optimizer, data }, 2 ** 16)).toEqual(plain);
+  });
+
+  it("for every case of the second fixture, and for everything that @mp/core/optim exports", () => {
+    expect(Object.keys(moreOptimizers)).toEqual(Object.keys(moreFixture.weights));
+    expect(Object.keys(covered).sort()).toEqual(Object.keys(optim).sort());
+    const cases = Object.values<object>(covered).flatMap((cases) => (Array.isArray(cases) ? cases : []));
+    expect([...new Set(cases)].sort()).toEqual(Object.keys(moreOptimizers).sort());
+    const first = Object.values<object>(covered).flatMap((cases) => ("first" in cases ? cases.first : []));
+    expect(Object.keys(optimizers)).toEqual(expect.arrayContaining(first as string[]));
   });
 
   const { limit, weights } = fixture.clipByGlobalNorm;

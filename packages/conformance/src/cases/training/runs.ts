@@ -27,6 +27,7 @@ import {
   warmup,
   weightDecay,
 } from "@mp/core";
+import { adadelta, adafactor, adamax, lamb, lars, lion, nadam, radam } from "@mp/core/optim";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
@@ -163,6 +164,16 @@ const optimizers: Readonly<Record<string, Optimizer>> = {
   "rms-prop": rmsProp(tame),
   adam: adam(tame),
   "adam-w": adamW({ ...tame, weightDecay: 0.1 }),
+  "rms-prop-centered": rmsProp({ ...tame, centered: true, momentum: 0.5, epsilonInRoot: true }),
+  "adam-amsgrad": adam({ ...tame, amsgrad: true, epsilonHat: true, epsilonRoot: 1e-4 }),
+  adamax: adamax(tame),
+  nadam: nadam(tame),
+  radam: radam({ ...tame, beta2: 0.9 }),
+  adadelta: adadelta({ learningRate: 0.5, epsilon: 1e-3 }),
+  adafactor: adafactor({ learningRate: 0.2, epsilon: 1e-6 }),
+  lamb: lamb({ ...tame, weightDecay: 0.1 }),
+  lars: lars({ learningRate: 0.5, trustCoefficient: 0.1, weightDecay: 0.1, nesterov: true }),
+  lion: lion({ learningRate: 0.01 }),
   chain: chain(clipByValue(0.5), weightDecay(0.01), momentum({ learningRate: 0.1 })),
   scheduled: sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 })) }),
 };

@@ -1,0 +1,76 @@
+import { claim, truth } from "../argument-checks.js";
+import { MpError } from "../errors.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { div, minimum } from "../trace/ops/binary.js";
+import { sqrt } from "../trace/ops/unary.js";
+import { composed } from "./composed.js";
+import {
+  type FactoredState,
+  SCALE_BY_FACTORED_RMS,
+  type ScaleByFactoredRmsOptions,
+  scaleByFactoredRms,
+} from "./factored.js";
+import { hyperparameter } from "./hyperparameter.js";
+import { stepNumber } from "./moments.js";
+import { type LearningRate, type Optimizer, rate, rateAt, type Schedule } from "./optimizer.js";
+import { clipByBlockRms, scaleByParameterRms } from "./root-mean-square.js";
+import { isSettable } from "./settable.js";
+
+export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
+  /** Default 0.01, the paper's and PyTorch's. */
+  readonly learningRate?: LearningRate;
+  /** Limit the rate of step t to 1/√t; not for a settable rate. Default true, as in the paper, Keras and PyTorch. */
+  readonly relativeStep?: boolean;
+  /** Scale the steps of a parameter by the root of the mean of its squares, at least this; false: no scaling. Default 1e-3. */
+  readonly scaleParameter?: number | false;
+  /** The root of the mean of a direction's squares is at most this; false: no clipping. Default 1. */
+  readonly clipThreshold?: number | false;
+}
+
+const positive = hyperparameter({ from: 0, open: true });
+const isOff = claim("false", (value) => value === false);
+/** A number above 0, or false. */
+const positiveOrFalse: typeof positive = (what, value) =>
+  (typeof value === "boolean" ? isOff : positive)(what, value);
+
+const ADAFACTOR = {
+  learningRate: withDefault<LearningRate>(0.01, rate),
+  ...SCALE_BY_FACTORED_RMS,
+  relativeStep: withDefault(true, truth),
+  scaleParameter: withDefault<number | false>(1e-3, positiveOrFalse),
+  clipThreshold: withDefault<number | false>(1, positiveOrFalse),
+} satisfies OptionTable<AdafactorOptions>;
+
+/**
+ * Shazeer & Stern, arXiv 1804.04235: second moments that take the memory of a row and a column for each matrix, no first
+ * moments, clipped directions, and steps relative to the parameters.
+ */
+export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredState> {
+  const settings = readOptions("adafactor", options, ADAFACTOR, {
+    example: "{ learningRate: 0.01 }",
+    elsewhere: { weightDecay: "use chain(weightDecay(1e-4), adafactor())" },
+  });
+  const { decayPower, epsilon, relativeStep, clipThreshold, scaleParameter } = settings;
+  const learningRate = relativeStep ? relative(settings.learningRate) : settings.learningRate;
+  return composed("adafactor", { ...settings, learningRate }, [
+    scaleByFactoredRms({ decayPower, epsilon }),
+    ...(clipThreshold === false ? [] : [clipByBlockRms(clipThreshold)]),
+    ...(scaleParameter === false ? [] : [scaleByParameterRms(scaleParameter)]),
+  ]);
+}
+
+/** The rate, at most 1/√t. */
+function relative(learningRate: LearningRate): Schedule {
+  if (isSettable(learningRate)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      "adafactor: a settable rate is not relative to the step; set relativeStep: false",
+    );
+  }
+  const schedule: Schedule = (step) => {
+    const limit = div(1, sqrt(stepNumber({ step })));
+    return minimum(typeof learningRate === "number" ? learningRate : rateAt(learningRate, { step }), limit);
+  };
+  const told = typeof learningRate === "number" ? learningRate : learningRate.name || "unnamed";
+  return Object.defineProperty(schedule, "name", { value: `${told}` });
+}

@@ -1,0 +1,37 @@
+import { described } from "../described.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Tensor } from "../trace/tensor.js";
+import { descend, type GradientTransformation, type LearningRate, type Optimizer } from "./optimizer.js";
+
+type Settings = Parameters<typeof described>[1] & { readonly learningRate: LearningRate };
+
+/**
+ * The optimizer that turns gradients into directions by parts in order, and steps against them. Unlike in a `chain` the
+ * state of the parts is one record, so no two of them have an entry of the same name.
+ */
+export function composed<S extends TensorTree>(
+  name: string,
+  settings: Settings,
+  parts: readonly GradientTransformation[],
+): Optimizer<S> {
+  const { learningRate } = settings;
+  return {
+    name,
+    description: described(name, settings),
+    learningRates: { default: learningRate },
+    init: (parameters) => Object.assign({}, ...parts.map((part) => part.init(parameters))) as S,
+    update: (gradients, state, parameters, context) => {
+      let directions = gradients;
+      let next = state;
+      const norms: Tensor[] = [];
+      for (const part of parts) {
+        const result = part.update(directions, next, parameters, context);
+        directions = result.updates;
+        next = Object.assign({}, next, result.state);
+        norms.push(...(result.rates ?? []));
+      }
+      const { updates, rates = [] } = descend(directions, learningRate, context);
+      return { updates, state: next, rates: [...norms, ...rates] };
+    },
+  };
+}

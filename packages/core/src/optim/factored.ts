@@ -1,0 +1,76 @@
+/** Second moments of matrices as the outer product of their rows' and their columns' means: Adafactor's memory. */
+import { described } from "../described.js";
+import { type DefaultedOptions, readOptions, withDefault } from "../option-table.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
+import { expand } from "../trace/ops/movement.js";
+import { reduceMean } from "../trace/ops/reduce.js";
+import { literal } from "../trace/ops/source.js";
+import { sqrt } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
+import { hyperparameter } from "./hyperparameter.js";
+import { positiveEpsilon, square, stepNumber } from "./moments.js";
+import type { GradientTransformation } from "./optimizer.js";
+
+export interface ScaleByFactoredRmsOptions {
+  /** The average of step t decays by 1 - t^-decayPower; default 0.8. */
+  readonly decayPower?: number;
+  /** ε₁, added to the squares of the gradients; f32, at least 2^-100. Default 1e-30. */
+  readonly epsilon?: number;
+}
+
+export const SCALE_BY_FACTORED_RMS: DefaultedOptions<ScaleByFactoredRmsOptions> = {
+  decayPower: withDefault(0.8, hyperparameter({ from: 0, open: true })),
+  epsilon: withDefault(1e-30, positiveEpsilon),
+};
+
+/**
+ * `row` is the average of g² over the last axis and `column` over the last but one. A parameter of fewer than two
+ * dimensions has its own average in `row`, and a scalar 0 in `column`.
+ */
+export type FactoredState = { readonly row: TensorTree; readonly column: TensorTree };
+
+/** Parameters without elements have no means. */
+const isFactored = ({ shape }: Tensor): boolean => shape.length > 1 && !shape.includes(0);
+
+/**
+ * The direction of Adafactor (Shazeer & Stern, arXiv 1804.04235, algorithm 4): g / √v, where v of a parameter of two or
+ * more dimensions is row·column / mean(row), of the last two axes.
+ */
+export function scaleByFactoredRms(
+  options: ScaleByFactoredRmsOptions = {},
+): GradientTransformation<FactoredState> {
+  const settings = readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS);
+  const { decayPower, epsilon } = settings;
+  return {
+    kind: "gradient",
+    name: "scaleByFactoredRms",
+    description: described("scaleByFactoredRms", settings),
+    init: (parameters) => ({
+      row: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-1, 1, 1) : w.shape), parameters),
+      column: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-2, 1, 1) : []), parameters),
+    }),
+    update: (gradients, state, _parameters, context) => {
+      const share = pow(stepNumber(context), -decayPower);
+      const averaged = (mean: Tensor, x: Tensor): Tensor => add(mul(mean, sub(1, share)), mul(x, share));
+      const squares = mapTensors((g) => add(square(g), epsilon), gradients);
+      const row = mapTensors((r, s) => averaged(r, isFactored(s) ? over(s, -1) : s), state.row, squares);
+      const column = mapTensors(
+        (c, s) => (isFactored(s) ? averaged(c, over(s, -2)) : c),
+        state.column,
+        squares,
+      );
+      // Two roots instead of one of a product, which would be below the range of f32.
+      const updates = mapTensors(
+        (g, r, c) => (isFactored(g) ? div(div(g, sqrt(div(r, over(r, -2)))), sqrt(c)) : div(g, sqrt(r))),
+        gradients,
+        row,
+        column,
+      );
+      return { updates, state: { row, column } };
+    },
+  };
+}
+
+const zeros = (shape: readonly number[]): Tensor => expand(literal(0), shape);
+const over = (x: Tensor, axis: number): Tensor => reduceMean(x, { axes: [axis], keepdims: true });

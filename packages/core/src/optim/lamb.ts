@@ -1,0 +1,43 @@
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { composed } from "./composed.js";
+import { positiveEpsilon } from "./moments.js";
+import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
+import {
+  ADAM_ELSEWHERE,
+  type AdamState,
+  adamPart,
+  SCALE_BY_ADAM,
+  type ScaleByAdamOptions,
+} from "./scale-by-adam.js";
+import { scaleByTrustRatio } from "./trust-ratio.js";
+import { decay, decayedBy } from "./weight-decay.js";
+
+export interface LambOptions extends Pick<ScaleByAdamOptions, "beta1" | "beta2"> {
+  readonly learningRate: LearningRate;
+  /** Added to √v, in the unit of the gradients; f32, at least 2^-100. Default 1e-6. */
+  readonly epsilon?: number;
+  /** λ·w is added to the direction before its norm is taken; default 0, that of optax. The paper has 0.01. */
+  readonly weightDecay?: number;
+}
+
+const { beta1, beta2 } = SCALE_BY_ADAM;
+const LAMB = {
+  learningRate: rate,
+  beta1,
+  beta2,
+  epsilon: withDefault(1e-6, positiveEpsilon),
+  weightDecay: withDefault(0, decay),
+} satisfies OptionTable<LambOptions>;
+
+/**
+ * You et al., arXiv 1904.00962, as optax computes it: Adam's direction and λ·w, scaled to the norm of each parameter. Give
+ * biases and normalizations an `adam` of their own by `byPath` and `biasesAndNorms`.
+ */
+export function lamb(options: LambOptions): Optimizer<AdamState> {
+  const settings = readOptions("lamb", options, LAMB, {
+    example: "{ learningRate: 1e-3 }",
+    elsewhere: ADAM_ELSEWHERE,
+  });
+  const direction = adamPart({ ...settings, amsgrad: false, epsilonHat: false, epsilonRoot: 0 });
+  return composed("lamb", settings, [direction, ...decayedBy(settings.weightDecay), scaleByTrustRatio()]);
+}

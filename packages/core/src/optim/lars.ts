@@ -1,0 +1,45 @@
+import { truth } from "../argument-checks.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import { composed } from "./composed.js";
+import { averageFactor } from "./hyperparameter.js";
+import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
+import { scaleByMomentum } from "./sgd.js";
+import { scaleByTrustRatio, TRUST_RATIO, type TrustRatioOptions } from "./trust-ratio.js";
+import { decay, decayedBy } from "./weight-decay.js";
+
+export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon"> {
+  readonly learningRate: LearningRate;
+  /** Default 0.9. */
+  readonly momentum?: number;
+  /** Look ahead along the velocity. Default false. */
+  readonly nesterov?: boolean;
+  /** λ·w is added to the gradients before their norm is taken; default 0. */
+  readonly weightDecay?: number;
+  /** Default 0.001. */
+  readonly trustCoefficient?: number;
+}
+
+const LARS = {
+  learningRate: rate,
+  momentum: withDefault(0.9, averageFactor),
+  nesterov: withDefault(false, truth),
+  weightDecay: withDefault(0, decay),
+  trustCoefficient: withDefault(0.001, TRUST_RATIO.trustCoefficient.accepts),
+  epsilon: TRUST_RATIO.epsilon,
+} satisfies OptionTable<LarsOptions>;
+
+/**
+ * You et al., arXiv 1708.03888: gradients and λ·w, scaled to the norm of each parameter, then momentum. As in `momentum`
+ * the learning rate is outside the velocity; optax has it inside, which differs where the rate changes. Give biases and
+ * normalizations a `momentum` of their own by `byPath` and `biasesAndNorms`.
+ */
+export function lars(options: LarsOptions): Optimizer<{ readonly velocity: TensorTree }> {
+  const settings = readOptions("lars", options, LARS, { example: "{ learningRate: 0.1 }" });
+  const { momentum, nesterov, trustCoefficient, epsilon } = settings;
+  return composed("lars", settings, [
+    ...decayedBy(settings.weightDecay),
+    scaleByTrustRatio({ trustCoefficient, epsilon }),
+    scaleByMomentum({ momentum, nesterov }),
+  ]);
+}

@@ -1,0 +1,69 @@
+import { described } from "../described.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { sign } from "../trace/ops/unary.js";
+import { composed } from "./composed.js";
+import { averageFactor } from "./hyperparameter.js";
+import { average } from "./moments.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  zerosLike,
+} from "./optimizer.js";
+import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
+import { decay, decayedBy } from "./weight-decay.js";
+
+export interface ScaleByLionOptions {
+  /** The momentum's share in the direction; default 0.9. */
+  readonly beta1?: number;
+  /** Of the momentum; default 0.99. */
+  readonly beta2?: number;
+}
+
+export interface LionOptions extends ScaleByLionOptions {
+  readonly learningRate: LearningRate;
+  /** Decoupled weight decay of the master weights; default 1e-3, that of optax. */
+  readonly weightDecay?: number;
+}
+
+const SCALE_BY_LION = {
+  beta1: withDefault(0.9, averageFactor),
+  beta2: withDefault(0.99, averageFactor),
+} satisfies OptionTable<ScaleByLionOptions>;
+const LION = {
+  learningRate: rate,
+  ...SCALE_BY_LION,
+  weightDecay: withDefault(1e-3, decay),
+} satisfies OptionTable<LionOptions>;
+
+type State = { readonly mean: TensorTree };
+
+/** Chen et al., arXiv 2302.06675: w ← w - η·(sign(β₁·m + (1-β₁)·g) + λ·w), then m ← β₂·m + (1-β₂)·g. */
+export function lion(options: LionOptions): Optimizer<State> {
+  const settings = readOptions("lion", options, LION, {
+    example: "{ learningRate: 1e-4 }",
+    elsewhere: ADAM_ELSEWHERE,
+  });
+  return composed("lion", settings, [part(settings), ...decayedBy(settings.weightDecay)]);
+}
+
+/** The direction of Lion, without decay and learning rate. */
+export function scaleByLion(options: ScaleByLionOptions = {}): GradientTransformation<State> {
+  return part(readOptions("scaleByLion", options, SCALE_BY_LION, { elsewhere: ADAM_ELSEWHERE }));
+}
+
+function part(settings: Required<ScaleByLionOptions>): GradientTransformation<State> {
+  const { beta1, beta2 } = settings;
+  return {
+    kind: "gradient",
+    name: "scaleByLion",
+    description: described("scaleByLion", settings),
+    init: (parameters) => ({ mean: zerosLike(parameters) }),
+    update: (gradients, { mean }) => ({
+      updates: mapTensors(sign, average(mean, gradients, beta1)),
+      state: { mean: average(mean, gradients, beta2) },
+    }),
+  };
+}

@@ -1,0 +1,113 @@
+import { described } from "../described.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { mapTensors } from "../trace/map-tensors.js";
+import { add, div, greater, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { sqrt, tanh } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
+import { composed } from "./composed.js";
+import { averageFactor } from "./hyperparameter.js";
+import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  zerosLike,
+} from "./optimizer.js";
+import { ADAM_ELSEWHERE, type AdamState } from "./scale-by-adam.js";
+
+export interface ScaleByRadamOptions {
+  /** Default 0.9. */
+  readonly beta1?: number;
+  /** Default 0.999; at 5/7 or less no step is rectified. */
+  readonly beta2?: number;
+  /** Added to √v before its bias is corrected, as PyTorch does; f32, at least 2^-100. Default 1e-8. */
+  readonly epsilon?: number;
+}
+
+export interface RadamOptions extends ScaleByRadamOptions {
+  readonly learningRate: LearningRate;
+}
+
+const SCALE_BY_RADAM = {
+  beta1: withDefault(0.9, averageFactor),
+  beta2: withDefault(0.999, averageFactor),
+  epsilon: withDefault(1e-8, positiveEpsilon),
+} satisfies OptionTable<ScaleByRadamOptions>;
+const RADAM = { learningRate: rate, ...SCALE_BY_RADAM } satisfies OptionTable<RadamOptions>;
+
+type State = Pick<AdamState, "mean" | "square">;
+
+/**
+ * Rectified Adam (Liu et al., arXiv 1908.03265), as PyTorch computes it: the first steps, in which the variance of 1/√v
+ * is unbounded, are those of momentum; later ones are Adam's, rectified.
+ */
+export function radam(options: RadamOptions): Optimizer<State> {
+  const settings = readOptions("radam", options, RADAM, {
+    example: "{ learningRate: 1e-3 }",
+    elsewhere: { ...ADAM_ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), radam({ learningRate }))" },
+  });
+  return composed("radam", settings, [part(settings)]);
+}
+
+/** The direction of RAdam, without its learning rate. */
+export function scaleByRadam(options: ScaleByRadamOptions = {}): GradientTransformation<State> {
+  return part(readOptions("scaleByRadam", options, SCALE_BY_RADAM, { elsewhere: ADAM_ELSEWHERE }));
+}
+
+/** The variance is tractable for lengths above this. */
+const SHORTEST = 5;
+
+function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<State> {
+  const { beta1, beta2, epsilon } = settings;
+  const limit = 2 / (1 - beta2) - 1;
+  return {
+    kind: "gradient",
+    name: "scaleByRadam",
+    description: described("scaleByRadam", settings),
+    init: (parameters) => ({ mean: zerosLike(parameters), square: zerosLike(parameters) }),
+    update: (gradients, state, _parameters, context) => {
+      const mean = average(state.mean, gradients, beta1);
+      const squares = average(state.square, mapTensors(square, gradients), beta2);
+      const next = { mean, square: squares };
+      const t = stepNumber(context);
+      const c1 = biasCorrection(beta1, t);
+      if (limit <= SHORTEST) return { updates: mapTensors((m) => div(m, c1), mean), state: next };
+      const length = lengthAt(t, beta2, limit);
+      const isRectified = greater(length, SHORTEST);
+      const factor = div(sqrt(mul(rectification(length, limit), biasCorrection(beta2, t))), c1);
+      const updates = mapTensors(
+        (m, v) => where(isRectified, mul(div(m, add(sqrt(v), epsilon)), factor), div(m, c1)),
+        mean,
+        squares,
+      );
+      return { updates, state: next };
+    },
+  };
+}
+
+/**
+ * ρ∞ - 2t·βᵗ / (1 - βᵗ), the length of the average's window at step t. At first it is a small difference of large
+ * numbers. With h = -t·ln(β)/2 it is a constant plus (h - (h·coth(h) - 1)) · 2/-ln(β), and a series gives the bracket for
+ * small h.
+ */
+function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
+  const x = -Math.log(beta);
+  const h = mul(t, x / 2);
+  const hh = minimum(mul(h, h), 1);
+  const series = [2 / 93555, -1 / 4725, 2 / 945, -1 / 45, 1 / 3].reduce<Tensor>(
+    (sum, factor) => mul(add(sum, factor), hh),
+    literal(0),
+  );
+  const bracket = where(less(h, 0.5), series, sub(div(h, tanh(h)), 1));
+  return add(mul(sub(h, bracket), 2 / x), limit - 2 / x);
+}
+
+/** r², of which the paper takes the root. */
+function rectification(length: Tensor, limit: number): Tensor {
+  // The lengths that are not rectified are not chosen; they must not be the root of a negative number either.
+  const l = maximum(length, SHORTEST);
+  const share = limit / ((limit - 4) * (limit - 2));
+  return mul(div(mul(sub(l, 4), sub(l, 2)), l), share);
+}

@@ -1,0 +1,48 @@
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { div, maximum, mul } from "../trace/ops/binary.js";
+import { reduceSumSquare } from "../trace/ops/reduce.js";
+import { sqrt } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
+import type { GradientTransformation } from "./optimizer.js";
+import { scaled, stateless } from "./stateless.js";
+
+/** √mean(x²), f32 scalar; 0 of no elements. */
+const rootMeanSquare = (x: Tensor): Tensor =>
+  sqrt(
+    div(
+      reduceSumSquare(x),
+      Math.max(
+        1,
+        x.shape.reduce((count, size) => count * size, 1),
+      ),
+    ),
+  );
+
+/**
+ * Scales the direction of each parameter so that the root of the mean of its squares is at most `threshold` (Shazeer &
+ * Stern, arXiv 1804.04235, section 6); `clip_by_block_rms` of optax.
+ */
+export function clipByBlockRms(threshold: number): GradientTransformation {
+  checkHyperparameter("clipByBlockRms: the threshold", threshold, { from: 0, open: true });
+  return scaled(`clipByBlockRms(${threshold})`, (directions) => {
+    const rates: Tensor[] = [];
+    const updates = mapTensors((d) => {
+      const size = rootMeanSquare(d);
+      rates.push(size);
+      return div(d, maximum(div(size, threshold), 1));
+    }, directions);
+    return { updates, rates };
+  });
+}
+
+/**
+ * Scales the direction of each parameter by the root of the mean of that parameter's squares, at least `smallest`:
+ * relative steps; `scale_by_param_block_rms` of optax.
+ */
+export function scaleByParameterRms(smallest = 1e-3): GradientTransformation {
+  checkHyperparameter("scaleByParameterRms: the smallest", smallest, { from: 0 });
+  return stateless(`scaleByParameterRms(${smallest})`, (directions: TensorTree, parameters) =>
+    mapTensors((d, w) => mul(d, maximum(rootMeanSquare(w), smallest)), directions, parameters),
+  );
+}

@@ -1,0 +1,37 @@
+/** Learning rates as parts of a chain. */
+import { callback } from "../argument-checks.js";
+import { described } from "../described.js";
+import { mapTensors } from "../trace/map-tensors.js";
+import { mul } from "../trace/ops/binary.js";
+import { composed } from "./composed.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  rateAt,
+  type Schedule,
+} from "./optimizer.js";
+import { scaled } from "./stateless.js";
+
+/**
+ * The end of a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is
+ * `adam({ learningRate: 1e-3 })`, with its state at another place.
+ * @throws MP_INVALID_ARGUMENT for a constant rate that is negative or not finite in f32
+ */
+export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
+  rate("scaleByLearningRate: the rate", learningRate);
+  return composed("scaleByLearningRate", { learningRate }, []);
+}
+
+/**
+ * Multiplies directions by a schedule of the applied steps, with the sign that it gives: a factor besides the learning
+ * rate, which comes last.
+ */
+export function scaleBySchedule(schedule: Schedule): GradientTransformation {
+  callback("scaleBySchedule: the schedule", schedule);
+  return scaled(described("scaleBySchedule", { schedule }), (directions, _parameters, context) => {
+    const factor = rateAt(schedule, context);
+    return { updates: mapTensors((d) => mul(d, factor), directions), rates: [factor] };
+  });
+}
