@@ -17,10 +17,17 @@ import {
   softmaxCrossEntropyLoss,
   where,
 } from "@mp/core/ops";
-import { expectTensor } from "./check-tensor.js";
+import { expectAlike, expectTensor } from "./check-tensor.js";
+import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
+  /**
+   * How much each label counts, a float or bool of the labels' shape: 0 for padding. The mean then divides by the total
+   * weight, as it does with `weights`, those of the classes; it is 0 where that is. With `none` each loss is multiplied
+   * by its weight.
+   */
+  readonly sampleWeights?: Tensor;
   /** Szegedy et al. 2015: the fraction of each target that is spread over all classes, 0 … 1; default 0. */
   readonly labelSmoothing?: number;
 }
@@ -31,13 +38,15 @@ const inCore: checks.Check = () => {};
 const CROSS_ENTROPY = {
   labelSmoothing: withDefault(0, checks.share),
   reduction: checks.optional(reduction),
+  sampleWeights: sampleWeightsOption,
   ignoreIndex: inCore,
   weights: inCore,
 };
 
 /**
  * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that are not
- * ignored. Computed in f32 through log-softmax, under any policy.
+ * ignored. Computed in f32 through log-softmax, under any policy. `reduction: "none"` gives [n], one for each label in
+ * row-major order.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, or a smoothing outside 0 … 1; MP_SHAPE_MISMATCH unless
  * labels have the logits' shape without the last axis
  */
@@ -52,7 +61,7 @@ export function softmaxCrossEntropy(
     example: "{ labelSmoothing: 0.1 }",
   });
   const { labelSmoothing } = read;
-  const { labelSmoothing: _, ...likelihood } = options;
+  const { labelSmoothing: _, sampleWeights, ...likelihood } = options;
   const classes = logits.shape.at(-1);
   if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
     throw new MpError(
@@ -62,9 +71,25 @@ export function softmaxCrossEntropy(
   }
   const rows = reshape(logits, [-1, classes]);
   const classOf = reshape(labels.dtype === "i64" ? cast(labels, "i32") : labels, [-1]);
-  if (labelSmoothing === 0) return softmaxCrossEntropyLoss(rows, classOf, likelihood);
-  return smoothed(rows, classOf, likelihood, labelSmoothing);
+  const entropy = (by: LikelihoodOptions): Tensor =>
+    labelSmoothing === 0
+      ? softmaxCrossEntropyLoss(rows, classOf, by)
+      : smoothed(rows, classOf, by, labelSmoothing);
+  if (sampleWeights === undefined) return entropy(likelihood);
+  expectAlike("softmaxCrossEntropy", { labels, sampleWeights });
+  const own = reshape(cast(sampleWeights, "f32"), [-1]);
+  const each = mul(entropy({ ...likelihood, reduction: "none" }), own);
+  const { reduction: kind = "mean", ignoreIndex, weights } = likelihood;
+  if (kind === "none") return each;
+  const sum = reduceSum(each);
+  if (kind === "sum") return sum;
+  const ofLabels = labelWeights(classOf, countsOf(classOf, ignoreIndex), weights);
+  return meanBy(sum, reduceSum(ofLabels === undefined ? own : mul(own, ofLabels)));
 }
+
+/** Whether each label counts; undefined if all do. */
+const countsOf = (labels: Tensor, ignoreIndex: number | undefined): Tensor | undefined =>
+  ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
 
 /** (1 - s) times the entropy against the label plus s times its mean over all classes; weights as in PyTorch. */
 function smoothed(logits: Tensor, labels: Tensor, options: LikelihoodOptions, smoothing: number): Tensor {
@@ -72,21 +97,24 @@ function smoothed(logits: Tensor, labels: Tensor, options: LikelihoodOptions, sm
   const hard = softmaxCrossEntropyLoss(logits, labels, { ...options, reduction: "none" });
   const surprise = neg(logSoftmax(cast(logits, "f32")));
   const spread = reduceMean(weights === undefined ? surprise : mul(surprise, weights), { axes: [1] });
-  const counts = ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
+  const counts = countsOf(labels, ignoreIndex);
   const soft = counts === undefined ? spread : where(counts, spread, 0);
   const each = add(mul(hard, 1 - smoothing), mul(soft, smoothing));
   if (reduction === "none") return each;
   const sum = reduceSum(each);
   if (reduction === "sum") return sum;
-  return div(sum, weightOf(labels, counts, weights));
+  const own = labelWeights(labels, counts, weights);
+  return div(sum, own === undefined ? (labels.shape[0] ?? 1) : reduceSum(own));
 }
 
-/** The total weight of the labels that are not ignored. */
-function weightOf(labels: Tensor, counts: Tensor | undefined, weights: Tensor | undefined): Tensor | number {
-  if (weights === undefined) {
-    return counts === undefined ? (labels.shape[0] ?? 1) : reduceSum(cast(counts, "f32"));
-  }
+/** How much each label counts by its class, 0 for one that is ignored; undefined if all count alike. */
+function labelWeights(
+  labels: Tensor,
+  counts: Tensor | undefined,
+  weights: Tensor | undefined,
+): Tensor | undefined {
+  if (weights === undefined) return counts === undefined ? undefined : cast(counts, "f32");
   // An ignored label need not be a valid class.
   const own = gather(cast(weights, "f32"), counts === undefined ? labels : where(counts, labels, 0));
-  return reduceSum(counts === undefined ? own : where(counts, own, 0));
+  return counts === undefined ? own : where(counts, own, 0);
 }

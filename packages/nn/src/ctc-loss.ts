@@ -1,5 +1,4 @@
 import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
-import type { LossReduction } from "@mp/core/graph";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   add,
@@ -29,16 +28,15 @@ import {
   where,
 } from "@mp/core/ops";
 import { expectTensor } from "./check-tensor.js";
-import { reduced } from "./loss-reduction.js";
+import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
-export interface CtcLossOptions {
+/** The `mean` (default) divides each sequence's loss by its number of labels first, as in PyTorch; a sample is a sequence. */
+export interface CtcLossOptions extends ReductionOptions {
   /** The class that stands for no label; default 0. */
   readonly blank?: number;
   /** Count a sequence too short for its labels as 0 and not as infinity, with no gradient; default false. */
   readonly zeroInfinity?: boolean;
-  /** `mean` (the default) divides each sequence's loss by its number of labels first, as in PyTorch. */
-  readonly reduction?: LossReduction;
 }
 
 export interface CtcTargets {
@@ -57,6 +55,7 @@ const CTC_LOSS = {
   ),
   zeroInfinity: withDefault(false, checks.truth),
   reduction: withDefault("mean", reductionKind),
+  sampleWeights: sampleWeightsOption,
 };
 
 /** The logarithm of a probability of 0: finite, so that differences of it and its gradients are. */
@@ -70,7 +69,7 @@ const IN_F32 = castingPolicy({ compute: "f32" });
  * @throws MP_SHAPE_MISMATCH for logits that are not [time, batch, classes], or targets of another batch
  */
 export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOptions = {}): Tensor {
-  const { blank, zeroInfinity, reduction } = readOptions("ctcLoss", options, CTC_LOSS, {
+  const { blank, zeroInfinity, ...read } = readOptions("ctcLoss", options, CTC_LOSS, {
     example: "{ blank: 0 }",
   });
   const { labels, labelLengths, inputLengths } = targets;
@@ -86,8 +85,8 @@ export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOpt
     const isPossible = less(NEVER / 2, likelihood);
     return where(isPossible, neg(likelihood), zeroInfinity ? 0 : Number.POSITIVE_INFINITY);
   }, IN_F32)(logits);
-  if (reduction !== "mean") return reduced(reduction, each);
-  return reduced("mean", div(each, maximum(cast(labelLengths, "f32"), 1)));
+  const isMean = read.reduction === "mean";
+  return reduced("ctcLoss", isMean ? div(each, maximum(cast(labelLengths, "f32"), 1)) : each, read);
 }
 
 /** [batch]: the forward variables (eq. 6 of the paper) at the end of each sequence, in logarithms. */

@@ -1,18 +1,17 @@
 import { MpError, type Tensor } from "@mp/core";
-import { isFloat, type LossReduction } from "@mp/core/graph";
+import { isFloat } from "@mp/core/graph";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
 import { expectAlike } from "./check-tensor.js";
-import { reduced } from "./loss-reduction.js";
+import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
-export interface FocalLossOptions {
+/** A detector takes the reduction `sum` and divides by the matched boxes. */
+export interface FocalLossOptions extends ReductionOptions {
   /** Weight of events; other targets have weight 1 - alpha. Default 0.25; 0.5 means no weighting. */
   readonly alpha?: number;
   /** How strongly well-classified elements are down-weighted, 0 for not at all; default 2. */
   readonly gamma?: number;
-  /** Default `mean` over all elements; a detector takes `sum` and divides by the matched boxes. */
-  readonly reduction?: LossReduction;
 }
 
 const FOCAL_LOSS = {
@@ -22,6 +21,7 @@ const FOCAL_LOSS = {
     checks.claim("a finite number of at least 0", (gamma) => Number.isFinite(gamma) && Number(gamma) >= 0),
   ),
   reduction: withDefault("mean", reductionKind),
+  sampleWeights: sampleWeightsOption,
 };
 
 /**
@@ -33,7 +33,7 @@ const FOCAL_LOSS = {
  */
 export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: FocalLossOptions = {}): Tensor {
   const read = readOptions("sigmoidFocalLoss", options, FOCAL_LOSS, { example: "{ gamma: 2 }" });
-  const { alpha, gamma, reduction } = read;
+  const { alpha, gamma } = read;
   expectAlike("sigmoidFocalLoss", { logits, targets });
   if (!isFloat(logits.dtype)) {
     throw new MpError(
@@ -49,5 +49,5 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   const fading = exp(mul(add(mul(y, likely), mul(none, unlikely)), -gamma));
   const weight = add(mul(y, alpha), mul(none, 1 - alpha));
   const each = mul(mul(weight, fading), entropy);
-  return reduced(reduction, each);
+  return reduced("sigmoidFocalLoss", each, read);
 }

@@ -1,6 +1,22 @@
-import type { Tensor } from "@mp/core";
-import type { LossReduction } from "@mp/core/graph";
-import { reduceMean, reduceSum } from "@mp/core/ops";
+import { MpError, type Tensor } from "@mp/core";
+import { formatShape, type LossReduction } from "@mp/core/graph";
+import type { checks } from "@mp/core/internal";
+import { cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/core/ops";
+import { expectTensor } from "./check-tensor.js";
+
+/** How a loss combines its elements, and how much each counts. */
+export interface ReductionOptions {
+  /** Default `mean` over all elements; an f32 scalar, as of `sum`. With `none`, the shape of the operands. */
+  readonly reduction?: LossReduction;
+  /**
+   * How much each sample counts, a float or bool of the operands' shape or of its leading dimensions: 0 for padding. The
+   * mean then divides by the total weight, which is no gradient's path; it is 0 where that is.
+   */
+  readonly sampleWeights?: Tensor;
+}
+
+/** A tensor is checked with the others. */
+export const sampleWeightsOption: checks.Check = () => {};
 
 const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   mean: (each) => reduceMean(each),
@@ -8,7 +24,32 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   none: (each) => each,
 };
 
-/** The loss of its elements. */
-export function reduced(reduction: LossReduction, each: Tensor): Tensor {
-  return reductions[reduction](each);
+/** The loss of its elements; `what` is the subject of messages. */
+export function reduced(
+  what: string,
+  each: Tensor,
+  { reduction, sampleWeights }: { readonly [K in keyof Required<ReductionOptions>]: ReductionOptions[K] },
+): Tensor {
+  if (sampleWeights === undefined) return reductions[reduction ?? "mean"](each);
+  expectTensor(`${what}: sampleWeights`, sampleWeights);
+  const { shape } = sampleWeights;
+  if (shape.some((size, axis) => size !== each.shape[axis])) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `${what}: sampleWeights ${formatShape(shape)} has neither the shape of the operands nor of their leading dimensions, ${formatShape(each.shape)}`,
+    );
+  }
+  const weights = reshape(cast(sampleWeights, "f32"), [
+    ...shape,
+    ...each.shape.slice(shape.length).map(() => 1),
+  ]);
+  const weighted = mul(cast(each, "f32"), weights);
+  if (reduction !== "mean") return reductions[reduction ?? "mean"](weighted);
+  const elements = each.shape.slice(shape.length).reduce((product, size) => product * size, 1);
+  return meanBy(reduceSum(weighted), mul(reduceSum(weights), elements));
+}
+
+/** A sum divided by its total weight; of padding alone it is 0. */
+export function meanBy(sum: Tensor, total: Tensor): Tensor {
+  return div(sum, where(equal(total, 0), 1, total));
 }

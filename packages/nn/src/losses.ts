@@ -1,47 +1,54 @@
 import { MpError, type Tensor } from "@mp/core";
-import { isFloat, type LossReduction } from "@mp/core/graph";
+import { isFloat } from "@mp/core/graph";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { add, cast, clip, div, mul, neg, reduceMean, softplus, sub } from "@mp/core/ops";
+import { add, cast, clip, div, mul, neg, softplus, sub } from "@mp/core/ops";
 import { expectAlike } from "./check-tensor.js";
-import { reduced } from "./loss-reduction.js";
+import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
+const REDUCTION = { reduction: withDefault("mean", reductionKind), sampleWeights: sampleWeightsOption };
+
 /**
- * Mean of (prediction - target)² over all elements, in f32. No broadcasting: [n] against [n, 1] would be n²
+ * (prediction - target)², by default the mean over all elements, in f32. No broadcasting: [n] against [n, 1] would be n²
  * differences, a different loss.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
-export function meanSquaredError(prediction: Tensor, target: Tensor): Tensor {
+export function meanSquaredError(prediction: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
+  const read = readOptions("meanSquaredError", options, REDUCTION, { example: '{ reduction: "sum" }' });
   expectAlike("meanSquaredError", { prediction, target });
   const difference = sub(prediction, target);
-  return reduceMean(mul(difference, difference));
+  return reduced("meanSquaredError", mul(difference, difference), read);
 }
 
 /**
  * Binary cross entropy of logits [...] (any float) against targets of the same shape, the probability of the event, 0
- * … 1 (a float, an integer or bool); the mean over all elements, f32 scalar. It is y · softplus(-x) + (1 - y) ·
+ * … 1 (a float, an integer or bool); by default the mean over all elements, f32 scalar. It is y · softplus(-x) + (1 - y) ·
  * softplus(x), computed in f32 under any policy: no sigmoid that rounds to 0 or 1, no cancellation, and the gradient at
  * 0 is ½ - y, without a special case.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_DTYPE_MISMATCH for logits that are not floats,
  * MP_SHAPE_MISMATCH for shapes that differ
  */
-export function binaryCrossEntropyWithLogits(logits: Tensor, targets: Tensor): Tensor {
-  expectAlike("binaryCrossEntropyWithLogits", { logits, targets });
+export function binaryCrossEntropyWithLogits(
+  logits: Tensor,
+  targets: Tensor,
+  options: ReductionOptions = {},
+): Tensor {
+  const what = "binaryCrossEntropyWithLogits";
+  const read = readOptions(what, options, REDUCTION, { example: '{ reduction: "sum" }' });
+  expectAlike(what, { logits, targets });
   if (!isFloat(logits.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `binaryCrossEntropyWithLogits: logits are floats before a sigmoid, got ${logits.dtype}`,
+      `${what}: logits are floats before a sigmoid, got ${logits.dtype}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
-  return reduceMean(add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))));
+  return reduced(what, add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))), read);
 }
 
-export interface HuberOptions {
+export interface HuberOptions extends ReductionOptions {
   /** The size of an error from which on it counts linearly; above 0, default 1. */
   readonly delta?: number;
-  /** Default `mean` over all elements; an f32 scalar. With `none`, the shape of the operands. */
-  readonly reduction?: LossReduction;
 }
 
 /** The size of an error. */
@@ -50,7 +57,7 @@ const extent = checks.claim("above 0 in f32", (value) => {
   return rounded > 0 && Number.isFinite(rounded);
 });
 
-const HUBER = { delta: withDefault(1, extent), reduction: withDefault("mean", reductionKind) };
+const HUBER = { ...REDUCTION, delta: withDefault(1, extent) };
 
 /**
  * Huber loss of floats of one shape: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32, computed
@@ -59,19 +66,18 @@ const HUBER = { delta: withDefault(1, extent), reduction: withDefault("mean", re
  * shapes that differ
  */
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
-  const { delta, reduction } = readOptions("huber", options, HUBER, { example: "{ delta: 1 }" });
+  const read = readOptions("huber", options, HUBER, { example: "{ delta: 1 }" });
   expectAlike("huber", { prediction, target });
-  return reduced(reduction, huberOf(prediction, target, delta));
+  return reduced("huber", huberOf(prediction, target, read.delta), read);
 }
 
-export interface SmoothL1Options {
+/** A detector takes the reduction `sum` and divides by the matched boxes. */
+export interface SmoothL1Options extends ReductionOptions {
   /** The size of an error from which on it counts linearly; above 0, default 1. */
   readonly beta?: number;
-  /** Default `mean` over all elements; a detector takes `sum` and divides by the matched boxes. */
-  readonly reduction?: LossReduction;
 }
 
-const SMOOTH_L1 = { beta: withDefault(1, extent), reduction: withDefault("mean", reductionKind) };
+const SMOOTH_L1 = { ...REDUCTION, beta: withDefault(1, extent) };
 
 /**
  * Smooth L1, which is `huber` with delta `beta`, divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
@@ -79,9 +85,9 @@ const SMOOTH_L1 = { beta: withDefault(1, extent), reduction: withDefault("mean",
  * @throws as `huber`
  */
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
-  const { beta, reduction } = readOptions("smoothL1", options, SMOOTH_L1, { example: "{ beta: 1 }" });
+  const { beta, ...read } = readOptions("smoothL1", options, SMOOTH_L1, { example: "{ beta: 1 }" });
   expectAlike("smoothL1", { prediction, target });
-  return div(reduced(reduction, huberOf(prediction, target, beta)), beta);
+  return div(reduced("smoothL1", huberOf(prediction, target, beta), read), beta);
 }
 
 /**

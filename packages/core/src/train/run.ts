@@ -23,7 +23,7 @@ import {
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
-import { checkFunction } from "./checks/check-parts.js";
+import { checkFunction, checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
 import type { FitResult, FitStep } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
@@ -33,6 +33,8 @@ import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-s
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
+import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
+import { Judges } from "./evaluation/judge.js";
 import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
@@ -80,12 +82,8 @@ export class TrainingRun {
   readonly #stateTypes: TypeTree;
   readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
-  /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
-  readonly #predictors = new FunctionIds((id) => {
-    if (id < 2) return;
-    const message = "predict: a third function is being compiled; pass the same function object each time";
-    this.#warn({ type: "performance", message });
-  });
+  readonly #predictors = new FunctionIds("predict", this.#warn);
+  readonly #judges = new Judges(this.#warn);
   readonly #calls = new CallQueue();
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
@@ -143,15 +141,7 @@ export class TrainingRun {
   /** Its result, or those of the objectives by their names: the class does not know which. */
   async step(...batches: readonly unknown[]): Promise<StepResult> {
     this.#expectNoFeeding("step");
-    const { accumulate } = this.#definitions[0];
-    if (batches.length !== accumulate) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        accumulate === 1
-          ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
-          : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
-      );
-    }
+    checkMicrobatches(batches, this.#definitions[0].accumulate);
     // If you call `step` yourself, only you know the position in the data.
     return this.#step(
       batches.map((batch) => this.#take(batch)),
@@ -275,6 +265,18 @@ export class TrainingRun {
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
     return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
+  }
+
+  async evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T> = {}): Promise<unknown> {
+    const average = this.#readsAverage("evaluateAll", options);
+    const run: EvaluatingRun = {
+      take: (value, name) => this.#take(value, name),
+      evaluate: (feed, model, judge) =>
+        this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, judge])),
+      judgeOf: (metrics) => this.#judges.of(metrics),
+      breathe: this.#breathe,
+    };
+    return this.#byObjective(await evaluateAll(run, data, options));
   }
 
   #readsAverage(what: string, options: WeightsChoice): boolean {

@@ -13,6 +13,8 @@ import type { Json } from "./data/json.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
+import type { JudgeAllOptions, WholeEvaluation } from "./evaluation/evaluate-all.js";
+import type { StreamedMetrics } from "./evaluation/streamed-metric.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
 import type { TrainingWarning } from "./warning.js";
@@ -53,6 +55,17 @@ export interface Trainer<P, B, M, K extends string = string> {
     batch: FedBatch<B, D>,
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
+  /**
+   * Loss and metrics over a whole data set, with `training` false: means weighed by the samples of each batch and summed
+   * in f64, so a smaller last batch counts as what it is. Also metrics that are no means, by `metrics`. Goes through the
+   * data from its beginning once; changes no state, and no position in any data. May be called during `fit`.
+   * @throws MP_INVALID_ARGUMENT for options, data without batches, or tensors of which the samples are unknown; what the
+   * data throws; the reason of `signal`
+   */
+  evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<WholeEvaluation<K, S>>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,

@@ -7,6 +7,8 @@ import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
 import type { Diagnosis } from "../diagnosis/diagnose.js";
+import type { JudgeAllOptions, WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { StreamedMetrics } from "../evaluation/streamed-metric.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
 import type { Trainer } from "../trainer-interface.js";
@@ -39,6 +41,7 @@ export interface ObjectivesTrainer<P, B, M, O>
     | "fit"
     | "steps"
     | "evaluate"
+    | "evaluateAll"
     | "setRates"
     | "counters"
     | "graph"
@@ -69,6 +72,14 @@ export interface ObjectivesTrainer<P, B, M, O>
     batch: FedBatch<B, D>,
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
+  /**
+   * Each loss and its metrics over a whole data set, weighed by samples; streamed `metrics` are the run's, and are given
+   * with each objective. @throws as of a single loss
+   */
+  evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<{ readonly [N in keyof O]: WholeEvaluation<MetricsOf<O[N]>, S> }>;
   /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
   setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
   /** Each objective's counts and next scale; `iteration` is the run's. */

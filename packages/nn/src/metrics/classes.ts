@@ -1,0 +1,173 @@
+/** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
+import { MpError, type Tensor } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import {
+  cast,
+  equal,
+  matMul,
+  mul,
+  oneHot,
+  reduceSum,
+  softmaxCrossEntropyLoss,
+  topK,
+  transpose,
+  unsqueeze,
+} from "@mp/core/ops";
+import type { StreamedMetric } from "@mp/core/report";
+import { type ClassOptions, classified, classTable, inFloat32, scalarOf } from "./parts.js";
+
+const EXAMPLE = "{ ignoreIndex: -1 }";
+
+/**
+ * Share of labels i32 or i64 [...] whose logit is the largest of [..., classes], 0 … 1; of equal logits the first
+ * counts.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
+ */
+export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
+  const read = readOptions("accuracy", options, classTable, { example: EXAMPLE });
+  return share(() => {
+    const { predicted, labels: classOf, w } = classified("accuracy", logits, labels, read);
+    return { found: cast(equal(predicted, classOf), "f32"), w };
+  });
+}
+
+/**
+ * Share of labels that are among the k largest of their logits, 0 … 1.
+ * @throws as `accuracy`, and MP_INVALID_ARGUMENT for a k that is no number of classes
+ */
+export function topKAccuracy(
+  logits: Tensor,
+  labels: Tensor,
+  k: number,
+  options: ClassOptions = {},
+): StreamedMetric {
+  const read = readOptions("topKAccuracy", options, classTable, { example: EXAMPLE });
+  return share(() => {
+    const { logits: rows, labels: classOf, w, classes } = classified("topKAccuracy", logits, labels, read);
+    if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
+      throw new MpError("MP_INVALID_ARGUMENT", `topKAccuracy: k is an integer of 1 to ${classes}, got ${k}`);
+    }
+    const hits = cast(equal(topK(rows, k).indices, unsqueeze(classOf, [-1])), "f32");
+    return { found: reduceSum(hits, { axes: [-1] }), w };
+  });
+}
+
+function share(statistics: () => { readonly found: Tensor; readonly w: Tensor }): StreamedMetric {
+  return {
+    sums: inFloat32(() => {
+      const { found, w } = statistics();
+      return { found: reduceSum(mul(found, w)), total: reduceSum(w) };
+    }),
+    result: (values) => scalarOf(values, "found") / scalarOf(values, "total"),
+  };
+}
+
+/**
+ * Exponential of the mean cross entropy of logits [..., classes] against labels [...], in nats: the number of equally
+ * likely classes that would be as hard to guess. 1 at best.
+ * @throws as `accuracy`
+ */
+export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
+  const read = readOptions("perplexity", options, classTable, { example: EXAMPLE });
+  return {
+    sums: inFloat32(() => {
+      const { logits: rows, labels: classOf, w } = classified("perplexity", logits, labels, read);
+      const entropies = softmaxCrossEntropyLoss(cast(rows, "f32"), classOf, { reduction: "none" });
+      return { entropy: reduceSum(mul(entropies, w)), total: reduceSum(w) };
+    }),
+    result: (values) => Math.exp(scalarOf(values, "entropy") / scalarOf(values, "total")),
+  };
+}
+
+/**
+ * Counts of labels (rows) that were taken for classes (columns): element [i][j] is the total weight of the samples of
+ * class i whose largest logit is that of class j.
+ * @throws as `accuracy`
+ */
+export function confusionMatrix(
+  logits: Tensor,
+  labels: Tensor,
+  options: ClassOptions = {},
+): StreamedMetric<readonly (readonly number[])[]> {
+  const read = readOptions("confusionMatrix", options, classTable, { example: EXAMPLE });
+  return {
+    sums: inFloat32(() => {
+      const { labels: classOf, predicted, w, classes } = classified("confusionMatrix", logits, labels, read);
+      const weighted = mul(oneHot(classOf, classes), unsqueeze(w, [-1]));
+      return { matrix: matMul(transpose(weighted), oneHot(predicted, classes)) };
+    }),
+    result: ({ matrix = new Float64Array() }) => {
+      const classes = Math.sqrt(matrix.length);
+      return Array.from({ length: classes }, (_, row) => [
+        ...matrix.subarray(row * classes, (row + 1) * classes),
+      ]);
+    },
+  };
+}
+
+/** Of what is taken for a class, the share that is of it; of what is of it, the share found; their harmonic mean. */
+export interface PrecisionRecall {
+  /** 0 … 1; 0 where nothing was taken for the class. */
+  readonly precision: number;
+  /** 0 … 1; 0 where nothing is of the class. */
+  readonly recall: number;
+  /** 0 … 1; 0 where both are. */
+  readonly f1: number;
+}
+
+export interface PrecisionRecallOptions extends ClassOptions {
+  /**
+   * `macro` (default): the mean over classes. `weighted`: the mean weighed by the labels of each class. `micro`: of the
+   * counts of all classes together, which equals the accuracy.
+   */
+  readonly average?: "macro" | "weighted" | "micro";
+}
+
+const PRECISION_RECALL = {
+  ...classTable,
+  average: withDefault("macro", checks.oneOf("macro", "weighted", "micro")),
+};
+
+/**
+ * Precision, recall and F1 of logits [..., classes] against labels [...], with those of each class.
+ * @throws as `accuracy`
+ */
+export function precisionRecall(
+  logits: Tensor,
+  labels: Tensor,
+  options: PrecisionRecallOptions = {},
+): StreamedMetric<PrecisionRecall & { readonly classes: readonly PrecisionRecall[] }> {
+  const read = readOptions("precisionRecall", options, PRECISION_RECALL, { example: '{ average: "micro" }' });
+  return {
+    sums: inFloat32(() => {
+      const { labels: classOf, predicted, w, classes } = classified("precisionRecall", logits, labels, read);
+      const [is, taken] = [classOf, predicted].map((each) => oneHot(each, classes)) as [Tensor, Tensor];
+      const weighted = mul(is, unsqueeze(w, [-1]));
+      return {
+        hits: reduceSum(mul(weighted, taken), { axes: [0] }),
+        actual: reduceSum(weighted, { axes: [0] }),
+        taken: reduceSum(mul(taken, unsqueeze(w, [-1])), { axes: [0] }),
+      };
+    }),
+    result: ({ hits = none, actual = none, taken = none }) => {
+      const classes = [...hits].map((hit, at) => ratios(hit, taken[at] ?? 0, actual[at] ?? 0));
+      if (read.average === "micro") return { ...ratios(total(hits), total(taken), total(actual)), classes };
+      const shares = [...actual].map((count) => (read.average === "macro" ? 1 : count));
+      const mean = (of: keyof PrecisionRecall): number =>
+        ratio(
+          classes.reduce((sum, each, at) => sum + each[of] * (shares[at] ?? 0), 0),
+          total(shares),
+        );
+      return { precision: mean("precision"), recall: mean("recall"), f1: mean("f1"), classes };
+    },
+  };
+}
+
+const none = new Float64Array();
+const total = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
+const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+
+/** From the hits, what was taken for the class, and what is of it. */
+export function ratios(hits: number, taken: number, actual: number): PrecisionRecall {
+  return { precision: ratio(hits, taken), recall: ratio(hits, actual), f1: ratio(2 * hits, taken + actual) };
+}

@@ -1,0 +1,128 @@
+/** Metrics of events: scores against what happened. */
+import type { Tensor } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
+import type { StreamedMetric, StreamedValues } from "@mp/core/report";
+import { type PrecisionRecall, ratios } from "./classes.js";
+import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions } from "./parts.js";
+
+export interface BinaryOptions extends WeightOptions {
+  /** Scores above it count as events. Default 0, for logits; 0.5 for probabilities. */
+  readonly threshold?: number;
+}
+
+const BINARY = {
+  sampleWeights: tensorOption,
+  threshold: withDefault(
+    0,
+    checks.claim("a finite number", (value) => Number.isFinite(value)),
+  ),
+};
+
+/**
+ * Precision, recall, F1 and accuracy of scores [...] against targets of the same shape, 1 for an event and 0 for none (a
+ * float, an integer or bool).
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
+ */
+export function binaryPrecisionRecall(
+  scores: Tensor,
+  targets: Tensor,
+  options: BinaryOptions = {},
+): StreamedMetric<PrecisionRecall & { readonly accuracy: number }> {
+  const read = readOptions("binaryPrecisionRecall", options, BINARY, { example: "{ threshold: 0.5 }" });
+  return {
+    sums: inFloat32(() => {
+      const { scores: s, targets: t, w } = samples("binaryPrecisionRecall", { scores, targets }, read);
+      const taken = cast(greater(cast(s, "f32"), read.threshold), "f32");
+      const is = cast(t, "f32");
+      return {
+        hits: reduceSum(mul(mul(taken, is), w)),
+        taken: reduceSum(mul(taken, w)),
+        actual: reduceSum(mul(is, w)),
+        right: reduceSum(mul(cast(equal(taken, is), "f32"), w)),
+        total: reduceSum(w),
+      };
+    }),
+    result: (values) => {
+      const [hits, taken, actual, right, total] = ["hits", "taken", "actual", "right", "total"].map((name) =>
+        scalarOf(values, name),
+      ) as [number, number, number, number, number];
+      return { ...ratios(hits, taken, actual), accuracy: right / total };
+    },
+  };
+}
+
+/**
+ * Area under the curve of true against false positives: the probability that an event has a higher score than a
+ * non-event, ties counting half. Exact, without thresholds: the host keeps 24 bytes a sample and sorts them. NaN without
+ * events or without non-events.
+ * @throws as `binaryPrecisionRecall`
+ */
+export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
+  return ranked("rocAuc", scores, targets, options, (steps) => {
+    let [area, events, others] = [0, 0, 0];
+    for (const [event, other] of steps) {
+      area += other * (events + event / 2);
+      events += event;
+      others += other;
+    }
+    return area / (events * others);
+  });
+}
+
+/**
+ * Area under the curve of precision against recall, as a sum of steps (average precision): the precision at each event,
+ * without interpolation. Exact; memory as `rocAuc`. NaN without events.
+ * @throws as `binaryPrecisionRecall`
+ */
+export function averagePrecision(
+  scores: Tensor,
+  targets: Tensor,
+  options: WeightOptions = {},
+): StreamedMetric {
+  return ranked("averagePrecision", scores, targets, options, (steps) => {
+    let [area, events, all] = [0, 0, 0];
+    for (const [event, other] of steps) {
+      events += event;
+      all += event + other;
+      if (event > 0) area += (event * events) / all;
+    }
+    return area / events;
+  });
+}
+
+type Step = readonly [events: number, others: number];
+
+/** A metric of the weights of events and non-events at each score, from the highest on. */
+function ranked(
+  what: string,
+  scores: Tensor,
+  targets: Tensor,
+  options: WeightOptions,
+  result: (steps: readonly Step[]) => number,
+): StreamedMetric {
+  readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
+  return {
+    rows: inFloat32(() => {
+      const { scores: s, targets: t, w } = samples(what, { scores, targets }, options);
+      return { scores: cast(s, "f32"), targets: cast(t, "f32"), weights: w };
+    }),
+    result: (values) => result(stepsOf(values)),
+  };
+}
+
+function stepsOf({ scores, targets, weights }: StreamedValues): readonly Step[] {
+  if (scores === undefined || scores.some(Number.isNaN)) return [[Number.NaN, Number.NaN]];
+  const order = Array.from(scores.keys()).sort((a, b) => (scores[b] as number) - (scores[a] as number));
+  const steps: [number, number][] = [];
+  let latest: number | undefined;
+  for (const at of order) {
+    if (scores[at] !== latest) steps.push([0, 0]);
+    latest = scores[at];
+    const step = steps.at(-1) as [number, number];
+    const [event = 0, weight = 0] = [targets?.[at], weights?.[at]];
+    step[0] += event * weight;
+    step[1] += (1 - event) * weight;
+  }
+  return steps;
+}

@@ -1,0 +1,206 @@
+/** Streamed metrics over batches of 32, 32 and 19 samples, against scikit-learn, torchmetrics and Keras over all 83. */
+import { readFileSync } from "node:fs";
+import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { add, mul, reduceMean, sigmoid } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
+import type { StreamedMetrics, WholeEvaluation } from "@mp/core/report";
+import { describe, expect, it } from "vitest";
+import * as metrics from "./index.js";
+
+interface Judged {
+  readonly accuracy: number;
+  readonly top2: number;
+  readonly confusion: readonly (readonly number[])[];
+  readonly each: { readonly [K in keyof metrics.PrecisionRecall]: readonly number[] };
+  readonly macro: metrics.PrecisionRecall;
+  readonly micro: metrics.PrecisionRecall;
+  readonly weighted: metrics.PrecisionRecall;
+  readonly binary: metrics.PrecisionRecall & { readonly accuracy: number };
+  readonly rocAuc: number;
+  readonly averagePrecision: number;
+  readonly mae: number;
+  readonly mse: number;
+  readonly r2: number;
+  readonly perplexity: number;
+}
+
+/** Made by test/fixtures/metrics.py. */
+const fixture = JSON.parse(
+  readFileSync(new URL("../../test/fixtures/metrics.json", import.meta.url), "utf8"),
+) as {
+  readonly data: Readonly<Record<string, readonly number[]>>;
+  readonly plain: Judged;
+  readonly byWeights: Judged;
+  readonly torchmetrics: Readonly<Record<string, number>>;
+  readonly keras: Readonly<Record<string, number>>;
+};
+
+const CLASSES = 5;
+type Batch = Readonly<
+  Record<"logits" | "labels" | "scores" | "targets" | "values" | "predictions" | "each", Tensor>
+>;
+
+function part(from: number, to: number) {
+  const cut = (name: string, width = 1): readonly number[] =>
+    fixture.data[name]?.slice(from * width, to * width) ?? [];
+  const floats = (name: string, width?: number) => {
+    const data = Float32Array.from(cut(name, width));
+    return tensor(data, width === undefined ? [to - from] : [to - from, width]);
+  };
+  return {
+    logits: floats("logits", CLASSES),
+    labels: tensor(Int32Array.from(cut("labels")), [to - from]),
+    scores: floats("scores"),
+    targets: floats("targets"),
+    values: floats("values"),
+    predictions: floats("predictions"),
+    each: floats("weights"),
+  };
+}
+
+async function evaluated<S extends StreamedMetrics>(
+  judge: (weights: unknown, batch: Batch) => S,
+  precision: PrecisionChoice = float32(),
+): Promise<WholeEvaluation<never, S>["metrics"]> {
+  await using training = await trainer({
+    backend: await reference(),
+    params: { w: tensor(Float32Array.of(1), []) },
+    loss: ({ w }, { scores }: Batch) => reduceMean(mul(w, scores)),
+    optimizer: sgd({ learningRate: 0.1 }),
+    precision,
+    onWarning: () => undefined,
+  });
+  const { metrics: found } = await training.evaluateAll([part(0, 32), part(32, 64), part(64, 83)], {
+    metrics: judge,
+  });
+  return found;
+}
+
+/** All metrics; the names are those of the fixture. */
+const all =
+  (isWeighted: boolean) =>
+  (_: unknown, { logits, labels, scores, targets, values, predictions, each }: Batch) => {
+    const options = isWeighted ? { sampleWeights: each } : {};
+    return {
+      accuracy: metrics.accuracy(logits, labels, options),
+      top2: metrics.topKAccuracy(logits, labels, 2, options),
+      confusion: metrics.confusionMatrix(logits, labels, options),
+      macro: metrics.precisionRecall(logits, labels, options),
+      micro: metrics.precisionRecall(logits, labels, { ...options, average: "micro" }),
+      weighted: metrics.precisionRecall(logits, labels, { ...options, average: "weighted" }),
+      binary: metrics.binaryPrecisionRecall(scores, targets, options),
+      rocAuc: metrics.rocAuc(scores, targets, options),
+      averagePrecision: metrics.averagePrecision(scores, targets, options),
+      mae: metrics.meanAbsoluteError(predictions, values, options),
+      mse: metrics.meanSquaredError(predictions, values, options),
+      r2: metrics.rSquared(predictions, values, options),
+      perplexity: metrics.perplexity(logits, labels, options),
+    };
+  };
+
+/** Compares numbers in structures of one form; to f32, in which a batch is summed. */
+function near(got: unknown, want: unknown, name: string): void {
+  if (typeof want !== "object" || want === null) {
+    const [a, b] = [Number(got), Number(want)];
+    expect(Math.abs(a - b), `${name}: ${a} against ${b}`).toBeLessThanOrEqual(
+      3e-7 * Math.max(1, Math.abs(b)),
+    );
+    return;
+  }
+  for (const [key, value] of Object.entries(want)) {
+    near((got as Readonly<Record<string, unknown>>)[key], value, `${name}/${key}`);
+  }
+}
+
+describe("metrics of a whole set", () => {
+  it.each([
+    ["plain", float32()],
+    ["byWeights", float32()],
+    ["byWeights", mixedFloat16()],
+  ] as const)("are scikit-learn's, %s in %o", async (kind, precision) => {
+    const found = await evaluated(all(kind === "byWeights"), precision);
+    const { each, ...others } = fixture[kind];
+    near(found, others, kind);
+    each.f1.forEach((_, at) => {
+      near(
+        found.macro.classes[at],
+        { precision: each.precision[at], recall: each.recall[at], f1: each.f1[at] },
+        `${at}`,
+      );
+    });
+  });
+
+  it("are torchmetrics' and Keras's, also where labels are ignored", async () => {
+    const options = { ignoreIndex: 2 };
+    const found = await evaluated((_, { logits, labels, scores, targets, each }) => ({
+      perplexityIgnoring: metrics.perplexity(logits, labels, options),
+      accuracyIgnoring: metrics.accuracy(logits, labels, options),
+      rocAuc: metrics.rocAuc(sigmoid(scores), targets),
+      averagePrecision: metrics.averagePrecision(sigmoid(scores), targets),
+      weightedAccuracy: metrics.accuracy(logits, labels, { sampleWeights: each }),
+      mean: metrics.mean(each),
+    }));
+    const { perplexityIgnoring, accuracyIgnoring, rocAuc, averagePrecision } = fixture.torchmetrics;
+    near(found, { perplexityIgnoring, accuracyIgnoring, rocAuc, averagePrecision }, "torchmetrics");
+    near(found, fixture.keras, "Keras");
+    const weights = fixture.data["weights"] ?? [];
+    near(found.mean, weights.reduce((sum, weight) => sum + weight, 0) / weights.length, "mean");
+  });
+
+  it("take logits that a policy made halves, and labels that are no class but ignored", async () => {
+    const found = await evaluated(
+      (_, { logits, labels }) => ({
+        ignored: metrics.accuracy(logits, add(labels, 1000), { ignoreIndex: 1002 }),
+        matrix: metrics.confusionMatrix(logits, labels, { ignoreIndex: 0 }),
+      }),
+      mixedFloat16(),
+    );
+    expect(found.ignored).toBe(0);
+    expect(found.matrix[0]).toEqual([0, 0, 0, 0, 0]);
+    expect(found.matrix.slice(1)).toEqual(fixture.plain.confusion.slice(1));
+  });
+
+  it("merge variances without cancellation", async () => {
+    const far = await evaluated((_, { predictions, values }) => ({
+      r2: metrics.rSquared(add(predictions, 1e5), add(values, 1e5)),
+    }));
+    expect(far.r2).toBeCloseTo(fixture.plain.r2, 3);
+  });
+
+  it("are NaN where nothing is judged, and say what does not fit", async () => {
+    const nothing = await evaluated((_, { scores, targets, values }) => ({
+      auc: metrics.rocAuc(scores, mul(targets, 0)),
+      ap: metrics.averagePrecision(scores, mul(targets, 0)),
+      r2: metrics.rSquared(values, mul(values, 0)),
+      none: metrics.binaryPrecisionRecall(mul(scores, 0), mul(targets, 0)),
+    }));
+    expect(nothing).toMatchObject({
+      auc: Number.NaN,
+      ap: Number.NaN,
+      none: { precision: 0, recall: 0, f1: 0, accuracy: 1 },
+    });
+    expect(nothing.r2).toBe(Number.NEGATIVE_INFINITY);
+    const fails = (judge: (batch: Batch) => StreamedMetrics, message: string) =>
+      expect(evaluated((_, batch) => judge(batch))).rejects.toThrow(message);
+    await fails(
+      ({ logits, labels }) => ({ m: metrics.accuracy(labels, logits) }),
+      "accuracy: logits [32] take labels [], got [32, 5]; the order is (logits, labels)",
+    );
+    await fails(
+      ({ logits, labels }) => ({ m: metrics.accuracy(logits, labels, { sampleWeights: logits }) }),
+      "accuracy: labels [32] and sampleWeights [32, 5] differ in shape",
+    );
+    await fails(
+      ({ scores, logits }) => ({ m: metrics.rocAuc(scores, logits) }),
+      "rocAuc: scores [32] and targets [32, 5]",
+    );
+    await fails(
+      ({ logits, labels }) => ({ m: metrics.topKAccuracy(logits, labels, 9) }),
+      "topKAccuracy: k is an integer of 1 to 5, got 9",
+    );
+    await fails(
+      ({ logits, labels }) => ({ m: metrics.precisionRecall(logits, labels, { average: "mean" as never }) }),
+      'precisionRecall: average is "macro" or "weighted" or "micro"',
+    );
+  });
+});

@@ -1,0 +1,101 @@
+/** Metrics of numbers: errors of predictions, and means. */
+import type { Tensor } from "@mp/core";
+import { readOptions } from "@mp/core/internal";
+import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
+import type { StreamedMetric } from "@mp/core/report";
+import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions } from "./parts.js";
+
+const check = (what: string, options: WeightOptions): void => {
+  readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
+};
+
+/**
+ * Mean of values [...] of any dtype over all elements, such as losses with `reduction: "none"`.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for weights of another shape
+ */
+export function mean(values: Tensor, options: WeightOptions = {}): StreamedMetric {
+  check("mean", options);
+  return meanOf(() => {
+    const { values: each, w } = samples("mean", { values }, options);
+    return [cast(each, "f32"), w];
+  });
+}
+
+/** Mean of |prediction - target| over all elements. @throws as `mean`, for shapes that differ */
+export function meanAbsoluteError(
+  predictions: Tensor,
+  targets: Tensor,
+  options: WeightOptions = {},
+): StreamedMetric {
+  return errors("meanAbsoluteError", predictions, targets, options, abs);
+}
+
+/** Mean of (prediction - target)² over all elements. @throws as `mean`, for shapes that differ */
+export function meanSquaredError(
+  predictions: Tensor,
+  targets: Tensor,
+  options: WeightOptions = {},
+): StreamedMetric {
+  return errors("meanSquaredError", predictions, targets, options, (d) => mul(d, d));
+}
+
+function errors(
+  what: string,
+  predictions: Tensor,
+  targets: Tensor,
+  options: WeightOptions,
+  of: (difference: Tensor) => Tensor,
+): StreamedMetric {
+  check(what, options);
+  return meanOf(() => {
+    const { predictions: p, targets: t, w } = samples(what, { predictions, targets }, options);
+    return [of(sub(cast(p, "f32"), cast(t, "f32"))), w];
+  });
+}
+
+function meanOf(statistics: () => readonly [each: Tensor, w: Tensor]): StreamedMetric {
+  return {
+    sums: inFloat32(() => {
+      const [each, w] = statistics();
+      return { sum: reduceSum(mul(each, w)), total: reduceSum(w) };
+    }),
+    result: (values) => scalarOf(values, "sum") / scalarOf(values, "total"),
+  };
+}
+
+/**
+ * R², the share of the targets' variance that predictions explain, over all elements: 1 at best, 0 for the mean of the
+ * targets, below 0 for worse; not finite where the targets do not vary. Variances are merged batch by batch, so a mean that is
+ * large beside them cancels nothing.
+ * @throws as `mean`, for shapes that differ
+ */
+export function rSquared(predictions: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
+  check("rSquared", options);
+  return {
+    rows: inFloat32(() => {
+      const { predictions: p, targets: t, w } = samples("rSquared", { predictions, targets }, options);
+      const [prediction, target] = [cast(p, "f32"), cast(t, "f32")];
+      const total = reduceSum(w);
+      const center = div(reduceSum(mul(target, w)), where(equal(total, 0), 1, total));
+      const [residual, deviation] = [sub(prediction, target), sub(target, center)];
+      const row = (value: Tensor): Tensor => reshape(value, [1]);
+      return {
+        totals: row(total),
+        centers: row(center),
+        residuals: row(reduceSum(mul(mul(residual, residual), w))),
+        deviations: row(reduceSum(mul(mul(deviation, deviation), w))),
+      };
+    }),
+    result: ({ totals = none, centers = none, residuals = none, deviations = none }) => {
+      const center = sumOf(totals, (total, at) => total * (centers[at] ?? 0)) / sumOf(totals);
+      const between = sumOf(totals, (total, at) => total * ((centers[at] ?? 0) - center) ** 2);
+      return 1 - sumOf(residuals) / (sumOf(deviations) + between);
+    },
+  };
+}
+
+const none = new Float64Array();
+
+function sumOf(values: Float64Array, of: (value: number, at: number) => number = (value) => value): number {
+  return values.reduce((sum, value, at) => sum + of(value, at), 0);
+}
