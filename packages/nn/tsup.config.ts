@@ -1,3 +1,7 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", metrics: "src/metrics/index.ts" });
+export default preset({
+  index: "src/index.ts",
+  metrics: "src/metrics/index.ts",
+  safetensors: "src/safetensors/index.ts",
+});

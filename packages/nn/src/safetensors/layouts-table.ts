@@ -1,0 +1,150 @@
+// How the tensors that PyTorch keeps for a kind of layer become the parameters of ours. A kind is recognized by the
+// leaves of its tree, never by a path.
+import type { Shape } from "@mp/core";
+import type { Numbers, Source } from "./source.js";
+
+/** Tensors of the file, by their names below the layer's path, and what they make. */
+export interface LayoutRule {
+  readonly from: readonly string[];
+  make(...sources: readonly Source[]): Numbers;
+}
+
+/** Shapes of the leaves below a place of the tree, by their paths from there. */
+export type Leaves = ReadonlyMap<string, Shape>;
+
+interface LayoutKind {
+  isOne(leaves: Leaves): boolean;
+  readonly leaves: Readonly<Record<string, readonly LayoutRule[]>>;
+}
+
+const asIs = (source: Numbers): Numbers => source;
+const named = (...names: readonly string[]): readonly LayoutRule[] =>
+  names.map((name) => ({ from: [name], make: asIs as LayoutRule["make"] }));
+
+function transposed({ shape, data }: Numbers): Numbers {
+  const [rows, columns] = shape;
+  if (shape.length !== 2 || rows === undefined || columns === undefined) return { shape, data };
+  const turned = new Float32Array(data.length);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      turned[column * rows + row] = data[row * columns + column] as number;
+  return { shape: [columns, rows], data: turned };
+}
+
+/** [inputs, outputs]. */
+const kernelOf = (source: Source): Numbers => (source.inputsFirst ? source : transposed(source));
+const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
+  names.map((name) => ({ from: [name], make: kernelOf as LayoutRule["make"] }));
+
+/** Rows `from` to `to`, in parts of `count`, of the first axis. */
+function rows({ shape, data }: Numbers, count: number, from: number, to: number): Numbers {
+  const [size = 0, ...rest] = shape;
+  if (size % count !== 0) return { shape, data };
+  const part = data.length / count;
+  return { shape: [(size / count) * (to - from), ...rest], data: data.slice(from * part, to * part) };
+}
+
+/** Query, key or value of the stacked projection. */
+const projection = (part: number): Readonly<Record<"kernel" | "bias", LayoutRule>> => ({
+  kernel: {
+    from: ["in_proj_weight"],
+    make: ((source: Source) =>
+      transposed(
+        rows(source.inputsFirst ? transposed(source) : source, 3, part, part + 1),
+      )) as LayoutRule["make"],
+  },
+  bias: {
+    from: ["in_proj_bias"],
+    make: ((source: Source) => rows(source, 3, part, part + 1)) as LayoutRule["make"],
+  },
+});
+
+const inProj = (part: number): readonly LayoutRule[] => {
+  const { kernel: fused } = projection(part);
+  return [fused, { ...fused, from: ["in_proj/weight"] }];
+};
+const inProjBias = (part: number): readonly LayoutRule[] => {
+  const { bias } = projection(part);
+  return [bias, { ...bias, from: ["in_proj/bias"] }];
+};
+
+function sum(a: Numbers, b: Numbers): Numbers {
+  if (a.shape.join() !== b.shape.join()) return b;
+  return { shape: a.shape, data: a.data.map((value, at) => value + (b.data[at] as number)) };
+}
+
+/** GRU: PyTorch's candidate has a bias inside the reset gate, that of `recurrentBias`. */
+function gruBias(input: Numbers, recurrent: Numbers): Numbers {
+  if (input.shape.join() !== recurrent.shape.join()) return recurrent;
+  const gates = (input.data.length / 3) * 2;
+  return {
+    shape: input.shape,
+    data: input.data.map((value, at) => (at < gates ? value + (recurrent.data[at] as number) : value)),
+  };
+}
+
+/** The names of `LSTM` and `GRU` with one layer, and of their cells. */
+const recurrentNames = (...names: readonly string[]): readonly (readonly string[])[] => [
+  names.map((name) => `${name}_l0`),
+  names,
+];
+const recurrent = (names: readonly string[], make: LayoutRule["make"]): readonly LayoutRule[] =>
+  recurrentNames(...names).map((from) => ({ from, make }));
+const gates = {
+  input: recurrent(["weight_ih"], transposed as LayoutRule["make"]),
+  recurrent: recurrent(["weight_hh"], transposed as LayoutRule["make"]),
+};
+
+const has = (leaves: Leaves, ...paths: readonly string[]): boolean => paths.every((path) => leaves.has(path));
+
+export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
+  dense: {
+    isOne: (leaves) => leaves.get("kernel")?.length === 2,
+    leaves: { kernel: kernel("weight"), bias: named("bias") },
+  },
+  // [outputs, inputs / groups, k…], and [inputs, outputs / groups, k…] if transposed, are PyTorch's too.
+  convolution: {
+    isOne: (leaves) => (leaves.get("kernel")?.length ?? 0) > 2,
+    leaves: { kernel: named("weight"), bias: named("bias") },
+  },
+  embedding: { isOne: (leaves) => has(leaves, "table"), leaves: { table: named("weight") } },
+  normalization: {
+    isOne: (leaves) => has(leaves, "scale", "bias"),
+    leaves: { scale: named("weight", "gamma"), bias: named("bias", "beta") },
+  },
+  statistics: {
+    isOne: (leaves) => has(leaves, "mean", "variance"),
+    leaves: {
+      mean: named("running_mean", "moving_mean"),
+      variance: named("running_var", "moving_variance"),
+    },
+  },
+  // Gates in the order input, forget, cell, output on both sides.
+  lstm: {
+    isOne: (leaves) => has(leaves, "input", "recurrent", "bias") && !has(leaves, "recurrentBias"),
+    leaves: { ...gates, bias: recurrent(["bias_ih", "bias_hh"], sum as LayoutRule["make"]) },
+  },
+  // Gates in the order reset, update, candidate on both sides.
+  gru: {
+    isOne: (leaves) => has(leaves, "input", "recurrent", "bias", "recurrentBias"),
+    leaves: {
+      ...gates,
+      bias: recurrent(["bias_ih", "bias_hh"], gruBias as LayoutRule["make"]),
+      recurrentBias: recurrent(["bias_hh"], ((source: Source) =>
+        rows(source, 3, 2, 3)) as LayoutRule["make"]),
+    },
+  },
+  attention: {
+    isOne: (leaves) => has(leaves, "query/kernel", "key/kernel", "value/kernel", "output/kernel"),
+    leaves: {
+      "query/kernel": inProj(0),
+      "key/kernel": inProj(1),
+      "value/kernel": inProj(2),
+      "query/bias": inProjBias(0),
+      "key/bias": inProjBias(1),
+      "value/bias": inProjBias(2),
+      "output/kernel": kernel("out_proj/weight"),
+      "output/bias": named("out_proj/bias"),
+    },
+  },
+};

@@ -1,0 +1,115 @@
+// The tensors of a file, or of the shards that an index names. Shards are data of strangers: each lies in the index's
+// folder itself, also after its links are followed.
+import { readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { MpError } from "@mp/core";
+import { checks } from "@mp/core/internal";
+import { SafetensorsError, type SafetensorsErrorCode, type SafetensorsTensor } from "@mp/safetensors";
+import { loadFile } from "@mp/safetensors/file";
+
+export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
+
+const CODES = {
+  SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
+  SAFETENSORS_PARSE: "MP_PARSE",
+  SAFETENSORS_UNSUPPORTED: "MP_UNSUPPORTED",
+  SAFETENSORS_OUT_OF_MEMORY: "MP_OUT_OF_MEMORY",
+  SAFETENSORS_IO: "MP_IO",
+} as const satisfies Readonly<Record<SafetensorsErrorCode, string>>;
+
+/** Indexes of the largest models have some 100 kB; a file of this size is not one. */
+const MOST_INDEX_BYTES = 64 * 2 ** 20;
+
+/** @throws MP_INVALID_ARGUMENT for what is no path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+export async function openWeights(path: string): Promise<FileTensors> {
+  checks.path("loadSafetensors: the path", path);
+  return path.endsWith(".json") ? shards(path) : new Map(Object.entries(await tensorsOf(path)));
+}
+
+async function tensorsOf(path: string): Promise<Readonly<Record<string, SafetensorsTensor>>> {
+  try {
+    return (await loadFile(path)).tensors;
+  } catch (error) {
+    if (!SafetensorsError.is(error)) throw error;
+    throw new MpError(CODES[error.code], `loadSafetensors: ${error.message}`, {
+      cause: error,
+      details: error.details,
+    });
+  }
+}
+
+async function shards(indexPath: string): Promise<FileTensors> {
+  const placeOf = await weightMap(indexPath);
+  const folder = await reading(indexPath, () => realpath(dirname(indexPath)));
+  const byShard = new Map<string, Readonly<Record<string, SafetensorsTensor>>>();
+  for (const shard of new Set(placeOf.values()))
+    byShard.set(shard, await tensorsOf(await placeIn(folder, shard, indexPath)));
+  return new Map(
+    [...placeOf].map(([name, shard]) => {
+      const tensor = byShard.get(shard)?.[name];
+      if (tensor === undefined) refuse(indexPath, `${JSON.stringify(name)} is not in its shard ${shard}`);
+      return [name, tensor];
+    }),
+  );
+}
+
+/** @throws MP_PARSE for a shard outside of the folder */
+async function placeIn(folder: string, shard: string, indexPath: string): Promise<string> {
+  const isName = shard === basename(shard) && !/[\\\0]/.test(shard) && shard !== "." && shard !== "..";
+  if (!isName) refuse(indexPath, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
+  const place = join(folder, shard);
+  const found = await reading(place, () => realpath(place));
+  if (dirname(found) === folder) return found;
+  return refuse(
+    indexPath,
+    `the shard ${JSON.stringify(shard)} is a link out of the folder; copy the files themselves there, as hf download --local-dir does`,
+  );
+}
+
+async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {
+  const text = await reading(path, async () => {
+    const found = await stat(path);
+    if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
+    if (found.size > MOST_INDEX_BYTES) refuse(path, `it has ${found.size} bytes`);
+    return readFile(path, "utf8");
+  });
+  const parsed = json(path, text);
+  const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
+  if (!isRecord(map)) return refuse(path, "it has no weight_map");
+  return new Map(
+    Object.entries(map).map(([name, shard]) => {
+      if (typeof shard !== "string") refuse(path, `the shard of ${JSON.stringify(name)} is no text`);
+      return [name, shard];
+    }),
+  );
+}
+
+function json(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MpError("MP_PARSE", `loadSafetensors: ${path} is not JSON`, { cause, details: { path } });
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (MpError.is(cause)) throw cause;
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `loadSafetensors: cannot read ${path}: ${code}`, {
+      cause,
+      details: { path, errno: code },
+    });
+  }
+}
+
+function refuse(path: string, problem: string): never {
+  throw new MpError("MP_PARSE", `loadSafetensors: ${path} is not a usable index of shards: ${problem}`, {
+    details: { path },
+  });
+}

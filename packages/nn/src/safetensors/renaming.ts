@@ -1,0 +1,47 @@
+import { MpError } from "@mp/core";
+
+/**
+ * The model's path of a tensor by its name in the file: a function, which leaves out what it gives no name, or pairs of
+ * a pattern and its replacement, applied in turn. A pattern of text is the name's beginning; a replacement of null
+ * leaves the tensor out.
+ */
+export type Renaming =
+  | ((name: string) => string | undefined)
+  | readonly (readonly [pattern: string | RegExp, replacement: string | null])[];
+
+/** @throws MP_INVALID_ARGUMENT for what is neither a function nor a list of pairs */
+export function checkRenaming(what: string, given: unknown): asserts given is Renaming | undefined {
+  if (given === undefined || typeof given === "function") return;
+  const isPair = (pair: unknown): boolean =>
+    Array.isArray(pair) &&
+    (typeof pair[0] === "string" || pair[0] instanceof RegExp) &&
+    (typeof pair[1] === "string" || pair[1] === null);
+  if (Array.isArray(given) && given.every(isPair)) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what} is a function of a name, or a list of pairs such as ["bert.", ""] and [/^cls\\./, null]`,
+  );
+}
+
+/** The path that a name means, its parts joined by slashes; undefined if the tensor is left out. */
+export function pathOf(name: string, rename: Renaming | undefined): string | undefined {
+  const renamed = typeof rename === "function" ? rename(name) : replaced(name, rename ?? []);
+  return renamed
+    ?.split(/[./]/)
+    .filter((part) => part !== "")
+    .join("/");
+}
+
+function replaced(name: string, pairs: Exclude<Renaming, (name: string) => unknown>): string | undefined {
+  let renamed = name;
+  for (const [pattern, replacement] of pairs) {
+    const isFound = typeof pattern === "string" ? renamed.startsWith(pattern) : renamed.search(pattern) >= 0;
+    if (!isFound) continue;
+    if (replacement === null) return undefined;
+    renamed =
+      typeof pattern === "string"
+        ? `${replacement}${renamed.slice(pattern.length)}`
+        : renamed.replace(pattern, replacement);
+  }
+  return renamed;
+}

@@ -1,0 +1,51 @@
+import { MpError } from "@mp/core";
+
+export interface WeightMisfit {
+  /** The parameter's or statistic's path in the model: `params/encoder/0/kernel`. */
+  readonly path: string;
+  /** Names of the tensors in the file that are meant for it. */
+  readonly from: readonly string[];
+  /** What does not fit. */
+  readonly reason: string;
+}
+
+/** What became of each tensor of a file and of each leaf of a model. */
+export interface WeightsReport {
+  /** Leaves of the model that were loaded, with the names of the tensors in the file. */
+  readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];
+  /** Leaves for which the file has something else; they keep their start. */
+  readonly misfits: readonly WeightMisfit[];
+  /** Paths of leaves that the file has nothing for; they keep their start. */
+  readonly missing: readonly string[];
+  /** Names of tensors in the file that the model has no place for. */
+  readonly left: readonly string[];
+  /** Names of tensors left out by `rename`, and of buffers that no model here has, such as `num_batches_tracked`. */
+  readonly ignored: readonly string[];
+}
+
+/** What a load may leave undone. */
+export type Allowed = "missing" | "misfits" | "left";
+export const ALLOWED: readonly Allowed[] = ["missing", "misfits", "left"];
+
+const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly string[]>> = {
+  missing: ({ missing }) => missing.map((path) => `${path} is not in the file`),
+  misfits: ({ misfits }) => misfits.map(({ path, reason }) => `${path}: ${reason}`),
+  left: ({ left }) => left.map((name) => `${JSON.stringify(name)} of the file has no place`),
+};
+const MOST_SHOWN = 5;
+
+/** @throws MP_CHECKPOINT_MISMATCH with the report in its details, for problems that are not allowed */
+export function expectComplete(path: string, report: WeightsReport, allowed: readonly Allowed[]): void {
+  const failed = ALLOWED.filter((kind) => !allowed.includes(kind) && PROBLEMS[kind](report).length > 0);
+  if (failed.length === 0) return;
+  const texts = failed.map((kind) => {
+    const all = PROBLEMS[kind](report);
+    const more = all.length > MOST_SHOWN ? `; and ${all.length - MOST_SHOWN} more` : "";
+    return `${all.slice(0, MOST_SHOWN).join("; ")}${more}`;
+  });
+  throw new MpError(
+    "MP_CHECKPOINT_MISMATCH",
+    `loadSafetensors: ${path} does not fit the model: ${texts.join("; ")}; nothing was loaded; pass rename, or allow: ${JSON.stringify(failed)}`,
+    { details: { path, report } },
+  );
+}
