@@ -2,6 +2,7 @@ import type { DType } from "@mp/core";
 import { isFloat, type OpOf } from "@mp/core/graph";
 import { elementTypeOfCode, isDType } from "../element-type.js";
 import { quote } from "../problem.js";
+import { remedyFor } from "../read-as.js";
 import type { NodeReader, NodeResult, ReaderTable } from "./node-reader.js";
 import { same } from "./same.js";
 import { scalarOperand } from "./scalar-operand.js";
@@ -18,8 +19,8 @@ function upperBound(reader: NodeReader): number | undefined {
 /** The dtype that an attribute names by ONNX's number. */
 export function dtypeOfCode(reader: NodeReader, code: number): DType {
   const type = elementTypeOfCode(code);
-  if (type === undefined || !isDType(type))
-    return reader.unsupported(`makes ${type ?? `element type ${code}`}`);
+  if (type === undefined) return reader.unsupported(`makes element type ${code}`);
+  if (!isDType(type)) return reader.unsupported(`makes ${type}${remedyFor(type)}`);
   return type;
 }
 
