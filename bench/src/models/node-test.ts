@@ -92,18 +92,23 @@ function compared(
     const [got, wanted] = [numbersOf(a), numbersOf(b)];
     // The data of halves was rounded once more or less than by us: two of its units.
     const relative = Math.max(rtol, a.dtype === "bf16" ? 2 ** -6 : a.dtype === "f16" ? 2 ** -9 : 0);
+    // Where terms cancel, what is left of their rounding in f32: half a unit of the largest number.
+    const absolute = Math.max(atol, isFloat(a.dtype) ? 2 ** -24 * largestOf(wanted) : 0);
     const at = got.findIndex((value, place) => {
       const want = wanted[place] as number;
       return (
         !Object.is(value, want) &&
         value !== want &&
-        !(Math.abs(value - want) <= atol + relative * Math.abs(want))
+        !(Math.abs(value - want) <= absolute + relative * Math.abs(want))
       );
     });
     if (at >= 0) return { result: "wrong", reason: `${name}[${at}] is ${got[at]}, not ${wanted[at]}` };
   }
   return { result: "passed" };
 }
+
+const largestOf = (numbers: readonly number[]): number =>
+  numbers.reduce((most, number) => (Number.isFinite(number) ? Math.max(most, Math.abs(number)) : most), 0);
 
 function numbersOf({ dtype, data }: HostTensor): readonly number[] {
   if (!isFloat(dtype) || data instanceof Float32Array)

@@ -48,17 +48,22 @@ export function remedyFor(type: ElementType): string {
   return isSubstituted(type) ? `; pass readAs: { ${type}: "${substitutes[type]}" } to read it as that` : "";
 }
 
+const OPTIONS = {
+  DOUBLE: checks.optional(checks.text),
+  INT8: checks.optional(checks.text),
+  INT16: checks.optional(checks.text),
+  UINT16: checks.optional(checks.text),
+  UINT32: checks.optional(checks.text),
+};
+
 /** @throws MP_INVALID_ARGUMENT for another type, and for one that a type cannot be read as */
 export function expectReadAs(where: string, readAs: ReadAs | undefined): ReadAs {
   if (readAs === undefined) return {};
-  const known = Object.fromEntries(
-    Object.keys(substitutes).map((type) => [type, checks.optional(checks.text)]),
-  );
-  const given = readOptions(where, readAs, known, { example: '{ DOUBLE: "f32" }' }) as ReadAs;
+  const given = readOptions(where, readAs, OPTIONS, { example: '{ DOUBLE: "f32" }' });
   for (const [type, substitute] of Object.entries(given)) {
     const wanted = substitutes[type as SubstitutedType];
     if (substitute !== undefined && substitute !== wanted)
       throw new MpError("MP_INVALID_ARGUMENT", `${where}: ${type} is read as ${wanted}, got ${substitute}`);
   }
-  return given;
+  return given as ReadAs;
 }
