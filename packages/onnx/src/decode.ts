@@ -2,6 +2,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { MpError } from "@mp/core";
 import { arrayClassOf } from "@mp/core/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
+import { substituteElementTypes } from "./element-type-substitution.js";
 import { codeOfKind } from "./encode.js";
 import { inlineExternalData, type ReadExternalData } from "./external-data.js";
 import type {
@@ -28,6 +29,7 @@ import {
   type TypeProto,
   type ValueInfoProto,
 } from "./proto/onnx_pb.js";
+import { expectReadAs, type ReadAs } from "./read-as.js";
 import { scanModel } from "./scan.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
@@ -38,6 +40,12 @@ export interface DecodeOptions extends Partial<ScanLimits> {
    * passed on.
    */
   readonly externalData?: ReadExternalData;
+  /**
+   * Element types that a graph does not have, and what they are read as: `{ DOUBLE: "f32" }` for a model into which an
+   * exporter wrote a stray double, `{ INT8: "i32" }`, whose results wrap around as those of 8 bits do. By default each is
+   * refused.
+   */
+  readonly readAs?: ReadAs;
 }
 
 /**
@@ -48,12 +56,13 @@ export interface DecodeOptions extends Partial<ScanLimits> {
  * unless `externalData` reads it
  */
 export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): OnnxModel {
-  const { externalData, ...limits } = options;
+  const { externalData, readAs: given, ...limits } = options;
   if (arrayClassOf(bytes) !== "Uint8Array")
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `decodeModel: takes the file's bytes, a Uint8Array, got ${arrayClassOf(bytes) ?? typeof bytes}: await readFile(path)`,
     );
+  const readAs = expectReadAs("decodeModel: readAs", given);
   scanModel(bytes, limits);
   const proto = fromBinary(ModelProtoSchema, bytes, {
     readUnknownFields: false,
@@ -61,6 +70,7 @@ export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): Onn
   });
   const maxBytes = limits.maxTensorBytes ?? defaultScanLimits.maxTensorBytes;
   if (externalData !== undefined) inlineExternalData(proto, externalData, maxBytes);
+  substituteElementTypes(proto, readAs);
   if (proto.graph === undefined) return refuse("missing-field", "the model has no graph");
   if (proto.trainingInfo.length > 0) unsupported("the model has training info");
   return {

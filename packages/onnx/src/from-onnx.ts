@@ -10,6 +10,7 @@ import { decidedRole, type InitializerRole, InitializerRoles } from "./read/init
 import type { ReadOptions } from "./read/read-options.js";
 import { scopeOf } from "./read/scope-of.js";
 import { expectVersions } from "./read.js";
+import type { ReadAs } from "./read-as.js";
 import { openModel } from "./trainable/files.js";
 import { keysOf } from "./trainable/named-tree.js";
 import { subgraph } from "./trainable/subgraph.js";
@@ -36,6 +37,8 @@ export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter"> {
   readonly rename?: (name: string) => string;
   /** Reads data beside the model where that was given as bytes; a path needs none. */
   readonly externalData?: ReadExternalData;
+  /** Element types that a graph does not have, and what they are read as: `{ DOUBLE: "f32" }`. By default they are refused. */
+  readonly readAs?: ReadAs;
 }
 
 const OPTIONS = {
@@ -46,6 +49,7 @@ const OPTIONS = {
   batchStatistics: checks.optional(checks.truth),
   rename: checks.optional(checks.callback),
   externalData: checks.optional(checks.callback),
+  readAs: checks.optional(checks.object),
   isParameter: checks.optional(checks.callback),
 };
 
@@ -63,7 +67,7 @@ export async function fromOnnx(
   options: FromOnnxOptions = {},
 ): Promise<TrainableModel> {
   const read = readOptions("fromOnnx", options, OPTIONS, { example: '{ outputs: ["features"] }' });
-  const model = await decoded(pathOrBytes, read.externalData);
+  const model = await decoded(pathOrBytes, read.externalData, read.readAs ?? {});
   expectVersions(model);
   const cut = subgraph(model.graph, read.outputs ?? model.graph.outputs.map(({ name }) => name));
   const { roles, parameters } = parametersOf(cut, read.isParameter);
@@ -85,14 +89,18 @@ export async function fromOnnx(
   });
 }
 
-async function decoded(given: string | Uint8Array, externalData?: ReadExternalData): Promise<OnnxModel> {
+async function decoded(
+  given: string | Uint8Array,
+  externalData: ReadExternalData | undefined,
+  readAs: ReadAs,
+): Promise<OnnxModel> {
   if (typeof given === "string") {
     checks.path("fromOnnx: the path", given);
     const file = await openModel(given);
-    return decodeModel(file.bytes, { externalData: externalData ?? file.externalData });
+    return decodeModel(file.bytes, { readAs, externalData: externalData ?? file.externalData });
   }
   if (given instanceof Uint8Array || arrayClassOf(given) === "Uint8Array")
-    return decodeModel(given, externalData === undefined ? {} : { externalData });
+    return decodeModel(given, externalData === undefined ? { readAs } : { readAs, externalData });
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `fromOnnx: takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`,

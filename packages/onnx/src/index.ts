@@ -52,6 +52,7 @@ export type { ReadOptions } from "./read/read-options.js";
 export { READ_OPERATORS } from "./read/readers.js";
 export type { ReadModel } from "./read.js";
 export { readGraph } from "./read.js";
+export type { ReadAs } from "./read-as.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";

@@ -208,8 +208,8 @@ describe("readGraph", () => {
     ],
     [
       "opset 12",
-      () => reading({}, { opsets: { "": 12 } }),
-      "the model is of opset 12, convert it to one of 13 … 28",
+      () => reading({ nodes: [of("Softmax")] }, { opsets: { "": 12 } }),
+      'the model is of opset 12, where "Softmax" is not what it is now, convert it to one of 13 … 28',
     ],
     ["opset 29", () => reading({}, { opsets: { "": 29 } }), "the model is of opset 29"],
     [

@@ -1,9 +1,11 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
 import { arrayClassOf } from "@mp/core/internal";
-import type { OnnxModel } from "./model.js";
+import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "./model.js";
+import { quote } from "./problem.js";
 import { GraphReader } from "./read/graph-reader.js";
 import type { InitializerRole } from "./read/initializer-roles.js";
+import { oldestVersions } from "./read/oldest-versions-table.js";
 import type { ReadOptions } from "./read/read-options.js";
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
@@ -19,7 +21,10 @@ export interface ReadModel {
   readonly initializers: readonly InitializerRole[];
 }
 
-/** The oldest operator set that the readers support; earlier ones encode axes and more differently. */
+/**
+ * The oldest operator set that the readers support as a whole; of earlier ones they read what has not changed since,
+ * others encode axes and more differently.
+ */
 const OLDEST_OPSET = 13;
 
 /**
@@ -46,12 +51,16 @@ export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadMode
 /** @throws MP_UNSUPPORTED for operator sets that the readers do not know */
 export function expectVersions(model: OnnxModel): void {
   const version = model.opsets[""];
-  if (version !== undefined && (version < OLDEST_OPSET || version > NEWEST_OPSET)) {
-    throw new MpError(
-      "MP_UNSUPPORTED",
-      `onnx: the model is of opset ${version}, convert it to one of ${OLDEST_OPSET} … ${NEWEST_OPSET} (onnx.version_converter)`,
-      { details: { version } },
-    );
+  if (version !== undefined) {
+    const changed = version < OLDEST_OPSET ? firstChanged(model.graph, version) : undefined;
+    if (version > NEWEST_OPSET || changed !== undefined) {
+      const which = changed === undefined ? "" : `, where ${quote(changed)} is not what it is now`;
+      throw new MpError(
+        "MP_UNSUPPORTED",
+        `onnx: the model is of opset ${version}${which}, convert it to one of ${OLDEST_OPSET} … ${NEWEST_OPSET} (onnx.version_converter)`,
+        { details: { version } },
+      );
+    }
   }
   const own = model.opsets[OWN_DOMAIN];
   if (own !== undefined && own !== OWN_VERSION) {
@@ -63,6 +72,20 @@ export function expectVersions(model: OnnxModel): void {
       },
     );
   }
+}
+
+/** An operator of ONNX's own domain that an older version defined in another way. */
+function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
+  const isChanged = ({ domain, opType }: OnnxNode): boolean =>
+    domain === "" && (oldestVersions.get(opType) ?? OLDEST_OPSET) > version;
+  for (const node of nodes) {
+    if (isChanged(node)) return node.opType;
+    for (const body of bodiesOf(node)) {
+      const inside = firstChanged(body, version);
+      if (inside !== undefined) return inside;
+    }
+  }
+  return undefined;
 }
 
 /** Bytes are what a caller has in hand most often. */

@@ -4,6 +4,7 @@ import { bytesPerElement, type HostArrays, hostArrayOf } from "@mp/core/graph";
 import { codeOfElementType, elementTypeOfCode, isDType } from "./element-type.js";
 import { refuse, unsupported } from "./problem.js";
 import { type TensorProto, TensorProto_DataLocation, TensorProtoSchema } from "./proto/onnx_pb.js";
+import { remedyFor } from "./read-as.js";
 
 const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
@@ -43,7 +44,10 @@ export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
     });
   }
   if (!isDType(type)) {
-    return unsupported(`${what} is ${type}, which has no counterpart here`, { tensor: what, type });
+    return unsupported(`${what} is ${type}, which has no counterpart here${remedyFor(type)}`, {
+      tensor: what,
+      type,
+    });
   }
   const shape = shapeOf(proto.dims, what);
   const count = shape.reduce((product, size) => product * size, 1);

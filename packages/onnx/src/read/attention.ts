@@ -1,7 +1,15 @@
+import type { Tensor } from "@mp/core";
 import { isFloat, type OpOf, type Value } from "@mp/core/graph";
-import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import { and, reshape, sub } from "@mp/core/ops";
+import { allowedPlaces, filledKeys, fullMask, joinedMask } from "./attention-mask.js";
+import { attentionScores, type ScoreStage } from "./attention-scores.js";
+import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
+import { traced, tracedAll } from "./traced.js";
 
 const DOUBLE = 11;
+
+/** What `qk_matmul_output_mode` asks for. */
+const STAGES: readonly ScoreStage[] = ["product", "capped", "masked", "softmax"];
 
 /** Of [batch, time, heads · size]: the heads by themselves, [batch, heads, time, size]. */
 function withHeads(reader: NodeReader, x: Value, heads: number): Value {
@@ -18,27 +26,83 @@ function joined(reader: NodeReader, y: Value): Value {
   return reader.emitOne("Reshape", [inTime], { shape: [batch, time, heads * size] });
 }
 
-/** Without what came before and without scores as a result: both are operands and outputs that nobody looks at here. */
-const attention: ReadNode = (reader) => {
+/** Queries, keys and values with their heads, those of before in front. */
+function operandsOf(reader: NodeReader): {
+  readonly hasHeads: boolean;
+  readonly all: readonly [Value, Value, Value];
+} {
   const given = [0, 1, 2].map((index) => reader.operand(index)) as [Value, Value, Value];
   const hasHeads = given[0].shape.length === 4;
   const heads = [reader.int("q_num_heads", 0), reader.int("kv_num_heads", 0)] as const;
-  if (reader.int("softmax_precision", 0) === DOUBLE) return reader.unsupported("computes its softmax in f64");
-  // Says what the output of the scores is, which is refused.
-  reader.int("qk_matmul_output_mode", 0);
   const [query, key, value] = hasHeads
     ? given
     : (given.map((x, index) => withHeads(reader, x, heads[index === 0 ? 0 : 1])) as [Value, Value, Value]);
-  const size = query.shape[3] ?? 1;
-  const mask = reader.optional(3);
-  const isOther = mask !== undefined && isFloat(mask.dtype) && mask.dtype !== query.dtype;
-  const added = isOther ? reader.emitOne("Cast", [mask], { to: "f32" }) : mask;
-  const y = reader.emitOne("Attention", [query, key, value, ...(added === undefined ? [] : [added])], {
-    scale: reader.float("scale", 1 / Math.sqrt(size)),
-    isCausal: reader.int("is_causal", 0) === 1,
-    softcap: reader.float("softcap", 0),
+  const after = (index: number, now: Value): Value => {
+    const past = reader.optional(index);
+    return past === undefined ? now : reader.emitOne("Concat", [past, now], { axis: 2 });
+  };
+  return { hasHeads, all: [query, after(4, key), after(5, value)] };
+}
+
+interface Masked {
+  readonly mask: Value | undefined;
+  /** Whether the mask leaves it to the operator that no query attends to a later key. */
+  readonly isCausal: boolean;
+}
+
+/** All that says who attends to what, as one mask; as the node has it where that is all there is. */
+function maskOf(reader: NodeReader, query: Value, key: Value): Masked {
+  const [left, right] = [reader.int("left_window_size", -1), reader.int("right_window_size", -1)];
+  const isCausal = reader.int("is_causal", 0) === 1;
+  const given = reader.optional(3);
+  const lengths = reader.isGiven(6) ? reader.indices(6) : undefined;
+  const past = reader.isGiven(4) ? reader.typeOf(4).shape[2] : 0;
+  const [time = 0, keys = 0] = [query.shape[2], key.shape[2]];
+  const isOther = given !== undefined && isFloat(given.dtype) && given.dtype !== query.dtype;
+  const added = isOther ? reader.emitOne("Cast", [given], { to: "f32" }) : given;
+  const isWhole = added === undefined || (added.shape.length >= 2 && added.shape.at(-1) === keys);
+  const isPlain = past === 0 && lengths === undefined && left < 0 && right < 0;
+  if (isWhole && (isPlain || (lengths === undefined && !isCausal && left < 0 && right < 0)))
+    return { mask: added, isCausal };
+  const operands = [...(added === undefined ? [] : [added]), ...(lengths === undefined ? [] : [lengths])];
+  const combined = (...tensors: readonly Tensor[]): Tensor | undefined => {
+    const filled = lengths === undefined ? undefined : (tensors.at(-1) as Tensor);
+    const mask = added === undefined ? undefined : fullMask(tensors[0] as Tensor, keys);
+    const before =
+      filled === undefined ? (past ?? 0) : sub(reshape(filled, [filled.shape[0] ?? 1, 1, 1, 1]), time);
+    const seen = allowedPlaces({ time, keys, before, isCausal, left, right });
+    const real = filled && filledKeys(filled, keys);
+    const allowed = seen && real ? and(seen, real) : (seen ?? real);
+    return joinedMask(mask, allowed);
+  };
+  const mask = tracedAll(reader, operands, (...tensors) => {
+    const all = combined(...tensors);
+    return all === undefined ? [] : [all];
+  })[0];
+  return { mask, isCausal: false };
+}
+
+const attention: ReadNode = (reader) => {
+  if (reader.int("softmax_precision", 0) === DOUBLE) return reader.unsupported("computes its softmax in f64");
+  const mode = reader.int("qk_matmul_output_mode", 0);
+  const { hasHeads, all } = operandsOf(reader);
+  const [query, key, value] = all;
+  const { mask, isCausal } = maskOf(reader, query, key);
+  const scale = reader.float("scale", 1 / Math.sqrt(query.shape[3] ?? 1));
+  const softcap = reader.float("softcap", 0);
+  const masks = mask === undefined ? [] : [mask];
+  const y = reader.emitOne("Attention", [query, key, value, ...masks], { scale, isCausal, softcap });
+  const results: NodeResult[] = [hasHeads ? y : joined(reader, y), key, value];
+  if ((reader.node.outputs[3] ?? "") === "") return results;
+  const stage = STAGES[mode] ?? reader.unsupported(`gives scores by mode ${mode}`);
+  const [time = 0, keys = 0] = [query.shape[2], key.shape[2]];
+  const scores = traced(reader, [query, key, ...masks], (q: Tensor, k: Tensor, given?: Tensor) => {
+    const causal = isCausal
+      ? allowedPlaces({ time, keys, before: 0, isCausal, left: -1, right: -1 })
+      : undefined;
+    return attentionScores(q, k, joinedMask(given, causal), { scale, softcap, stage });
   });
-  return [hasHeads ? y : joined(reader, y), key, value];
+  return [...results, scores];
 };
 
 export const attentionReaders: ReaderTable<OpOf<"attention">> = { Attention: attention };

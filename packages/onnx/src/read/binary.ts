@@ -1,5 +1,7 @@
 import type { OpOf } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import { power } from "./power.js";
+import { remainder } from "./remainder.js";
 import { same } from "./same.js";
 
 /** ONNX takes any number of operands, the graph two. */
@@ -25,7 +27,7 @@ export const binaryReaders: ReaderTable<OpOf<"binary">> = {
   Sub: same("Sub", 2),
   Mul: same("Mul", 2),
   Div: same("Div", 2),
-  Pow: same("Pow", 2),
+  Pow: power,
   Min: folded("Min"),
   Max: folded("Max"),
   Equal: same("Equal", 2),
@@ -37,7 +39,5 @@ export const binaryReaders: ReaderTable<OpOf<"binary">> = {
   Or: same("Or", 2),
   Xor: same("Xor", 2),
   Where: same("Where", 3),
-  Mod: (reader) => [
-    reader.emitOne("Mod", [reader.operand(0), reader.operand(1)], { fmod: reader.int("fmod", 0) !== 0 }),
-  ],
+  Mod: remainder,
 };

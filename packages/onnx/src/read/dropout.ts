@@ -7,17 +7,28 @@ import { traced } from "./traced.js";
 /** ONNX's rate of a node that gives none. */
 const DEFAULT_RATE = 0.5;
 
+/** The rate: an attribute before version 12, an operand since. */
+function rateOf(reader: NodeReader): number {
+  if (reader.hasAttribute("ratio")) return reader.float("ratio");
+  return scalarOperand(reader, 1, "the rate") ?? DEFAULT_RATE;
+}
+
+/** In training a rate of 0 drops nothing. */
+const keepsAll = (reader: NodeReader): boolean =>
+  (reader.known(1) === undefined ? DEFAULT_RATE : scalarOperand(reader, 1, "the rate")) === 0;
+
 /** Acts only in a model that is read for training, as `fromOnnx` does; its masks come from the step's key. */
 export const dropout: ReadNode = (reader) => {
   if (reader.hasAttribute("seed")) reader.int("seed");
   for (const index of [1, 2]) if (reader.isGiven(index)) reader.typeOf(index);
   const x = reader.operand(0);
   if (!reader.dropsOut) {
-    if (reader.isGiven(2) && reader.constant(2)?.data[0] !== 0)
+    if (reader.hasAttribute("ratio")) reader.float("ratio");
+    if (reader.isGiven(2) && reader.constant(2)?.data[0] !== 0 && !keepsAll(reader))
       return reader.unsupported("is in training mode");
     return [x, ...nothingDropped(reader)];
   }
-  const rate = scalarOperand(reader, 1, "the rate") ?? DEFAULT_RATE;
+  const rate = rateOf(reader);
   if (rate === 0) return [x, ...nothingDropped(reader)];
   const mask = reader.mask(rate, x.shape);
   const y = traced(reader, [x, mask], (values, kept) => where(kept, mul(values, 1 / (1 - rate)), 0));

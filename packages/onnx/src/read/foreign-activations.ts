@@ -24,6 +24,7 @@ import {
   where,
 } from "@mp/core/ops";
 import { hardSigmoid, softsign, thresholdedRelu } from "./formulas.js";
+import { acos, asin, atan } from "./inverse-trigonometry.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 
@@ -39,6 +40,8 @@ const elementwise =
 const scaledElu = (x: Tensor, alpha: number, gamma: number): Tensor =>
   mul(add(maximum(x, 0), minimum(mul(sub(exp(minimum(x, 0)), 1), alpha), 0)), gamma);
 
+const swish = (x: Tensor, alpha: number): Tensor => mul(x, sigmoid(mul(x, alpha)));
+
 /** log(x + √(x² + 1)), of the magnitude, since it cancels for negative numbers. */
 function asinh(x: Tensor): Tensor {
   const size = abs(x);
@@ -52,7 +55,16 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
     elementwise((x, reader) => hardSigmoid(x, reader.float("alpha", 0.2), reader.float("beta", 0.5))),
   ],
   ["HardSwish", elementwise((x) => mul(x, hardSigmoid(x, 1 / 6, 0.5)))],
-  ["Swish", elementwise((x, reader) => mul(x, sigmoid(mul(x, reader.float("alpha", 1)))))],
+  ["Swish", elementwise((x, reader) => swish(x, reader.float("alpha", 1)))],
+  [
+    "SwiGLU",
+    (reader) => {
+      const alpha = reader.float("alpha", 1);
+      return [
+        traced(reader, [reader.operand(0), reader.operand(1)], (gate, x) => mul(swish(gate, alpha), x)),
+      ];
+    },
+  ],
   ["Mish", elementwise((x) => mul(x, tanh(softplus(x))))],
   [
     "Selu",
@@ -76,6 +88,9 @@ export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, 
     }),
   ],
   ["Softsign", elementwise(softsign)],
+  ["Acos", elementwise(acos)],
+  ["Asin", elementwise(asin)],
+  ["Atan", elementwise(atan)],
   ["Tan", elementwise((x) => div(sin(x), cos(x)))],
   ["Sinh", elementwise((x) => div(sub(exp(x), exp(neg(x))), 2))],
   ["Cosh", elementwise((x) => div(add(exp(x), exp(neg(x))), 2))],

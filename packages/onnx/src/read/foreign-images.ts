@@ -1,7 +1,6 @@
 // ONNX's operators for pictures that are functions of others in core.
 import type { Tensor } from "@mp/core";
 import {
-  type CoordinateMode,
   type DepthMode,
   depthToSpace,
   globalAveragePool,
@@ -9,14 +8,13 @@ import {
   groupNormalization,
   instanceNormalization,
   lrn,
-  type NearestMode,
-  type ResizeMode,
-  type ResizeOptions,
-  resize,
+  reshape,
   spaceToDepth,
+  transpose,
 } from "@mp/core/ops";
-import { numbersOf } from "../numbers.js";
+import { quote } from "../problem.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
+import { resized } from "./resize.js";
 import { traced } from "./traced.js";
 
 /** A function of the first operand. */
@@ -32,70 +30,6 @@ const normalization =
       fn(x, scale, bias, reader),
     ),
   ];
-
-/** The spatial axes; the channels stay unchanged. */
-function spatial(
-  reader: NodeReader,
-  numbers: readonly number[],
-  unchanged: readonly number[],
-): readonly number[] {
-  const rank = reader.typeOf(0).shape.length;
-  if (numbers.length !== rank || numbers.some((number, axis) => axis < 2 && number !== unchanged[axis])) {
-    return reader.unsupported(
-      `resizes by [${numbers.join(", ")}], which is not over the axes behind the channels`,
-    );
-  }
-  return numbers.slice(2);
-}
-
-/** Sizes or scales, as they are known now. */
-function targetOf(reader: NodeReader): Pick<ResizeOptions, "sizes" | "scales"> {
-  const { shape } = reader.typeOf(0);
-  // A region of interest counts in a mode that is refused.
-  if (reader.isGiven(1)) reader.typeOf(1);
-  const sizes = reader.integers(3);
-  if (sizes !== undefined) return { sizes: spatial(reader, sizes, shape) };
-  const scales = reader.constant(2) ?? reader.unsupported("has neither sizes nor scales");
-  return {
-    scales: spatial(
-      reader,
-      numbersOf(scales),
-      shape.map(() => 1),
-    ),
-  };
-}
-
-/** PyTorch's differs where one element is left, which then lies at 0. */
-function coordinatesOf(reader: NodeReader, target: Pick<ResizeOptions, "sizes" | "scales">): CoordinateMode {
-  const name = reader.string("coordinate_transformation_mode", "half_pixel");
-  if (name !== "pytorch_half_pixel") return name as CoordinateMode;
-  const sizes = reader.typeOf(0).shape.slice(2);
-  const resized = (target.sizes ?? target.scales) as readonly number[];
-  const isOne = resized.some((value, axis) =>
-    target.sizes === undefined ? Math.floor((sizes[axis] ?? 1) * value) === 1 : value === 1,
-  );
-  return isOne ? reader.unsupported("makes one element in PyTorch's way") : "half_pixel";
-}
-
-const resized: ReadNode = (reader) => {
-  if (reader.version < 11) return reader.unsupported("is of a version that says nothing of coordinates");
-  if (reader.int("antialias", 0) !== 0) return reader.unsupported("smooths before it shrinks");
-  if (reader.int("exclude_outside", 0) !== 0) return reader.unsupported("leaves out what is outside");
-  if (reader.string("keep_aspect_ratio_policy", "stretch") !== "stretch")
-    return reader.unsupported("keeps the ratio of its sides");
-  if (reader.hasAttribute("axes")) return reader.unsupported("names its axes");
-  const target = targetOf(reader);
-  // Of other modes alone.
-  reader.float("cubic_coeff_a", 0);
-  reader.float("extrapolation_value", 0);
-  const options = {
-    ...target,
-    mode: reader.string("mode", "nearest") as ResizeMode,
-    coordinates: coordinatesOf(reader, target),
-    nearest: reader.string("nearest_mode", "round_prefer_floor") as NearestMode,
-  };
-  return [traced(reader, [reader.operand(0)], (x) => resize(x, options))];
-};
 
 export const imageReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
   ["GlobalAveragePool", unary((x) => globalAveragePool(x, { keepdims: true }))],
@@ -137,6 +71,20 @@ export const imageReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadN
       depthToSpace(x, reader.int("blocksize"), { mode: reader.string("mode", "DCR") as DepthMode }),
     ),
   ],
-  ["SpaceToDepth", unary((x, reader) => spaceToDepth(x, reader.int("blocksize")))],
+  [
+    "SpaceToDepth",
+    (reader) => {
+      const mode = reader.string("mode", "DCR");
+      if (mode !== "DCR" && mode !== "CRD") return reader.unsupported(`orders channels by ${quote(mode)}`);
+      const block = reader.int("blocksize");
+      return unary((x) => {
+        const y = spaceToDepth(x, block);
+        if (mode === "DCR") return y;
+        const [batch = 1, channels = 1, ...sizes] = y.shape;
+        const apart = reshape(y, [batch, block * block, channels / (block * block), ...sizes]);
+        return reshape(transpose(apart, [0, 2, 1, 3, 4]), y.shape);
+      })(reader);
+    },
+  ],
   ["Resize", resized],
 ]);

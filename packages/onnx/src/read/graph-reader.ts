@@ -14,6 +14,7 @@ import { literals } from "../literals.js";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
+import { remedyFor } from "../read-as.js";
 import { type Invariant, roleOf } from "../write/invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
@@ -146,7 +147,7 @@ export class GraphReader {
       unsupported(`${what} has no declared shape`);
     }
     if (!isDType(elementType)) {
-      unsupported(`${what} is ${elementType}, which has no counterpart here`);
+      unsupported(`${what} is ${elementType}, which has no counterpart here${remedyFor(elementType)}`);
     }
     const shape = sizes.map((size, axis) => this.#size(size, `${name}[${axis}]`, what));
     const role = roleOf(metadata[ROLE_KEY]) ?? "batch";

@@ -1,9 +1,13 @@
+import type { Tensor } from "@mp/core";
 import type { OpOf, ScatterReduction } from "@mp/core/graph";
+import { constant, equal, oneHot, where } from "@mp/core/ops";
+import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import { integers } from "./movement.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
+import { traced } from "./traced.js";
 
 const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
 
@@ -44,12 +48,16 @@ export const indexingReaders: ReaderTable<OpOf<"indexing">> = {
     const values = reader.constant(2);
     if (depth === undefined || values === undefined) return reader.unsupported("has no depth or no values");
     const { dtype } = values;
-    const [off, on] = numbersOf(values);
-    if (off !== 0 || on !== 1 || (dtype !== "f32" && dtype !== "f16" && dtype !== "i32")) {
-      return reader.unsupported(`makes ${dtype} of ${off} and ${on}, here it is 0 and 1 in f32, f16 or i32`);
-    }
+    const [off = 0, on = 1] = numbersOf(values);
+    const isPlain = off === 0 && on === 1 && (dtype === "f32" || dtype === "f16" || dtype === "i32");
     const indices = reader.indices(0);
     const axis = axisOf(reader, reader.int("axis", -1), indices.shape.length + 1);
-    return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
+    if (isPlain) return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
+    const chosen = (at: Tensor): Tensor => {
+      const isOn = equal(oneHot(at, depth, { axis, dtype: "i32" }), 1);
+      const [other, one] = [off, on].map((value) => constant(literals([value], dtype, [])));
+      return where(isOn, one as Tensor, other as Tensor);
+    };
+    return [traced(reader, [indices], chosen)];
   },
 };

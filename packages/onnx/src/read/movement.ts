@@ -2,6 +2,7 @@ import type { Shape } from "@mp/core";
 import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
+import { wrapped } from "./rearrangements.js";
 import { axisOf } from "./reduce.js";
 import { scalarOperand } from "./scalar-operand.js";
 
@@ -119,6 +120,7 @@ export const movementReaders: ReaderTable<OpOf<"movement">> = {
     const x = reader.operand(0);
     const pads = padsOfAllAxes(reader, x.shape.length);
     const mode = reader.string("mode", "constant");
+    if (mode === "wrap") return wrapped(reader, x, pads);
     if (mode !== "constant" && mode !== "reflect" && mode !== "edge")
       return reader.unsupported(`pads by ${quote(mode)}`);
     const value = scalarOperand(reader, 2, "the value of pads") ?? 0;

@@ -3,12 +3,19 @@ import { OWN_DOMAIN } from "../write/own-domain.js";
 import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
+import { bitReaders } from "./bits.js";
+import { branch } from "./branch.js";
+import { causalConvolution } from "./causal-convolution.js";
 import { convolutionReaders } from "./convolution.js";
+import { cumProd } from "./cum-prod.js";
 import { foreignReaders } from "./foreign.js";
 import { activationReaders } from "./foreign-activations.js";
 import { imageReaders } from "./foreign-images.js";
 import { reductionReaders } from "./foreign-reductions.js";
+import { dft, stft } from "./fourier.js";
+import { affineGrid, gridSample } from "./grid-sample.js";
 import { indexingReaders } from "./indexing.js";
+import { linearAttention } from "./linear-attention.js";
 import { loopReaders, readLoop } from "./loop.js";
 import { lossReaders } from "./loss.js";
 import { matrixReaders } from "./matrix.js";
@@ -16,13 +23,16 @@ import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
+import { rearrangementReaders } from "./rearrangements.js";
 import { readGru } from "./recurrent/gru.js";
 import { readLstm } from "./recurrent/lstm.js";
 import { readRnn } from "./recurrent/rnn.js";
 import { reduceReaders } from "./reduce.js";
+import { rotaryEmbedding } from "./rotary-embedding.js";
 import { sequenceReaders } from "./sequence.js";
 import { sourceReaders } from "./source.js";
 import { unaryReaders } from "./unary.js";
+import { windowReaders } from "./windows.js";
 
 const ownReaders: ReaderTable = {
   ...unaryReaders,
@@ -57,6 +67,19 @@ const standard = new Map<string, ReadNode>([
   ...activationReaders,
   ...reductionReaders,
   ...sequenceReaders,
+  ...bitReaders,
+  ...windowReaders,
+  ...rearrangementReaders,
+  ["CumProd", cumProd],
+  ["If", branch],
+  ["Scatter", indexingReaders.ScatterElements],
+  ["AffineGrid", affineGrid],
+  ["DFT", dft],
+  ["STFT", stft],
+  ["GridSample", gridSample],
+  ["CausalConvWithState", causalConvolution],
+  ["LinearAttention", linearAttention],
+  ["RotaryEmbedding", rotaryEmbedding],
   ["Loop", readLoop],
   ["LSTM", readLstm],
   ["GRU", readGru],

@@ -1,3 +1,4 @@
+import type { Tensor } from "@mp/core";
 import {
   type ArgOp,
   normalizeAxis,
@@ -7,7 +8,9 @@ import {
   type ReduceOp,
   rowsOf,
 } from "@mp/core/graph";
+import { argMax, argMin, slice, sub } from "@mp/core/ops";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import { traced } from "./traced.js";
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
@@ -33,10 +36,22 @@ export function axisOf(reader: NodeReader, axis: number, rank: number): number {
 
 function argReduce(op: ArgOp): ReadNode {
   return (reader) => {
-    if (reader.int("select_last_index", 0) !== 0) return reader.unsupported("takes the last of equals");
     const x = reader.operand(0);
     const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
-    return [{ narrow: reader.emitOne(op, [x], { axis, keepdims: reader.int("keepdims", 1) !== 0 }) }];
+    const keepdims = reader.int("keepdims", 1) !== 0;
+    if (reader.int("select_last_index", 0) === 0)
+      return [{ narrow: reader.emitOne(op, [x], { axis, keepdims }) }];
+    const search = op === "ArgMax" ? argMax : argMin;
+    // The first of equals from the other end.
+    const last = (values: Tensor): Tensor =>
+      sub(
+        (x.shape[axis] as number) - 1,
+        search(slice(values, [{ axis, start: -1, end: Number.NEGATIVE_INFINITY, step: -1 }]), {
+          axis,
+          keepdims,
+        }),
+      );
+    return [{ narrow: traced(reader, [x], last) }];
   };
 }
 

@@ -1,10 +1,13 @@
-import type { DType } from "@mp/core";
+import type { DType, Tensor } from "@mp/core";
 import { isFloat, type OpOf } from "@mp/core/graph";
+import { and, greater, isInf, less } from "@mp/core/ops";
 import { elementTypeOfCode, isDType } from "../element-type.js";
 import { quote } from "../problem.js";
+import { remedyFor } from "../read-as.js";
 import type { NodeReader, NodeResult, ReaderTable } from "./node-reader.js";
 import { same } from "./same.js";
 import { scalarOperand } from "./scalar-operand.js";
+import { traced } from "./traced.js";
 
 /** The largest integers, which exporters write where there is no bound, and which no number is. */
 const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
@@ -18,8 +21,8 @@ function upperBound(reader: NodeReader): number | undefined {
 /** The dtype that an attribute names by ONNX's number. */
 export function dtypeOfCode(reader: NodeReader, code: number): DType {
   const type = elementTypeOfCode(code);
-  if (type === undefined || !isDType(type))
-    return reader.unsupported(`makes ${type ?? `element type ${code}`}`);
+  if (type === undefined) return reader.unsupported(`makes element type ${code}`);
+  if (!isDType(type)) return reader.unsupported(`makes ${type}${remedyFor(type)}`);
   return type;
 }
 
@@ -59,10 +62,17 @@ export const unaryReaders: ReaderTable<OpOf<"unary">> = {
   IsNaN: same("IsNaN", 1),
   Identity: same("Identity", 1),
   IsInf: (reader) => {
-    if (reader.int("detect_negative", 1) !== 1 || reader.int("detect_positive", 1) !== 1) {
-      return reader.unsupported("looks for one of the infinities only");
-    }
-    return [reader.emitOne("IsInf", [reader.operand(0)], {})];
+    const detected = [
+      reader.int("detect_negative", 1) !== 0,
+      reader.int("detect_positive", 1) !== 0,
+    ] as const;
+    if (detected[0] && detected[1]) return [reader.emitOne("IsInf", [reader.operand(0)], {})];
+    const one = (x: Tensor): Tensor => {
+      const isSide = detected[0] ? less(x, 0) : greater(x, 0);
+      // Nothing is both.
+      return and(isInf(x), detected[0] || detected[1] ? isSide : and(less(x, 0), greater(x, 0)));
+    };
+    return [traced(reader, [reader.operand(0)], one)];
   },
   LeakyRelu: (reader) => [
     reader.emitOne("LeakyRelu", [reader.operand(0)], { alpha: reader.float("alpha", 0.01) }),
@@ -77,6 +87,11 @@ export const unaryReaders: ReaderTable<OpOf<"unary">> = {
   Clip: (reader) => {
     const min = scalarOperand(reader, 1, "the lower bound");
     const max = upperBound(reader);
+    if (min !== undefined && max !== undefined && min > max) {
+      // The upper bound comes last.
+      const lower = reader.emitOne("Clip", [reader.operand(0)], { min });
+      return [reader.emitOne("Clip", [lower], { max })];
+    }
     return [
       reader.emitOne("Clip", [reader.operand(0)], {
         ...(min === undefined ? {} : { min }),

@@ -1,0 +1,174 @@
+// Reads a model whose element types a graph here does not have as one of types that it has, where the caller says so.
+// Integers of fewer bits are held by wider ones: behind every operator that may leave their range nodes are put that wrap
+// around as the narrow type does, so that the numbers are those of the model.
+import { create } from "@bufbuild/protobuf";
+import { codeOfElementType, elementTypeOfCode } from "./element-type.js";
+import { quote, unsupported } from "./problem.js";
+import {
+  AttributeProto_AttributeType,
+  AttributeProtoSchema,
+  type GraphProto,
+  type ModelProto,
+  type NodeProto,
+  NodeProtoSchema,
+  TensorProtoSchema,
+  type ValueInfoProto,
+} from "./proto/onnx_pb.js";
+import { type ReadAs, type SmallInteger, smallIntegerOfCode, substituteOf, substitutes } from "./read-as.js";
+import { smallIntegerRules } from "./small-integer-rules-table.js";
+import { substituteTensor } from "./tensor-substitution.js";
+
+/** Attributes that hold ONNX's number of an element type. */
+const TYPE_ATTRIBUTES: ReadonlySet<string> = new Set(["to", "dtype", "output_datatype", "softmax_precision"]);
+
+/** Values of small integers by name. */
+type SmallIntegers = ReadonlyMap<string, SmallInteger>;
+
+/** How far each goes, and whether below 0. */
+const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly isSigned: boolean }>> = {
+  INT8: { size: 2 ** 8, isSigned: true },
+  INT16: { size: 2 ** 16, isSigned: true },
+  UINT16: { size: 2 ** 16, isSigned: false },
+  UINT32: { size: 2 ** 32, isSigned: false },
+};
+
+/**
+ * Changes the model in place.
+ * @throws MP_UNSUPPORTED for a number that the substitute does not hold, and for an operator of small integers that is
+ * not known to give their numbers
+ */
+export function substituteElementTypes(model: ModelProto, readAs: ReadAs): void {
+  if (model.graph !== undefined) new Substitution(readAs, namesOf(model.graph)).graph(model.graph, new Map());
+}
+
+/** All names of values, those of bodies too. */
+function namesOf({ node, input, initializer }: GraphProto): Set<string> {
+  const names = new Set([...input, ...initializer].map(({ name }) => name));
+  for (const { output, attribute } of node) {
+    for (const name of output) names.add(name);
+    for (const { g } of attribute) if (g !== undefined) for (const name of namesOf(g)) names.add(name);
+  }
+  return names;
+}
+
+class Substitution {
+  readonly #readAs: ReadAs;
+  readonly #names: Set<string>;
+
+  constructor(readAs: ReadAs, names: Set<string>) {
+    this.#readAs = readAs;
+    this.#names = names;
+  }
+
+  graph(graph: GraphProto, around: SmallIntegers): void {
+    const types = new Map(around);
+    const define = (name: string, code: number): void => {
+      const type = smallIntegerOfCode(code, this.#readAs);
+      if (type === undefined) types.delete(name);
+      else types.set(name, type);
+    };
+    for (const tensor of graph.initializer) {
+      define(tensor.name, tensor.dataType);
+      substituteTensor(tensor, `initialiser ${quote(tensor.name)}`, this.#readAs);
+    }
+    for (const info of graph.input) define(info.name, this.#declared(info));
+    for (const info of [...graph.output, ...graph.valueInfo]) this.#declared(info);
+    graph.node = graph.node.flatMap((node) => {
+      const type = this.#node(node, types);
+      for (const name of node.output) {
+        if (type === undefined) types.delete(name);
+        else types.set(name, type.small);
+      }
+      return type?.wraps ? this.#wrapped(node, type.small) : [node];
+    });
+  }
+
+  /** @returns the number of the type that was declared */
+  #declared({ type }: ValueInfoProto): number {
+    if (type?.value.case !== "tensorType") return 0;
+    const tensor = type.value.value;
+    const code = tensor.elemType;
+    tensor.elemType = this.#codeFor(code);
+    return code;
+  }
+
+  #codeFor(code: number): number {
+    const type = elementTypeOfCode(code);
+    const substitute = type === undefined ? undefined : substituteOf(type, this.#readAs);
+    return substitute === undefined ? code : codeOfElementType(substitute);
+  }
+
+  /** @returns what small integers it makes, and whether they may have left their range */
+  #node(
+    node: NodeProto,
+    types: SmallIntegers,
+  ): { readonly small: SmallInteger; readonly wraps: boolean } | undefined {
+    let named: SmallInteger | undefined;
+    for (const attribute of node.attribute) {
+      const what = `attribute ${quote(attribute.name)} of node ${quote(node.name === "" ? node.opType : node.name)}`;
+      if (TYPE_ATTRIBUTES.has(attribute.name) && attribute.type === AttributeProto_AttributeType.INT) {
+        named = smallIntegerOfCode(Number(attribute.i), this.#readAs);
+        attribute.i = BigInt(this.#codeFor(Number(attribute.i)));
+      }
+      if (attribute.t !== undefined) {
+        named = smallIntegerOfCode(attribute.t.dataType, this.#readAs);
+        substituteTensor(attribute.t, what, this.#readAs);
+      }
+      if (attribute.g !== undefined) this.graph(attribute.g, types);
+    }
+    if (named !== undefined) return { small: named, wraps: node.opType.startsWith("Cast") };
+    const operand = node.input.map((name) => types.get(name)).find((type) => type !== undefined);
+    if (operand === undefined) return undefined;
+    const rule = smallIntegerRules.get(node.domain === "" || node.domain === "ai.onnx" ? node.opType : "");
+    if (rule === undefined)
+      return unsupported(
+        `${node.opType} (makes ${quote(node.output[0] ?? "")}) computes in ${operand}, which is read as ${substitutes[operand]}; what it gives of these is not known`,
+      );
+    const small = rule.of === undefined ? undefined : types.get(node.input[rule.of] ?? "");
+    return small === undefined ? undefined : { small, wraps: rule.wraps };
+  }
+
+  /** The node, and others behind it that bring its first result into the range of the type. */
+  #wrapped(node: NodeProto, type: SmallInteger): readonly NodeProto[] {
+    const [result = ""] = node.output;
+    if (result === "") return [node];
+    const { size, isSigned } = ranges[type];
+    const made: NodeProto[] = [node];
+    const add = (opType: string, operand: string, number: number, output: string): string => {
+      const constant = this.#fresh(`${result}/${number}`);
+      made.push(constantNode(constant, type, number));
+      made.push(create(NodeProtoSchema, { opType, input: [operand, constant], output: [output] }));
+      return output;
+    };
+    const wide = this.#fresh(`${result}/wide`);
+    node.output = [wide, ...node.output.slice(1)];
+    if (!isSigned) add("Mod", wide, size, result);
+    else {
+      const shifted = add("Add", wide, size / 2, this.#fresh(`${result}/shifted`));
+      const wrapped = add("Mod", shifted, size, this.#fresh(`${result}/wrapped`));
+      add("Sub", wrapped, size / 2, result);
+    }
+    return made;
+  }
+
+  #fresh(wanted: string): string {
+    const name = this.#names.has(wanted) ? this.#fresh(`${wanted}'`) : wanted;
+    this.#names.add(name);
+    return name;
+  }
+}
+
+function constantNode(name: string, type: SmallInteger, number: number): NodeProto {
+  const substitute = substitutes[type];
+  const data = substitute === "i64" ? BigInt64Array.of(BigInt(number)) : Int32Array.of(number);
+  const value = create(TensorProtoSchema, {
+    dataType: codeOfElementType(substitute),
+    rawData: new Uint8Array(data.buffer),
+  });
+  const attribute = create(AttributeProtoSchema, {
+    name: "value",
+    type: AttributeProto_AttributeType.TENSOR,
+    t: value,
+  });
+  return create(NodeProtoSchema, { opType: "Constant", output: [name], attribute: [attribute] });
+}

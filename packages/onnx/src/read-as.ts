@@ -1,0 +1,69 @@
+// Element types of ONNX that a graph here does not have, and what they may be read as if the caller says so.
+import { MpError } from "@mp/core";
+import { checks, readOptions } from "@mp/core/internal";
+import { type ElementType, elementTypeOfCode } from "./element-type.js";
+
+/** What may be read as what: integers that hold all of its values, and floats that are rounded once. */
+export interface ReadAs {
+  /** Rounded to nearest; every operator computes in f32. A number beyond f32's range is refused. */
+  readonly DOUBLE?: "f32";
+  /** Sums, products and the like wrap around as those of 8 bits do. */
+  readonly INT8?: "i32";
+  readonly INT16?: "i32";
+  readonly UINT16?: "i32";
+  readonly UINT32?: "i64";
+}
+
+export type SubstitutedType = keyof ReadAs;
+export type SmallInteger = Exclude<SubstitutedType, "DOUBLE">;
+
+/** The only substitute of each. */
+export const substitutes: Required<ReadAs> = {
+  DOUBLE: "f32",
+  INT8: "i32",
+  INT16: "i32",
+  UINT16: "i32",
+  UINT32: "i64",
+};
+
+const isSubstituted = (type: ElementType): type is SubstitutedType => Object.hasOwn(substitutes, type);
+
+/** What a type is read as, if the caller said so. */
+export function substituteOf(type: ElementType, readAs: ReadAs): ReadAs[SubstitutedType] {
+  return isSubstituted(type) ? readAs[type] : undefined;
+}
+
+/** The integer type behind ONNX's number, if it is one that is read as another. */
+export function smallIntegerOf(type: ElementType | undefined, readAs: ReadAs): SmallInteger | undefined {
+  if (type === undefined || !isSubstituted(type) || type === "DOUBLE") return undefined;
+  return readAs[type] === undefined ? undefined : type;
+}
+
+/** `smallIntegerOf` of ONNX's number. */
+export const smallIntegerOfCode = (code: number, readAs: ReadAs): SmallInteger | undefined =>
+  smallIntegerOf(elementTypeOfCode(code), readAs);
+
+/** What to do about an element type, as the end of a message; empty where nothing helps. */
+export function remedyFor(type: ElementType): string {
+  return isSubstituted(type) ? `; pass readAs: { ${type}: "${substitutes[type]}" } to read it as that` : "";
+}
+
+const OPTIONS = {
+  DOUBLE: checks.optional(checks.text),
+  INT8: checks.optional(checks.text),
+  INT16: checks.optional(checks.text),
+  UINT16: checks.optional(checks.text),
+  UINT32: checks.optional(checks.text),
+};
+
+/** @throws MP_INVALID_ARGUMENT for another type, and for one that a type cannot be read as */
+export function expectReadAs(where: string, readAs: ReadAs | undefined): ReadAs {
+  if (readAs === undefined) return {};
+  const given = readOptions(where, readAs, OPTIONS, { example: '{ DOUBLE: "f32" }' });
+  for (const [type, substitute] of Object.entries(given)) {
+    const wanted = substitutes[type as SubstitutedType];
+    if (substitute !== undefined && substitute !== wanted)
+      throw new MpError("MP_INVALID_ARGUMENT", `${where}: ${type} is read as ${wanted}, got ${substitute}`);
+  }
+  return given as ReadAs;
+}

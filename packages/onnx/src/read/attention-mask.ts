@@ -1,0 +1,64 @@
+// Which query attends to which key, from all that ONNX's Attention has to say about it, as one mask.
+import type { Tensor } from "@mp/core";
+import {
+  add,
+  and,
+  concat,
+  constant,
+  expand,
+  greaterOrEqual,
+  less,
+  lessOrEqual,
+  range,
+  reshape,
+  sub,
+  where,
+} from "@mp/core/ops";
+import { literals } from "../literals.js";
+
+export interface Places {
+  readonly time: number;
+  readonly keys: number;
+  /** Keys before the first query: one number, or one for each element of the batch, i32 [batch, 1, 1, 1]. */
+  readonly before: number | Tensor;
+  readonly isCausal: boolean;
+  /** How far a query sees to either side; -1 says everything. */
+  readonly left: number;
+  readonly right: number;
+}
+
+/** Bool, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined where it always may. */
+export function allowedPlaces({ time, keys, before, isCausal, left, right }: Places): Tensor | undefined {
+  const right0 = isCausal ? (right < 0 ? 0 : Math.min(right, 0)) : right;
+  if (right0 < 0 && left < 0) return undefined;
+  const own = add(reshape(range(0, time), [time, 1]), before);
+  const key = range(0, keys);
+  const sides = [
+    ...(right0 < 0 ? [] : [lessOrEqual(key, add(own, right0))]),
+    ...(left < 0 ? [] : [greaterOrEqual(key, sub(own, left))]),
+  ];
+  return sides.reduce(and);
+}
+
+/** Bool [batch, 1, 1, keys]: keys that are not padding, whose numbers are i32 [batch]. */
+export const filledKeys = (lengths: Tensor, keys: number): Tensor =>
+  less(range(0, keys), reshape(lengths, [lengths.shape[0] ?? 1, 1, 1, 1]));
+
+/** A mask of two axes or more with all of the keys; those that it does not reach are not attended to. */
+export function fullMask(mask: Tensor, keys: number): Tensor {
+  const matrix = mask.shape.length < 2 ? reshape(mask, [1, ...mask.shape]) : mask;
+  const reached = matrix.shape.at(-1) ?? 0;
+  if (reached >= keys) return matrix;
+  const shape = [...matrix.shape.slice(0, -1), keys - reached];
+  return concat([matrix, expand(nothing(mask), shape)], matrix.shape.length - 1);
+}
+
+/** What a mask has where nothing is attended to. */
+const nothing = ({ dtype }: Tensor): Tensor =>
+  constant(literals([dtype === "bool" ? 0 : Number.NEGATIVE_INFINITY], dtype, []));
+
+/** Both at once. */
+export function joinedMask(mask: Tensor | undefined, allowed: Tensor | undefined): Tensor | undefined {
+  if (mask === undefined || allowed === undefined) return mask ?? allowed;
+  return mask.dtype === "bool" ? and(mask, allowed) : where(allowed, mask, nothing(mask));
+}

@@ -1,0 +1,35 @@
+// Powers of operands of two dtypes: the result is of the first one's.
+import type { DType, Tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/core/ops";
+import type { ReadNode } from "./node-reader.js";
+import { traced } from "./traced.js";
+
+/** Of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1. */
+const EXPONENT_BITS = 6;
+
+/** Integers to the power of integers from 0, by squaring; they wrap. */
+function integerPower(base: Tensor, exponent: Tensor): Tensor {
+  const one = literal(1, base.dtype);
+  let [left, square, product] = [exponent, base, one];
+  for (let bit = 0; bit < EXPONENT_BITS; bit++) {
+    product = mul(product, where(equal(mod(left, 2), 1), square, one));
+    left = div(left, 2);
+    square = mul(square, square);
+  }
+  return product;
+}
+
+const POWERS: ReadonlySet<DType> = new Set<DType>(["i32", "i64"]);
+
+export const power: ReadNode = (reader) => {
+  const [base, exponent] = [reader.operand(0), reader.operand(1)];
+  if (base.dtype === exponent.dtype && isFloat(base.dtype))
+    return [reader.emitOne("Pow", [base, exponent], {})];
+  if (isFloat(base.dtype)) return [traced(reader, [base, exponent], (x, y) => pow(x, cast(y, x.dtype)))];
+  if (!POWERS.has(base.dtype) || !POWERS.has(exponent.dtype))
+    return reader.unsupported(`raises ${base.dtype} to ${exponent.dtype}, here integers to integers`);
+  if (!reader.constant(1)?.data.every((value) => value >= 0 && value < 2 ** EXPONENT_BITS))
+    return reader.unsupported(`raises integers to others than 0 to ${2 ** EXPONENT_BITS - 1}`);
+  return [traced(reader, [base, exponent], integerPower)];
+};

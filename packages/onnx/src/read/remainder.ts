@@ -1,0 +1,24 @@
+// The remainders that core's Mod does not have: of floats by the divisor's sign, of integers by the dividend's.
+import type { Tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/core/ops";
+import type { ReadNode } from "./node-reader.js";
+import { traced } from "./traced.js";
+
+/** As numpy's: what is left by the dividend's sign, moved to the divisor's. */
+function ofDivisor(x: Tensor, y: Tensor): Tensor {
+  const rest = mod(x, y, { fmod: true });
+  const differs = xor(greater(0, rest), greater(0, y));
+  return where(and(differs, not(equal(rest, 0))), add(rest, y), rest);
+}
+
+/** Integers divide toward zero. */
+const ofDividend = (x: Tensor, y: Tensor): Tensor => sub(x, mul(div(x, y), y));
+
+export const remainder: ReadNode = (reader) => {
+  const [x, y] = [reader.operand(0), reader.operand(1)];
+  const fmod = reader.int("fmod", 0) !== 0;
+  if (isFloat(x.dtype) && !fmod) return [traced(reader, [x, y], ofDivisor)];
+  if (x.dtype === "u64" || (fmod && !isFloat(x.dtype))) return [traced(reader, [x, y], ofDividend)];
+  return [reader.emitOne("Mod", [x, y], { fmod })];
+};

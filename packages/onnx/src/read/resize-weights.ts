@@ -1,0 +1,106 @@
+// How each result along one axis of ONNX's Resize is a weighted sum of what is along it: known when sizes are.
+
+export type Coordinates =
+  | "half_pixel"
+  | "half_pixel_symmetric"
+  | "pytorch_half_pixel"
+  | "align_corners"
+  | "asymmetric"
+  | "tf_crop_and_resize";
+export type Kernel = "nearest" | "linear" | "cubic";
+export type Rounding = "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil";
+
+export interface Interpolation {
+  readonly coordinates: Coordinates;
+  readonly kernel: Kernel;
+  readonly rounding: Rounding;
+  /** Of the cubic kernel. */
+  readonly coefficient: number;
+  /** Whether a kernel that shrinks is as wide as the elements that become one. */
+  readonly isSmoothed: boolean;
+  /** Whether what lies beyond the edge has no weight; otherwise it is the edge. */
+  readonly excludesOutside: boolean;
+}
+
+export interface ResizedAxis {
+  readonly size: number;
+  readonly resized: number;
+  readonly scale: number;
+  /** The part that is taken, of 0 to 1; of `tf_crop_and_resize` only. */
+  readonly region: readonly [start: number, end: number];
+}
+
+export interface AxisWeights {
+  /** [size, resized] */
+  readonly weights: Float32Array;
+  /** Results that are outside of what is there, whose weights are 0. */
+  readonly isOutside: readonly boolean[];
+}
+
+/** Where in the operand each result is. */
+const places: Readonly<Record<Coordinates, (at: number, axis: ResizedAxis) => number>> = {
+  half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
+  half_pixel_symmetric: (at, { scale, size, resized }) =>
+    (size / 2) * (1 - resized / (scale * size)) + (at + 0.5) / scale - 0.5,
+  pytorch_half_pixel: (at, { scale, size }) => (scale * size === 1 ? -0.5 : (at + 0.5) / scale - 0.5),
+  align_corners: (at, { scale, size }) => (scale * size === 1 ? 0 : (at * (size - 1)) / (scale * size - 1)),
+  asymmetric: (at, { scale }) => at / scale,
+  tf_crop_and_resize: (at, { scale, size, region: [start, end] }) =>
+    start * (size - 1) +
+    (scale * size === 1
+      ? ((end - start) * (size - 1)) / 2
+      : (at * (end - start) * (size - 1)) / (scale * size - 1)),
+};
+
+const rounded: Readonly<Record<Rounding, (x: number) => number>> = {
+  round_prefer_floor: (x) => Math.ceil(x - 0.5),
+  round_prefer_ceil: (x) => Math.floor(x + 0.5),
+  floor: Math.floor,
+  ceil: Math.ceil,
+};
+
+function cubic(distance: number, a: number): number {
+  const d = Math.abs(distance);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+const linear = (distance: number): number => Math.max(0, 1 - Math.abs(distance));
+
+/** The places around x with their weights, those beyond the edges too. */
+function taps(
+  x: number,
+  scale: number,
+  how: Interpolation,
+): readonly (readonly [at: number, weight: number])[] {
+  if (how.kernel === "nearest") return [[rounded[how.rounding](x), 1]];
+  const narrowing = how.isSmoothed ? Math.min(scale, 1) : 1;
+  const reach = Math.ceil((how.kernel === "cubic" ? 2 : 1) / narrowing);
+  const first = Math.floor(x) - reach;
+  return Array.from({ length: 2 * reach + 2 }, (_, index) => {
+    const distance = (first + index - x) * narrowing;
+    return [
+      first + index,
+      how.kernel === "cubic" ? cubic(distance, how.coefficient) : linear(distance),
+    ] as const;
+  }).filter(([, weight]) => weight !== 0);
+}
+
+export function axisWeights(axis: ResizedAxis, how: Interpolation): AxisWeights {
+  const { size, resized, scale } = axis;
+  const weights = new Float64Array(size * resized);
+  const isOutside = Array.from({ length: resized }, (_, at) => {
+    const x = places[how.coordinates](at, axis);
+    if (how.coordinates === "tf_crop_and_resize" && (x < 0 || x > size - 1)) return true;
+    const all = taps(x, scale, how);
+    const counted = how.excludesOutside ? all.filter(([place]) => place >= 0 && place < size) : all;
+    const total =
+      how.excludesOutside || how.isSmoothed ? counted.reduce((sum, [, weight]) => sum + weight, 0) : 1;
+    for (const [place, weight] of counted) {
+      const inside = Math.min(Math.max(place, 0), size - 1);
+      weights[inside * resized + at] = (weights[inside * resized + at] as number) + weight / (total || 1);
+    }
+    return false;
+  });
+  return { weights: Float32Array.from(weights), isOutside };
+}

@@ -1,0 +1,176 @@
+// ONNX's Resize and Upsample. What core's own `resize` does is that; the rest is a product with the weights of each axis.
+import { type Tensor, tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import {
+  add,
+  type CoordinateMode,
+  cast,
+  constant,
+  matMul,
+  type NearestMode,
+  type ResizeMode,
+  resize,
+  transpose,
+} from "@mp/core/ops";
+import { numbersOf } from "../numbers.js";
+import { quote } from "../problem.js";
+import type { NodeReader, ReadNode } from "./node-reader.js";
+import { axisOf } from "./reduce.js";
+import {
+  axisWeights,
+  type Coordinates,
+  type Interpolation,
+  type Kernel,
+  type ResizedAxis,
+  type Rounding,
+} from "./resize-weights.js";
+import { expectTable } from "./table-limit.js";
+import { traced } from "./traced.js";
+
+const COORDINATES: readonly Coordinates[] = [
+  "half_pixel",
+  "half_pixel_symmetric",
+  "pytorch_half_pixel",
+  "align_corners",
+  "asymmetric",
+  "tf_crop_and_resize",
+];
+const KERNELS: readonly Kernel[] = ["nearest", "linear", "cubic"];
+const ROUNDINGS: readonly Rounding[] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
+
+function oneOf<T extends string>(
+  reader: NodeReader,
+  names: readonly T[],
+  attribute: string,
+  otherwise: T,
+): T {
+  const given = reader.string(attribute, otherwise);
+  return names.find((name) => name === given) ?? reader.unsupported(`has ${quote(given)} for ${attribute}`);
+}
+
+interface Target {
+  /** By axis of the operand. */
+  readonly axes: ReadonlyMap<number, ResizedAxis>;
+  /** Sizes or scales, as the node has them. */
+  readonly given: { readonly sizes?: readonly number[]; readonly scales?: readonly number[] };
+}
+
+/** One number for both, where the ratio of sides is kept. */
+const ratios: Readonly<Record<string, (scales: readonly number[]) => number>> = {
+  not_larger: (scales) => Math.min(...scales),
+  not_smaller: (scales) => Math.max(...scales),
+};
+
+function targetOf(reader: NodeReader): Target {
+  const { shape } = reader.typeOf(0);
+  const named = reader.ints("axes")?.map((axis) => axisOf(reader, axis, shape.length));
+  const axes = named ?? shape.map((_, axis) => axis);
+  const region = reader.known(1) === undefined ? [] : numbersOf(reader.known(1) as never);
+  const sizes = reader.integers(3);
+  const scales = sizes === undefined ? reader.constant(2) : undefined;
+  const numbers = sizes ?? numbersOf(scales ?? reader.unsupported("has neither sizes nor scales"));
+  const policy = reader.string("keep_aspect_ratio_policy", "stretch");
+  if (numbers.length !== axes.length || numbers.some((number) => !(number > 0)))
+    return reader.unsupported(`resizes ${axes.length} axes by [${numbers.join(", ")}]`);
+  const own = axes.map((axis, index) => {
+    const number = numbers[index] as number;
+    return sizes === undefined ? number : number / (shape[axis] as number);
+  });
+  const ratio = sizes === undefined || policy === "stretch" ? undefined : ratios[policy];
+  if (ratio === undefined && policy !== "stretch" && sizes !== undefined)
+    return reader.unsupported(`keeps the ratio of its sides by ${quote(policy)}`);
+  const common = ratio?.(own);
+  const resized = axes.map((axis, index): readonly [number, ResizedAxis] => {
+    const size = shape[axis] as number;
+    const scale = common ?? (own[index] as number);
+    const length =
+      common === undefined ? (sizes?.[index] ?? Math.floor(scale * size)) : Math.floor(scale * size + 0.5);
+    const part = [region[index] ?? 0, region[axes.length + index] ?? 1] as const;
+    return [axis, { size, resized: length, scale, region: part }];
+  });
+  return { axes: new Map(resized), given: sizes === undefined ? { scales: numbers } : { sizes: numbers } };
+}
+
+/** Whether that is what `resize` does: of the axes behind the channels, all of them, in three of the ways. */
+function isPlain(reader: NodeReader, { axes }: Target, how: Interpolation): boolean {
+  const isOne =
+    how.coordinates === "pytorch_half_pixel" &&
+    [...axes].some(([axis, { resized }]) => axis > 1 && resized === 1);
+  const isUnchanged = [0, 1].every((axis) => axes.get(axis)?.scale === 1);
+  return (
+    !reader.hasAttribute("axes") &&
+    reader.string("keep_aspect_ratio_policy", "stretch") === "stretch" &&
+    !how.isSmoothed &&
+    !how.excludesOutside &&
+    how.kernel !== "cubic" &&
+    how.coordinates !== "half_pixel_symmetric" &&
+    how.coordinates !== "tf_crop_and_resize" &&
+    !isOne &&
+    isUnchanged
+  );
+}
+
+/** The axis last, a product with its weights, and back. */
+function along(x: Tensor, axis: number, resized: ResizedAxis, how: Interpolation, beyond: number): Tensor {
+  const { size, resized: length } = resized;
+  const { weights, isOutside } = axisWeights(resized, how);
+  const perm = x.shape.map((_, each) => (each === axis ? x.shape.length - 1 : each));
+  perm[x.shape.length - 1] = axis;
+  const product = matMul(transpose(x, perm), constant(tensor(weights, [size, length])));
+  const values = Float32Array.from(isOutside, (outside) => (outside ? beyond : 0));
+  const whole = isOutside.includes(true) && beyond !== 0 ? add(product, constant(tensor(values))) : product;
+  return transpose(whole, perm);
+}
+
+const isChanged = (
+  { size, resized, scale, region: [start, end] }: ResizedAxis,
+  how: Interpolation,
+): boolean =>
+  resized !== size || scale !== 1 || (how.coordinates === "tf_crop_and_resize" && (start !== 0 || end !== 1));
+
+function byWeights(reader: NodeReader, { axes }: Target, how: Interpolation): ReturnType<ReadNode> {
+  const beyond = reader.float("extrapolation_value", 0);
+  const x = reader.operand(0);
+  if (!isFloat(x.dtype) && how.kernel !== "nearest")
+    return reader.unsupported(`interpolates ${x.dtype}, here floats are`);
+  const changed = [...axes].filter(([, axis]) => isChanged(axis, how));
+  for (const [, { size, resized: length }] of changed) expectTable(reader, size, length);
+  return [
+    traced(reader, [x], (given) => {
+      let y = cast(given, "f32");
+      for (const [axis, resized] of axes)
+        if (isChanged(resized, how)) y = along(y, axis, resized, how, beyond);
+      return cast(y, given.dtype);
+    }),
+  ];
+}
+
+export const resized: ReadNode = (reader) => {
+  if (reader.version < 11) return reader.unsupported("is of a version that says nothing of coordinates");
+  // A region counts in one mode only.
+  if (reader.isGiven(1)) reader.typeOf(1);
+  const how: Interpolation = {
+    coordinates: oneOf(reader, COORDINATES, "coordinate_transformation_mode", "half_pixel"),
+    kernel: oneOf(reader, KERNELS, "mode", "nearest"),
+    rounding: oneOf(reader, ROUNDINGS, "nearest_mode", "round_prefer_floor"),
+    coefficient: reader.float("cubic_coeff_a", -0.75),
+    isSmoothed: reader.int("antialias", 0) !== 0,
+    excludesOutside: reader.int("exclude_outside", 0) !== 0,
+  };
+  const target = targetOf(reader);
+  reader.float("extrapolation_value", 0);
+  if (how.coordinates === "tf_crop_and_resize" && reader.constant(1) === undefined)
+    return reader.unsupported("crops to no region");
+  if (!isPlain(reader, target, how)) return byWeights(reader, target, how);
+  const { sizes, scales } = target.given;
+  const behind = sizes === undefined ? { scales: (scales ?? []).slice(2) } : { sizes: sizes.slice(2) };
+  const options = {
+    ...behind,
+    mode: how.kernel as ResizeMode,
+    coordinates: (how.coordinates === "pytorch_half_pixel"
+      ? "half_pixel"
+      : how.coordinates) as CoordinateMode,
+    nearest: how.rounding as NearestMode,
+  };
+  return [traced(reader, [reader.operand(0)], (x) => resize(x, options))];
+};

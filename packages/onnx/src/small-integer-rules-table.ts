@@ -1,0 +1,78 @@
+/** What an operator makes of integers of few bits that are held by wider ones. */
+export interface SmallIntegerRule {
+  /** The operand whose type the result has; without one the result is of another type. */
+  readonly of?: number;
+  /** Whether the result may leave the range of the type. What stays in it needs nothing. */
+  readonly wraps: boolean;
+}
+
+const rule = (wraps: boolean, of: number | undefined, ops: readonly string[]) =>
+  ops.map((op) => [op, { wraps, ...(of === undefined ? {} : { of }) }] as const);
+
+/**
+ * By operator; those that are not listed are refused. All of what wraps is right modulo the size of the type when
+ * computed in more bits: sums, products, differences, shifts to the left.
+ */
+export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map([
+  ...rule(true, 0, [
+    "Abs",
+    "Add",
+    "BitShift",
+    "BitwiseNot",
+    "CumSum",
+    "Div",
+    "Mul",
+    "Neg",
+    "Pow",
+    "ReduceProd",
+    "ReduceSum",
+    "Sub",
+    "Sum",
+  ]),
+  ...rule(false, 0, [
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Clip",
+    "Compress",
+    "Concat",
+    "Expand",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Identity",
+    "Max",
+    "Min",
+    "Mod",
+    "Pad",
+    "ReduceMax",
+    "ReduceMin",
+    "Reshape",
+    "ReverseSequence",
+    "Sign",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "TopK",
+    "Transpose",
+    "Trilu",
+    "Unsqueeze",
+  ]),
+  ...rule(true, 1, ["CastLike"]),
+  ...rule(false, 1, ["Where"]),
+  ...rule(false, undefined, [
+    "ArgMax",
+    "ArgMin",
+    "Cast",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "NonZero",
+    "Shape",
+    "Size",
+  ]),
+]);
