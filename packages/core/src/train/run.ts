@@ -86,7 +86,7 @@ export class TrainingRun {
     const message = "predict: a third function is being compiled; pass the same function object each time";
     this.#warn({ type: "performance", message });
   });
-  readonly #calls = new CallQueue();
+  readonly #calls = new CallQueue("trainer");
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
