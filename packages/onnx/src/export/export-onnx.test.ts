@@ -1,5 +1,6 @@
 import { type HostTensor, key, ops, type Tensor, tensor, zeros } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { refusal } from "../../test/small-models.js";
 import { decodeModel } from "../decode.js";
@@ -127,13 +128,13 @@ describe("dynamic axes", () => {
       "operand 2",
     ],
     [
-      "a table of its size",
+      "a table of its size that is no count",
       (x) =>
         ops.add(
           x,
           ops.constant(
             tensor(
-              Float32Array.from({ length: x.shape[0] ?? 1 }, (_, at) => at),
+              Float32Array.from({ length: x.shape[0] ?? 1 }, (_, at) => at * at),
               [x.shape[0] ?? 1, 1],
             ),
           ),
@@ -149,6 +150,38 @@ describe("dynamic axes", () => {
     const refused = open(fn);
     expect(refused).toMatch(/^MP_UNSUPPORTED: exportOnnx: dynamic axes "batch": /);
     expect(refused).toContain(reason);
+  });
+
+  it("count where a table does, whatever sizes occur elsewhere", () => {
+    const axes = { x: { 0: "batch", 1: "time" } } as const;
+    const table = ([batch = 0, time = 0]: readonly number[]) =>
+      Int32Array.from({ length: batch * time * 2 }, (_, at) => {
+        const [row, column, which] = [Math.floor(at / 2 / time), Math.floor(at / 2) % time, at % 2];
+        return which === 0 ? 7 - 2 * row : row + 3 * column;
+      });
+    const model = exportOnnx(
+      ({ bias }: { readonly bias: Tensor }, { x }) => {
+        const [batch = 0, time = 0] = x.shape;
+        const found = ops.cast(ops.constant(tensor(table(x.shape), [batch, time, 2])), "f32");
+        // Sizes of two, three and five would be those of the axes.
+        return ops.add(ops.add(found, ops.reshape(x, [batch, time, 1])), ops.reduceSum(bias));
+      },
+      { params: { bias: zeros([2, 3, 5]) } },
+      { inputs: { x: { shape: [1, 1] } }, dynamicAxes: axes },
+    );
+    for (const shape of [
+      [1, 1],
+      [2, 3],
+      [4, 2],
+    ]) {
+      const [batch = 0, time = 0] = shape;
+      const { graph } = readGraph(decodeModel(encodeModel(model)), {
+        sizes: { batch, time },
+        isParameter: () => false,
+      });
+      const { output } = evaluate(graph, { x: zeros(shape) });
+      expect([...(output?.data ?? [])]).toEqual([...table(shape)]);
+    }
   });
 
   it("are read under names that nothing else has", () => {

@@ -4,7 +4,7 @@ import { shown } from "@mp/core/internal";
 import type { OnnxModel } from "../model.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write.js";
-import { openSizes, tracedSizes } from "./dynamic-axes.js";
+import { openSizes } from "./dynamic-axes.js";
 import {
   type ExportInputs,
   type ExportOptions,
@@ -16,9 +16,11 @@ import {
   type AnyExported,
   type ExportFunction,
   type ExportLayer,
+  type TracedModel,
   traceModel,
   type Weights,
 } from "./traced-model.js";
+import { type Sizes, sizesIn, tracedSizes } from "./traced-sizes.js";
 
 /** What was trained. */
 export interface ExportWeights<P, S> {
@@ -33,9 +35,9 @@ export interface ExportWeights<P, S> {
  * paths (`0/kernel`); nothing is dropped, and normalizations read their statistics. A result that is one tensor is named
  * `output`. `encodeModel` gives the bytes of its file.
  *
- * With `dynamicAxes` the model is traced at two, three and five times the sizes given (of further names at other
- * multiples), and what differs has to be sizes of these axes; a function that branches on a size is exported as it is
- * at those.
+ * With `dynamicAxes` the model is traced at the sizes given and at three multiples of them that occur nowhere else in it,
+ * and what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
+ * it is at those.
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
  * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
@@ -52,10 +54,14 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
-  const traces = tracedSizes(read.openSizes).map((sizes) =>
-    writtenAt(model as AnyExported, stored, read, sizes),
+  const traced = (sizes: Sizes): TracedModel => tracedAt(model as AnyExported, stored, read, sizes);
+  const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
+  const sizes = tracedSizes(read.openSizes, taken);
+  const exported = openSizes(
+    sizes.map((each) => written(traced(each), read)),
+    read.openSizes,
+    sizes,
   );
-  const exported = openSizes(traces, read.openSizes);
   return { ...exported, metadata: { "mp.dtype": read.dtype, ...read.metadata } };
 }
 
@@ -69,12 +75,12 @@ function expectModel(model: unknown): void {
 }
 
 /** The model as it is at these sizes of its dynamic axes. */
-function writtenAt(
+function tracedAt(
   model: AnyExported,
   weights: Weights,
-  { inputs, openSizes, dtype, target, name }: ReadExportOptions,
-  sizes: ReadonlyMap<string, number>,
-): OnnxModel {
+  { inputs, openSizes, dtype, target }: ReadExportOptions,
+  sizes: Sizes,
+): TracedModel {
   const sized = new Map(
     [...inputs].map(([input, { dtype, shape }]) => {
       const sizeOf = (axis: number): number | undefined => {
@@ -86,6 +92,10 @@ function writtenAt(
   );
   const traced = traceModel(model, weights, sized, precisionOf(dtype, target).policy);
   if (target === "cpu") expectLoadable(traced.graph);
+  return traced;
+}
+
+function written(traced: TracedModel, { inputs, name }: ReadExportOptions): OnnxModel {
   const written = writeGraph(prepareGraph(traced.graph), { name, origins: false, types: false });
   const own = written.graph.inputs.slice(0, inputs.size);
   const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
