@@ -8,11 +8,6 @@ export type Sizes = ReadonlyMap<string, number>;
 const TRACES = 3;
 const MOST_NAMES = 8;
 
-/** As many as are needed where half of them give sizes that occur elsewhere. */
-const PRIMES: readonly number[] = Array.from({ length: 230 }, (_, at) => at + 2).filter((number) =>
-  Array.from({ length: 14 }, (_, at) => at + 2).every((part) => part >= number || number % part !== 0),
-);
-
 /**
  * The sizes of each trace, by name; one trace without any if there are none. Each is another multiple of the size given,
  * so none is 1, where shapes broadcast, and none is a size that `taken` has: one that two axes share for different
@@ -28,10 +23,11 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
     );
   const used = new Set(taken);
   const sizeOf = ({ size }: OpenSize): number => {
-    const prime = PRIMES.find((each) => !used.has(size * each));
-    if (prime === undefined) throw new Error("internal: every multiple of a size is taken");
-    used.add(size * prime);
-    return size * prime;
+    // The smallest, since what a reader evaluates depends on how much it is.
+    let traced = 2 * size;
+    while (used.has(traced)) traced += size;
+    used.add(traced);
+    return traced;
   };
   return Array.from({ length: TRACES }, () => new Map(open.map((each) => [each.name, sizeOf(each)])));
 }
