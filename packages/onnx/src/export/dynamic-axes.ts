@@ -184,7 +184,7 @@ class Merging {
     const subject = node === undefined ? what : `${node.opType} (node ${quote(node.name)}) ${what}`;
     throw new MpError(
       "MP_UNSUPPORTED",
-      `exportOnnx: dynamic axes ${sizes}: ${subject}; leave the axis out of dynamicAxes, or use shapes that hold its size as it is`,
+      `exportOnnx: dynamic axes ${sizes}: ${subject}; give it the smallest size that the model takes, leave the axis out of dynamicAxes, or use shapes that hold its size as it is`,
       { details: { ...(node === undefined ? {} : { node: node.name, op: node.opType }) } },
     );
   }
