@@ -7,7 +7,8 @@ import { root } from "../workspace/packages.mjs";
 const SOURCES = join(root, "packages/core/src");
 /** @type {readonly { entry: string; file: string; limit: number }[]} */
 const ENTRIES = [
-  { entry: "@mp/core", file: "index.ts", limit: 100 },
+  // A hundred, and `predictor` with its type: what a server imports, and nothing else of training.
+  { entry: "@mp/core", file: "index.ts", limit: 102 },
   { entry: "@mp/core/backend", file: "entries/backend.ts", limit: 20 },
   { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 18 },
 ];

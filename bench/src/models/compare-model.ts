@@ -103,7 +103,8 @@ function classesLast(logits: Tensor, classAxis: number): Tensor {
   return ops.transpose(logits, [0, ...Array.from({ length: rank - 2 }, (_, axis) => axis + 2), 1]);
 }
 
-function furthest(found: HostTensor, wanted: HostTensor): number {
+/** The largest difference; infinite for another shape. */
+export function furthest(found: HostTensor, wanted: HostTensor): number {
   if (found.shape.join() !== wanted.shape.join()) return Number.POSITIVE_INFINITY;
   const [a, b] = [found.data as Float32Array, wanted.data as Float32Array];
   return a.reduce((most, value, index) => Math.max(most, Math.abs(value - (b[index] ?? NaN))), 0);

@@ -2,6 +2,7 @@
 import type { Machine } from "../machine.js";
 import type { ModelComparison } from "./compare-model.js";
 import type { ExportedModel, ModelName } from "./exported.js";
+import type { RoundTrip } from "./round-trip.js";
 
 export interface Row {
   readonly model: ModelName;
@@ -21,6 +22,18 @@ export function isWithin({ found }: Row): boolean {
   return (
     found.forward <= LIMITS.forward && float32 <= LIMITS.float32 && mixed_float16 <= LIMITS.mixed_float16
   );
+}
+
+/** A model that went out again. */
+export interface WrittenRow {
+  readonly model: ModelName;
+  readonly found: RoundTrip;
+}
+
+/** Whether the written files give PyTorch's output; one may be refused in f16. */
+export function isWrittenWithin({ found: { f32, f16, again } }: WrittenRow): boolean {
+  const half = typeof f16 === "string" ? 0 : f16.output;
+  return Math.max(f32.output, again) <= LIMITS.forward && half <= LIMITS.mixed_float16;
 }
 
 const HEADINGS = [
@@ -45,11 +58,35 @@ function cells({ model, engine, exported, found }: Row): readonly string[] {
   ];
 }
 
+const WRITTEN_HEADINGS = [
+  "model", "nodes", "file, f32", "output", "read again", "file, f16", "output, f16", "session", "predictor",
+  "memory of a predictor", "of a trainer",
+]; // biome-ignore format: one list
+
+const megabytes = (bytes: number | undefined): string =>
+  bytes === undefined ? "" : `${(bytes / 2 ** 20).toFixed(2)} MiB`;
+
+function writtenCells({ model, found }: WrittenRow): readonly string[] {
+  const { f32, f16 } = found;
+  const half = typeof f16 === "string" ? ["", `\`${f16}\``] : [megabytes(f16.bytes), size(f16.output)];
+  return [
+    `\`${model}\``,
+    String(found.nodes),
+    megabytes(f32.bytes),
+    size(f32.output),
+    size(found.again),
+    ...half,
+    ...[found.sessionMs, found.predictorMs].map((value) => `${value.toFixed(2)} ms`),
+    ...[found.predictorBytes, found.trainerBytes].map(megabytes),
+  ];
+}
+
 const line = (row: readonly string[]): string => `| ${row.join(" | ")} |`;
 
 /** The page; `date` as 2026-11-22. */
 export function page(
   rows: readonly Row[],
+  written: readonly WrittenRow[],
   {
     date,
     machine,
@@ -63,6 +100,14 @@ Eight small models with random weights, exported by \`torch.onnx.export\` (\`opt
 ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${rows.map((row) => line(cells(row))).join("\n")}
+
+## Out again
+
+The same models written by \`exportOnnx\` with an open batch size, and run by plain onnxruntime-node (1 thread) at PyTorch's batch and at three times its rows: the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same of the f32 file read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are the fastest of 20 runs of the f32 file, by a plain session and by the predictor. Memory is the most that the engine held for the predictor, and for a trainer of the same model with \`sgd\`, batch and float32.
+
+${line(WRITTEN_HEADINGS)}
+${line(WRITTEN_HEADINGS.map(() => "---"))}
+${written.map((row) => line(writtenCells(row))).join("\n")}
 
 ${date}, ${machine.processor}, ${machine.cores} cores (1 thread), ${machine.system}, Node ${machine.node}, ${versions}. Written by:
 

@@ -5,6 +5,8 @@
 
 // Training
 export { trainer } from "./train/trainer.js";
+export { predictor } from "./predict/predictor.js";
+export type { Predictor } from "./predict/predictor-interface.js";
 export type { Trainer } from "./train/trainer-interface.js";
 export type { TrainerOptions } from "./train/options.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";

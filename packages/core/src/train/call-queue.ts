@@ -1,16 +1,25 @@
 import { MpError } from "../errors.js";
 
-/** Runs the calls of one trainer one after another: each reads the state that the previous one committed. */
+/** Runs the calls of one trainer or predictor one after another: each reads the state that the previous one committed. */
 export class CallQueue {
+  readonly #owner: string;
   #last: Promise<unknown> = Promise.resolve();
   #disposal: Promise<void> | undefined;
   #hook: string | undefined;
+
+  /** @param owner the function that makes the owner, for messages */
+  constructor(owner: string) {
+    this.#owner = owner;
+  }
 
   /** @throws MP_DISPOSED; MP_INVALID_ARGUMENT for a call made by a hook */
   expectOpen(): void {
     if (this.#hook !== undefined) throw callsItsTrainer(this.#hook);
     if (this.#disposal !== undefined)
-      throw new MpError("MP_DISPOSED", "the trainer was disposed; build a new one with trainer(...)");
+      throw new MpError(
+        "MP_DISPOSED",
+        `the ${this.#owner} was disposed; build a new one with ${this.#owner}(...)`,
+      );
   }
 
   /**

@@ -84,7 +84,7 @@ export class TrainingRun {
   readonly #programs: ProgramCache;
   readonly #predictors = new FunctionIds("predict", this.#warn);
   readonly #judges = new Judges(this.#warn);
-  readonly #calls = new CallQueue();
+  readonly #calls = new CallQueue("trainer");
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */

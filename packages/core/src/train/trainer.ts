@@ -38,7 +38,7 @@ export async function trainer<
   const read = readTrainerOptions(given);
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
-  checkPrecision(precision);
+  checkPrecision("trainer", precision);
   expectHalf(precision.policy, backend.manifest);
   const common: CommonDefinition = {
     precision,

@@ -10,38 +10,19 @@ import { quote } from "../problem.js";
 import { readBy } from "../trainable/subgraph.js";
 import type { OpenSize } from "./export-options.js";
 import { SizeNodes } from "./size-nodes.js";
-
-/** The size of each dynamic axis in one trace, by name. */
-type Sizes = ReadonlyMap<string, number>;
-
-const MULTIPLES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29] as const;
-const TRACES = 3;
-
-/**
- * The sizes of each trace, by name; one trace without any if there are none. No two names have the same multiple in a
- * trace, and none is traced at 1, where shapes broadcast. @throws MP_INVALID_ARGUMENT for more names than multiples
- */
-export function tracedSizes(open: readonly OpenSize[]): readonly Sizes[] {
-  if (open.length === 0) return [new Map()];
-  const most = MULTIPLES.length - TRACES + 1;
-  if (open.length > most)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `exportOnnx: at most ${most} names of dynamic axes, got ${open.length}`,
-    );
-  return Array.from(
-    { length: TRACES },
-    (_, trace) =>
-      new Map(open.map(({ name, size }, index) => [name, size * (MULTIPLES[trace + index] as number)])),
-  );
-}
+import { countedTable } from "./size-tables.js";
+import type { Sizes } from "./traced-sizes.js";
 
 /** One model of those that were written at the traced sizes. @throws MP_UNSUPPORTED for what cannot be followed */
-export function openSizes(models: readonly OnnxModel[], open: readonly OpenSize[]): OnnxModel {
+export function openSizes(
+  models: readonly OnnxModel[],
+  open: readonly OpenSize[],
+  sizes: readonly Sizes[],
+): OnnxModel {
   const [first] = models;
   if (first === undefined) throw new Error("internal: no trace");
   if (open.length === 0) return first;
-  const merging = new Merging(models, open);
+  const merging = new Merging(models, open, sizes);
   return { ...first, graph: merging.model() };
 }
 
@@ -52,9 +33,9 @@ class Merging {
   readonly #tensors: readonly ReadonlyMap<string, OnnxGraph["initializers"][number]["tensor"]>[];
   readonly #added: SizeNodes;
 
-  constructor(models: readonly OnnxModel[], open: readonly OpenSize[]) {
+  constructor(models: readonly OnnxModel[], open: readonly OpenSize[], sizes: readonly Sizes[]) {
     this.#graphs = models.map(({ graph }) => graph);
-    this.#sizes = tracedSizes(open);
+    this.#sizes = sizes;
     this.#open = open;
     this.#tensors = this.#graphs.map(
       ({ initializers }) => new Map(initializers.map(({ name, tensor }) => [name, tensor])),
@@ -173,30 +154,20 @@ class Merging {
     );
   }
 
-  /** One number in another shape is spread at run time. */
+  /** A table of an open size is made at run time. */
   #constant(nodes: readonly OnnxNode[]): OnnxNode {
     const [first] = nodes as readonly [OnnxNode];
     if (nodes.every(({ attributes }) => isEqual(attributes, first.attributes))) return first;
     const tensors = nodes.flatMap(({ attributes: { value } }) =>
       value?.kind === "tensor" ? [value.value] : [],
     );
-    const [tensor] = tensors;
-    const isOneNumber =
-      tensor !== undefined &&
-      tensors.length === nodes.length &&
-      tensors.every(
-        ({ dtype, shape, data }) =>
-          dtype === tensor.dtype &&
-          shape.length === tensor.shape.length &&
-          data.every((each: number | bigint) => Object.is(each, tensor.data[0])),
-      );
-    const parts = isOneNumber ? this.#parts(tensors.map(({ shape }) => shape)) : [];
+    const hasRanks = tensors.every(({ shape }) => shape.length === tensors[0]?.shape.length);
+    const parts = hasRanks ? this.#parts(tensors.map(({ shape }) => shape)) : [undefined];
     const known = parts.filter((part) => part !== undefined);
-    if (!isOneNumber || known.length < parts.length)
-      return this.#refuse("holds numbers that depend on it", first);
-    const one = this.#added.one(tensor);
-    const { value: _left, ...attributes } = first.attributes;
-    return { ...first, opType: "Expand", inputs: [one, this.#added.list(known)], attributes, metadata: {} };
+    const axes = parts.flatMap((part, axis) => (typeof part === "object" ? [axis] : []));
+    const table = known.length < parts.length ? undefined : countedTable(tensors, axes);
+    if (table === undefined) return this.#refuse("holds numbers that depend on it", first);
+    return this.#added.table(first, table, known);
   }
 
   #declared(infos: readonly (OnnxValueInfo | undefined)[]): OnnxValueInfo {
@@ -213,7 +184,7 @@ class Merging {
     const subject = node === undefined ? what : `${node.opType} (node ${quote(node.name)}) ${what}`;
     throw new MpError(
       "MP_UNSUPPORTED",
-      `exportOnnx: dynamic axes ${sizes}: ${subject}; leave the axis out of dynamicAxes, or use shapes that hold its size as it is`,
+      `exportOnnx: dynamic axes ${sizes}: ${subject}; give it the smallest size that the model takes, leave the axis out of dynamicAxes, or use shapes that hold its size as it is`,
       { details: { ...(node === undefined ? {} : { node: node.name, op: node.opType }) } },
     );
   }

@@ -1,11 +1,12 @@
-import { type HostTensor, key, ops, type Tensor, tensor, zeros } from "@mp/core";
+import { full, type HostTensor, key, ops, type Tensor, tensor, zeros } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { refusal } from "../../test/small-models.js";
 import { decodeModel } from "../decode.js";
 import { encodeModel } from "../encode.js";
 import { fromOnnx } from "../from-onnx.js";
-import type { OnnxModel } from "../model.js";
+import { type OnnxModel, onnxGraph, onnxModel, onnxNode } from "../model.js";
 import { readGraph } from "../read.js";
 import { exportOnnx } from "./export-onnx.js";
 import type { ExportOptions } from "./export-options.js";
@@ -45,7 +46,13 @@ describe("parameters", () => {
     const model = dense({ metadata: { author: "me" } });
     expect(Object.keys(weightsOf(model)).sort()).toEqual(["hidden/bias", "hidden/kernel", "out/kernel"]);
     expect(model.graph.nodes.some(({ opType }) => opType === "Constant")).toBe(false);
-    expect(model.metadata).toEqual({ "mp.dtype": "f32", author: "me" });
+    expect(model.metadata).toEqual({
+      "mp.dtype": "f32",
+      "mp.policy": "params=f32,compute=f32,output=f32",
+      author: "me",
+    });
+    expect(model.producerName).toBe("@mp/onnx");
+    expect(model.producerVersion).toMatch(/^\d+\.\d+\.\d+/);
     const read = await fromOnnx(encodeModel(model));
     expect([read.inputs, read.outputs]).toEqual([["x"], ["logits"]]);
     expect(read.init()).toEqual(params);
@@ -127,13 +134,13 @@ describe("dynamic axes", () => {
       "operand 2",
     ],
     [
-      "a table of its size",
+      "a table of its size that is no count",
       (x) =>
         ops.add(
           x,
           ops.constant(
             tensor(
-              Float32Array.from({ length: x.shape[0] ?? 1 }, (_, at) => at),
+              Float32Array.from({ length: x.shape[0] ?? 1 }, (_, at) => at * at),
               [x.shape[0] ?? 1, 1],
             ),
           ),
@@ -149,6 +156,38 @@ describe("dynamic axes", () => {
     const refused = open(fn);
     expect(refused).toMatch(/^MP_UNSUPPORTED: exportOnnx: dynamic axes "batch": /);
     expect(refused).toContain(reason);
+  });
+
+  it("count where a table does, whatever sizes occur elsewhere", () => {
+    const axes = { x: { 0: "batch", 1: "time" } } as const;
+    const table = ([batch = 0, time = 0]: readonly number[]) =>
+      Int32Array.from({ length: batch * time * 2 }, (_, at) => {
+        const [row, column, which] = [Math.floor(at / 2 / time), Math.floor(at / 2) % time, at % 2];
+        return which === 0 ? 7 - 2 * row : row + 3 * column;
+      });
+    const model = exportOnnx(
+      ({ bias }: { readonly bias: Tensor }, { x }) => {
+        const [batch = 0, time = 0] = x.shape;
+        const found = ops.cast(ops.constant(tensor(table(x.shape), [batch, time, 2])), "f32");
+        // Sizes of two, three and five would be those of the axes.
+        return ops.add(ops.add(found, ops.reshape(x, [batch, time, 1])), ops.reduceSum(bias));
+      },
+      { params: { bias: zeros([2, 3, 5]) } },
+      { inputs: { x: { shape: [1, 1] } }, dynamicAxes: axes },
+    );
+    for (const shape of [
+      [1, 1],
+      [2, 3],
+      [4, 2],
+    ]) {
+      const [batch = 0, time = 0] = shape;
+      const { graph } = readGraph(decodeModel(encodeModel(model)), {
+        sizes: { batch, time },
+        isParameter: () => false,
+      });
+      const { output } = evaluate(graph, { x: zeros(shape) });
+      expect([...(output?.data ?? [])]).toEqual([...table(shape)]);
+    }
   });
 
   it("are read under names that nothing else has", () => {
@@ -189,6 +228,93 @@ describe("a model", () => {
       "MP_INVALID_ARGUMENT: exportOnnx: takes a layer or a function",
     );
   });
+});
+
+describe("a model of a file", () => {
+  const weights = {
+    "layer.weight": [3, 2],
+    "norm.mean": [2],
+    "norm.var": [2],
+    "norm.scale": [2],
+    "norm.bias": [2],
+  };
+  const file = encodeModel(
+    onnxModel(
+      onnxGraph("file", {
+        inputs: [{ name: "pixels", type: { elementType: "f32", shape: ["batch", 3] }, metadata: {} }],
+        initializers: Object.entries(weights).map(([name, shape]) => ({ name, tensor: full(shape, 0.5) })),
+        nodes: [
+          onnxNode("MatMul", ["pixels", "layer.weight"], ["rows"], { name: "layer" }),
+          onnxNode(
+            "BatchNormalization",
+            ["rows", "norm.scale", "norm.bias", "norm.mean", "norm.var"],
+            ["classes"],
+            { name: "norm" },
+          ),
+        ],
+        outputs: [{ name: "classes", metadata: {} }],
+      }),
+    ),
+  );
+
+  it("keeps the file's names, and is read again with the same numbers", async () => {
+    const read = await fromOnnx(file);
+    const model = exportOnnx(
+      read,
+      { params: read.init(), state: read.initState() },
+      { inputs: { pixels: { shape: [1, 3] } }, dynamicAxes: { pixels: { 0: "batch" } } },
+    );
+    expect(Object.keys(weightsOf(model))).toEqual(expect.arrayContaining(Object.keys(weights)));
+    expect(model.graph.outputs.map(({ name }) => name)).toEqual(["classes"]);
+    const [before, after] = [file, encodeModel(model)].map((bytes) => {
+      const { graph, parameters } = readGraph(decodeModel(bytes), { sizes: { batch: 2 } });
+      return evaluate(graph, { ...parameters, pixels: full([2, 3], 0.3) })["classes"];
+    });
+    expect([...(after?.data ?? [])]).toEqual([...(before?.data ?? [])]);
+  });
+});
+
+describe("an older operator set", () => {
+  const apply = (_: unknown, { x }: { readonly x: Tensor }) => {
+    const q = ops.reshape(ops.gelu(ops.add(ops.gelu(x), ops.gelu(x, { approximate: "tanh" }))), [1, 1, 3, 4]);
+    const y = ops.attention(q, q, q, { isCausal: true });
+    return ops.rmsNormalization(y, ops.constant(full([4], 1.5)));
+  };
+  const x = tensor(Float32Array.from({ length: 12 }, (_, at) => Math.sin(at) * 2));
+  const written = (opset: number, dtype: "f32" | "f16" = "f32") =>
+    exportOnnx(apply, { params: {} }, { inputs: { x: { shape: [12] } }, opset, dtype });
+
+  it.each([18, 19, 20, 21, 22])("of %d has other operators and the same numbers", (opset) => {
+    const model = written(opset);
+    expect(model.opsets).toEqual({ "": opset });
+    const made = model.graph.nodes.map(({ opType }) => opType);
+    expect(made).not.toContain("Attention");
+    expect(made).not.toContain("RMSNormalization");
+    expect(made.includes("Gelu")).toBe(opset >= 20);
+    const [older, newest] = [model, written(23)].map((each) => {
+      const { graph } = readGraph(decodeModel(encodeModel(each)), { isParameter: () => false });
+      return [...(evaluate(graph, { x })["output"]?.data ?? [])].map(Number);
+    });
+    for (const [at, value] of (older ?? []).entries())
+      expect(value).toBeCloseTo(newest?.[at] ?? Number.NaN, 5);
+    expect(older).toHaveLength(12);
+  });
+
+  it("is refused below 18 and above 23, and for what it cannot say", () => {
+    expect(refusal(() => written(17))).toContain("exportOnnx: opset is an integer of 18 to 23, got 17");
+    expect(refusal(() => dense({ dtype: "bf16", target: "cuda", opset: 20 }))).toMatch(
+      /^MP_UNSUPPORTED: exportOnnx: MatMul .* is of opset 22, got opset: 20/,
+    );
+  });
+});
+
+it("a layer that takes its only input by name is refused with what to do", () => {
+  const layer = {
+    apply: (_: unknown, { x }: { readonly x: Tensor }) => ops.relu(ops.reshape(x, [x.shape.length])),
+  };
+  expect(refusal(() => exportOnnx(layer as never, { params: {} }, { inputs }))).toContain(
+    "MP_INVALID_ARGUMENT: exportOnnx: the layer fails on a tensor, its only input: Cannot read properties of undefined",
+  );
 });
 
 describe("a loop", () => {

@@ -1,24 +1,28 @@
 import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
 import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
 import { shown } from "@mp/core/internal";
-import type { OnnxModel } from "../model.js";
+import manifest from "../../package.json" with { type: "json" };
+import { IR_VERSION, type OnnxModel } from "../model.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write.js";
-import { openSizes, tracedSizes } from "./dynamic-axes.js";
+import { openSizes } from "./dynamic-axes.js";
 import {
   type ExportInputs,
   type ExportOptions,
   type ReadExportOptions,
   readExportOptions,
 } from "./export-options.js";
+import { graphOfOpset, IR_VERSIONS, loweringOf } from "./older-opset.js";
 import { storedWeights } from "./stored-weights.js";
 import {
   type AnyExported,
   type ExportFunction,
   type ExportLayer,
+  type TracedModel,
   traceModel,
   type Weights,
 } from "./traced-model.js";
+import { type Sizes, sizesIn, tracedSizes } from "./traced-sizes.js";
 
 /** What was trained. */
 export interface ExportWeights<P, S> {
@@ -29,17 +33,17 @@ export interface ExportWeights<P, S> {
 }
 
 /**
- * A trained model as an ONNX model for inference (opset 23): parameters and statistics are initializers, named by their
+ * A trained model as an ONNX model for inference (opset 23 unless told otherwise): parameters and statistics are initializers, named by their
  * paths (`0/kernel`); nothing is dropped, and normalizations read their statistics. A result that is one tensor is named
- * `output`. `encodeModel` gives the bytes of its file.
+ * `output`. A model of `fromOnnx` keeps the names of its file: those of inputs, outputs, parameters and statistics. `encodeModel` gives the bytes of its file.
  *
- * With `dynamicAxes` the model is traced at two, three and five times the sizes given (of further names at other
- * multiples), and what differs has to be sizes of these axes; a function that branches on a size is exported as it is
- * at those.
+ * With `dynamicAxes` the model is traced at the sizes given and at three multiples of them that occur nowhere else in it,
+ * and what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
+ * it is at those.
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
  * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
- *   cannot follow, for a model that draws random numbers, and for loops in f16 on a CPU
+ *   cannot follow, for a model that draws random numbers, for loops in f16 on a CPU, and for what an older operator set cannot say
  */
 export function exportOnnx<P, S, const I extends ExportInputs>(
   model: ExportFunction<P, S, I> | ExportLayer,
@@ -52,12 +56,24 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
-  const traces = tracedSizes(read.openSizes).map((sizes) =>
-    writtenAt(model as AnyExported, stored, read, sizes),
+  const traced = (sizes: Sizes): TracedModel => tracedAt(model as AnyExported, stored, read, sizes);
+  const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
+  const sizes = tracedSizes(read.openSizes, taken);
+  const exported = openSizes(
+    sizes.map((each) => written(traced(each), read)),
+    read.openSizes,
+    sizes,
   );
-  const exported = openSizes(traces, read.openSizes);
-  return { ...exported, metadata: { "mp.dtype": read.dtype, ...read.metadata } };
+  const policy = String(precisionOf(read.dtype, read.target).policy);
+  return {
+    ...exported,
+    producerName: name,
+    producerVersion: version,
+    metadata: { "mp.dtype": read.dtype, "mp.policy": policy, ...read.metadata },
+  };
 }
+
+const { name, version } = manifest;
 
 function expectModel(model: unknown): void {
   const { apply } = (model ?? {}) as Partial<ExportLayer>;
@@ -69,12 +85,12 @@ function expectModel(model: unknown): void {
 }
 
 /** The model as it is at these sizes of its dynamic axes. */
-function writtenAt(
+function tracedAt(
   model: AnyExported,
   weights: Weights,
-  { inputs, openSizes, dtype, target, name }: ReadExportOptions,
-  sizes: ReadonlyMap<string, number>,
-): OnnxModel {
+  { inputs, openSizes, dtype, target }: ReadExportOptions,
+  sizes: Sizes,
+): TracedModel {
   const sized = new Map(
     [...inputs].map(([input, { dtype, shape }]) => {
       const sizeOf = (axis: number): number | undefined => {
@@ -86,7 +102,12 @@ function writtenAt(
   );
   const traced = traceModel(model, weights, sized, precisionOf(dtype, target).policy);
   if (target === "cpu") expectLoadable(traced.graph);
-  const written = writeGraph(prepareGraph(traced.graph), { name, origins: false, types: false });
+  return traced;
+}
+
+function written(traced: TracedModel, { inputs, name, opset }: ReadExportOptions): OnnxModel {
+  const graphOf = graphOfOpset(prepareGraph(traced.graph), opset);
+  const written = writeGraph(graphOf, { name, origins: false, types: false, lower: loweringOf(opset) });
   const own = written.graph.inputs.slice(0, inputs.size);
   const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
     name,
@@ -97,7 +118,8 @@ function writtenAt(
     graph,
     graph.outputs.map(({ name }) => name),
   );
-  return { ...written, graph: { ...used, inputs: own } };
+  const opsets = { ...written.opsets, "": opset };
+  return { ...written, irVersion: IR_VERSIONS[opset] ?? IR_VERSION, opsets, graph: { ...used, inputs: own } };
 }
 
 /**

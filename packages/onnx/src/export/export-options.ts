@@ -1,7 +1,7 @@
 import { MpError, type Shape } from "@mp/core";
 import { formatShape, type ValueType } from "@mp/core/graph";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import type { StringMap } from "../model.js";
+import { OPSET_VERSION, type StringMap } from "../model.js";
 import { quote } from "../problem.js";
 
 /** What an exported model takes under one name. */
@@ -30,6 +30,11 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
   readonly dtype?: "f32" | "f16" | "bf16";
   /** Where the file is to run: the CPU of ONNX Runtime has no arithmetic in bf16. Default "cpu". */
   readonly target?: "cpu" | "cuda";
+  /**
+   * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. Operators that it lacks
+   * are written with others.
+   */
+  readonly opset?: number;
   /** The graph's name in the file; default "model". */
   readonly name?: string;
   /** Texts for the file's metadata, beside the dtype. */
@@ -56,6 +61,7 @@ const OPTIONS = {
   dynamicAxes: withDefault({}, checks.object),
   dtype: withDefault("f32", checks.oneOf("f32", "f16", "bf16")),
   target: withDefault("cpu", checks.oneOf("cpu", "cuda")),
+  opset: withDefault(OPSET_VERSION, checks.integer(18, OPSET_VERSION)),
   name: withDefault("model", checks.text),
   metadata: withDefault({}, checks.object),
 } as const;

@@ -1,7 +1,10 @@
 import type { HostTensor } from "@mp/core";
 import { literals } from "../literals.js";
-import { int, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
+import { int, type OnnxAttributes, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
+import { holdsOneNumber } from "../read/table-values.js";
+import { castAttributes } from "../write/unary.js";
 import type { OpenSize } from "./export-options.js";
+import type { CountedTable } from "./size-tables.js";
 
 /** Nodes that read sizes at run time, to be put before all others, and their initializers. */
 export class SizeNodes {
@@ -31,12 +34,49 @@ export class SizeNodes {
     });
   }
 
-  /** The name of the first element of a tensor, as a scalar. */
-  one({ dtype, data }: HostTensor): string {
-    const element = data.slice(0, 1);
-    return this.#once(`${dtype} ${new Uint8Array(element.buffer)}`, (name) => {
-      const value = { dtype, shape: [], data: element } as unknown as HostTensor;
-      const attributes = { value: { kind: "tensor", value } } as const;
+  /** The node that takes the place of a constant, whose shape has these parts. */
+  table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | OpenSize)[]): OnnxNode {
+    const { value: _left, ...attributes } = node.attributes;
+    const last = (opType: string, inputs: readonly string[]): OnnxNode => ({
+      ...node,
+      opType,
+      inputs,
+      attributes,
+      metadata: {},
+    });
+    if (counted.length === 0) return last("Expand", [this.#constant(narrowest(base)), this.list(parts)]);
+    const terms = counted.map(({ axis, step }) => {
+      const index = this.#index(parts[axis] as OpenSize, parts.length - axis);
+      const term = this.#emit("Mul", [index, this.#constant(narrowest(step))]);
+      return base.dtype === "i64" ? term : this.#emit("Cast", [term], castAttributes(base.dtype));
+    });
+    const sum = terms.reduce((total, term) => this.#emit("Add", [total, term]), this.#constant(base));
+    return last("Expand", [sum, this.list(parts)]);
+  }
+
+  /** 0, 1, … up to the size, along the axis that is that many from the end. */
+  #index(size: OpenSize, fromEnd: number): string {
+    const count = this.#emit("Squeeze", [this.#size(size)]);
+    const [zero, one] = [0n, 1n].map((value) =>
+      this.#constant({ dtype: "i64", shape: [], data: BigInt64Array.of(value) }),
+    ) as [string, string];
+    const range = this.#emit("Range", [zero, count, one]);
+    return fromEnd === 1
+      ? range
+      : this.#emit("Reshape", [range, this.#numbers([-1, ...new Array<number>(fromEnd - 1).fill(1)])]);
+  }
+
+  #emit(opType: string, inputs: readonly string[], attributes: OnnxAttributes = {}): string {
+    return this.#once(`${opType} ${inputs} ${JSON.stringify(attributes, textOf)}`, (name) => {
+      this.nodes.push(onnxNode(opType, inputs, [name], { name, attributes }));
+    });
+  }
+
+  #constant(tensor: HostTensor): string {
+    const { dtype, shape, data } = tensor;
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return this.#once(`${dtype} [${shape}] ${bytes}`, (name) => {
+      const attributes = { value: { kind: "tensor", value: tensor } } as const;
       this.nodes.push(onnxNode("Constant", [], [name], { name, attributes }));
     });
   }
@@ -64,3 +104,11 @@ export class SizeNodes {
     return name;
   }
 }
+
+/** One number as a scalar, which broadcasts as the table does. */
+function narrowest(tensor: HostTensor): HostTensor {
+  const { dtype, data } = tensor;
+  return holdsOneNumber(tensor) ? ({ dtype, shape: [], data: data.slice(0, 1) } as HostTensor) : tensor;
+}
+
+const textOf = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);

@@ -13,8 +13,10 @@ import {
   type Traced,
   type Tree,
 } from "@mp/core";
-import { type Graph, type InputRole, isNode, traceInto, type ValueType } from "@mp/core/graph";
+import { type Graph, type InputRole, traceInto, type ValueType } from "@mp/core/graph";
+import { drawnIn } from "@mp/core/internal";
 import { quote } from "../problem.js";
+import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 
 /** What an exported function gets as its context: nothing is dropped, statistics are read. */
 export interface ExportContext<S> {
@@ -32,7 +34,8 @@ export type ExportFunction<P, S, I> = (
 ) => TensorTree;
 
 /**
- * A layer that is exported: it takes the only input as a tensor, or several by name. One with `initState` gives its
+ * A layer that is exported: it takes the only input as a tensor, or several by name; a model of `fromOnnx` gets its inputs
+ * under their names. One with `initState` gives its
  * outputs and the next statistics.
  */
 export interface ExportLayer {
@@ -67,12 +70,18 @@ export function traceModel(
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
   /** The tree with the place of each leaf among the traced inputs. */
-  const declare = (tree: Tree<HostTensor>, group: string, role: InputRole): unknown =>
+  const file = fileNamesOf(model);
+  const declare = (
+    tree: Tree<HostTensor>,
+    group: string,
+    { role, given }: { readonly role: InputRole; readonly given: FileNames["parameters"] | undefined },
+  ): unknown =>
     mapTree(
       tree,
       isHostTensor,
       (leaf, path) => {
-        const name = path === "" || names.has(path) ? `${group}/${path}` : path;
+        const wanted = given?.get(path) ?? path;
+        const name = wanted === "" || names.has(wanted) ? `${group}/${path}` : wanted;
         names.add(name);
         tensors.push(leaf);
         declared.push({ name, role, type: { dtype: leaf.dtype, shape: leaf.shape } });
@@ -81,8 +90,8 @@ export function traceModel(
       group,
     );
   const places = [
-    declare(weights.params, "params", "parameter"),
-    declare(weights.state, "state", "state"),
+    declare(weights.params, "params", { role: "parameter", given: file?.parameters }),
+    declare(weights.state, "state", { role: "state", given: file?.statistics }),
   ] as const;
   const isPlace = (leaf: unknown): leaf is number => typeof leaf === "number";
   const { graph } = traceInto(declared, (given) => {
@@ -95,7 +104,7 @@ export function traceModel(
       policy,
     );
     const result = run(params, values, state);
-    return isTensor(result) ? { output: result } : result;
+    return isTensor(result) ? { [file?.outputs[0] ?? "output"]: result } : result;
   });
   expectNoRandomness(graph);
   return { graph, weights: tensors };
@@ -108,20 +117,37 @@ function resultOf(
   context: ExportContext<never>,
 ): TensorTree {
   if (typeof model === "function") return model(params as never, inputs as never, context);
-  const [only, ...more] = Object.values(inputs);
-  const input = more.length === 0 ? only : inputs;
-  const result = model.apply(params as never, input as never, context as never);
+  const result = applied(model, params, inputs, context);
   return (typeof model.initState === "function" ? (result as readonly unknown[])[0] : result) as TensorTree;
 }
 
-function expectNoRandomness({ nodes }: Graph): void {
-  for (const node of nodes) {
-    if (isNode(node, "Scan")) expectNoRandomness(node.attributes.body);
-    if (node.op !== "RandomBits") continue;
+function applied(
+  layer: ExportLayer,
+  params: unknown,
+  inputs: Readonly<Record<string, Tensor>>,
+  context: ExportContext<never>,
+): unknown {
+  const names = Object.keys(inputs);
+  const isByName = fileNamesOf(layer)?.inputs.join() === names.join() || names.length !== 1;
+  const input = isByName ? inputs : Object.values(inputs)[0];
+  try {
+    return layer.apply(params as never, input as never, context as never);
+  } catch (cause) {
+    if (MpError.is(cause) || isByName || !(cause instanceof Error)) throw cause;
     throw new MpError(
-      "MP_UNSUPPORTED",
-      `exportOnnx: node ${quote(node.name)} draws random numbers, which would be the same at every run of the file`,
-      { details: { node: node.name } },
+      "MP_INVALID_ARGUMENT",
+      `exportOnnx: the layer fails on a tensor, its only input: ${cause.message}; if it takes its input by name, pass (params, inputs, context) => layer.apply(params, inputs, context)`,
+      { cause },
     );
   }
+}
+
+function expectNoRandomness(graph: Graph): void {
+  const drawn = drawnIn(graph);
+  if (drawn === undefined) return;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `exportOnnx: node ${quote(drawn)} draws random numbers, which would be the same at every run of the file`,
+    { details: { node: drawn } },
+  );
 }

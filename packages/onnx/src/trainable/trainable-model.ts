@@ -16,6 +16,7 @@ import { quote } from "../problem.js";
 import { GraphReader } from "../read/graph-reader.js";
 import type { InitializerRole } from "../read/initializer-roles.js";
 import { bindSizes } from "./bind-sizes.js";
+import { keepFileNames } from "./file-names.js";
 import { leafAt, nested } from "./named-tree.js";
 import { batchMean, batchVariance, normalizedBy, type Statistics } from "./training-nodes.js";
 
@@ -149,7 +150,9 @@ export function trainableModel(found: Trainable): TrainableModel {
   };
   const treeOf = (tensors: ReadonlyMap<string, HostTensor>): OnnxTensors =>
     nested([...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]));
-  return {
+  const byPath = (names: Iterable<string>): ReadonlyMap<string, string> =>
+    new Map([...names].map((name) => [paths.get(name) ?? name, name]));
+  const trainable: TrainableModel = {
     name: model.graph.name === "" ? "onnx" : model.graph.name,
     inputs: inputs.map(({ name }) => name),
     outputs: outputNames,
@@ -159,6 +162,13 @@ export function trainableModel(found: Trainable): TrainableModel {
     initState: () => treeOf(statisticTensors),
     apply: apply as TrainableModel["apply"],
   };
+  keepFileNames(trainable, {
+    parameters: byPath(parameters.keys()),
+    statistics: byPath(statisticTensors.keys()),
+    inputs: trainable.inputs,
+    outputs: outputNames,
+  });
+  return trainable;
 }
 
 function readModel(

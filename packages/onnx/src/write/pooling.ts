@@ -45,12 +45,13 @@ const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) 
 const pool = (node: GraphNode<"MaxPool" | "AveragePool">): OnnxAttributes =>
   windowAttributes(node.attributes);
 
+export function averagePoolAttributes(node: GraphNode<"AveragePool">): OnnxAttributes {
+  return { ...pool(node), count_include_pad: int(node.attributes.countIncludePad ? 1 : 0) };
+}
+
 export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
   MaxPool: (node, operands, writer) => writer.emit("MaxPool", operands, pool(node)),
-  AveragePool: (node, operands, writer) => {
-    const count_include_pad = int(node.attributes.countIncludePad ? 1 : 0);
-    return writer.emit("AveragePool", operands, { ...pool(node), count_include_pad });
-  },
+  AveragePool: (node, operands, writer) => writer.emit("AveragePool", operands, averagePoolAttributes(node)),
   MaxPoolGradient: (node, operands, writer) =>
     writer.keepsOwnOps
       ? writer.emit("MaxPoolGradient", operands, windowAttributes(node.attributes), { domain: OWN_DOMAIN })

@@ -1,8 +1,10 @@
+import { oneOf } from "../../argument-checks.js";
 import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
 import { fedName } from "../program/program.js";
+import type { WeightsChoice } from "../weights/average.js";
 import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";
 import { weightsIn } from "./file/weights-in.js";
@@ -17,10 +19,18 @@ export interface ModelTrees {
 /**
  * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
  * values of the trees in `like`; parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of
- * the run that wrote it, and entries that are not in `like`. Use it to start fine-tuning.
+ * the run that wrote it, and entries that are not in `like`. Use it to start fine-tuning. With `weights: "ema"` they are
+ * the moving average that the run kept.
  * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
  */
-export async function loadParameters<L extends ModelTrees>(from: string | Uint8Array, like: L): Promise<L> {
+export async function loadParameters<L extends ModelTrees>(
+  from: string | Uint8Array,
+  like: L,
+  options: WeightsChoice = {},
+): Promise<L> {
+  checkOptions("loadParameters", options, { weights: true }, '{ weights: "ema" }');
+  const { weights = "current" } = options;
+  oneOf("current", "ema")("loadParameters: weights", weights);
   checkOptions<ModelTrees>(
     "loadParameters",
     like,
@@ -30,7 +40,7 @@ export async function loadParameters<L extends ModelTrees>(from: string | Uint8A
   const source =
     typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
   const { tensors, metadata, refuse } = await openCheckpoint(source);
-  const parameter = weightsIn({ tensors, metadata, refuse });
+  const parameter = weightsIn({ tensors, metadata, refuse }, weights === "ema");
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>

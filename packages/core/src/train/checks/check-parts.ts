@@ -85,8 +85,8 @@ const PRECISION_NAMES: OptionNames<Precision> = {
 };
 
 /** @throws MP_INVALID_ARGUMENT for what is no bundle of policy, master weights and loss scaler */
-export function checkPrecision(precision: unknown): void {
-  const what = "trainer: precision";
+export function checkPrecision(owner: string, precision: unknown): void {
+  const what = `${owner}: precision`;
   if (!isPlainObject(precision)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",

@@ -11,15 +11,22 @@ const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
   "kahan(bf16)": "value",
 };
 
-/** The weights of a checkpoint in f32 by the path of the parameter, trained or frozen, for any storage dtype. */
-export function weightsIn({
-  tensors,
-  metadata,
-  refuse,
-}: OpenCheckpoint): (path: string) => HostTensor | undefined {
-  const weightsAt = metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""];
+/**
+ * The weights of a checkpoint in f32 by the path of the parameter, trained or frozen, for any storage dtype; with
+ * `average` their moving average. @throws MP_CHECKPOINT_MISMATCH for an average that it does not hold
+ */
+export function weightsIn(
+  { tensors, metadata, refuse }: OpenCheckpoint,
+  average: boolean,
+): (path: string) => HostTensor | undefined {
+  if (average && !Object.keys(tensors).some((name) => name.startsWith("ema/")))
+    refuse("holds no average of the weights; the trainer that wrote it was made without ema");
+  // The average is a tree like the parameters, whatever the master weights are.
+  const weightsAt = average
+    ? undefined
+    : (metadata["weightsAt"] ?? WEIGHTS_AT_ONCE[metadata["masterWeights"] ?? ""]);
   const masters = objectivesIn(metadata, refuse).map((name) =>
-    ["master", name, weightsAt].filter((part) => part !== undefined).join("/"),
+    [average ? "ema" : "master", name, weightsAt].filter((part) => part !== undefined).join("/"),
   );
   return (path) => {
     const [kept] = [...masters, "frozen"].flatMap((group) => tensors[fedName(group, path)] ?? []);

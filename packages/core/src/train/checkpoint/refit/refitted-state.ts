@@ -30,7 +30,7 @@ export async function refitted(
 ): Promise<{ readonly tensors: Outputs; readonly told: string } | undefined> {
   const { tensors, metadata } = opened;
   const parameters = leavesOf(given.parameters, isValueType, "params");
-  const weightOf = weightsIn(opened);
+  const weightOf = weightsIn(opened, false);
   const weights = parameters.flatMap(([path, type]) => {
     const weight = weightOf(path);
     return weight !== undefined && formatType(weight) === formatType(type)

@@ -1,0 +1,182 @@
+// One exported model read by `fromOnnx` and written again by `exportOnnx`: what plain onnxruntime-node makes of the file,
+// and what is served of it.
+import {
+  type Backend,
+  float32,
+  type HostTensor,
+  MpError,
+  ops,
+  predictor,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import {
+  decodeModel,
+  type ExportInput,
+  encodeModel,
+  exportOnnx,
+  fromOnnx,
+  type TrainableModel,
+} from "@mp/onnx";
+import * as engine from "onnxruntime-node";
+import { furthest } from "./compare-model.js";
+import type { ExportedModel } from "./exported.js";
+
+/** The numbers of one file. */
+export interface WrittenFile {
+  readonly bytes: number;
+  /** The largest difference from PyTorch's output, at its batch and at one of three times the rows. */
+  readonly output: number;
+}
+
+export interface RoundTrip {
+  readonly nodes: number;
+  readonly f32: WrittenFile;
+  /** A text where f16 is refused. */
+  readonly f16: WrittenFile | string;
+  /** The largest difference from PyTorch's output, of the f32 file read by `fromOnnx` again. */
+  readonly again: number;
+  /** The fastest of some runs of the f32 file, by a plain session and by a predictor. */
+  readonly sessionMs: number;
+  readonly predictorMs: number;
+  /** Peak bytes that the engine held for a predictor and for a trainer with `sgd`; undefined if it does not say. */
+  readonly predictorBytes: number | undefined;
+  readonly trainerBytes: number | undefined;
+}
+
+const RUNS = 20;
+
+export async function roundTrip(backend: Backend, exported: ExportedModel): Promise<RoundTrip> {
+  const model = await fromOnnx(exported.path);
+  const f32 = written(model, exported, "f32");
+  const again = await fromOnnx(f32);
+  const serving = await serve(backend, again);
+  const served = await serving.predict(exported.inputs);
+  const predictorMs = await fastest(() => serving.predict(exported.inputs));
+  const predictorBytes = await serving.peakBytes();
+  await serving.dispose();
+  const plain = await runPlain(f32, exported);
+  return {
+    nodes: decodeModel(f32).graph.nodes.length,
+    f32: { bytes: f32.length, output: plain.output },
+    f16: await inF16(model, exported),
+    again: furthest(served["logits"] as HostTensor, exported.logits),
+    sessionMs: plain.ms,
+    predictorMs,
+    predictorBytes,
+    trainerBytes: await trained(backend, model, exported),
+  };
+}
+
+/** With its first axis open, as PyTorch exported it. */
+function written(
+  model: TrainableModel,
+  { inputs }: ExportedModel,
+  dtype: "f32" | "f16",
+): Uint8Array<ArrayBuffer> {
+  const shapes = Object.entries(inputs).map(([name, { shape, dtype }]): [string, ExportInput] => [
+    name,
+    { shape: [1, ...shape.slice(1)], dtype: dtype as "f32" | "i64" },
+  ]);
+  const dynamicAxes = Object.fromEntries(shapes.map(([name]) => [name, { 0: "batch" }]));
+  const weights = { params: model.init(), state: model.initState() };
+  return encodeModel(
+    exportOnnx(model, weights, { inputs: Object.fromEntries(shapes), dynamicAxes, dtype }),
+  ) as Uint8Array<ArrayBuffer>;
+}
+
+async function inF16(model: TrainableModel, exported: ExportedModel): Promise<WrittenFile | string> {
+  try {
+    const bytes = written(model, exported, "f16");
+    return { bytes: bytes.length, output: (await runPlain(bytes, exported)).output };
+  } catch (error) {
+    if (!MpError.is(error)) throw error;
+    return error.code;
+  }
+}
+
+async function runPlain(
+  bytes: Uint8Array,
+  { inputs, logits }: ExportedModel,
+): Promise<{ readonly output: number; readonly ms: number }> {
+  const session = await engine.InferenceSession.create(bytes, { intraOpNumThreads: 1 });
+  try {
+    const [once, thrice] = [1, 3].map((times) =>
+      Object.fromEntries(Object.entries(inputs).map(([name, given]) => [name, fed(given, times)])),
+    ) as [engine.InferenceSession.FeedsType, engine.InferenceSession.FeedsType];
+    const at = async (feeds: engine.InferenceSession.FeedsType): Promise<HostTensor> => {
+      const { logits: found } = await session.run(feeds);
+      return tensor(found?.data as Float32Array, [...(found?.dims ?? [])]);
+    };
+    const output = Math.max(
+      furthest(await at(once), logits),
+      furthest(await at(thrice), repeated(logits, 3)),
+    );
+    return { output, ms: await fastest(() => session.run(once)) };
+  } finally {
+    await session.release();
+  }
+}
+
+function fed(given: HostTensor, times: number): engine.Tensor {
+  const { dtype, shape, data } = repeated(given, times);
+  return dtype === "i64"
+    ? new engine.Tensor("int64", data as BigInt64Array, shape)
+    : new engine.Tensor("float32", data as Float32Array, shape);
+}
+
+/** Its rows several times. */
+function repeated({ dtype, shape, data }: HostTensor, times: number): HostTensor {
+  const all = Array.from({ length: times }, () => [
+    ...(data as ArrayLike<number | bigint> & Iterable<number>),
+  ]).flat();
+  const [rows = 0, ...rest] = shape;
+  const array = dtype === "i64" ? BigInt64Array.from(all as unknown as bigint[]) : Float32Array.from(all);
+  return tensor(array as Float32Array, [times * rows, ...rest]);
+}
+
+function serve(backend: Backend, model: TrainableModel) {
+  return predictor({
+    backend,
+    model: (params, given: Readonly<Record<string, Tensor>>, context) =>
+      model.apply(params, given, context)[0],
+    params: model.init(),
+    modelState: model.initState(),
+    precision: float32(),
+  });
+}
+
+async function trained(
+  backend: Backend,
+  model: TrainableModel,
+  { inputs }: ExportedModel,
+): Promise<number | undefined> {
+  const training = await trainer({
+    backend,
+    params: model.init(),
+    modelState: model.initState(),
+    loss: (params, batch: Readonly<Record<string, Tensor>>, context) => {
+      const [outputs, modelState] = model.apply(params, batch, context);
+      return { loss: ops.reduceMean(ops.square(outputs["logits"] as Tensor)), modelState };
+    },
+    optimizer: sgd({ learningRate: 0 }),
+    precision: float32(),
+    onWarning: () => undefined,
+  });
+  await training.step(inputs);
+  const bytes = await training.peakBytes();
+  await training.dispose();
+  return bytes;
+}
+
+async function fastest(run: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < RUNS; at++) {
+    const began = performance.now();
+    await run();
+    least = Math.min(least, performance.now() - began);
+  }
+  return least;
+}

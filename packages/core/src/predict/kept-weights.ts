@@ -1,0 +1,88 @@
+import type { Backend } from "../backend.js";
+import { lowDType } from "../cast/policy.js";
+import { MpError } from "../errors.js";
+import type { ValueType } from "../graph/graph.js";
+import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import type { Precision } from "../precision/presets.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { cast } from "../trace/ops/unary.js";
+import { nonFiniteProblem } from "../train/checkpoint/restored-state.js";
+import { fedName, type TypeTree, traceProgram } from "../train/program/program.js";
+import { runOnce } from "../train/program/program-cache.js";
+import { isValueType } from "../train/state.js";
+import type { Outputs } from "../train/step/outputs.js";
+import { leavesOf, mapTree } from "../tree.js";
+
+/** Where a predictor's state has its weights: no program writes them. */
+export const WEIGHTS = "frozen";
+/** Where it has the model state. */
+export const MODEL = "model";
+
+/** What a predictor holds on the engine. */
+export interface KeptWeights {
+  readonly types: { readonly [WEIGHTS]: TypeTree; readonly [MODEL]: TypeTree };
+  /** Values by slot. */
+  readonly slots: Outputs;
+}
+
+/** Axes from which on a parameter is kept in the half; smaller ones take no memory that counts. */
+const LEAST_AXES = 2;
+
+/**
+ * The parameters as their precision keeps them, and the model state as it is.
+ * @throws MP_DTYPE_MISMATCH for parameters that are not f32, MP_NON_FINITE for NaN, and for what the half does not hold
+ */
+export async function keptWeights(
+  backend: Backend,
+  precision: Precision,
+  given: { readonly params: unknown; readonly modelState: unknown },
+): Promise<KeptWeights> {
+  const leaves = leavesOf(given.params, isHostTensor, "params");
+  for (const [path, leaf] of leaves) {
+    if (leaf.dtype !== "f32")
+      throw new MpError("MP_DTYPE_MISMATCH", `params at ${path}: parameters are f32, got ${leaf.dtype}`);
+    expectNumbers(nonFiniteProblem(`params at ${path}`, leaf, true));
+  }
+  const model = slotsOf(given.modelState, MODEL);
+  const weights = slotsOf(given.params, WEIGHTS);
+  const { outputs, ...program } = traceProgram({ fed: { [WEIGHTS]: typesOf(given.params) } }, (_, fed) => ({
+    outputs: { [WEIGHTS]: inStorage(precision, fed[WEIGHTS] as TensorTree) },
+  }));
+  const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: typesOf(given.modelState) };
+  const stored = new Map(leavesOf(types[WEIGHTS], isValueType, "params"));
+  // Without a half nothing is computed, and the parameters are not copied.
+  if (leaves.every(([path, { dtype }]) => stored.get(path)?.dtype === dtype))
+    return { types, slots: { ...weights, ...model } };
+  const made = await runOnce(backend, { outputs, ...program }, weights);
+  for (const [path, leaf] of leaves) {
+    const kept = made[fedName(WEIGHTS, path)] as HostTensor;
+    if (kept.dtype === "f32" || nonFiniteProblem(path, leaf) !== undefined) continue;
+    expectNumbers(
+      nonFiniteProblem(`params at ${path}, kept in ${kept.dtype},`, kept),
+      `${precision.name} does not hold them; use a wider precision`,
+    );
+  }
+  return { types, slots: { ...made, ...model } };
+}
+
+/** As the trainer's state gives them, and in the policy's half what is worth it. */
+function inStorage({ masterWeights, policy }: Precision, params: TensorTree): TensorTree {
+  const low = lowDType(policy);
+  return mapTensors(
+    (weight) =>
+      low !== undefined && weight.dtype === "f32" && weight.shape.length >= LEAST_AXES
+        ? cast(weight, low)
+        : weight,
+    masterWeights.parameters(masterWeights.init(params)),
+  );
+}
+
+function expectNumbers(problem: string | undefined, remedy = "load the weights of an earlier step"): void {
+  if (problem !== undefined) throw new MpError("MP_NON_FINITE", `predictor: ${problem}; ${remedy}`);
+}
+
+const typesOf = (tree: unknown): TypeTree =>
+  mapTree(tree, isHostTensor, ({ dtype, shape }): ValueType => ({ dtype, shape })) as unknown as TypeTree;
+
+const slotsOf = (tree: unknown, group: string): Outputs =>
+  Object.fromEntries(leavesOf(tree, isHostTensor, group).map(([path, leaf]) => [fedName(group, path), leaf]));

@@ -1,0 +1,97 @@
+import type { Backend } from "../backend.js";
+import type { Graph } from "../graph/graph.js";
+import type { Precision } from "../precision/presets.js";
+import { CallQueue } from "../train/call-queue.js";
+import { type FedBatch, feedBatch } from "../train/data/batch.js";
+import { outputTree, type Program } from "../train/program/program.js";
+import { ProgramCache } from "../train/program/program-cache.js";
+import type { TrainingWarning } from "../train/warning.js";
+import { type KeptWeights, keptWeights } from "./kept-weights.js";
+import { type Served, servedProgram } from "./served-program.js";
+
+export interface PredictionOptions {
+  readonly backend: Backend;
+  readonly served: Served;
+  readonly params: unknown;
+  readonly modelState: unknown;
+  readonly onWarning: (warning: TrainingWarning) => void;
+}
+
+/** Kept weights, the programs compiled over them, and one queue of calls. */
+export class PredictionRun {
+  readonly precision: Precision;
+  readonly warnings: TrainingWarning[] = [];
+  readonly #served: Served;
+  readonly #types: KeptWeights["types"];
+  readonly #programs: ProgramCache;
+  readonly #calls = new CallQueue("predictor");
+  readonly #onWarning: PredictionOptions["onWarning"];
+
+  private constructor(
+    { backend, served, onWarning }: PredictionOptions,
+    types: KeptWeights["types"],
+    state: Awaited<ReturnType<Backend["createState"]>>,
+  ) {
+    this.precision = served.precision;
+    this.#served = served;
+    this.#types = types;
+    this.#onWarning = onWarning;
+    this.#programs = new ProgramCache(backend, state, 1, (warning) => this.#warn(warning));
+  }
+
+  static async start(options: PredictionOptions): Promise<PredictionRun> {
+    const { backend, served } = options;
+    const { types, slots } = await keptWeights(backend, served.precision, options);
+    const run = new PredictionRun(options, types, await backend.createState(slots));
+    try {
+      for (const warning of served.precision.warnings ?? []) run.#warn(warning);
+      return run;
+    } catch (error) {
+      // The caller never gets the run, so it could not dispose it.
+      await run.dispose();
+      throw error;
+    }
+  }
+
+  #warn(warning: TrainingWarning): void {
+    if (this.warnings.some((known) => known.message === warning.message)) return;
+    this.warnings.push(warning);
+    this.#onWarning(warning);
+  }
+
+  async predict(data: unknown): Promise<unknown> {
+    this.#calls.expectOpen();
+    const feed = this.#take(data);
+    return this.#calls.add(async () => {
+      const build = (): Program => this.#program(feed);
+      const { executable, outputs } = await this.#programs.compiled("predict", feed.signature, build);
+      return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
+    });
+  }
+
+  graph(data: unknown): Graph {
+    this.#calls.expectOpen();
+    return this.#program(this.#take(data)).graph;
+  }
+
+  peakBytes(): Promise<number | undefined> {
+    return this.#calls.add(async () => this.#programs.peakBytes());
+  }
+
+  /** Waits for pending calls, then frees everything; idempotent. */
+  dispose(): Promise<void> {
+    return this.#calls.close(() => this.#programs.dispose());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  #take(data: unknown): FedBatch {
+    return feedBatch(data, "data", this.#programs.adopt);
+  }
+
+  #program(feed: FedBatch): Program {
+    return servedProgram(this.#served, this.#types, feed.types());
+  }
+}

@@ -1,0 +1,67 @@
+import type { Backend } from "../backend.js";
+import type { Graph } from "../graph/graph.js";
+import type { HostTensor } from "../host-tensor.js";
+import type { Precision, PrecisionChoice } from "../precision/presets.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { Fed, LossContext, Traced } from "../train/step/loss.js";
+import type { TrainingWarning } from "../train/warning.js";
+import type { WeightsChoice } from "../train/weights/average.js";
+import type { MapLeaves } from "../tree.js";
+
+/** A function of parameters, data and context, as `training.predict` takes it. */
+export type ServedFunction<P, D, R, M> = (
+  parameters: Traced<P>,
+  data: D,
+  context: LossContext<Traced<M>>,
+) => R;
+
+/** A layer, whose only argument besides parameters and context is the data. */
+export interface ServedLayer<P, D, R, M> {
+  apply(parameters: Traced<P>, data: D, context: LossContext<Traced<M>>): R;
+}
+
+/** A layer with statistics: the next ones, which it gives with its result, are dropped. */
+export interface ServedStatefulLayer<P, D, R, M> extends ServedLayer<P, D, readonly [R, unknown], M> {
+  initState(): M;
+}
+
+/** Options of a predictor. */
+export interface PredictorOptions<P, M, Model> extends WeightsChoice {
+  readonly backend: Backend;
+  /** A layer, or a function of parameters, data and context. */
+  readonly model: Model;
+  /** Parameters as f32 host tensors; with a checkpoint only their structure and shapes count, as `model.init` makes them. */
+  readonly params: P;
+  /** `context.modelState`: running statistics; with a checkpoint only structure and shapes count. */
+  readonly modelState?: M;
+  /**
+   * What it computes in, default `mixed()`. If that is a half, parameters of two axes or more are kept in it, and nothing
+   * else of them; vectors, such as biases and the gains of normalizations, and statistics stay f32.
+   */
+  readonly precision?: PrecisionChoice;
+  /** A training checkpoint, by its path or its bytes, that parameters and statistics are read from. */
+  readonly checkpoint?: string | Uint8Array;
+  /** Called once with each warning; default prints it to stderr. */
+  readonly onWarning?: (warning: TrainingWarning) => void;
+}
+
+/** Parameters on an engine, and the compiled programs that read them. */
+export interface Predictor<D, R extends TensorTree> {
+  readonly precision: Precision;
+  readonly warnings: readonly TrainingWarning[];
+  /**
+   * The model's result for the data. Compiled once for each set of shapes; as many programs are kept as a trainer keeps.
+   * The data must not change until it resolves; calls that are not awaited run one after another.
+   * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line; MP_UNSUPPORTED
+   * for a model that draws random numbers; MP_DISPOSED
+   */
+  predict(data: Fed<D>): Promise<MapLeaves<R, Tensor, HostTensor>>;
+  /** The graph that the engine gets for such data. @throws as `predict` */
+  graph(data: Fed<D>): Graph;
+  /** Peak bytes that the engine has held for it; undefined if it does not report them. */
+  peakBytes(): Promise<number | undefined>;
+  /** Waits for pending calls, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */
+  dispose(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

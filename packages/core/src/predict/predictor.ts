@@ -1,0 +1,83 @@
+import { callback, claim, oneOf, optional } from "../argument-checks.js";
+import { expectHalf } from "../cast/plan.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { mixed } from "../precision/presets.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import { loadParameters } from "../train/checkpoint/load-parameters.js";
+import { backendPart, checkPrecision, later, parametersPart } from "../train/checks/check-parts.js";
+import { printWarning } from "../train/print-warning.js";
+import type { PredictFunction } from "../train/step/programs.js";
+import { PredictionRun } from "./prediction-run.js";
+import type {
+  Predictor,
+  PredictorOptions,
+  ServedFunction,
+  ServedLayer,
+  ServedStatefulLayer,
+} from "./predictor-interface.js";
+
+const OPTIONS = {
+  backend: backendPart,
+  model: claim("a layer, or a function of parameters and data", (given) => applyOf(given) !== undefined),
+  params: parametersPart,
+  modelState: later,
+  precision: withDefault(mixed(), later),
+  checkpoint: later,
+  weights: withDefault("current", oneOf("current", "ema")),
+  onWarning: withDefault(printWarning, optional(callback)),
+} satisfies OptionTable<PredictorOptions<unknown, unknown, unknown>>;
+
+const EXAMPLE = { example: "{ backend, model, params: await training.parameters() }" };
+
+/**
+ * Serves a model: parameters and statistics on an engine, without optimizer and loss, and the model compiled once for
+ * each set of shapes. It computes as `training.predict` does, with `training` false.
+ * @example
+ * ```ts
+ * const serving = await predictor({ backend, model, params, modelState, precision: mixed() });
+ * const logits = await serving.predict(tensor(pixels, [1, 3, 32, 32]));
+ * ```
+ * From a checkpoint: `{ backend, model, params: model.init(key(0)), checkpoint: "run.safetensors", weights: "ema" }`.
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32, MP_NON_FINITE
+ * for parameters that are NaN or that a half does not hold, MP_UNSUPPORTED for a precision whose half the backend does not
+ * support at all; of a checkpoint what `loadParameters` throws
+ */
+export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
+  options: PredictorOptions<P, M, ServedFunction<P, D, R, M>>,
+): Promise<Predictor<D, R>>;
+/** Serves a layer with statistics, which are read. */
+export function predictor<P, D, R extends TensorTree, M>(
+  options: PredictorOptions<P, M, ServedStatefulLayer<P, D, R, M>>,
+): Promise<Predictor<D, R>>;
+/** Serves a layer without statistics. */
+export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
+  options: PredictorOptions<P, M, ServedLayer<P, D, R, M>>,
+): Promise<Predictor<D, R>>;
+export async function predictor(options: object): Promise<never> {
+  const given = options as PredictorOptions<unknown, unknown, unknown>;
+  const read = readOptions("predictor", given, OPTIONS, EXAMPLE);
+  const { backend, precision: choice, checkpoint, weights } = read;
+  const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
+  checkPrecision("predictor", precision);
+  expectHalf(precision.policy, backend.manifest);
+  const trees = { params: read.params as object, modelState: read.modelState ?? {} };
+  const run = await PredictionRun.start({
+    backend,
+    served: { model: applyOf(read.model) as PredictFunction, precision, manifest: backend.manifest },
+    ...(checkpoint === undefined ? trees : await loadParameters(checkpoint, trees, { weights })),
+    onWarning: read.onWarning,
+  });
+  // The class knows no types of trees, so only the names of its methods can be checked here.
+  return run satisfies Record<keyof Predictor<never, never>, unknown> as never;
+}
+
+/** What calls the model; undefined for what is none. */
+function applyOf(model: unknown): PredictFunction | undefined {
+  if (typeof model === "function") return model as PredictFunction;
+  const { apply, initState } = (model ?? {}) as { readonly apply?: unknown; readonly initState?: unknown };
+  if (typeof apply !== "function") return undefined;
+  return (...given) => {
+    const result = apply.apply(model, given) as TensorTree;
+    return typeof initState === "function" ? ((result as readonly TensorTree[])[0] as TensorTree) : result;
+  };
+}

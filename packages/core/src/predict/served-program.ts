@@ -1,0 +1,55 @@
+import { autocast } from "../cast/autocast.js";
+import { MpError } from "../errors.js";
+import { drawnIn } from "../graph/drawn-in.js";
+import type { BackendManifest } from "../manifest.js";
+import type { Precision } from "../precision/presets.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import { literal } from "../trace/ops/source.js";
+import { key } from "../trace/random.js";
+import { atUserLines } from "../trace/trace.js";
+import { type Program, type TypeTree, traceProgram } from "../train/program/program.js";
+import type { LossContext } from "../train/step/loss.js";
+import { tellingNames } from "../train/step/missing-name.js";
+import type { PredictFunction } from "../train/step/programs.js";
+import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
+
+/** What decides the program of a predictor, apart from shapes. */
+export interface Served {
+  readonly model: PredictFunction;
+  readonly precision: Precision;
+  readonly manifest: BackendManifest;
+}
+
+/**
+ * The model over its kept weights, for such data.
+ * @throws MP_UNSUPPORTED for one that draws random numbers
+ */
+export function servedProgram(
+  { model, precision, manifest }: Served,
+  types: KeptWeights["types"],
+  data: TypeTree,
+): Program {
+  const program = traceProgram({ state: types, fed: { data } }, (state, fed) => {
+    const { [WEIGHTS]: weights, [MODEL]: modelState } = state as Record<keyof typeof types, TensorTree>;
+    const context: LossContext<TensorTree> = {
+      training: false,
+      key: key(0),
+      modelState,
+      step: literal(0, "i32"),
+    };
+    const run = autocast(
+      (parameters: TensorTree, inputs: TensorTree) =>
+        tellingNames("the data", inputs, () => atUserLines(() => model(parameters, inputs, context))),
+      precision.policy,
+      { manifest },
+    );
+    return { outputs: { result: run(weights, fed["data"] as TensorTree) } };
+  });
+  const drawn = drawnIn(program.graph);
+  if (drawn === undefined) return program;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `predictor: node ${drawn} draws random numbers, which would be the same at every call; leave out what draws, or pass the numbers with the data`,
+    { details: { node: drawn } },
+  );
+}

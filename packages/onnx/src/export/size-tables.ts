@@ -1,0 +1,119 @@
+// Tables of a dynamic size, such as arange(batch): what does not change along the axis, or counts along it in steps that
+// are the same at every traced size, is computed from the size at run time.
+import type { DType, HostTensor } from "@mp/core";
+import { isHalf } from "@mp/core/graph";
+import { literals } from "../literals.js";
+
+/** One step for each place that an index is at along an open axis. */
+export interface CountedAxis {
+  readonly axis: number;
+  /** In the shape of the base; all 0 where nothing changes along the axis. */
+  readonly step: HostTensor;
+}
+
+/** A table of open sizes: base + Σ index along an axis · step of that axis. */
+export interface CountedTable {
+  /** With a size of 1 in place of each open one. */
+  readonly base: HostTensor;
+  /** Those along which something changes. */
+  readonly counted: readonly CountedAxis[];
+}
+
+/** Whole numbers below this are exact in f32, as are their sums. */
+const EXACT = 2 ** 24;
+
+type Numbers = ArrayLike<number | bigint>;
+
+/**
+ * The rule of tables that were traced at several sizes of these axes; undefined where there is none. Numbers that are not
+ * whole may be repeated, and are not counted.
+ */
+export function countedTable(
+  tables: readonly HostTensor[],
+  axes: readonly number[],
+): CountedTable | undefined {
+  const [first] = tables;
+  if (first === undefined || axes.some((axis) => tables.some(({ shape }) => (shape[axis] ?? 0) < 2)))
+    return undefined;
+  const baseShape = first.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const at = (table: HostTensor, place: readonly number[], axis?: number): number | bigint =>
+    (table.data as Numbers)[
+      offsetOf(
+        table.shape,
+        place.map((index, each) => (each === axis ? 1 : index)),
+      )
+    ] as number | bigint;
+  const places = placesOf(baseShape);
+  const base = places.map((place) => at(first, place));
+  const steps = axes.map((axis) =>
+    places.map((place, index) => difference(at(first, place, axis), base[index] as number | bigint)),
+  );
+  const changing = steps.map((step) => step.some((each) => Number(each) !== 0));
+  if (changing.includes(true) && !isCountable(first.dtype, [...base, ...steps.flat()])) return undefined;
+  const valueAt = (place: readonly number[]): number | bigint => {
+    const index = offsetOf(
+      baseShape,
+      place.map((each, axis) => (axes.includes(axis) ? 0 : each)),
+    );
+    return steps.reduce<number | bigint>(
+      (sum, step, which) =>
+        changing[which] ? plus(sum, step[index] as number | bigint, place[axes[which] as number] ?? 0) : sum,
+      base[index] as number | bigint,
+    );
+  };
+  const holds = tables.every(({ shape, data, dtype }) => {
+    if (dtype !== first.dtype) return false;
+    return placesOf(shape).every((place, index) => Object.is((data as Numbers)[index], valueAt(place)));
+  });
+  if (!holds) return undefined;
+  const tensorOf = (values: readonly (number | bigint)[]): HostTensor =>
+    ({ dtype: first.dtype, shape: baseShape, data: sameKind(first, values) }) as unknown as HostTensor;
+  const counted = axes.flatMap((axis, which) =>
+    changing[which]
+      ? [{ axis, step: literals((steps[which] as number[]).map(Number), "i64", baseShape) }]
+      : [],
+  );
+  return { base: tensorOf(base), counted };
+}
+
+function isCountable(dtype: DType, values: readonly (number | bigint)[]): boolean {
+  if (dtype === "i32" || dtype === "i64") return values.every((value) => Number.isSafeInteger(Number(value)));
+  if (dtype !== "f32" || isHalf(dtype)) return false;
+  return values.every(
+    (value) => Number.isInteger(value) && Math.abs(Number(value)) < EXACT && !Object.is(value, -0),
+  );
+}
+
+const difference = (a: number | bigint, b: number | bigint): number | bigint =>
+  typeof a === "bigint" && typeof b === "bigint" ? a - b : Number(a) - Number(b);
+
+const plus = (sum: number | bigint, step: number | bigint, count: number): number | bigint =>
+  typeof sum === "bigint" ? sum + BigInt(step) * BigInt(count) : sum + Number(step) * count;
+
+function sameKind({ data }: HostTensor, values: readonly (number | bigint)[]): HostTensor["data"] {
+  const copy = data.slice(0, values.length);
+  values.forEach((value, index) => {
+    (copy as unknown as (number | bigint)[])[index] = value;
+  });
+  return copy;
+}
+
+function offsetOf(shape: readonly number[], place: readonly number[]): number {
+  return shape.reduce((offset, size, axis) => offset * size + (place[axis] ?? 0), 0);
+}
+
+/** Every place of a shape, the last axis changing fastest. */
+function placesOf(shape: readonly number[]): readonly (readonly number[])[] {
+  const count = shape.reduce((product, size) => product * size, 1);
+  return Array.from({ length: count }, (_, index) => {
+    let rest = index;
+    return shape
+      .toReversed()
+      .map((size) => {
+        const at = rest % size;
+        rest = Math.floor(rest / size);
+        return at;
+      })
+      .toReversed();
+  });
+}

@@ -1,0 +1,19 @@
+/** Names in a file of the parameters and statistics of a model that was read from it, by their paths. */
+export interface FileNames {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly statistics: ReadonlyMap<string, string>;
+  /** Of what the model takes and gives. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+}
+
+const known = new WeakMap<object, FileNames>();
+
+export function keepFileNames(model: object, names: FileNames): void {
+  known.set(model, names);
+}
+
+/** Undefined for what was not read from a file. */
+export function fileNamesOf(model: object): FileNames | undefined {
+  return known.get(model);
+}
