@@ -6,6 +6,7 @@ import { checkOptions, type OptionNames } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
+import { CallbackStates } from "./callbacks/callback-states.js";
 import {
   type CheckpointInfo,
   checkpointOf,
@@ -25,7 +26,7 @@ import { scalerRules } from "./checkpoint/scaler-rules.js";
 import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
-import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitEpoch, FitResult, FitStep, FitValidation } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
 import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
@@ -39,7 +40,7 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
-import { ratesToSet } from "./set-rates.js";
+import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
@@ -91,6 +92,7 @@ export class TrainingRun {
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
+  readonly #callbackStates = new CallbackStates();
   #isFeeding = false;
   readonly #isWindowed: boolean;
 
@@ -233,6 +235,13 @@ export class TrainingRun {
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
       save: (path) => this.save(path),
+      evaluateAll: (data, options) => this.evaluateAll(data, options),
+      training: {
+        save: (path) => this.save(path),
+        rates: () => this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes)),
+        setRates: (rates) => this.setRates(rates),
+      },
+      callbackStates: this.#callbackStates,
       breathe: this.#breathe,
       warn: this.#warn,
     };
@@ -275,6 +284,26 @@ export class TrainingRun {
     const feed = this.#take(batch);
     const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
     return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
+  }
+
+  // INTERIM
+  async evaluateAll(
+    data: TrainingData<unknown>,
+    options: WeightsChoice,
+  ): Promise<Omit<FitValidation, keyof FitEpoch>> {
+    let [loss, samples, batches] = [0, 0, 0];
+    const metrics: Record<string, number> = {};
+    for await (const batch of data as Iterable<unknown>) {
+      const size = (Object.values(batch as object)[0] as { shape: number[] }).shape[0] as number;
+      const one = (await this.evaluate(batch, options)) as { loss: number; metrics: Record<string, number> };
+      loss += size * one.loss;
+      for (const [name, value] of Object.entries(one.metrics))
+        metrics[name] = (metrics[name] ?? 0) + size * value;
+      samples += size;
+      batches++;
+    }
+    for (const name of Object.keys(metrics)) metrics[name] = (metrics[name] as number) / samples;
+    return { loss: loss / samples, metrics, samples, batches };
   }
 
   #readsAverage(what: string, options: WeightsChoice): boolean {
@@ -340,7 +369,8 @@ export class TrainingRun {
     checkOptions(what, options, { cursor: true }, "{ cursor }");
     return this.#calls.add(async () => {
       const { cursor = this.#cursor } = options;
-      return store(await checkpointOf(this.#programs.state, this.#info, cursor, `${what}: cursor`));
+      const at = { cursor, callbacks: this.#callbackStates.now() };
+      return store(await checkpointOf(this.#programs.state, this.#info, at, `${what}: cursor`));
     });
   }
 
@@ -358,7 +388,9 @@ export class TrainingRun {
     return this.#calls.add(async () => {
       const { backend } = this.#programs;
       const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      this.#cursor = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
+      const loaded = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
+      this.#callbackStates.replace(loaded.callbacks);
+      this.#cursor = loaded.cursor;
       return this.#cursor;
     });
   }

@@ -2,6 +2,8 @@ import type { Backend, State } from "../../backend.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
+import { isPlainObject } from "../../plain-object.js";
+import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../data/json.js";
 import type { StepDefinition } from "../definition.js";
 import { isOptionalSlot, slotGroupOf } from "../state.js";
@@ -33,6 +35,12 @@ export interface SaveOptions {
   readonly cursor?: Json;
 }
 
+/** Where a run is, beside its state on the engine. */
+export interface RunPosition {
+  readonly cursor: Json;
+  readonly callbacks: SavedStates;
+}
+
 /**
  * What a checkpoint of the state holds; its tensors may be the engine's own.
  * @throws MP_INVALID_ARGUMENT beginning with `what` for a cursor that is not JSON
@@ -40,7 +48,7 @@ export interface SaveOptions {
 export async function checkpointOf(
   state: State,
   info: CheckpointInfo,
-  cursor: Json,
+  { cursor, callbacks }: RunPosition,
   what: string,
 ): Promise<LoadedTensors> {
   checkJson(cursor, what);
@@ -51,13 +59,14 @@ export async function checkpointOf(
       format: slots.some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT,
       ...metadataOf(info),
       cursor: JSON.stringify(cursor),
+      ...statesEntry(callbacks),
     },
   };
 }
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
- * checkpoint that differ from this run's, although the state fits. Returns the cursor.
+ * checkpoint that differ from this run's, although the state fits. Returns the position.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -66,7 +75,7 @@ export async function loadCheckpoint(
   info: CheckpointInfo,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
-): Promise<Json> {
+): Promise<RunPosition> {
   const opened = await openCheckpoint(source);
   const { metadata, refuse } = opened;
   if (metadata["key"] !== info.key) {
@@ -83,7 +92,9 @@ export async function loadCheckpoint(
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
-  const cursor = parseCursor(metadata["cursor"], refuse);
+  const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
+  const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
+  if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
   if (fitted !== undefined) warn({ type: "checkpoint", message: `${source.name}: ${fitted.told}` });
   const differences = Object.entries(info.settings)
@@ -95,7 +106,7 @@ export async function loadCheckpoint(
       message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
     });
   }
-  return cursor;
+  return { cursor, callbacks: callbacks as SavedStates };
 }
 
 function metadataOf(info: CheckpointInfo): Settings {
@@ -128,10 +139,10 @@ function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): r
   return misfits;
 }
 
-function parseCursor(text: string | undefined, refuse: (message: string) => never): Json {
+function parsed(text: string, what: string, refuse: (message: string) => never): Json {
   try {
-    return JSON.parse(text ?? "null") as Json;
+    return JSON.parse(text) as Json;
   } catch {
-    return refuse("its cursor is not JSON");
+    return refuse(`${what} is not JSON`);
   }
 }

@@ -7,10 +7,12 @@ import {
   withDefault,
 } from "../../option-table.js";
 import { signalPart } from "../checks/check-parts.js";
+import type { CallbackStates } from "../callbacks/callback-states.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
+import type { WeightsChoice } from "../weights/average.js";
 import type { FedBatch } from "./batch.js";
-import type { FitEpoch, FitStep } from "./callback.js";
+import type { FitEpoch, FitStep, FitTraining, FitValidation } from "./callback.js";
 import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
 import type { Json } from "./json.js";
 import type { TrainingData } from "./source.js";
@@ -62,6 +64,14 @@ export interface FeedingRun {
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
   save(path: string): Promise<void>;
+  /** Loss and metrics of a whole data set; changes no state. */
+  evaluateAll(
+    data: TrainingData<unknown>,
+    options: WeightsChoice,
+  ): Promise<Omit<FitValidation, keyof FitEpoch>>;
+  /** What callbacks may do with the run. */
+  readonly training: FitTraining;
+  readonly callbackStates: CallbackStates;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;

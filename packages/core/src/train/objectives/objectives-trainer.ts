@@ -2,7 +2,7 @@ import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import type { Graph } from "../../graph/graph.js";
 import type { PrecisionReport } from "../../precision/report/report.js";
-import type { FitPosition, FitResult } from "../data/callback.js";
+import type { FitEpoch, FitPosition, FitResult, FitValidation } from "../data/callback.js";
 import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
@@ -27,6 +27,11 @@ export type ObjectiveResults<O> = { readonly [N in keyof O]: StepResult<MetricsO
 
 /** A step that `fit` or `steps` has made: the results by name, and where it is in the run. */
 export type ObjectivesStep<O, B = unknown> = ObjectiveResults<O> & FitPosition<B>;
+
+/** What the validation data gives for each objective, by name, and where it was evaluated. */
+export type ObjectivesValidation<O> = {
+  readonly [N in keyof O]: Omit<FitValidation<MetricsOf<O[N]>>, keyof FitEpoch>;
+} & FitEpoch;
 
 /**
  * A run with several losses. Whatever concerns a loss is given for each of them, by name; parameters, model state,
@@ -57,7 +62,7 @@ export interface ObjectivesTrainer<P, B, M, O>
   /** Trains on the data and tracks the position in it. @throws as `step`; what a callback or the data throws */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: FitOptions<never, FedBatch<B, D>, ObjectivesStep<O, FedBatch<B, D>>>,
+    options?: FitOptions<never, FedBatch<B, D>, ObjectivesStep<O, FedBatch<B, D>>, ObjectivesValidation<O>>,
   ): Promise<FitResult>;
   /** Trains on the current pass, or the next one, and yields the results of each step. @throws as `fit` */
   steps<D extends object>(
