@@ -20,6 +20,14 @@ export type { ValueGroup, ValueKind } from "../precision/report/value-groups.js"
 export { planMemory, type PlannedMemory, type PlannedStep } from "../precision/report/plan-memory.js";
 export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.js";
 
+// Whole data sets
+export type {
+  EvaluateAllOptions,
+  JudgeAllOptions,
+  WholeEvaluation,
+} from "../train/evaluation/evaluate-all.js";
+export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/evaluation/streamed-metric.js";
+
 // Skipped steps
 export type { Diagnosis, DiagnosisCause } from "../train/diagnosis/diagnose.js";
 export type { Attribution } from "../train/diagnosis/attribution.js";

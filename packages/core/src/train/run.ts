@@ -9,6 +9,7 @@ import { CallQueue } from "./call-queue.js";
 import { CallbackStates } from "./callbacks/callback-states.js";
 import {
   type CheckpointInfo,
+  checkpointInfo,
   checkpointOf,
   loadCheckpoint,
   type SaveOptions,
@@ -23,10 +24,9 @@ import {
 } from "./checkpoint/file/place.js";
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
-import { settingsOf } from "./checkpoint/settings.js";
-import { checkFunction } from "./checks/check-parts.js";
+import { checkFunction, checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
-import type { FitEpoch, FitResult, FitStep, FitValidation } from "./data/callback.js";
+import type { FitResult, FitStep, RatesByGroup } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
 import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
@@ -34,6 +34,8 @@ import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-s
 import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
+import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
+import { Judges } from "./evaluation/judge.js";
 import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
@@ -81,12 +83,8 @@ export class TrainingRun {
   readonly #stateTypes: TypeTree;
   readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
-  /** Programs are kept by function, so a closure created in a loop is compiled in every iteration. */
-  readonly #predictors = new FunctionIds((id) => {
-    if (id < 2) return;
-    const message = "predict: a third function is being compiled; pass the same function object each time";
-    this.#warn({ type: "performance", message });
-  });
+  readonly #predictors = new FunctionIds("predict", this.#warn);
+  readonly #judges = new Judges(this.#warn);
   readonly #calls = new CallQueue();
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
@@ -145,15 +143,7 @@ export class TrainingRun {
   /** Its result, or those of the objectives by their names: the class does not know which. */
   async step(...batches: readonly unknown[]): Promise<StepResult> {
     this.#expectNoFeeding("step");
-    const { accumulate } = this.#definitions[0];
-    if (batches.length !== accumulate) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        accumulate === 1
-          ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
-          : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
-      );
-    }
+    checkMicrobatches(batches, this.#definitions[0].accumulate);
     // If you call `step` yourself, only you know the position in the data.
     return this.#step(
       batches.map((batch) => this.#take(batch)),
@@ -228,19 +218,14 @@ export class TrainingRun {
       take: (batch) => this.#take(batch),
       accumulate: this.#definitions[0].accumulate,
       signal: this.#signal,
-      iteration: () => this.#calls.add(() => this.#iteration()),
+      iteration: () =>
+        this.#calls.add(async () => numberIn(await this.#programs.state.read(["iteration"]), "iteration")),
       cursor: () => this.#calls.add(async () => this.#cursor),
       moveTo: (cursor) => {
         this.#cursor = cursor;
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
-      save: (path) => this.save(path),
-      evaluateAll: (data, options) => this.evaluateAll(data, options),
-      training: {
-        save: (path) => this.save(path),
-        rates: () => this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes)),
-        setRates: (rates) => this.setRates(rates),
-      },
+      training: this,
       callbackStates: this.#callbackStates,
       breathe: this.#breathe,
       warn: this.#warn,
@@ -286,24 +271,16 @@ export class TrainingRun {
     return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
   }
 
-  // INTERIM
-  async evaluateAll(
-    data: TrainingData<unknown>,
-    options: WeightsChoice,
-  ): Promise<Omit<FitValidation, keyof FitEpoch>> {
-    let [loss, samples, batches] = [0, 0, 0];
-    const metrics: Record<string, number> = {};
-    for await (const batch of data as Iterable<unknown>) {
-      const size = (Object.values(batch as object)[0] as { shape: number[] }).shape[0] as number;
-      const one = (await this.evaluate(batch, options)) as { loss: number; metrics: Record<string, number> };
-      loss += size * one.loss;
-      for (const [name, value] of Object.entries(one.metrics))
-        metrics[name] = (metrics[name] ?? 0) + size * value;
-      samples += size;
-      batches++;
-    }
-    for (const name of Object.keys(metrics)) metrics[name] = (metrics[name] as number) / samples;
-    return { loss: loss / samples, metrics, samples, batches };
+  async evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T> = {}): Promise<unknown> {
+    const average = this.#readsAverage("evaluateAll", options);
+    const run: EvaluatingRun = {
+      take: (value, name) => this.#take(value, name),
+      evaluate: (feed, model, judge) =>
+        this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, judge])),
+      judgeOf: (metrics) => this.#judges.of(metrics),
+      breathe: this.#breathe,
+    };
+    return this.#byObjective(await evaluateAll(run, data, options));
   }
 
   #readsAverage(what: string, options: WeightsChoice): boolean {
@@ -344,6 +321,10 @@ export class TrainingRun {
     return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
   }
 
+  rates(): Promise<RatesByGroup> {
+    return this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes));
+  }
+
   async setRates(rates: unknown): Promise<void> {
     const values = ratesToSet(this.#definitions, rates);
     return this.#calls.add(() => this.#programs.state.write(values));
@@ -351,10 +332,6 @@ export class TrainingRun {
 
   counters(): Promise<ByObjective<Counters>> {
     return this.#eachInTurn((objective) => objective.counters());
-  }
-
-  async #iteration(): Promise<number> {
-    return numberIn(await this.#programs.state.read(["iteration"]), "iteration");
   }
 
   async save(path: string, options: SaveOptions = {}): Promise<void> {
@@ -417,13 +394,6 @@ export class TrainingRun {
   }
 
   get #info(): CheckpointInfo {
-    return {
-      key: this.#definitions[0].key.path,
-      precision: this.precision.name,
-      settings: settingsOf(this.#definitions),
-      objectives: this.#definitions,
-      weightsAt: this.precision.masterWeights.weightsAt,
-      given: this.#given,
-    };
+    return checkpointInfo(this.#definitions, this.#given);
   }
 }

@@ -1,5 +1,5 @@
-import { MpError } from "../errors.js";
 import type { State } from "../backend.js";
+import { MpError } from "../errors.js";
 import { type HostTensor, isHostTensor, tensor } from "../host-tensor.js";
 import { checkHyperparameter } from "../optim/hyperparameter.js";
 import { isSettable } from "../optim/settable.js";

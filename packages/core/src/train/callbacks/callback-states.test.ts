@@ -184,7 +184,9 @@ describe("validation", () => {
 
   it("evaluates every so many steps instead, and changes nothing", async () => {
     const { training, events } = await watched({ data: [batch(7)], every: 3 });
-    expect(events.filter((event) => (event as unknown[])[0] === "validation")).toEqual([["validation", 3, 1]]);
+    expect(events.filter((event) => (event as unknown[])[0] === "validation")).toEqual([
+      ["validation", 3, 1],
+    ]);
     const without = await watched(undefined);
     expect(without.events[0]).toEqual(["start", false]);
     expect(await stateOf(training)).toEqual(await stateOf(without.training));

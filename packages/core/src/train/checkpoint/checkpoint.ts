@@ -15,7 +15,7 @@ import type { GivenTypes } from "./initial-state.js";
 import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
-import { OBJECTIVES, type Settings } from "./settings.js";
+import { OBJECTIVES, type Settings, settingsOf } from "./settings.js";
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
@@ -28,6 +28,22 @@ export interface CheckpointInfo {
   readonly weightsAt: string | undefined;
   /** What the run was made of, from which the state of a new one can be made. */
   readonly given: GivenTypes;
+}
+
+/** That of a run. */
+export function checkpointInfo(
+  definitions: readonly [StepDefinition, ...StepDefinition[]],
+  given: GivenTypes,
+): CheckpointInfo {
+  const [{ key, precision }] = definitions;
+  return {
+    key: key.path,
+    precision: precision.name,
+    settings: settingsOf(definitions),
+    objectives: definitions,
+    weightsAt: precision.masterWeights.weightsAt,
+    given,
+  };
 }
 
 export interface SaveOptions {

@@ -106,6 +106,17 @@ export function checkPrecision(precision: unknown): void {
   for (const [name, check] of Object.entries(PRECISION_PARTS)) check(`${what}: ${name}`, precision[name]);
 }
 
+/** @throws MP_INVALID_ARGUMENT for another number of batches than a step takes */
+export function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
+  if (batches.length === accumulate) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    accumulate === 1
+      ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
+      : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
+  );
+}
+
 /** @throws MP_INVALID_ARGUMENT for a scaler that leaves no scale between its smallest and its largest */
 export function checkScales(lossScaler: LossScaler): void {
   const { name, minScale, maxScale } = lossScaler;

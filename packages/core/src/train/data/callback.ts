@@ -2,7 +2,8 @@ import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import type { Evaluation, StepResult } from "../step/result.js";
+import type { WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { StepResult } from "../step/result.js";
 import type { Json } from "./json.js";
 
 /** What a callback may answer: `"stop"` ends training, anything else continues it. A promise is awaited. */
@@ -15,7 +16,7 @@ export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<stri
 export interface FitTraining {
   /** As the trainer's `save`: the file also has the state of all callbacks. */
   readonly save: (path: string) => Promise<void>;
-  /** The rates that can be set, as they are now; none if no rate is `settable`. */
+  /** As the trainer's `rates`. */
   readonly rates: () => Promise<RatesByGroup>;
   /** As the trainer's `setRates`. */
   readonly setRates: (rates: RatesByGroup) => Promise<void>;
@@ -61,10 +62,11 @@ export interface FitEpoch {
 }
 
 /** What `evaluateAll` gave for the validation data, and where; with objectives their results are by name. */
-export interface FitValidation<K extends string = string> extends Evaluation<K>, FitEpoch {
-  /** Samples of the validation data: what loss and metrics are weighed by. */
-  readonly samples: number;
-  readonly batches: number;
+export interface FitValidation<K extends string = string>
+  extends Omit<WholeEvaluation<K>, "metrics">,
+    FitEpoch {
+  /** What the loss returned as `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result in. */
+  readonly metrics: Readonly<Record<K, number>>;
 }
 
 export interface FitResult {

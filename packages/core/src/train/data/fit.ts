@@ -2,8 +2,10 @@ import { checkPath } from "#checkpoint-files";
 import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
+import { later } from "../checks/check-parts.js";
+import type { EvaluateAllOptions } from "../evaluation/evaluate-all.js";
+import type { MetricsFunction } from "../evaluation/judge.js";
 import type { TrainingWarning } from "../warning.js";
-import type { WeightsChoice } from "../weights/average.js";
 import {
   checkCallbacks,
   type FitCallback,
@@ -33,6 +35,7 @@ export interface FitOptions<
   B = unknown,
   S = FitStep<K, B>,
   V = FitValidation<K>,
+  J = MetricsFunction,
 > extends FeedingOptions {
   /** Ends at this iteration, counted from the start of the run, so a resumed run stops at the same iteration. */
   readonly steps?: number;
@@ -46,24 +49,30 @@ export interface FitOptions<
    * Evaluates the whole of `data` with `evaluateAll` for the callbacks' `onValidation`: at the end of each pass, or after
    * every `every` iterations. It ends before a signal is heeded, so that a resumed run has seen the same.
    */
-  readonly validation?: Validation<B>;
+  readonly validation?: Validation<B, J>;
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
   readonly save?: { readonly path: string; readonly every?: number };
 }
 
-/** Data that is evaluated during training, and when. */
-export interface Validation<B = unknown> extends WeightsChoice {
+/** Data that is evaluated during training, and when; with options of `evaluateAll`. */
+export interface Validation<B = unknown, J = MetricsFunction>
+  extends Pick<EvaluateAllOptions<unknown, B>, "weights" | "samples" | "batches"> {
   /** Can be iterated over more than once. */
   readonly data: TrainingData<B>;
   /** Iterations from one evaluation to the next; default at the end of each pass. */
   readonly every?: number;
+  /** Metrics of the whole set that are no means over batches. */
+  readonly metrics?: J;
 }
 
+/** What is of `evaluateAll` is checked by it. */
 const VALIDATION = {
   data: checkRepeatable,
   every: optional(integer(1)),
-  // Is checked by evaluateAll, which knows whether there is an average.
-  weights: () => {},
+  weights: later,
+  samples: later,
+  batches: later,
+  metrics: later,
 } satisfies OptionTable<Validation>;
 
 /** A generator would be empty at the second evaluation. */
@@ -222,14 +231,18 @@ class Fitting<T> {
 
   async #validate({ step, epoch }: FitEpoch): Promise<boolean> {
     const { data, every: _every, ...options } = this.#options.validation as Validation<T>;
-    const result = { ...(await this.#run.evaluateAll(data, options)), step, epoch };
+    const evaluated = (await this.#run.training.evaluateAll(data, options)) as Omit<
+      FitValidation,
+      keyof FitEpoch
+    >;
+    const result: FitValidation = { ...evaluated, step, epoch };
     return stops(this.callbacks, (callback) => callback.onValidation?.(result));
   }
 
   async #save(): Promise<void> {
     const { save } = this.#options;
     if (save === undefined) return;
-    await this.#run.save(save.path);
+    await this.#run.training.save(save.path);
     this.#savedAt = this.#step;
   }
 }

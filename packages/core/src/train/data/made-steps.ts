@@ -6,13 +6,13 @@ import {
   readOptions,
   withDefault,
 } from "../../option-table.js";
-import { signalPart } from "../checks/check-parts.js";
 import type { CallbackStates } from "../callbacks/callback-states.js";
+import { signalPart } from "../checks/check-parts.js";
+import type { AnyEvaluateAllOptions } from "../evaluation/evaluate-all.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
-import type { WeightsChoice } from "../weights/average.js";
 import type { FedBatch } from "./batch.js";
-import type { FitEpoch, FitStep, FitTraining, FitValidation } from "./callback.js";
+import type { FitEpoch, FitStep, FitTraining } from "./callback.js";
 import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
 import type { Json } from "./json.js";
 import type { TrainingData } from "./source.js";
@@ -63,14 +63,10 @@ export interface FeedingRun {
   step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
-  save(path: string): Promise<void>;
-  /** Loss and metrics of a whole data set; changes no state. */
-  evaluateAll(
-    data: TrainingData<unknown>,
-    options: WeightsChoice,
-  ): Promise<Omit<FitValidation, keyof FitEpoch>>;
-  /** What callbacks may do with the run. */
-  readonly training: FitTraining;
+  /** What callbacks may do with the run, and the evaluation of a data set for them; by objective where there are some. */
+  readonly training: FitTraining & {
+    evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
+  };
   readonly callbackStates: CallbackStates;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;

@@ -27,12 +27,17 @@ export interface DataPass<T> {
 }
 
 /** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a position outside it */
-export async function openPass<T>(data: TrainingData<T>, place: Json, pass: number): Promise<DataPass<T>> {
+export async function openPass<T>(
+  data: TrainingData<T>,
+  place: Json,
+  pass: number,
+  what = "fit",
+): Promise<DataPass<T>> {
   if (isDataSource(data)) {
     const iterator = data.iterate(place ?? undefined, pass);
     return passOf(iterator, () => iterator.cursor);
   }
-  const iterator = iteratorOf(data);
+  const iterator = iteratorOf(data, what);
   let taken = 0;
   const counted = passOf(
     iterator,
@@ -84,13 +89,14 @@ function isDataSource<T>(data: TrainingData<T>): data is DataSource<T> {
   return typeof (data as { iterate?: unknown } | undefined)?.iterate === "function";
 }
 
-function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> {
+function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>, what: string): AsyncIterator<T> | Iterator<T> {
   const { [Symbol.asyncIterator]: openAsync, [Symbol.iterator]: open } = (data ?? {}) as Partial<
     AsyncIterable<T> & Iterable<T>
   >;
   if (typeof data === "string" || (openAsync ?? open) === undefined) {
     throw invalid(
       `data is an iterable of batches or has iterate(cursor), got ${shown(data)}; make one with arrayDataset or imageBatches of @mp/data`,
+      what,
     );
   }
   return openAsync === undefined
@@ -98,6 +104,6 @@ function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> |
     : openAsync.call(data as AsyncIterable<T>);
 }
 
-function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError("MP_INVALID_ARGUMENT", `fit: ${message}`);
+function invalid(message: string, what = "fit"): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError("MP_INVALID_ARGUMENT", `${what}: ${message}`);
 }

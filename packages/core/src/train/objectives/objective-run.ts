@@ -5,9 +5,11 @@ import { type PrecisionReport, precisionReport } from "../../precision/report/re
 import type { FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
+import { evaluationIn } from "../evaluation/evaluate-all.js";
+import type { Judge } from "../evaluation/judge.js";
 import { outputTree, type Program } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
-import { metricsIn, numberIn } from "../step/outputs.js";
+import { numberIn, type Outputs } from "../step/outputs.js";
 import { evaluateProgram, scaleProgram } from "../step/programs.js";
 import type { Counters, StepResult } from "../step/result.js";
 import { type Ran, Stepper, type StepperOptions } from "../step/stepper.js";
@@ -47,26 +49,48 @@ export class ObjectiveRun {
     return results;
   }
 
+  /** The outputs of evaluating a batch for each; the first also has the statistics of the judge. */
+  static async evaluated(
+    objectives: readonly ObjectiveRun[],
+    [feed, model, average, judge]: Parameters<ObjectiveRun["evaluated"]>,
+  ): Promise<readonly Outputs[]> {
+    const all: Outputs[] = [];
+    for (const [at, objective] of objectives.entries()) {
+      const [outputs] = await objective.evaluated(feed, model, average, at === 0 ? judge : undefined);
+      all.push(outputs);
+    }
+    return all;
+  }
+
   profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
     return this.#stepper.profile(feed);
   }
 
   async evaluate(feed: FedBatch, model: FedBatch | undefined, average: boolean): Promise<unknown> {
+    const [values, outputs] = await this.evaluated(feed, model, average);
+    return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
+  }
+
+  /** The outputs of evaluating a batch, and their types; with the statistics of the judge. */
+  async evaluated(
+    feed: FedBatch,
+    model: FedBatch | undefined,
+    average: boolean,
+    judge?: Judge,
+  ): Promise<readonly [Outputs, Program["outputs"]]> {
     const state = { state: this.#stateTypes, average };
     const build = (): Program =>
-      evaluateProgram(this.definition, state, {
-        batch: feed.types(),
-        ...(model === undefined ? {} : { model: model.types() }),
-      });
+      evaluateProgram(
+        this.definition,
+        state,
+        { batch: feed.types(), ...(model === undefined ? {} : { model: model.types() }) },
+        judge,
+      );
     const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-    const kind = named(this.definition, average ? "evaluate the average" : "evaluate");
+    const what = judge === undefined ? "evaluate" : `evaluate with metrics ${judge.id}`;
+    const kind = named(this.definition, average ? `${what} the average` : what);
     const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
-    const values = await executable.run({ ...feed.inputs, ...model?.inputs });
-    return {
-      loss: numberIn(values, "loss"),
-      metrics: metricsIn(values),
-      modelState: outputTree(outputs["model"], "model", values),
-    };
+    return [await executable.run({ ...feed.inputs, ...model?.inputs }), outputs];
   }
 
   async counters(): Promise<Counters> {

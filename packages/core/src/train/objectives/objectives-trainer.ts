@@ -7,9 +7,11 @@ import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
 import type { Diagnosis } from "../diagnosis/diagnose.js";
+import type { JudgeAllOptions, WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { StreamedMetrics } from "../evaluation/streamed-metric.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
-import type { Trainer } from "../trainer-interface.js";
+import type { Trainer, ValidationMetrics } from "../trainer-interface.js";
 import type { WeightsChoice } from "../weights/average.js";
 
 /** The names of the metrics that an objective's loss returns. */
@@ -44,7 +46,9 @@ export interface ObjectivesTrainer<P, B, M, O>
     | "fit"
     | "steps"
     | "evaluate"
+    | "evaluateAll"
     | "setRates"
+    | "rates"
     | "counters"
     | "graph"
     | "explain"
@@ -62,7 +66,13 @@ export interface ObjectivesTrainer<P, B, M, O>
   /** Trains on the data and tracks the position in it. @throws as `step`; what a callback or the data throws */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: FitOptions<never, FedBatch<B, D>, ObjectivesStep<O, FedBatch<B, D>>, ObjectivesValidation<O>>,
+    options?: FitOptions<
+      never,
+      FedBatch<B, D>,
+      ObjectivesStep<O, FedBatch<B, D>>,
+      ObjectivesValidation<O>,
+      ValidationMetrics<P, B, M>
+    >,
   ): Promise<FitResult>;
   /** Trains on the current pass, or the next one, and yields the results of each step. @throws as `fit` */
   steps<D extends object>(
@@ -74,8 +84,18 @@ export interface ObjectivesTrainer<P, B, M, O>
     batch: FedBatch<B, D>,
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
+  /**
+   * Each loss and its metrics over a whole data set, weighed by samples; streamed `metrics` are the run's, and are given
+   * with each objective. @throws as of a single loss
+   */
+  evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
+    data: TrainingData<FedBatch<B, D>>,
+    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<{ readonly [N in keyof O]: WholeEvaluation<MetricsOf<O[N]>, S> }>;
   /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
   setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
+  /** The settable rates by objective and group. */
+  rates(): Promise<Each<O, Readonly<Record<string, number>>>>;
   /** Each objective's counts and next scale; `iteration` is the run's. */
   counters(): Promise<Each<O, Counters>>;
   /** The graph of each objective's step that the engine gets for such a batch. */

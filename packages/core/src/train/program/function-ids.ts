@@ -1,11 +1,15 @@
-/** Numbers functions by identity, in the order in which they are first seen. */
+import type { TrainingWarning } from "../warning.js";
+
+/** Numbers functions by identity, in the order in which they are first seen; the third one warns. */
 export class FunctionIds {
   readonly #ids = new WeakMap<object, number>();
-  readonly #onNew: (id: number) => void;
+  readonly #what: string;
+  readonly #warn: (warning: TrainingWarning) => void;
   #count = 0;
 
-  constructor(onNew: (id: number) => void) {
-    this.#onNew = onNew;
+  constructor(what: string, warn: (warning: TrainingWarning) => void) {
+    this.#what = what;
+    this.#warn = warn;
   }
 
   idOf(given: object): number {
@@ -13,7 +17,11 @@ export class FunctionIds {
     if (known !== undefined) return known;
     const id = this.#count++;
     this.#ids.set(given, id);
-    this.#onNew(id);
+    // Programs are kept by function, so a closure created in a loop is compiled in every iteration.
+    if (id >= 2) {
+      const message = `${this.#what}: a third function is being compiled; pass the same function object each time`;
+      this.#warn({ type: "performance", message });
+    }
     return id;
   }
 }

@@ -11,6 +11,7 @@ import { foldIn, setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
+import type { Judge } from "../evaluation/judge.js";
 import { joinStates, nextState, stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
@@ -227,6 +228,7 @@ export function evaluateProgram(
   definition: StepDefinition,
   state: ReadState,
   fed: { readonly batch: TypeTree; readonly model?: TypeTree },
+  judge?: Judge,
 ): Program {
   return readingProgram(definition, state, fed, (read, current, trees) => {
     const model = trees["model"] ?? current.model;
@@ -234,8 +236,34 @@ export function evaluateProgram(
       manifest: read.manifest,
     });
     const [loss, parts] = lossOf(parametersOf(read, current), trees["batch"] as TensorTree);
-    return { outputs: { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} } };
+    const outputs = { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
+    if (judge === undefined) return { outputs };
+    const judged = readFunction(read, { ...current, model }, judge.statistics, trees["batch"] as TensorTree);
+    return { outputs: { ...outputs, judged } };
   });
+}
+
+/** A user's function that is no loss, of parameters, data and context. */
+function readFunction(
+  read: StepDefinition,
+  { model, ...current }: TrainingState,
+  fn: PredictFunction,
+  data: TensorTree,
+  what = "the batch",
+): TensorTree {
+  const context: LossContext<TensorTree> = {
+    training: false,
+    key: foldIn(read.key, "predict"),
+    modelState: model,
+    step: current.applied,
+  };
+  const run = autocast(
+    (weights: TensorTree, inputs: TensorTree) =>
+      tellingNames(what, inputs, () => atUserLines(() => fn(weights, inputs, context))),
+    read.precision.policy,
+    { manifest: read.manifest },
+  );
+  return run(parametersOf(read, { model, ...current }), data);
 }
 
 /** A function of parameters, data and context under the run's casting policy. */
@@ -252,19 +280,8 @@ export function predictProgram(
   predict: PredictFunction,
 ): Program {
   return readingProgram(definition, state, { data }, (read, current, trees) => {
-    const context: LossContext<TensorTree> = {
-      training: false,
-      key: foldIn(read.key, "predict"),
-      modelState: current.model,
-      step: current.applied,
-    };
-    const run = autocast(
-      (weights: TensorTree, inputs: TensorTree) =>
-        tellingNames("the data", inputs, () => atUserLines(() => predict(weights, inputs, context))),
-      read.precision.policy,
-      { manifest: read.manifest },
-    );
-    return { outputs: { result: run(parametersOf(read, current), trees["data"] as TensorTree) } };
+    const result = readFunction(read, current, predict, trees["data"] as TensorTree, "the data");
+    return { outputs: { result } };
   });
 }
 
