@@ -5,6 +5,7 @@ export default preset(
     index: "src/index.ts",
     ops: "src/entries/ops.ts",
     optim: "src/entries/optim.ts",
+    fit: "src/entries/fit.ts",
     report: "src/entries/report.ts",
     compat: "src/entries/compat.ts",
     graph: "src/entries/graph.ts",

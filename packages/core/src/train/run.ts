@@ -6,8 +6,10 @@ import { checkOptions, type OptionNames } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
+import { CallbackStates } from "./callbacks/callback-states.js";
 import {
   type CheckpointInfo,
+  checkpointInfo,
   checkpointOf,
   loadCheckpoint,
   type SaveOptions,
@@ -22,10 +24,9 @@ import {
 } from "./checkpoint/file/place.js";
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
-import { settingsOf } from "./checkpoint/settings.js";
 import { checkFunction, checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
-import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitResult, FitStep, RatesByGroup } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
 import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
@@ -41,7 +42,7 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { FunctionIds } from "./program/function-ids.js";
 import { outputTree, type Program, type TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
-import { ratesToSet } from "./set-rates.js";
+import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
@@ -89,6 +90,7 @@ export class TrainingRun {
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
+  readonly #callbackStates = new CallbackStates();
   #isFeeding = false;
   readonly #isWindowed: boolean;
 
@@ -216,13 +218,15 @@ export class TrainingRun {
       take: (batch) => this.#take(batch),
       accumulate: this.#definitions[0].accumulate,
       signal: this.#signal,
-      iteration: () => this.#calls.add(() => this.#iteration()),
+      iteration: () =>
+        this.#calls.add(async () => numberIn(await this.#programs.state.read(["iteration"]), "iteration")),
       cursor: () => this.#calls.add(async () => this.#cursor),
       moveTo: (cursor) => {
         this.#cursor = cursor;
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
-      save: (path) => this.save(path),
+      training: this,
+      callbackStates: this.#callbackStates,
       breathe: this.#breathe,
       warn: this.#warn,
     };
@@ -317,6 +321,10 @@ export class TrainingRun {
     return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
   }
 
+  rates(): Promise<RatesByGroup> {
+    return this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes));
+  }
+
   async setRates(rates: unknown): Promise<void> {
     const values = ratesToSet(this.#definitions, rates);
     return this.#calls.add(() => this.#programs.state.write(values));
@@ -324,10 +332,6 @@ export class TrainingRun {
 
   counters(): Promise<ByObjective<Counters>> {
     return this.#eachInTurn((objective) => objective.counters());
-  }
-
-  async #iteration(): Promise<number> {
-    return numberIn(await this.#programs.state.read(["iteration"]), "iteration");
   }
 
   async save(path: string, options: SaveOptions = {}): Promise<void> {
@@ -342,7 +346,8 @@ export class TrainingRun {
     checkOptions(what, options, { cursor: true }, "{ cursor }");
     return this.#calls.add(async () => {
       const { cursor = this.#cursor } = options;
-      return store(await checkpointOf(this.#programs.state, this.#info, cursor, `${what}: cursor`));
+      const at = { cursor, callbacks: this.#callbackStates.now() };
+      return store(await checkpointOf(this.#programs.state, this.#info, at, `${what}: cursor`));
     });
   }
 
@@ -360,7 +365,9 @@ export class TrainingRun {
     return this.#calls.add(async () => {
       const { backend } = this.#programs;
       const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      this.#cursor = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
+      const loaded = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
+      this.#callbackStates.replace(loaded.callbacks);
+      this.#cursor = loaded.cursor;
       return this.#cursor;
     });
   }
@@ -387,13 +394,6 @@ export class TrainingRun {
   }
 
   get #info(): CheckpointInfo {
-    return {
-      key: this.#definitions[0].key.path,
-      precision: this.precision.name,
-      settings: settingsOf(this.#definitions),
-      objectives: this.#definitions,
-      weightsAt: this.precision.masterWeights.weightsAt,
-      given: this.#given,
-    };
+    return checkpointInfo(this.#definitions, this.#given);
   }
 }

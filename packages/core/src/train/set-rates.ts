@@ -1,11 +1,16 @@
+import type { State } from "../backend.js";
 import { MpError } from "../errors.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor, tensor } from "../host-tensor.js";
 import { checkHyperparameter } from "../optim/hyperparameter.js";
 import { isSettable } from "../optim/settable.js";
 import { isPlainObject } from "../plain-object.js";
 import { shown } from "../shown.js";
+import { mapTree, type Tree } from "../tree.js";
+import type { RatesByGroup } from "./data/callback.js";
 import type { StepDefinition } from "./definition.js";
 import { named, ownSlot } from "./objectives/objective-state.js";
+import type { TypeTree } from "./program/program.js";
+import { readPart } from "./state-part.js";
 
 /**
  * The rates that a call sets, by their slots.
@@ -29,6 +34,12 @@ export function ratesToSet(
     });
   });
   return Object.fromEntries(values);
+}
+
+/** The settable rates as they are, by group; with objectives, by objective and group. */
+export async function ratesOf(state: State, types: TypeTree): Promise<RatesByGroup> {
+  const rates = (await readPart(state, types, "rates")) as Tree<HostTensor>;
+  return mapTree(rates, isHostTensor, ({ data }) => Number(data[0])) as RatesByGroup;
 }
 
 function expectSettable(definition: StepDefinition, group: string): void {

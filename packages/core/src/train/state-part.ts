@@ -4,7 +4,11 @@ import { fedName, outputTree, type TypeTree } from "./program/program.js";
 import { isValueType } from "./state.js";
 
 /** One part of a run's state on the host, as the tree that it is. */
-export async function readPart(state: State, types: TypeTree, part: "model" | "scaler"): Promise<unknown> {
+export async function readPart(
+  state: State,
+  types: TypeTree,
+  part: "model" | "scaler" | "rates",
+): Promise<unknown> {
   const own = (types as Readonly<Record<typeof part, TypeTree>>)[part];
   const slots = leavesOf(own, isValueType, part).map(([path]) => fedName(part, path));
   return outputTree(own, part, await state.read(slots));

@@ -7,7 +7,7 @@ import type { PrecisionReport } from "../precision/report/report.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves, Tree } from "../tree.js";
-import type { FitResult, FitStep } from "./data/callback.js";
+import type { FitResult, FitStep, FitValidation } from "./data/callback.js";
 import type { FitOptions } from "./data/fit.js";
 import type { Json } from "./data/json.js";
 import type { FeedingOptions } from "./data/made-steps.js";
@@ -19,6 +19,11 @@ import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
 import type { TrainingWarning } from "./warning.js";
 import type { WeightsChoice } from "./weights/average.js";
+
+/** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */
+export type ValidationMetrics<P, B, M> = NonNullable<
+  JudgeAllOptions<P, B, M, unknown, StreamedMetrics>["metrics"]
+>;
 
 /** A run with a single loss; `ObjectivesTrainer` is one with several. */
 export interface Trainer<P, B, M, K extends string = string> {
@@ -39,7 +44,13 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: FitOptions<K, FedBatch<B, D>>,
+    options?: FitOptions<
+      K,
+      FedBatch<B, D>,
+      FitStep<K, FedBatch<B, D>>,
+      FitValidation<K>,
+      ValidationMetrics<P, B, M>
+    >,
   ): Promise<FitResult>;
   /**
    * Trains on the current pass, or the next one, and yields the result of each step. The next step starts when the
@@ -86,6 +97,8 @@ export interface Trainer<P, B, M, K extends string = string> {
    * @throws MP_INVALID_ARGUMENT for a group without a settable rate, or a rate that is negative or not finite in f32
    */
   setRates(rates: Readonly<Record<string, number>>): Promise<void>;
+  /** The rates that can be set, by group, as the next step takes them; none if no rate is `settable`. */
+  rates(): Promise<Readonly<Record<string, number>>>;
   counters(): Promise<Counters>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After

@@ -2,6 +2,8 @@ import type { Backend, State } from "../../backend.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
+import { isPlainObject } from "../../plain-object.js";
+import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../data/json.js";
 import type { StepDefinition } from "../definition.js";
 import { isOptionalSlot, slotGroupOf } from "../state.js";
@@ -13,7 +15,7 @@ import type { GivenTypes } from "./initial-state.js";
 import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
-import { OBJECTIVES, type Settings } from "./settings.js";
+import { OBJECTIVES, type Settings, settingsOf } from "./settings.js";
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
@@ -28,9 +30,31 @@ export interface CheckpointInfo {
   readonly given: GivenTypes;
 }
 
+/** That of a run. */
+export function checkpointInfo(
+  definitions: readonly [StepDefinition, ...StepDefinition[]],
+  given: GivenTypes,
+): CheckpointInfo {
+  const [{ key, precision }] = definitions;
+  return {
+    key: key.path,
+    precision: precision.name,
+    settings: settingsOf(definitions),
+    objectives: definitions,
+    weightsAt: precision.masterWeights.weightsAt,
+    given,
+  };
+}
+
 export interface SaveOptions {
   /** The position in the data; default the one that `fit` or `steps` led to. */
   readonly cursor?: Json;
+}
+
+/** Where a run is, beside its state on the engine. */
+export interface RunPosition {
+  readonly cursor: Json;
+  readonly callbacks: SavedStates;
 }
 
 /**
@@ -40,7 +64,7 @@ export interface SaveOptions {
 export async function checkpointOf(
   state: State,
   info: CheckpointInfo,
-  cursor: Json,
+  { cursor, callbacks }: RunPosition,
   what: string,
 ): Promise<LoadedTensors> {
   checkJson(cursor, what);
@@ -51,13 +75,14 @@ export async function checkpointOf(
       format: slots.some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT,
       ...metadataOf(info),
       cursor: JSON.stringify(cursor),
+      ...statesEntry(callbacks),
     },
   };
 }
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
- * checkpoint that differ from this run's, although the state fits. Returns the cursor.
+ * checkpoint that differ from this run's, although the state fits. Returns the position.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -66,7 +91,7 @@ export async function loadCheckpoint(
   info: CheckpointInfo,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
-): Promise<Json> {
+): Promise<RunPosition> {
   const opened = await openCheckpoint(source);
   const { metadata, refuse } = opened;
   if (metadata["key"] !== info.key) {
@@ -83,7 +108,9 @@ export async function loadCheckpoint(
   if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
-  const cursor = parseCursor(metadata["cursor"], refuse);
+  const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
+  const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
+  if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
   if (fitted !== undefined) warn({ type: "checkpoint", message: `${source.name}: ${fitted.told}` });
   const differences = Object.entries(info.settings)
@@ -95,7 +122,7 @@ export async function loadCheckpoint(
       message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
     });
   }
-  return cursor;
+  return { cursor, callbacks: callbacks as SavedStates };
 }
 
 function metadataOf(info: CheckpointInfo): Settings {
@@ -128,10 +155,10 @@ function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): r
   return misfits;
 }
 
-function parseCursor(text: string | undefined, refuse: (message: string) => never): Json {
+function parsed(text: string, what: string, refuse: (message: string) => never): Json {
   try {
-    return JSON.parse(text ?? "null") as Json;
+    return JSON.parse(text) as Json;
   } catch {
-    return refuse("its cursor is not JSON");
+    return refuse(`${what} is not JSON`);
   }
 }

@@ -2,10 +2,25 @@ import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
+import type { WholeEvaluation } from "../evaluation/evaluate-all.js";
 import type { StepResult } from "../step/result.js";
+import type { Json } from "./json.js";
 
 /** What a callback may answer: `"stop"` ends training, anything else continues it. A promise is awaited. */
 export type CallbackAnswer = "stop" | undefined | void | Promise<"stop" | undefined> | Promise<void>;
+
+/** Settable learning rates by group; with objectives, by objective and group. */
+export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<string, number>>>>;
+
+/** What a callback may do with the run, whatever the trainer's types are. */
+export interface FitTraining {
+  /** As the trainer's `save`: the file also has the state of all callbacks. */
+  readonly save: (path: string) => Promise<void>;
+  /** As the trainer's `rates`. */
+  readonly rates: () => Promise<RatesByGroup>;
+  /** As the trainer's `setRates`. */
+  readonly setRates: (rates: RatesByGroup) => Promise<void>;
+}
 
 /** Where a call of `fit` begins. */
 export interface FitStart {
@@ -13,6 +28,14 @@ export interface FitStart {
   readonly step: number;
   /** Passes over the data before it. */
   readonly epoch: number;
+  /** The iteration that it ends at; undefined if it was not asked for one. */
+  readonly steps: number | undefined;
+  /** The number of passes that it ends after; undefined if it ends by `steps`. */
+  readonly epochs: number | undefined;
+  /** Whether `onValidation` will be called. */
+  readonly validates: boolean;
+  /** Saves, and sets rates. */
+  readonly training: FitTraining;
 }
 
 /** Where a step is in a run. */
@@ -38,6 +61,14 @@ export interface FitEpoch {
   readonly step: number;
 }
 
+/** What `evaluateAll` gave for the validation data, and where; with objectives their results are by name. */
+export interface FitValidation<K extends string = string>
+  extends Omit<WholeEvaluation<K>, "metrics">,
+    FitEpoch {
+  /** What the loss returned as `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result in. */
+  readonly metrics: Readonly<Record<K, number>>;
+}
+
 export interface FitResult {
   /** Iterations since the start of the run. */
   readonly steps: number;
@@ -54,28 +85,65 @@ export interface FitEnd extends Omit<FitResult, "ended"> {
   readonly error?: unknown;
 }
 
+/** A state of a callback that checkpoints contain, so that a resumed run continues with the same bits. */
+export interface CallbackState {
+  /** Names it in the checkpoint; no two callbacks of a call of `fit` have the same. */
+  readonly name: string;
+  /** A JSON value; asked for at each save and at the end of `fit`. Between two events it is as after the last one. */
+  save(): Json;
+  /**
+   * Takes what `save` returned: before `onStart`, if the run has a state of this name, from a checkpoint or from an
+   * earlier call of `fit`. What it throws makes `fit` fail.
+   */
+  load(saved: Json): void;
+}
+
 /**
  * Functions that `fit` calls and awaits. They may evaluate, predict, save or diagnose; `"stop"` ends training, and what
  * they throw makes `fit` fail. Several callbacks are called in the order of their list, each of them also where an
- * earlier one answered `"stop"`. `S` is the type of a step: with objectives, their results by name.
+ * earlier one answered `"stop"`. `S` is the type of a step and `V` of a validation: with objectives, their results by
+ * name.
  */
-export interface FitCallback<K extends string = string, B = unknown, S = FitStep<K, B>> {
+export interface FitCallback<
+  K extends string = string,
+  B = unknown,
+  S = FitStep<K, B>,
+  V = FitValidation<K>,
+> {
+  /** What it keeps between events, if it continues where a checkpoint was saved. */
+  readonly state?: CallbackState;
   /** Before the first step. */
   readonly onStart?: (start: FitStart) => CallbackAnswer;
   /** After each step, before it is saved. */
   readonly onStep?: (step: S) => CallbackAnswer;
+  /** After each evaluation of the validation data, and at the end of a pass before `onEpoch`. */
+  readonly onValidation?: (validation: V) => CallbackAnswer;
   /** At the end of each pass over the data. A pass whose last step ends `fit` by `steps` ends in the next call. */
   readonly onEpoch?: (epoch: FitEpoch) => CallbackAnswer;
+  /**
+   * After each step and after each pass, when all callbacks have been called for it: a checkpoint that is saved here
+   * has the state of all of them, so a resumed run repeats nothing and leaves nothing out.
+   */
+  readonly onSettled?: (position: FitEpoch) => void | Promise<void>;
   /** Once, after the last save. Where `fit` fails, every callback is called, and `fit` rejects with the first error. */
   readonly onEnd?: (end: FitEnd) => void | Promise<void>;
 }
 
-const CALLBACK: OptionNames<FitCallback> = { onStart: true, onStep: true, onEpoch: true, onEnd: true };
+const FUNCTIONS: OptionNames<Omit<FitCallback, "state">> = {
+  onStart: true,
+  onStep: true,
+  onValidation: true,
+  onEpoch: true,
+  onSettled: true,
+  onEnd: true,
+};
+const CALLBACK: OptionNames<FitCallback> = { ...FUNCTIONS, state: true };
 
 /** @throws MP_INVALID_ARGUMENT for what is no list of callbacks, or a callback with none of the functions */
 export function checkCallbacks(what: string, callbacks: unknown): void {
   if (!Array.isArray(callbacks)) throw invalid(`${what} is a list: [{ onStep }], got ${shown(callbacks)}`);
   for (const [index, callback] of callbacks.entries()) checkCallback(`${what}[${index}]`, callback);
+  checkNames(what, callbacks);
 }
 
 function checkCallback(what: string, callback: unknown): void {
@@ -83,12 +151,29 @@ function checkCallback(what: string, callback: unknown): void {
   if (typeof callback !== "object" || callback === null || isPlainObject(callback)) {
     checkOptions<FitCallback>(what, callback as FitCallback, CALLBACK, "{ onStep }");
   }
-  const functions = Object.keys(CALLBACK).filter((name) => {
+  const functions = Object.keys(FUNCTIONS).filter((name) => {
     const value = (callback as Readonly<Record<string, unknown>>)[name];
     if (value === undefined || typeof value === "function") return value !== undefined;
     throw invalid(`${what}: ${name} is a function, got ${shown(value)}`);
   });
-  if (functions.length === 0) throw invalid(`${what} has none of ${Object.keys(CALLBACK).join(", ")}`);
+  if (functions.length === 0) throw invalid(`${what} has none of ${Object.keys(FUNCTIONS).join(", ")}`);
+  checkState(what, (callback as FitCallback).state);
+}
+
+function checkState(what: string, state: CallbackState | undefined): void {
+  if (state === undefined) return;
+  const { name, save, load } = (state ?? {}) as Partial<CallbackState>;
+  if (typeof name === "string" && name !== "" && typeof save === "function" && typeof load === "function")
+    return;
+  throw invalid(`${what}: state is { name, save(), load(saved) } with a name, got ${shown(state)}`);
+}
+
+function checkNames(what: string, callbacks: readonly FitCallback[]): void {
+  const names = callbacks.flatMap(({ state }) => state?.name ?? []);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) {
+    throw invalid(`${what}: two callbacks have a state named ${shown(twice)}; give one of them another name`);
+  }
 }
 
 /** Calls each in turn and resolves with whether one of them answered `"stop"`. */
@@ -114,6 +199,14 @@ export async function tellEnd(callbacks: readonly Pick<FitCallback, "onEnd">[], 
     }
   }
   if (errors.length > 0) throw errors[0];
+}
+
+/** Calls `onSettled` of each in turn. */
+export async function settle(
+  callbacks: readonly Pick<FitCallback, "onSettled">[],
+  at: FitEpoch,
+): Promise<void> {
+  for (const callback of callbacks) await callback.onSettled?.(at);
 }
 
 const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>

@@ -6,7 +6,6 @@ import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
 import type { FitCallback, FitEnd, FitStep } from "./callback.js";
-import type { FitOptions } from "./fit.js";
 import type { Json } from "./json.js";
 import type { DataSource } from "./source.js";
 
@@ -69,7 +68,7 @@ async function byHand(all: readonly Data[], options: Partial<SmallOptions> = {})
 
 async function fitted(
   data: Parameters<SmallTrainer["fit"]>[0],
-  options: FitOptions<"error"> = {},
+  options: NonNullable<Parameters<SmallTrainer["fit"]>[1]> = {},
   runOptions: Partial<SmallOptions> = {},
 ) {
   const training = await smallRun(runOptions);
@@ -294,7 +293,7 @@ describe("fit", () => {
     [() => batches(2), { cursor: { ...cursorAt(null), pass: -1 } }, /no cursor of fit/],
   ])("refuses %s with %o", async (data, options, message) => {
     const training = await smallRun();
-    const failing = training.fit(data(), options as FitOptions<"error">);
+    const failing = training.fit(data(), options as Parameters<SmallTrainer["fit"]>[1]);
     await expect(failing).rejects.toThrow(message);
     await expect(failing).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
     // And is ready for better data.
@@ -434,7 +433,7 @@ describe("the place in the data", () => {
 describe("callbacks", () => {
   /** Writes down what it is called with. */
   const witness = (calls: unknown[], name = ""): FitCallback => ({
-    onStart: (start) => void calls.push([`${name}start`, start]),
+    onStart: ({ step, epoch }) => void calls.push([`${name}start`, { step, epoch }]),
     onStep: ({ step, epoch }) => void calls.push([`${name}step`, { step, epoch }]),
     onEpoch: (epoch) => void calls.push([`${name}epoch`, epoch]),
     onEnd: (end) => void calls.push([`${name}end`, end]),
@@ -579,7 +578,7 @@ describe("callbacks", () => {
     [[{ onStep: () => {} }, { onStep: 3 }], "fit: callbacks[1]: onStep is a function, got 3"],
     [[{ onSteps: () => {} }], 'fit: callbacks[0]: has no option "onSteps"; did you mean onStep?'],
     [[{ onEpochEnd: () => {} }], "did you mean onEpoch?"],
-    [[{}], "fit: callbacks[0] has none of onStart, onStep, onEpoch, onEnd"],
+    [[{}], "fit: callbacks[0] has none of onStart, onStep, onValidation, onEpoch, onSettled, onEnd"],
     [[new Map()], "fit: callbacks[0] has none of onStart"],
   ])("are refused where nothing of them would be called: %o", async (callbacks, message) => {
     const training = await smallRun();

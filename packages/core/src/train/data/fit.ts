@@ -1,12 +1,20 @@
 import { checkPath } from "#checkpoint-files";
-import { type Check, callback, integer, optional } from "../../argument-checks.js";
+import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
+import { MpError } from "../../errors.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
+import { later } from "../checks/check-parts.js";
+import type { EvaluateAllOptions } from "../evaluation/evaluate-all.js";
+import type { MetricsFunction } from "../evaluation/judge.js";
 import type { TrainingWarning } from "../warning.js";
 import {
   checkCallbacks,
   type FitCallback,
+  type FitEpoch,
   type FitResult,
+  type FitStart,
   type FitStep,
+  type FitValidation,
+  settle,
   stops,
   tellEnd,
 } from "./callback.js";
@@ -22,18 +30,59 @@ import {
 } from "./made-steps.js";
 import type { TrainingData } from "./source.js";
 
-export interface FitOptions<K extends string = string, B = unknown, S = FitStep<K, B>>
-  extends FeedingOptions {
+export interface FitOptions<
+  K extends string = string,
+  B = unknown,
+  S = FitStep<K, B>,
+  V = FitValidation<K>,
+  J = MetricsFunction,
+> extends FeedingOptions {
   /** Ends at this iteration, counted from the start of the run, so a resumed run stops at the same iteration. */
   readonly steps?: number;
   /** Passes over the data, counted from the start of the run; default as many as `steps` takes, or the current pass. */
   readonly epochs?: number;
   /** Called after each step and awaited, before the callbacks: a callback with this function alone. */
   readonly onStep?: FitCallback<K, B, S>["onStep"];
-  /** Called at the start, after each step, after each pass and at the end. */
-  readonly callbacks?: readonly FitCallback<K, B, S>[];
+  /** Called at the start, after each step, each validation and each pass, and at the end. */
+  readonly callbacks?: readonly FitCallback<K, B, S, V>[];
+  /**
+   * Evaluates the whole of `data` with `evaluateAll` for the callbacks' `onValidation`: at the end of each pass, or after
+   * every `every` iterations. It ends before a signal is heeded, so that a resumed run has seen the same.
+   */
+  readonly validation?: Validation<B, J>;
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
   readonly save?: { readonly path: string; readonly every?: number };
+}
+
+/** Data that is evaluated during training, and when; with options of `evaluateAll`. */
+export interface Validation<B = unknown, J = MetricsFunction>
+  extends Pick<EvaluateAllOptions<unknown, B>, "weights" | "samples" | "batches"> {
+  /** Can be iterated over more than once. */
+  readonly data: TrainingData<B>;
+  /** Iterations from one evaluation to the next; default at the end of each pass. */
+  readonly every?: number;
+  /** Metrics of the whole set that are no means over batches. */
+  readonly metrics?: J;
+}
+
+/** What is of `evaluateAll` is checked by it. */
+const VALIDATION = {
+  data: checkRepeatable,
+  every: optional(integer(1)),
+  weights: later,
+  samples: later,
+  batches: later,
+  metrics: later,
+} satisfies OptionTable<Validation>;
+
+/** A generator would be empty at the second evaluation. */
+function checkRepeatable(what: string, data: unknown): void {
+  object(what, data);
+  if (typeof (data as { readonly next?: unknown }).next !== "function") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what} is evaluated more than once, and a generator can be gone through only once; pass an array or a dataset`,
+  );
 }
 
 const SAVE = {
@@ -47,6 +96,10 @@ const FIT = {
   epochs: optional(integer(1)),
   onStep: optional(callback),
   callbacks: withDefault([], checkCallbacks),
+  validation: (what: string, validation: unknown) => {
+    if (validation !== undefined)
+      readOptions(what, validation as Validation, VALIDATION, { example: "{ data }" });
+  },
   save: (what: string, save: unknown) => {
     if (save !== undefined)
       readOptions(what, save as object, SAVE, { example: '{ path: "run.safetensors" }' });
@@ -73,6 +126,7 @@ export async function fit<T>(
   });
   const result: FitResult = { ...fitting.counts, ended };
   await tellEnd(fitting.callbacks, result);
+  run.callbackStates.end();
   return result;
 }
 
@@ -122,11 +176,21 @@ class Fitting<T> {
 
   async #untilEnd(data: TrainingData<T>): Promise<FitResult["ended"]> {
     const { step, place } = this.#start;
-    const begun = { step, epoch: place.pass };
+    const { callbackStates, training } = this.#run;
+    callbackStates.begin(this.callbacks);
+    const { steps, epochs, validation } = this.#options;
+    const passes = this.#passes;
+    const begun: FitStart = {
+      step,
+      epoch: place.pass,
+      steps,
+      epochs: epochs ?? (steps === undefined ? passes : undefined),
+      validates: validation !== undefined,
+      training,
+    };
     const isStopped = await stops(this.callbacks, (callback) => callback.onStart?.(begun));
     const ended = this.#endedBy(isStopped);
     if (ended !== undefined) return ended;
-    const passes = this.#passes;
     for await (const made of madeSteps(this.#run, data, this.#options, { start: this.#start, passes })) {
       const endedNow = this.#endedBy(await this.#tell(made));
       if (endedNow !== undefined) return endedNow;
@@ -142,17 +206,43 @@ class Fitting<T> {
 
   /** Whether a callback answered `"stop"`. */
   async #tell(made: Made<T>): Promise<boolean> {
-    if ("epoch" in made) return stops(this.callbacks, (callback) => callback.onEpoch?.(made.epoch));
-    this.#step = made.step.step;
-    const isStopped = await stops(this.callbacks, (callback) => callback.onStep?.(made.step));
-    if (this.#step % (this.#options.save?.every ?? SAVE.every.default) === 0) await this.#save();
+    const isStopped = "step" in made ? await this.#tellStep(made.step) : await this.#tellEpoch(made.epoch);
+    await settle(this.callbacks, "step" in made ? made.step : made.epoch);
+    if ("step" in made && this.#step % (this.#options.save?.every ?? SAVE.every.default) === 0) {
+      await this.#save();
+    }
     return isStopped;
+  }
+
+  async #tellStep(step: FitStep<string, T>): Promise<boolean> {
+    this.#step = step.step;
+    const isStopped = await stops(this.callbacks, (callback) => callback.onStep?.(step));
+    const every = this.#options.validation?.every;
+    if (every === undefined || step.step % every !== 0) return isStopped;
+    return (await this.#validate(step)) || isStopped;
+  }
+
+  async #tellEpoch(epoch: FitEpoch): Promise<boolean> {
+    const { validation } = this.#options;
+    const validates = validation !== undefined && validation.every === undefined;
+    const isStopped = validates && (await this.#validate(epoch));
+    return (await stops(this.callbacks, (callback) => callback.onEpoch?.(epoch))) || isStopped;
+  }
+
+  async #validate({ step, epoch }: FitEpoch): Promise<boolean> {
+    const { data, every: _every, ...options } = this.#options.validation as Validation<T>;
+    const evaluated = (await this.#run.training.evaluateAll(data, options)) as Omit<
+      FitValidation,
+      keyof FitEpoch
+    >;
+    const result: FitValidation = { ...evaluated, step, epoch };
+    return stops(this.callbacks, (callback) => callback.onValidation?.(result));
   }
 
   async #save(): Promise<void> {
     const { save } = this.#options;
     if (save === undefined) return;
-    await this.#run.save(save.path);
+    await this.#run.training.save(save.path);
     this.#savedAt = this.#step;
   }
 }

@@ -6,11 +6,13 @@ import {
   readOptions,
   withDefault,
 } from "../../option-table.js";
+import type { CallbackStates } from "../callbacks/callback-states.js";
 import { signalPart } from "../checks/check-parts.js";
+import type { AnyEvaluateAllOptions } from "../evaluation/evaluate-all.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
 import type { FedBatch } from "./batch.js";
-import type { FitEpoch, FitStep } from "./callback.js";
+import type { FitEpoch, FitStep, FitTraining } from "./callback.js";
 import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
 import type { Json } from "./json.js";
 import type { TrainingData } from "./source.js";
@@ -61,7 +63,11 @@ export interface FeedingRun {
   step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
-  save(path: string): Promise<void>;
+  /** What callbacks may do with the run, and the evaluation of a data set for them; by objective where there are some. */
+  readonly training: FitTraining & {
+    evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
+  };
+  readonly callbackStates: CallbackStates;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;

@@ -2,7 +2,7 @@ import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import type { Graph } from "../../graph/graph.js";
 import type { PrecisionReport } from "../../precision/report/report.js";
-import type { FitPosition, FitResult } from "../data/callback.js";
+import type { FitEpoch, FitPosition, FitResult, FitValidation } from "../data/callback.js";
 import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
@@ -11,7 +11,7 @@ import type { JudgeAllOptions, WholeEvaluation } from "../evaluation/evaluate-al
 import type { StreamedMetrics } from "../evaluation/streamed-metric.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
-import type { Trainer } from "../trainer-interface.js";
+import type { Trainer, ValidationMetrics } from "../trainer-interface.js";
 import type { WeightsChoice } from "../weights/average.js";
 
 /** The names of the metrics that an objective's loss returns. */
@@ -30,6 +30,11 @@ export type ObjectiveResults<O> = { readonly [N in keyof O]: StepResult<MetricsO
 /** A step that `fit` or `steps` has made: the results by name, and where it is in the run. */
 export type ObjectivesStep<O, B = unknown> = ObjectiveResults<O> & FitPosition<B>;
 
+/** What the validation data gives for each objective, by name, and where it was evaluated. */
+export type ObjectivesValidation<O> = {
+  readonly [N in keyof O]: Omit<FitValidation<MetricsOf<O[N]>>, keyof FitEpoch>;
+} & FitEpoch;
+
 /**
  * A run with several losses. Whatever concerns a loss is given for each of them, by name; parameters, model state,
  * iterations and the position in the data are the run's.
@@ -43,6 +48,7 @@ export interface ObjectivesTrainer<P, B, M, O>
     | "evaluate"
     | "evaluateAll"
     | "setRates"
+    | "rates"
     | "counters"
     | "graph"
     | "explain"
@@ -60,7 +66,13 @@ export interface ObjectivesTrainer<P, B, M, O>
   /** Trains on the data and tracks the position in it. @throws as `step`; what a callback or the data throws */
   fit<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: FitOptions<never, FedBatch<B, D>, ObjectivesStep<O, FedBatch<B, D>>>,
+    options?: FitOptions<
+      never,
+      FedBatch<B, D>,
+      ObjectivesStep<O, FedBatch<B, D>>,
+      ObjectivesValidation<O>,
+      ValidationMetrics<P, B, M>
+    >,
   ): Promise<FitResult>;
   /** Trains on the current pass, or the next one, and yields the results of each step. @throws as `fit` */
   steps<D extends object>(
@@ -82,6 +94,8 @@ export interface ObjectivesTrainer<P, B, M, O>
   ): Promise<{ readonly [N in keyof O]: WholeEvaluation<MetricsOf<O[N]>, S> }>;
   /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
   setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
+  /** The settable rates by objective and group. */
+  rates(): Promise<Each<O, Readonly<Record<string, number>>>>;
   /** Each objective's counts and next scale; `iteration` is the run's. */
   counters(): Promise<Each<O, Counters>>;
   /** The graph of each objective's step that the engine gets for such a batch. */

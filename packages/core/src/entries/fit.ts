@@ -1,0 +1,18 @@
+/** `@mp/core/fit`: what `fit` takes and what it calls callbacks with, for callbacks that are written outside of a call. */
+
+export type { FitOptions, Validation } from "../train/data/fit.js";
+export type {
+  CallbackAnswer,
+  CallbackState,
+  FitCallback,
+  FitEnd,
+  FitEpoch,
+  FitPosition,
+  FitResult,
+  FitStart,
+  FitStep,
+  FitTraining,
+  FitValidation,
+  RatesByGroup,
+} from "../train/data/callback.js";
+export type { Json } from "../train/data/json.js";

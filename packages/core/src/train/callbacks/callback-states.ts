@@ -1,0 +1,52 @@
+import type { CallbackState, FitCallback } from "../data/callback.js";
+import { checkJson, type Json } from "../data/json.js";
+
+/** By the names of the callbacks. */
+export type SavedStates = Readonly<Record<string, Json>>;
+
+/**
+ * The states of a run's callbacks: of those that a `fit` under way has, as they are now, and of others, as a checkpoint
+ * or an earlier `fit` left them.
+ */
+export class CallbackStates {
+  #kept: SavedStates = {};
+  #live: readonly CallbackState[] = [];
+
+  /** Gives the callbacks of a `fit` what the run has of them. @throws what their `load` throws */
+  begin(callbacks: readonly Pick<FitCallback, "state">[]): void {
+    // A `fit` that failed has not ended: what its callbacks had then is the run's.
+    this.end();
+    this.#live = callbacks.flatMap(({ state }) => state ?? []);
+    for (const state of this.#live) {
+      const kept = Object.hasOwn(this.#kept, state.name) ? this.#kept[state.name] : undefined;
+      if (kept !== undefined) state.load(kept);
+    }
+  }
+
+  /** Of all of them. @throws MP_INVALID_ARGUMENT for a state that is not JSON */
+  now(): SavedStates {
+    const live = this.#live.map((state) => {
+      const saved = state.save();
+      checkJson(saved, `the state of the callback ${state.name}`);
+      return [state.name, saved] as const;
+    });
+    return { ...this.#kept, ...Object.fromEntries(live) };
+  }
+
+  /** At the end of a `fit`: the run keeps the states, its callbacks may be used elsewhere. @throws as `now` */
+  end(): void {
+    const now = this.now();
+    this.#kept = now;
+    this.#live = [];
+  }
+
+  /** Takes those of a checkpoint instead. */
+  replace(saved: SavedStates): void {
+    this.#kept = saved;
+  }
+}
+
+/** The entry of a checkpoint's metadata; nothing where no callback has a state. */
+export function statesEntry(states: SavedStates): { readonly callbacks?: string } {
+  return Object.keys(states).length === 0 ? {} : { callbacks: JSON.stringify(states) };
+}
