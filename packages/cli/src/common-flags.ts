@@ -56,6 +56,7 @@ export interface CommonOptions {
   readonly resume: string | undefined;
   readonly json: string | undefined;
   readonly report: string | undefined;
+  readonly log: string | undefined;
 }
 
 /** All microbatches of a step are in memory at once, and are the arguments of one call. */
@@ -80,4 +81,5 @@ export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOpti
   resume: text({ argument: "FILE", help: "go on from a saved state" }),
   json: text({ argument: "FILE", help: "write the result there as JSON" }),
   report: text({ argument: "FILE", help: "write the precision report there, one HTML page" }),
+  log: text({ argument: "DIR", help: "write event files there, for TensorBoard" }),
 };

@@ -16,8 +16,6 @@ export { choice, FlagError, flagName, integer, number, text, toggle } from "./fl
 // Results
 export { formatComparison, formatRun } from "./format-result.js";
 // The run
-export type { Progress, ProgressOptions } from "./progress.js";
-export type { ProgressUpdate } from "./progress-line.js";
 export type { Comparison, RunResult, StepTimes } from "./result.js";
 export { compareRuns, stepTimes } from "./result.js";
 export type { AppContext } from "./run-app.js";

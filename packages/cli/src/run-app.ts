@@ -1,7 +1,7 @@
+import { type ProgressDisplay, type ProgressDisplayOptions, progressDisplay } from "@mp/callbacks";
 import { type AppDefinition, type AppOptions, parseCommandLine } from "./command-line.js";
 import type { Flags } from "./flag.js";
 import { catchInterrupts } from "./interrupt.js";
-import { type Progress, type ProgressOptions, progress } from "./progress.js";
 
 /** What an app's `main` gets in addition to its options. */
 export interface AppContext {
@@ -10,7 +10,7 @@ export interface AppContext {
   /** Aborted by Ctrl-C: finish the step, save the state if `--save` is given, return. */
   readonly signal: AbortSignal;
   /** Starts a progress report and ends the previous one. */
-  progress(options: ProgressOptions): Progress;
+  progress(options: ProgressDisplayOptions): ProgressDisplay;
   /** Writes a result to standard output. */
   print(text: string): void;
   /**
@@ -50,7 +50,7 @@ export async function runApp<const F extends Flags>(
     process.exitCode = EXIT_REFUSED;
     return;
   }
-  let shown: Progress | undefined;
+  let shown: ProgressDisplay | undefined;
   let started = false;
   let failed = false;
   const say = (line: string): void => (shown ? shown.note(line) : complain(definition, line));
@@ -62,7 +62,7 @@ export async function runApp<const F extends Flags>(
     signal: interrupt.signal,
     progress: (options) => {
       shown?.end();
-      const begun = progress(options);
+      const begun = progressDisplay(options);
       shown = {
         ...begun,
         update: (update) => {

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { type Progress, type ProgressStream, progress } from "./progress.js";
+import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
 import { formatBar, formatLine } from "./progress-line.js";
 import { StepRate } from "./step-rate.js";
 
@@ -19,9 +19,9 @@ function fake(isTTY: boolean, columns = 100): { stream: ProgressStream; written:
 }
 
 /** 1000 steps of 20 ms each by a fake clock; the first step compiles for 3 seconds. */
-function train(stream: ProgressStream, during?: (step: number, shown: Progress) => void): void {
+function train(stream: ProgressStream, during?: (step: number, shown: ProgressDisplay) => void): void {
   let clock = 0;
-  const shown = progress({ label: "float32", total: 1000 }, stream, () => clock);
+  const shown = progressDisplay({ label: "float32", total: 1000 }, stream, () => clock);
   for (let step = 1; step <= 1000; step++) {
     clock += step === 1 ? 3_020 : 20;
     shown.update({ step, loss: 8 / step, scale: 2 ** 15, skipped: 3 });
@@ -48,7 +48,7 @@ describe("progress on a pipe", () => {
 
   it("writes notes as lines and nothing when nothing happened", () => {
     const { stream, written } = fake(false);
-    const shown = progress({ label: "x", total: 1 }, stream, () => 0);
+    const shown = progressDisplay({ label: "x", total: 1 }, stream, () => 0);
     shown.note("compiled in 1 s");
     shown.end();
     expect(written()).toBe("compiled in 1 s\n");
@@ -124,6 +124,14 @@ describe("formatBar", () => {
     expect(formatLine({ ...state, stepsPerSecond: 0.01 })).toContain("5:33:20 left");
     expect(formatBar({ ...state, step: 400, total: 300 }, 120)).toContain("█".repeat(24));
     expect(formatLine({ ...state, scale: undefined as never })).not.toContain("scale");
+  });
+});
+
+describe("formatLine without a known end", () => {
+  it("has the pass, and the losses of objectives by name", () => {
+    const state = { label: "gan", total: undefined, step: 3, skipped: 0, stepsPerSecond: 2 };
+    const line = formatLine({ ...state, loss: { d: 0.5, g: 2 }, pass: [1, 4] });
+    expect(line).toBe("gan: pass 1/4, step 3, loss d 0.5000 g 2.0000, skipped 0, 2.00 steps/s");
   });
 });
 

@@ -2,17 +2,18 @@ import { createLogUpdate } from "log-update";
 import { formatBar, formatLine, type ProgressState, type ProgressUpdate } from "./progress-line.js";
 import { StepRate } from "./step-rate.js";
 
-export interface ProgressOptions {
+export interface ProgressDisplayOptions {
   /** What is running, such as `float32`. */
   readonly label: string;
-  /** The step at which the run is done. */
-  readonly total: number;
+  /** The step at which the run is done; where it is unknown, each update may say it. */
+  readonly total?: number;
 }
 
 /** Where progress is written, such as `process.stderr`. */
 export type ProgressStream = NodeJS.WriteStream;
 
-export interface Progress {
+/** Shows how far a run is. */
+export interface ProgressDisplay {
   update(update: ProgressUpdate): void;
   /** Writes a line above the bar, for text that should stay on the screen. */
   note(line: string): void;
@@ -24,19 +25,19 @@ const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
 /**
- * Reports a run's progress: a bar on a terminal, an occasional plain line on anything else. Writes to standard error by
+ * Reports progress that is not that of `fit`, whose callback is `progress`: a bar on a terminal, an occasional plain line on anything else. Writes to standard error by
  * default, so that standard output holds only results.
  */
-export function progress(
-  options: ProgressOptions,
+export function progressDisplay(
+  options: ProgressDisplayOptions,
   stream: ProgressStream = process.stderr,
   now: () => number = () => performance.now(),
-): Progress {
+): ProgressDisplay {
   const rate = new StepRate();
   const stateOf = (update: ProgressUpdate): ProgressState => ({
+    total: options.total,
     ...update,
     label: options.label,
-    total: options.total,
     stepsPerSecond: rate.add(update.step, now()),
   });
   const isTerminal = stream.isTTY === true && process.env["TERM"] !== "dumb";
@@ -47,7 +48,7 @@ function bar(
   stream: ProgressStream,
   stateOf: (update: ProgressUpdate) => ProgressState,
   now: () => number,
-): Progress {
+): ProgressDisplay {
   // The cursor stays visible: a killed process could not restore it.
   const terminal = createLogUpdate(stream, { showCursor: true });
   let state: ProgressState | undefined;
@@ -78,7 +79,7 @@ function lines(
   stream: ProgressStream,
   stateOf: (update: ProgressUpdate) => ProgressState,
   now: () => number,
-): Progress {
+): ProgressDisplay {
   let writtenAt = Number.NEGATIVE_INFINITY;
   let unwritten: ProgressState | undefined;
   const write = (state: ProgressState): void => {

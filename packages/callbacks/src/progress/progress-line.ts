@@ -2,16 +2,21 @@
 export interface ProgressUpdate {
   /** Steps taken so far, this one included, counted from the very start. */
   readonly step: number;
-  readonly loss: number;
+  /** One, or those of several objectives by name. */
+  readonly loss: number | Readonly<Record<string, number>>;
   /** The loss scale; leave it out where there is none. */
   readonly scale?: number;
   /** Skipped steps so far. */
   readonly skipped: number;
+  /** The step at which the run is done; leave it out where the display has it, or where it is not known. */
+  readonly total?: number | undefined;
+  /** The pass over the data, counted from 1, and how many there will be; leave it out where steps are counted. */
+  readonly pass?: readonly [pass: number, of: number];
 }
 
 export interface ProgressState extends ProgressUpdate {
   readonly label: string;
-  readonly total: number;
+  readonly total: number | undefined;
   readonly stepsPerSecond: number | undefined;
 }
 
@@ -23,7 +28,8 @@ export function formatBar(state: ProgressState, columns: number): string {
   const facts = factsOf(state).join("  ");
   const room = columns - 1 - state.label.length - facts.length - 2;
   const width = Math.min(WIDEST_BAR, room);
-  const drawn = width < NARROWEST_BAR ? "" : `${barOf(state, width)} `;
+  const { total } = state;
+  const drawn = width < NARROWEST_BAR || total === undefined ? "" : `${barOf(state.step, total, width)} `;
   return `${state.label} ${drawn}${facts}`.slice(0, Math.max(1, columns - 1));
 }
 
@@ -32,21 +38,33 @@ export function formatLine(state: ProgressState): string {
   return `${state.label}: ${factsOf(state).join(", ")}`;
 }
 
-function barOf({ step, total }: ProgressState, width: number): string {
+function barOf(step: number, total: number, width: number): string {
   const done = total > 0 ? Math.min(1, Math.max(0, step / total)) : 1;
   const filled = Math.floor(done * width);
   return "█".repeat(filled) + "░".repeat(width - filled);
 }
 
-function factsOf({ step, total, loss, scale, skipped, stepsPerSecond }: ProgressState): string[] {
-  const facts = [`step ${step}/${total}`, `loss ${formatLoss(loss)}`];
+function factsOf({ step, total, pass, loss, scale, skipped, stepsPerSecond }: ProgressState): string[] {
+  const facts = [
+    total === undefined ? `step ${step}` : `step ${step}/${total}`,
+    `loss ${formatLosses(loss)}`,
+  ];
+  if (pass !== undefined) facts.unshift(`pass ${pass[0]}/${pass[1]}`);
   if (scale !== undefined) facts.push(`scale ${formatScale(scale)}`);
   facts.push(`skipped ${skipped}`);
   if (stepsPerSecond !== undefined) {
     facts.push(`${formatRate(stepsPerSecond)} steps/s`);
-    if (stepsPerSecond > 0 && step < total) facts.push(`${formatTime((total - step) / stepsPerSecond)} left`);
+    if (total !== undefined && stepsPerSecond > 0 && step < total)
+      facts.push(`${formatTime((total - step) / stepsPerSecond)} left`);
   }
   return facts;
+}
+
+function formatLosses(losses: ProgressUpdate["loss"]): string {
+  if (typeof losses === "number") return formatLoss(losses);
+  return Object.entries(losses)
+    .map(([name, loss]) => `${name} ${formatLoss(loss)}`)
+    .join(" ");
 }
 
 function formatLoss(loss: number): string {

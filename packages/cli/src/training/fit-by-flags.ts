@@ -1,6 +1,7 @@
+import { join } from "node:path";
+import { type ProgressDisplay, tensorBoard } from "@mp/callbacks";
 import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
-import type { Progress } from "../progress.js";
 import { type AppContext, UsageError } from "../run-app.js";
 import { RunReport } from "./run-report.js";
 import { saving } from "./saving.js";
@@ -27,13 +28,13 @@ export interface TrainingRecord {
 
 /**
  * `fit` as the flags ask: from `--resume` to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save`
- * says. The page of `--report` is written at the end, even where a step fails. A file that cannot be written does not
- * end the run.
+ * says, and writes TensorBoard's event files to a folder of the label's name in that of `--log`. The page of `--report` is written at the end, even where a step fails. A checkpoint or
+ * page that cannot be written does not end the run.
  * @throws UsageError where no step is left; what `fit` throws
  */
 export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<TrainingRecord> {
   const { training, batches, options, context, label } = run;
-  const { steps, save, report } = options;
+  const { steps, save, report, log } = options;
   const { skipped } = await begin(run);
   const progress = context.progress({ label, total: steps });
   const losses: number[] = [];
@@ -50,6 +51,7 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
     const title = `${context.name}, ${label}`;
     callbacks.push(new RunReport({ training, path: report, title, seed: options.seed, progress, context }));
   }
+  if (log !== undefined) callbacks.push(tensorBoard(join(log, label.replaceAll("/", "-"))));
   await training.fit(batches, { steps, callbacks });
   progress.end();
   const counters = await training.counters();
@@ -75,7 +77,7 @@ async function begin<P, B, M>({ training, options }: FitByFlags<P, B, M>): Promi
 }
 
 /** Draws the progress bar. */
-function showing(progress: Progress, skippedBefore: number): FitCallback {
+function showing(progress: ProgressDisplay, skippedBefore: number): FitCallback {
   let skipped = skippedBefore;
   return {
     onStep: ({ step, loss, scale, applied }) => {

@@ -1,6 +1,6 @@
+import type { ProgressDisplay } from "@mp/callbacks";
 import type { Fed, FitCallback, FitStep, Trainer } from "@mp/core";
 import type { HistoryStep, SkippedStep } from "@mp/report";
-import type { Progress } from "../progress.js";
 import { stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { writeWhole } from "../write-whole.js";
@@ -11,7 +11,7 @@ export interface RunReportOptions<P, B, M> {
   readonly path: string;
   readonly title: string;
   readonly seed: number;
-  readonly progress: Progress;
+  readonly progress: ProgressDisplay;
   readonly context: AppContext;
 }
 

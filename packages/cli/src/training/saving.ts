@@ -1,12 +1,12 @@
+import type { ProgressDisplay } from "@mp/callbacks";
 import type { FitCallback } from "@mp/core";
-import type { Progress } from "../progress.js";
 import type { AppContext } from "../run-app.js";
 import { messageOf } from "./message-of.js";
 
 export interface SavingOptions {
   readonly training: { save(path: string): Promise<void> };
   readonly path: string;
-  readonly progress: Progress;
+  readonly progress: ProgressDisplay;
   readonly context: AppContext;
 }
 

@@ -15,11 +15,11 @@ export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<stri
 /** What a callback may do with the run, whatever the trainer's types are. */
 export interface FitTraining {
   /** As the trainer's `save`: the file also has the state of all callbacks. */
-  readonly save: (path: string) => Promise<void>;
+  save(path: string): Promise<void>;
   /** As the trainer's `rates`. */
-  readonly rates: () => Promise<RatesByGroup>;
+  rates(): Promise<RatesByGroup>;
   /** As the trainer's `setRates`. */
-  readonly setRates: (rates: RatesByGroup) => Promise<void>;
+  setRates(rates: RatesByGroup): Promise<void>;
 }
 
 /** Where a call of `fit` begins. */

@@ -1,0 +1,82 @@
+import type { FitTraining } from "@mp/core/fit";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { AnyCallback } from "../any-callback.js";
+import { type Best, betterBy, DELTA, type MonitorOptions } from "../monitor/best.js";
+import { Monitor, type MonitorState } from "../monitor/monitor.js";
+import { withReading } from "../with-reading.js";
+
+/** Options of `keepBest`. */
+export interface KeepBestOptions extends MonitorOptions {
+  /** The checkpoint that the best state is saved to, replacing a worse one. */
+  readonly path: string;
+}
+
+/** The callback that `keepBest` makes. */
+export interface KeepBest extends AnyCallback {
+  /** What the file holds; undefined before the first value. */
+  readonly best: Best | undefined;
+}
+
+const OPTIONS = {
+  path: checks.path,
+  monitor: withDefault("validation/loss", checks.text),
+  mode: checks.optional(checks.oneOf("min", "max")),
+  minDelta: withDefault(0, DELTA),
+  name: checks.optional(checks.text),
+};
+
+/**
+ * Saves a checkpoint each time a number is better than ever before: a whole one, from which training can go on, and
+ * which `loadParameters` reads. The file is replaced at once, so it is readable at any moment. In a resumed run the best
+ * so far is that of the checkpoint.
+ * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one that names what exists for an unknown monitor, and
+ * with MP_IO for a file that cannot be written
+ */
+export function keepBest(options: KeepBestOptions): KeepBest {
+  const read = readOptions<KeepBestOptions, typeof OPTIONS>("keepBest", options, OPTIONS, {
+    example: '{ path: "best.safetensors" }',
+  });
+  const { path, monitor: number, name = `keepBest ${number}` } = read;
+  const isBetter = betterBy("keepBest", { ...read, mode: read.mode });
+  const monitor = new Monitor("keepBest", number);
+  let best: Best | undefined;
+  // Part of the state: a checkpoint may be saved by another callback before this one has saved.
+  let isDue = false;
+  let training: FitTraining | undefined;
+  const saveIfDue = async (): Promise<void> => {
+    if (!isDue) return;
+    isDue = false;
+    await (training as FitTraining).save(path);
+  };
+  const following = monitor.following((value, { step, epoch }) => {
+    if (!isBetter(value, best?.value)) return;
+    best = { value, step, epoch };
+    isDue = true;
+  });
+  const callback: AnyCallback = {
+    ...following,
+    onStart: async (start) => {
+      training = start.training;
+      await following.onStart?.(start);
+      await saveIfDue();
+    },
+    onSettled: saveIfDue,
+    state: {
+      name,
+      save: () => ({ best: best === undefined ? null : { ...best }, isDue, monitor: monitor.save() }),
+      load: (saved) => {
+        const state = saved as unknown as Saved;
+        best = state.best ?? undefined;
+        isDue = state.isDue;
+        monitor.load(state.monitor);
+      },
+    },
+  };
+  return withReading(callback, "best", () => best);
+}
+
+interface Saved {
+  readonly best: Best | null;
+  readonly isDue: boolean;
+  readonly monitor: MonitorState;
+}

@@ -1,0 +1,87 @@
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { FitTraining } from "@mp/core/fit";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { AnyCallback } from "../any-callback.js";
+
+/** Options of `rotate`. */
+export interface RotateOptions {
+  /** Where the checkpoints are, `step-N.safetensors` after N iterations; made if it is not there. */
+  readonly folder: string;
+  /** Checkpoints that stay; default 3. */
+  readonly keep?: number;
+  /** Iterations from one to the next; default at the end of each pass. */
+  readonly every?: number;
+}
+
+const OPTIONS = {
+  folder: checks.path,
+  keep: withDefault(3, checks.count),
+  every: checks.optional(checks.count),
+};
+
+/**
+ * Saves a checkpoint of its own name at the end of each pass, or every `every` iterations, and at the end of `fit`, and
+ * then removes all but the last `keep`. Files of steps that the run has not made yet, which a run that went back to an
+ * earlier checkpoint left, are removed first. Other files in the folder stay.
+ * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a file that cannot be written
+ */
+export function rotate(options: RotateOptions): AnyCallback {
+  const { folder, keep, every } = readOptions<RotateOptions, typeof OPTIONS>("rotate", options, OPTIONS, {
+    example: '{ folder: "checkpoints", keep: 3 }',
+  });
+  let training: FitTraining | undefined;
+  let savedAt = -1;
+  let isDue = false;
+  const save = async (step: number): Promise<void> => {
+    isDue = false;
+    await (training as FitTraining).save(join(folder, nameAt(step)));
+    savedAt = step;
+    const ages = (await stepsIn(folder)).sort((a, b) => ageAt(step, a) - ageAt(step, b));
+    for (const old of ages.slice(keep)) await rm(join(folder, nameAt(old)), { force: true });
+  };
+  return {
+    onStart: async (start) => {
+      training = start.training;
+      savedAt = start.step;
+      await mkdir(folder, { recursive: true });
+    },
+    onStep: ({ step }) => {
+      isDue = every !== undefined && step % every === 0;
+    },
+    onEpoch: () => {
+      isDue = every === undefined;
+    },
+    onSettled: async ({ step }) => {
+      if (isDue) await save(step);
+    },
+    onEnd: async ({ steps, ended }) => {
+      if (ended !== "failed" && steps > savedAt) await save(steps);
+    },
+  };
+}
+
+/**
+ * The checkpoint of the most iterations that `rotate` has left in a folder, for `load`; undefined if there is none, or no
+ * folder.
+ */
+export async function latestCheckpoint(folder: string): Promise<string | undefined> {
+  const steps = await stepsIn(folder);
+  return steps.length === 0 ? undefined : join(folder, nameAt(Math.max(...steps)));
+}
+
+const nameAt = (step: number): string => `step-${step}.safetensors`;
+
+async function stepsIn(folder: string): Promise<number[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.flatMap((name) => {
+    const step = /^step-(\d+)\.safetensors$/.exec(name)?.[1];
+    return step === undefined ? [] : [Number(step)];
+  });
+}
+
+/** Iterations since the step; one that has not been made yet is older than all that have. */
+const ageAt = (now: number, step: number): number => (step <= now ? now - step : now + step);

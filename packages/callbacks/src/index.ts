@@ -1,0 +1,24 @@
+/** `@mp/callbacks`: callbacks for `fit`, plain values that are passed as `callbacks`. */
+
+export type { AnyCallback } from "./any-callback.js";
+// What saves
+export { type KeepBest, type KeepBestOptions, keepBest } from "./checkpoints/keep-best.js";
+export { latestCheckpoint, type RotateOptions, rotate } from "./checkpoints/rotate.js";
+export { type SaveOnSignal, type StopSignal, saveOnSignal } from "./checkpoints/save-on-signal.js";
+export { csvLog } from "./log/csv-log.js";
+export { jsonLinesLog } from "./log/json-lines-log.js";
+export type { LogOptions } from "./log/log-rows.js";
+export type { Best, MonitorOptions } from "./monitor/best.js";
+// What follows a number of the run
+export { type EarlyStopping, type EarlyStoppingOptions, earlyStopping } from "./monitor/early-stopping.js";
+export { type ReduceOnPlateauOptions, reduceOnPlateau } from "./monitor/reduce-on-plateau.js";
+// What is shown and logged
+export { type ProgressOptions, progress } from "./progress/progress.js";
+export {
+  type ProgressDisplay,
+  type ProgressDisplayOptions,
+  type ProgressStream,
+  progressDisplay,
+} from "./progress/progress-display.js";
+export type { ProgressUpdate } from "./progress/progress-line.js";
+export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./tensor-board/tensor-board.js";

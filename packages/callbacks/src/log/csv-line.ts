@@ -1,0 +1,15 @@
+/** A line of a CSV file (RFC 4180), without the end of line; its cells have none. */
+export function csvLine(cells: readonly string[]): string {
+  return cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",");
+}
+
+/** The cells of such a line. */
+export function csvCells(line: string): readonly string[] {
+  const cells = line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
+  // A match at the end of the line is of no cell, unless the line ends with an empty one.
+  const found = line.endsWith(",") ? cells : cells.filter((cell, at) => cell !== "" || at === 0);
+  return found.map((cell) => {
+    const bare = cell.endsWith(",") ? cell.slice(0, -1) : cell;
+    return bare.startsWith('"') ? bare.slice(1, -1).replaceAll('""', '"') : bare;
+  });
+}

@@ -1,0 +1,66 @@
+import type { FitEpoch, FitPosition } from "@mp/core/fit";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { AnyCallback } from "../any-callback.js";
+import { type Scalars, scalarsOf } from "../scalars.js";
+
+/** Options of `csvLog` and `jsonLinesLog`. */
+export interface LogOptions {
+  /** Writes every so many iterations; default 1. Validations are always written. */
+  readonly every?: number;
+}
+
+export type LogEvent = "step" | "validation";
+
+/** What a log has of a step or of a validation. */
+export interface LogRow {
+  readonly event: LogEvent;
+  /** Iterations since the start of the run. */
+  readonly step: number;
+  /** Passes over the data before. */
+  readonly epoch: number;
+  /** The event's numbers by name. */
+  readonly scalars: Scalars;
+}
+
+/** Where rows are written to. */
+export interface LogSink {
+  /**
+   * Opens it for the rows after so many iterations: those of later steps are removed, since the run makes these steps
+   * again. Returns the validations that it has of this very step.
+   */
+  open(step: number): { readonly isValidated: boolean };
+  write(row: LogRow): void;
+  close(): void;
+}
+
+const OPTIONS = { every: withDefault(1, checks.count) };
+
+/** The callback that writes rows to a sink. */
+export function logRows(owner: string, sink: LogSink, options: LogOptions): AnyCallback {
+  const { every } = readOptions<LogOptions, typeof OPTIONS>(owner, options, OPTIONS, {
+    example: "{ every: 10 }",
+  });
+  let validatedAt = -1;
+  return {
+    onStart: ({ step }) => {
+      // A checkpoint that was saved between a step and its validation: the run repeats the validation.
+      validatedAt = sink.open(step).isValidated ? step : -1;
+    },
+    onStep: (step: FitPosition) => {
+      if (step.step % every !== 0) return;
+      const { milliseconds } = step;
+      sink.write({ ...placed("step", step), scalars: { milliseconds, ...scalarsOf(step) } });
+    },
+    onValidation: (validation) => {
+      if (validation.step === validatedAt) return;
+      sink.write({ ...placed("validation", validation), scalars: scalarsOf(validation) });
+    },
+    onEnd: () => sink.close(),
+  };
+}
+
+const placed = (event: LogEvent, { step, epoch }: FitEpoch): Omit<LogRow, "scalars"> => ({
+  event,
+  step,
+  epoch,
+});

@@ -1,0 +1,104 @@
+import type { FitTraining, RatesByGroup } from "@mp/core/fit";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { AnyCallback } from "../any-callback.js";
+import { invalid } from "../invalid.js";
+import { betterBy, DELTA, type MonitorOptions } from "./best.js";
+import { Monitor, type MonitorState } from "./monitor.js";
+
+/** Options of `reduceOnPlateau`. */
+export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta"> {
+  /** What the learning rates are multiplied by, above 0 and below 1; default 0.1. */
+  readonly factor?: number;
+  /** Values in a row that are not better until the rates are reduced; default 10. */
+  readonly patience?: number;
+  /** By how much a value must be better to count, in the number's unit; default 1e-4. */
+  readonly minDelta?: number;
+  /** Values after a reduction that do not count as waiting; default 0. */
+  readonly cooldown?: number;
+  /** No rate goes below it; default 0. */
+  readonly minRate?: number;
+}
+
+const OPTIONS = {
+  monitor: withDefault("validation/loss", checks.text),
+  mode: checks.optional(checks.oneOf("min", "max")),
+  minDelta: withDefault(1e-4, DELTA),
+  factor: withDefault(
+    0.1,
+    checks.claim(
+      "a number above 0 and below 1",
+      (value) => typeof value === "number" && value > 0 && value < 1,
+    ),
+  ),
+  patience: withDefault(10, checks.count),
+  cooldown: withDefault(0, checks.integer(0)),
+  minRate: withDefault(0, DELTA),
+  name: checks.optional(checks.text),
+};
+
+/**
+ * Multiplies every settable learning rate by `factor` when a number has not become better `patience` times in a row, as
+ * Keras's `ReduceLROnPlateau` does; PyTorch's waits one value longer. The rates are part of the run's state: nothing is
+ * compiled again, and checkpoints contain them.
+ * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one if no rate is settable, or for an unknown monitor
+ */
+export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallback {
+  const read = readOptions<ReduceOnPlateauOptions, typeof OPTIONS>("reduceOnPlateau", options, OPTIONS, {
+    example: "{ patience: 10 }",
+    elsewhere: { minLr: "it is called minRate", threshold: "it is called minDelta" },
+  });
+  const { monitor: number, patience, cooldown, factor, minRate, name = `reduceOnPlateau ${number}` } = read;
+  const isBetter = betterBy("reduceOnPlateau", { ...read, mode: read.mode });
+  const monitor = new Monitor("reduceOnPlateau", number);
+  let training: FitTraining | undefined;
+  let state: Waiting = { best: null, waited: 0, cooling: 0 };
+  const reduce = async (): Promise<boolean> => {
+    const rates = await (training as FitTraining).rates();
+    const reduced = mapRates(rates, (rate) => Math.min(rate, Math.max(rate * factor, minRate)));
+    if (JSON.stringify(reduced) === JSON.stringify(rates)) return false;
+    await (training as FitTraining).setRates(reduced);
+    return true;
+  };
+  const following = monitor.following(async (value) => {
+    const cooling = Math.max(0, state.cooling - 1);
+    const waited = state.cooling > 0 ? 0 : state.waited;
+    if (isBetter(value, state.best ?? undefined)) state = { best: value, waited: 0, cooling };
+    else if (cooling > 0) state = { ...state, waited, cooling };
+    else if (waited + 1 < patience) state = { ...state, waited: waited + 1, cooling };
+    else if (await reduce()) state = { ...state, waited: 0, cooling: cooldown };
+    // At the smallest rates: the next value tries again, as somebody may have set others.
+    else state = { ...state, waited, cooling };
+  });
+  return {
+    ...following,
+    onStart: async (start) => {
+      training = start.training;
+      if (Object.keys(await training.rates()).length === 0) {
+        throw invalid(
+          "reduceOnPlateau: no learning rate can be set; make it so: learningRate: settable(1e-3)",
+        );
+      }
+      await following.onStart?.(start);
+    },
+    state: {
+      name,
+      save: () => ({ ...state, monitor: monitor.save() }),
+      load: (saved) => {
+        const { monitor: sums, ...rest } = saved as unknown as Waiting & { readonly monitor: MonitorState };
+        state = rest;
+        monitor.load(sums);
+      },
+    },
+  };
+}
+
+/** `cooling`: values of the cooldown that are left. */
+type Waiting = { readonly best: number | null; readonly waited: number; readonly cooling: number };
+
+function mapRates(rates: RatesByGroup, reduced: (rate: number) => number): RatesByGroup {
+  const entries = Object.entries(rates).map(([name, rate]) => [
+    name,
+    typeof rate === "number" ? reduced(rate) : mapRates(rate, reduced),
+  ]);
+  return Object.fromEntries(entries) as RatesByGroup;
+}

@@ -1,0 +1,63 @@
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { AnyCallback } from "../any-callback.js";
+import { isApplied, lossesOf, scalarsOf } from "../scalars.js";
+import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
+
+/** Options of `progress`. */
+export interface ProgressOptions {
+  /** What is running, at the beginning of the line; default `training`. */
+  readonly label?: string;
+  /** Where it is shown; default standard error. */
+  readonly stream?: ProgressStream;
+}
+
+const OPTIONS = {
+  label: withDefault("training", checks.text),
+  stream: checks.optional(checks.object),
+};
+
+/**
+ * Shows the step, the loss, the loss scale, skipped steps, steps per second and the time left: a bar on a terminal, a
+ * plain line every five seconds on anything else, such as a file or a CI log. With `epochs` the time left is known from
+ * the second pass on.
+ * @throws MP_INVALID_ARGUMENT for options
+ */
+export function progress(options: ProgressOptions = {}): AnyCallback {
+  const { label, stream } = readOptions<ProgressOptions, typeof OPTIONS>("progress", options, OPTIONS, {
+    example: '{ label: "training" }',
+  });
+  let display: ProgressDisplay | undefined;
+  let total: number | undefined;
+  let epochs: number | undefined;
+  let passBegan: number | undefined;
+  let skipped = 0;
+  return {
+    onStart: (start) => {
+      display = progressDisplay({ label }, stream);
+      total = start.steps;
+      epochs = start.steps === undefined ? start.epochs : undefined;
+      // A resumed run may begin in the middle of a pass, whose length is then unknown.
+      passBegan = start.step === 0 ? 0 : undefined;
+      skipped = 0;
+    },
+    onStep: (step) => {
+      if (!isApplied(step)) skipped++;
+      const { scale } = scalarsOf(step);
+      display?.update({
+        step: step.step,
+        loss: lossesOf(step),
+        skipped,
+        total,
+        ...(scale === undefined ? {} : { scale }),
+        ...(epochs === undefined ? {} : { pass: [step.epoch + 1, epochs] as const }),
+      });
+    },
+    onEpoch: ({ step, epoch }) => {
+      if (epochs !== undefined && passBegan !== undefined) {
+        total = step + (epochs - epoch - 1) * (step - passBegan);
+      }
+      passBegan = step;
+    },
+    onEnd: () => display?.end(),
+  };
+}
