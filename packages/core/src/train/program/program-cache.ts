@@ -4,6 +4,7 @@ import type { HostTensor } from "../../host-tensor.js";
 import type { Adopt } from "../data/batch.js";
 import type { TrainingWarning } from "../warning.js";
 import { graphFor } from "./graph-for.js";
+import { withCheckedIndices } from "./index-ranges.js";
 import type { Program } from "./program.js";
 
 const MANY_SHAPES = 3;
@@ -60,7 +61,7 @@ export class ProgramCache {
       bindings,
       ...applied,
     });
-    const compiled = { executable, ...rest };
+    const compiled = { executable: withCheckedIndices(executable, graph), ...rest };
     this.#latest = `${kind} ${signature}`;
     this.#compiled.set(this.#latest, compiled);
     this.#countShapes(kind, signature);
