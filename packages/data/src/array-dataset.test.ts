@@ -1,6 +1,7 @@
 import { tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { arrayDataset } from "./array-dataset.js";
+import { mapDataset } from "./dataset.js";
 
 const x = tensor(
   Float32Array.from({ length: 20 }, (_, index) => index),
@@ -35,6 +36,54 @@ describe("arrayDataset", () => {
   it("keeps the last partial batch when asked", async () => {
     expect((await labels({ batch: 4, partial: "keep" })).at(-1)).toEqual([8, 9]);
     expect(await labels({ batch: 40, partial: "keep" })).toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]]);
+  });
+
+  it("pads the last batch by its last example, with weights for every batch", async () => {
+    const batches = await all(arrayDataset({ x, y }, { batch: 4, partial: "pad" }));
+    expect(batches.map((batch) => [...batch.y.data])).toEqual([
+      [0, 1, 2, 3],
+      [4, 5, 6, 7],
+      [8, 9, 9, 9],
+    ]);
+    expect(batches.map(({ weights }) => [...weights.data])).toEqual([
+      [1, 1, 1, 1],
+      [1, 1, 1, 1],
+      [1, 1, 0, 0],
+    ]);
+    expect(batches.at(-1)?.x.shape).toEqual([4, 2]);
+    expect([...(batches.at(-1)?.x.data.slice(2) ?? [])]).toEqual([18, 19, 18, 19, 18, 19].slice(0, 6));
+    const shuffled = await all(
+      arrayDataset({ y }, { batch: 7, partial: "pad", shuffle: { seed: 3 }, epochs: 2 }),
+    );
+    for (const pass of [shuffled.slice(0, 2), shuffled.slice(2)]) {
+      const seen = pass.flatMap((batch) =>
+        [...batch.y.data].filter((_, row) => batch.weights.data[row] === 1),
+      );
+      expect(seen.sort((a, b) => a - b)).toEqual([...y.data]);
+    }
+    const few = await all(arrayDataset({ y }, { batch: 16, partial: "pad" }));
+    expect(few.map(({ weights }) => weights.data.reduce((sum, weight) => sum + weight, 0))).toEqual([10]);
+  });
+
+  it("says what it drops, refuses a tensor named weights where it pads, and another dataset's cursor", () => {
+    const dropped = (options: Parameters<typeof arrayDataset>[1]) => arrayDataset({ y }, options).dropped;
+    expect(dropped({ batch: 4 })).toBe(2);
+    expect([
+      dropped({ batch: 5 }),
+      dropped({ batch: 4, partial: "keep" }),
+      dropped({ batch: 4, partial: "pad" }),
+    ]).toEqual([0, 0, 0]);
+    expect(mapDataset(arrayDataset({ y }, { batch: 4 }), (batch) => batch).dropped).toBe(2);
+    expect(() => arrayDataset({ y, weights: y }, { batch: 4, partial: "pad" })).toThrow(
+      'arrayDataset: with partial: "pad" the batches get weights',
+    );
+    expect(() => arrayDataset({ y }, { batch: 4, partial: "fill" as never })).toThrow(
+      'arrayDataset: partial is "drop" or "keep" or "pad"',
+    );
+    const { cursor } = arrayDataset({ y }, { batch: 5, partial: "pad" }).iterate();
+    expect(() => arrayDataset({ y }, { batch: 5, partial: "keep" }).iterate(cursor)).toThrow(
+      /belongs to other data/,
+    );
   });
 
   it("shuffles by the seed, differently in every epoch, every example once an epoch", async () => {

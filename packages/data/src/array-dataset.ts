@@ -1,14 +1,29 @@
-import { type HostTensor, isHostTensor, MpError } from "@mp/core";
+import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/core/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
-import { claim, optionsOf } from "./check-arguments.js";
+import { claim, oneOf, optional, optionsOf } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
 
-export type ArrayDatasetOptions = BatchingOptions;
+export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
+  /**
+   * The last, smaller batch of a pass: `drop` (default) leaves it out, `keep` gives it as it is, which is one more shape
+   * to compile, `pad` fills it up by repeating its last example. With `pad` every batch has `weights`, f32 [batch]: 1 for
+   * an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
+   */
+  readonly partial?: "drop" | "keep" | "pad";
+}
 
-const checkOptions = optionsOf<ArrayDatasetOptions>(batchingChecks, "{ batch: 32 }");
+/** A batch: rows of each tensor, and their weights where it may be padded. */
+export type ArrayBatch<T, O> = {
+  readonly [K in keyof T]: T[K] extends HostTensor ? HostTensor<T[K]["dtype"]> : never;
+} & (O extends { readonly partial: "pad" } ? { readonly weights: HostTensor<"f32"> } : unknown);
+
+const checkOptions = optionsOf<ArrayDatasetOptions>(
+  { ...batchingChecks, partial: optional(oneOf("drop", "keep", "pad")) },
+  "{ batch: 32 }",
+);
 const checkExamples = claim(
   "an object of tensors by name, such as { x, y }",
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -22,23 +37,44 @@ const checkExamples = claim(
  * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
  * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
  */
-export function arrayDataset<const T extends Readonly<Record<string, HostTensor>>>(
-  examples: T,
-  options: ArrayDatasetOptions,
-): Dataset<{ readonly [K in keyof T]: HostTensor<T[K]["dtype"]> }> {
+export function arrayDataset<
+  const T extends Readonly<Record<string, HostTensor>>,
+  const O extends ArrayDatasetOptions,
+>(examples: T, options: O): Dataset<ArrayBatch<T, O>> {
   checkOptions("arrayDataset", options);
-  const { batchesPerEpoch, signed, examplesAt } = batching("arrayDataset", countExamples(examples), options);
+  const { partial = "drop" } = options;
+  const count = countExamples(examples);
+  const isPadded = partial === "pad";
+  if (isPadded && Object.hasOwn(examples, "weights")) throw namedWeights();
+  const { batchesPerEpoch, signed, examplesAt, dropped } = batching("arrayDataset", count, {
+    ...options,
+    partial: isPadded ? "keep" : partial,
+  });
   return indexedDataset({
-    signature: datasetSignature("arrays", { examples, ...signed }),
+    signature: datasetSignature("arrays", { examples, ...signed, partial }),
     batchesPerEpoch,
+    dropped,
     epochs: options.epochs ?? 1,
     batch: (position) => {
-      const rows = examplesAt(position);
-      const entries = Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]);
-      return Object.fromEntries(entries) as { readonly [K in keyof T]: HostTensor<T[K]["dtype"]> };
+      const own = examplesAt(position);
+      const rows = isPadded ? padded(own, options.batch) : own;
+      const batch = Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]);
+      if (isPadded)
+        batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
+      return Object.fromEntries(batch) as ArrayBatch<T, O>;
     },
   });
 }
+
+/** With the last one repeated: what a model makes of it is finite if it is of the examples. */
+const padded = (rows: readonly number[], size: number): readonly number[] =>
+  Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
+
+const namedWeights = (): MpError =>
+  new MpError(
+    "MP_INVALID_ARGUMENT",
+    'arrayDataset: with partial: "pad" the batches get weights, and there is a tensor of this name; give it another one',
+  );
 
 function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   checkExamples("arrayDataset: tensors", examples);

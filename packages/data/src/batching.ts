@@ -25,6 +25,8 @@ export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } 
 
 export interface Batching {
   readonly batchesPerEpoch: number;
+  /** Examples that an epoch leaves out. */
+  readonly dropped: number;
   /** What batches depend on, for `datasetSignature`. */
   readonly signed: { readonly batch: number; readonly seed: number | undefined; readonly partial: string };
   /** The examples of a batch, each by its place in the data. */
@@ -52,6 +54,7 @@ export function batching(what: string, count: number, options: BatchingOptions):
   };
   return {
     batchesPerEpoch,
+    dropped: Math.max(0, count - batch * batchesPerEpoch),
     signed: { batch, seed: shuffle?.seed, partial },
     examplesAt: ({ epoch, index }) => {
       const order = orderOf(epoch);

@@ -20,6 +20,8 @@ export interface Dataset<B> extends AsyncIterable<B> {
    * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
    */
   iterate(cursor?: Json, pass?: number): BatchIterator<B>;
+  /** Examples that each pass leaves out, those of a last batch that would be smaller; undefined where it is unknown. */
+  readonly dropped?: number;
 }
 
 /** A batch's place: `index` counts from 0 within `epoch`, which counts from 0 over all passes. */
@@ -34,12 +36,20 @@ export interface IndexedDatasetOptions<B> {
   readonly batchesPerEpoch: number;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
   readonly epochs?: number;
+  /** Examples that each epoch leaves out, if any. */
+  readonly dropped?: number;
   /** Must depend on nothing but the position. */
   readonly batch: (position: BatchPosition) => B | Promise<B>;
 }
 
 const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
-  { signature: text, batchesPerEpoch: integer(1), epochs: optional(passes), batch: callback },
+  {
+    signature: text,
+    batchesPerEpoch: integer(1),
+    epochs: optional(passes),
+    batch: callback,
+    dropped: optional(integer(0)),
+  },
   "{ signature, batchesPerEpoch: 8, batch: ({ epoch, index }) => … }",
 );
 
@@ -50,7 +60,7 @@ const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
  */
 export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {
   checkOptions("indexedDataset", options);
-  const { signature, batchesPerEpoch, epochs = 1, batch } = options;
+  const { signature, batchesPerEpoch, epochs = 1, batch, dropped } = options;
   const iterate = (cursor?: Json, firstPass = 0): BatchIterator<B> => {
     checkPass("iterate: pass", firstPass);
     const start = cursor === undefined ? undefined : parseCursor(cursor, signature, batchesPerEpoch);
@@ -70,7 +80,12 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
     const named = pass === 0 ? {} : { pass };
     return withCursor(run(), () => ({ version: 1, data: signature, ...position, ...named }));
   };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dropped);
+}
+
+/** The dataset with what it says of what it leaves out. */
+export function withDropped<B>(dataset: Dataset<B>, dropped: number | undefined): Dataset<B> {
+  return dropped === undefined ? dataset : { ...dataset, dropped };
 }
 
 const checkPass = integer(0);
@@ -91,7 +106,7 @@ export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C
     }
     return withCursor(run(), () => source.cursor);
   };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
 }
 
 /** A generator of batches as an iterator that knows its place. */

@@ -1,6 +1,6 @@
 // Datasets
 
-export type { ArrayDatasetOptions } from "./array-dataset.js";
+export type { ArrayBatch, ArrayDatasetOptions } from "./array-dataset.js";
 export { arrayDataset } from "./array-dataset.js";
 // Audio
 export type { LogMelOptions } from "./audio/log-mel.js";

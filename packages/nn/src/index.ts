@@ -95,3 +95,4 @@ export {
   sequential,
 } from "./sequential.js";
 export type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
+export { formatSummary, type LayerSummary, type ModelSummary, summary } from "./summary.js";

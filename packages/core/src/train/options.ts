@@ -50,6 +50,11 @@ export interface RunSettings<P, M> {
   /** Maximum number of skipped steps in a row; the next one throws MP_NON_FINITE with the cause. Default 50. */
   readonly maxConsecutiveSkips?: number;
   /**
+   * Compiled programs that are kept, for each objective: one for each batch shape that `step`, `evaluate`, `predict` see,
+   * and a few others. The least recently used is disposed beyond this, with one warning. Default 8.
+   */
+  readonly programs?: number;
+  /**
    * If false, a step is applied even if its new parameters or optimizer state are infinite or NaN, as long as loss,
    * gradients and model state are finite. Default true: such a step is skipped.
    */
@@ -127,6 +132,7 @@ const TRAINER = {
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
   maxConsecutiveSkips: withDefault(50, count),
+  programs: withDefault(8, count),
   checkNewParameters: withDefault(true, truth),
   signal: optional(signalPart),
   onWarning: withDefault(printWarning, callback),
@@ -149,6 +155,7 @@ type Present =
   | "onOverflow"
   | "maxRetries"
   | "maxConsecutiveSkips"
+  | "programs"
   | "checkNewParameters"
   | "onWarning";
 

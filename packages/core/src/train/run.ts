@@ -64,6 +64,7 @@ export interface RunOptions {
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
   readonly maxConsecutiveSkips: number;
+  readonly programs: number;
   readonly signal: AbortSignal | undefined;
   readonly onWarning: (warning: TrainingWarning) => void;
 }
@@ -102,7 +103,7 @@ export class TrainingRun {
     this.#signal = signal;
     this.#stateTypes = stateTypes;
     this.#given = given;
-    this.#programs = new ProgramCache(backend, state, definitions.length, this.#warn);
+    this.#programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
     this.#breathe = breather(backend.manifest);
     const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
     this.#isWindowed = isWindowed(definitions[0], allReduce);
@@ -215,7 +216,7 @@ export class TrainingRun {
 
   get #feeding(): FeedingRun {
     return {
-      take: (batch) => this.#take(batch),
+      take: (batch, name) => this.#take(batch, name),
       accumulate: this.#definitions[0].accumulate,
       signal: this.#signal,
       iteration: () =>
@@ -274,11 +275,10 @@ export class TrainingRun {
   async evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T> = {}): Promise<unknown> {
     const average = this.#readsAverage("evaluateAll", options);
     const run: EvaluatingRun = {
-      take: (value, name) => this.#take(value, name),
+      ...this.#feeding,
       evaluate: (feed, model, judge) =>
         this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, judge])),
       judgeOf: (metrics) => this.#judges.of(metrics),
-      breathe: this.#breathe,
     };
     return this.#byObjective(await evaluateAll(run, data, options));
   }

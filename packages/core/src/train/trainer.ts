@@ -58,6 +58,7 @@ export async function trainer<
     modelState: options.modelState ?? {},
     allReduce: read.allReduce,
     maxConsecutiveSkips: read.maxConsecutiveSkips,
+    programs: read.programs,
     signal: read.signal,
     onWarning: read.onWarning,
   });

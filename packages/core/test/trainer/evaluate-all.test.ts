@@ -128,6 +128,36 @@ describe("evaluateAll", () => {
     });
   });
 
+  it("warns of what a dataset leaves out, as fit does that keeps partial batches", async () => {
+    const warnings: TrainingWarning[] = [];
+    await using training = await smallRun({ onWarning: (warning) => warnings.push(warning) });
+    const dropping = { dropped: 3, [Symbol.iterator]: () => parts[Symbol.iterator]() };
+    await training.fit(dropping);
+    expect(warnings.filter(({ details }) => details?.["dropped"] === 3)).toEqual([]);
+    await training.evaluateAll(dropping);
+    await training.evaluateAll(dropping);
+    await training.fit(dropping, { partial: "keep" });
+    const told = warnings.filter(({ details }) => details?.["dropped"] === 3);
+    expect(told.map(({ type, message }) => [type, message.slice(0, 45)])).toEqual([
+      ["data", "evaluateAll: the dataset leaves out 3 example"],
+      ["data", "fit: the dataset leaves out 3 examples of eac"],
+    ]);
+  });
+
+  it("keeps as many programs as the trainer's option says, and warns once where it disposes one", async () => {
+    const warnings: string[] = [];
+    await using training = await smallRun({
+      programs: 2,
+      onWarning: ({ message }) => warnings.push(message),
+    });
+    const evicted = () => warnings.filter((message) => message.startsWith("more than 2 programs"));
+    await training.evaluateAll(parts);
+    expect(evicted()).toEqual([]);
+    for (let rows = 1; rows < 5; rows++) await training.evaluate(batch(0, rows));
+    expect(evicted()).toHaveLength(1);
+    expect((await training.evaluateAll(parts)).samples).toBe(11);
+  });
+
   it("closes the data and rejects with the signal's reason", async () => {
     await using training = await smallRun();
     const controller = new AbortController();

@@ -190,6 +190,7 @@ describe("start", () => {
     [{ accumulate: 1.5 }, /accumulate/],
     [{ maxRetries: 0 }, /maxRetries/],
     [{ maxConsecutiveSkips: Number.NaN }, /maxConsecutiveSkips/],
+    [{ programs: 0 }, /trainer: programs is an integer of 1 or more, got 0/],
     [{ clipNorm: 0 }, "trainer: clipNorm is a number of at least 2^-40, finite in f32, got 0"],
     [{ clipNorm: Number.POSITIVE_INFINITY }, /clipNorm/],
     [{ onOverflow: "ignore" as never }, 'trainer: onOverflow is "skip" or "retry", got "ignore"'],

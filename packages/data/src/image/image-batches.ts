@@ -72,7 +72,7 @@ function plainBatches(
   const side = Math.min(height, width);
   if (crop > side)
     throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
-  const { batchesPerEpoch, signed, examplesAt } = batching("imageBatches", count, options);
+  const { batchesPerEpoch, signed, examplesAt, dropped } = batching("imageBatches", count, options);
   const largest = Math.min(options.batch, count);
   checkBytes(
     `imageBatches: a batch of ${largest} images ${channels}×${height}×${width} as f32`,
@@ -91,6 +91,7 @@ function plainBatches(
       normalize,
     }),
     batchesPerEpoch,
+    dropped,
     epochs,
     batch: (position) => {
       const examples = examplesAt(position);

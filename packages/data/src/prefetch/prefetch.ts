@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/internal";
 import { type Check, claim, integer, optional, optionsOf } from "../check-arguments.js";
-import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
+import { type BatchIterator, type Dataset, withCursor, withDropped } from "../dataset.js";
 import type { LabelledImages } from "../image/labelled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
@@ -71,7 +71,7 @@ export function prefetched<B>(
     shared ??= { x: sharing(images.x), y: sharing(images.y) };
     return iterateThread({ images: shared, options, cursor, pass }, start, settings);
   };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, plain.dropped);
 }
 
 function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOptions): BatchIterator<B> {

@@ -3,7 +3,7 @@ import { isPlainObject } from "../../plain-object.js";
 import type { TrainingWarning } from "../warning.js";
 import type { FedBatch } from "./batch.js";
 import type { Json } from "./json.js";
-import { openPass, type TrainingData } from "./source.js";
+import { droppedWarning, openPass, type TrainingData } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
@@ -50,6 +50,8 @@ export async function* feed<T>(
   options: FeedOptions,
 ): AsyncGenerator<StepData<T>, undefined> {
   const { start } = options;
+  const dropping = options.partial === "keep" ? droppedWarning("fit", data) : undefined;
+  if (dropping !== undefined) options.warn(dropping);
   let { shapes } = start;
   let full: string | undefined;
   for (let { pass, place } = start; pass < options.passes; pass++, place = null) {

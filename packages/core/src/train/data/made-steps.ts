@@ -56,7 +56,7 @@ export interface FeedingRun {
   /** The trainer's signal, which ends feeding like the caller's. */
   readonly signal: AbortSignal | undefined;
   /** Flattens a batch. */
-  take(batch: unknown): FedBatch;
+  take(batch: unknown, name?: string): FedBatch;
   iteration(): Promise<number>;
   /** The position of the run's state, after earlier calls are done. */
   cursor(): Promise<Json>;

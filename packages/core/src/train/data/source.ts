@@ -1,5 +1,6 @@
 import { MpError } from "../../errors.js";
 import { shown } from "../../shown.js";
+import type { TrainingWarning } from "../warning.js";
 import type { Json } from "./json.js";
 
 /** A source of batches with a position: a `Dataset` of @mp/data is one. */
@@ -9,6 +10,8 @@ export interface DataSource<T> {
    * order of its own; a cursor is of the pass that it was taken in.
    */
   iterate(cursor?: Json, pass?: number): AsyncIterator<T> & { readonly cursor: Json };
+  /** Examples that each pass leaves out; `evaluateAll`, and `fit` with `partial: "keep"`, warn of them. */
+  readonly dropped?: number;
 }
 
 /**
@@ -24,6 +27,17 @@ export interface DataPass<T> {
   /** The start of the next pass, instead of the beginning. */
   readonly place: Json;
   close(): Promise<void>;
+}
+
+/** A warning of what data leaves out, if it says so. */
+export function droppedWarning<T>(what: string, data: TrainingData<T>): TrainingWarning | undefined {
+  const { dropped } = (data ?? {}) as { readonly dropped?: unknown };
+  if (typeof dropped !== "number" || dropped <= 0) return undefined;
+  return {
+    type: "data",
+    message: `${what}: the dataset leaves out ${dropped} examples of each pass, which make no full batch; with partial: "keep" it gives them as a smaller batch, and arrayDataset with "pad" as one with weights`,
+    details: { dropped },
+  };
 }
 
 /** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a position outside it */

@@ -4,11 +4,12 @@ import { MpError } from "../../errors.js";
 import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
 import { later, signalPart } from "../checks/check-parts.js";
 import type { FedBatch } from "../data/batch.js";
-import { openPass, type TrainingData } from "../data/source.js";
+import { droppedWarning, openPass, type TrainingData } from "../data/source.js";
 import type { LossContext, Traced } from "../step/loss.js";
 import type { Outputs } from "../step/outputs.js";
 import { metricsIn, numberIn } from "../step/outputs.js";
 import type { Evaluation } from "../step/result.js";
+import type { TrainingWarning } from "../warning.js";
 import type { WeightsChoice } from "../weights/average.js";
 import type { Judge, MetricsFunction } from "./judge.js";
 import { countedBy, sampleCount } from "./sample-count.js";
@@ -61,6 +62,7 @@ export interface EvaluatingRun {
   readonly judgeOf: (metrics: MetricsFunction) => Judge;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
 }
 
 /** The options without static types of the trees. */
@@ -100,6 +102,8 @@ export async function evaluateAll<T>(
   const judging = judge?.start();
   const means: Means[] = [];
   let batches = 0;
+  const dropping = droppedWarning("evaluateAll", data);
+  if (dropping !== undefined) run.warn(dropping);
   const source = await openPass(data, null, 0, "evaluateAll");
   try {
     while (batches < read.batches) {

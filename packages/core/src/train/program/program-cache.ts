@@ -4,10 +4,9 @@ import type { HostTensor } from "../../host-tensor.js";
 import type { Adopt } from "../data/batch.js";
 import type { TrainingWarning } from "../warning.js";
 import { graphFor } from "./graph-for.js";
+import { withCheckedIndices } from "./index-ranges.js";
 import type { Program } from "./program.js";
 
-/** Compilations kept per objective of a trainer; the least recently used is disposed beyond this. */
-const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
 export interface Compiled extends Pick<Program, "outputs" | "probes"> {
@@ -26,8 +25,9 @@ export class ProgramCache {
   /** What the backend makes of leaves of a batch that core does not know. */
   readonly adopt: Adopt | undefined;
 
-  constructor(backend: Backend, state: State, objectives: number, warn: (warning: TrainingWarning) => void) {
-    this.#kept = KEPT_PROGRAMS * objectives;
+  /** @param kept compilations kept; the least recently used is disposed beyond this */
+  constructor(backend: Backend, state: State, kept: number, warn: (warning: TrainingWarning) => void) {
+    this.#kept = kept;
     this.backend = backend;
     this.state = state;
     this.#warn = warn;
@@ -61,7 +61,7 @@ export class ProgramCache {
       bindings,
       ...applied,
     });
-    const compiled = { executable, ...rest };
+    const compiled = { executable: withCheckedIndices(executable, graph), ...rest };
     this.#latest = `${kind} ${signature}`;
     this.#compiled.set(this.#latest, compiled);
     this.#countShapes(kind, signature);
@@ -84,6 +84,7 @@ export class ProgramCache {
   async #evict(): Promise<void> {
     for (const [id, { executable }] of this.#compiled) {
       if (this.#compiled.size <= this.#kept) return;
+      this.#warn(evicted(this.#kept));
       this.#compiled.delete(id);
       await executable.dispose();
     }
@@ -108,6 +109,13 @@ export class ProgramCache {
     for (const result of settled) if (result.status === "rejected") throw result.reason;
   }
 }
+
+/** The message is the same each time, so it is given once. */
+const evicted = (kept: number): TrainingWarning => ({
+  type: "performance",
+  message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat, or keep more with the trainer's option programs`,
+  details: { kept },
+});
 
 /** Compiles, runs once and disposes: for programs that are needed a single time. */
 export async function runOnce(

@@ -1,0 +1,153 @@
+/**
+ * Labels and indices of a batch that are out of range, found on the host before a run: engines find them too, each with
+ * a message of its own that names neither the batch nor the place.
+ */
+import type { Executable, RunInput } from "../../backend.js";
+import { MpError } from "../../errors.js";
+import type { Op } from "../../graph/attributes.js";
+import type { AnyNode, Graph, Value } from "../../graph/graph.js";
+import { producers } from "../../graph/graph.js";
+import { isHostTensor } from "../../host-tensor.js";
+
+/** What the elements of an input may be. */
+interface IndexRange {
+  readonly input: string;
+  readonly low: number;
+  readonly high: number;
+  /** A label that does not count. */
+  readonly ignored: number | undefined;
+  /** What they are, for the message. */
+  readonly what: string;
+  readonly node: AnyNode;
+}
+
+/** Ops whose result holds all elements of their first operand and no others. */
+const MOVES: ReadonlySet<Op> = new Set<Op>([
+  "Identity",
+  "Cast",
+  "Reshape",
+  "Squeeze",
+  "Unsqueeze",
+  "Transpose",
+  "Expand",
+  "Tile",
+  "Barrier",
+]);
+
+/** The ranges of the inputs of a graph that are used as labels or indices without being computed with. */
+export function indexRanges(graph: Graph): readonly IndexRange[] {
+  const made = producers(graph);
+  const inputs = new Map(
+    graph.inputs.map(({ name, value, role }) => [value, role === "batch" ? name : undefined]),
+  );
+  const inputOf = (value: Value | undefined): string | undefined => {
+    let from = value;
+    for (let node = from && made.get(from); node !== undefined; node = from && made.get(from)) {
+      // A float was computed with.
+      if (!MOVES.has(node.op) || !isIndex(node.inputs[0])) return undefined;
+      from = node.inputs[0] ?? undefined;
+    }
+    return from === undefined ? undefined : inputs.get(from);
+  };
+  const ranges = graph.nodes.flatMap((node): readonly IndexRange[] => {
+    if (node.origin.phase !== "forward" && node.origin.phase !== "loss") return [];
+    const range = rangeOf(node);
+    const input = range && inputOf(node.inputs[1] ?? undefined);
+    return input === undefined || range === undefined ? [] : [{ ...range, input, node }];
+  });
+  return ranges.filter(
+    (range, at) =>
+      ranges.findIndex((other) => other.input === range.input && isSameRange(other, range)) === at,
+  );
+}
+
+const isIndex = (value: Value | undefined): boolean => value?.dtype === "i32" || value?.dtype === "i64";
+
+const isSameRange = (a: IndexRange, b: IndexRange): boolean =>
+  a.low === b.low && a.high === b.high && a.ignored === b.ignored;
+
+function rangeOf(node: AnyNode): Omit<IndexRange, "input" | "node"> | undefined {
+  const shape = node.inputs[0]?.shape ?? [];
+  switch (node.op) {
+    case "SoftmaxCrossEntropyLoss":
+    case "NegativeLogLikelihoodLoss": {
+      const { ignoreIndex } = node.attributes;
+      return { low: 0, high: (shape[1] ?? 0) - 1, ignored: ignoreIndex, what: "label" };
+    }
+    case "Gather":
+    case "GatherElements": {
+      const size = shape[node.attributes.axis] ?? 0;
+      return { low: -size, high: size - 1, ignored: undefined, what: "index" };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The executable, with the labels and indices of host data checked before each run. */
+export function withCheckedIndices(executable: Executable, graph: Graph): Executable {
+  const ranges = indexRanges(graph);
+  if (ranges.length === 0) return executable;
+  const { profile, memory } = executable;
+  const check = (inputs: Readonly<Record<string, RunInput>>): void => {
+    for (const range of ranges) checkRange(inputs[range.input], range);
+  };
+  return {
+    warnings: executable.warnings,
+    run: (inputs) => {
+      check(inputs);
+      return executable.run(inputs);
+    },
+    ...(profile && {
+      profile: (inputs) => {
+        check(inputs);
+        return profile.call(executable, inputs);
+      },
+    }),
+    ...(memory && { memory: () => memory.call(executable) }),
+    dispose: () => executable.dispose(),
+  };
+}
+
+/** Data on the engine is left to the engine. */
+function checkRange(given: RunInput | undefined, range: IndexRange): void {
+  if (!isHostTensor(given)) return;
+  const { data, shape } = given;
+  const { low, high, ignored } = range;
+  for (let at = 0; at < data.length; at++) {
+    const value = data[at] as number | bigint;
+    if ((value >= low && value <= high) || Number(value) === ignored) continue;
+    throw outOfRange(value, placeOf(at, shape), range);
+  }
+}
+
+function placeOf(at: number, shape: readonly number[]): readonly number[] {
+  let rest = at;
+  return shape
+    .toReversed()
+    .map((size) => {
+      const index = rest % size;
+      rest = Math.floor(rest / size);
+      return index;
+    })
+    .toReversed();
+}
+
+function outOfRange(
+  value: number | bigint,
+  place: readonly number[],
+  { input, low, high, what, node }: IndexRange,
+): MpError<"MP_OUT_OF_RANGE"> {
+  const { line, scope } = node.origin;
+  const where = line === undefined ? "" : ` (at ${line})`;
+  const of = scope === "" ? node.op : scope;
+  const remedy =
+    what === "label"
+      ? `labels are classes from 0 to ${high}: give the last layer more outputs, correct the labels, or pass ignoreIndex: ${value}`
+      : `the table has ${high + 1} rows: give it more, or map what it does not know to one of them`;
+  return new MpError(
+    "MP_OUT_OF_RANGE",
+    `${input}: ${what} ${value} at [${place.join(", ")}] is outside ${low} … ${high} of ${of}${where}; ${remedy}`,
+    { details: { input, value: Number(value), place, low, high, node: node.name } },
+  );
+}

@@ -1,0 +1,174 @@
+import type { DType, Shape } from "@mp/core";
+import {
+  type AnyNode,
+  consumers,
+  elementCount,
+  type Graph,
+  isFloat,
+  PRODUCT_OPS,
+  type Value,
+} from "@mp/core/graph";
+import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
+
+/** A layer of a model, as a scope of a training step. */
+export interface LayerSummary {
+  /** Its scope path, `encoder/0/dense`; empty for what is outside all layers, such as activations and the loss. */
+  readonly layer: string;
+  /** Of the last result that leaves it. */
+  readonly shape: Shape;
+  /** Numbers in its parameters that are trained. One that several layers share counts for the first. */
+  readonly parameters: number;
+  /** Numbers in its parameters that are frozen. */
+  readonly frozen: number;
+  /** The dtypes that its matrix products and convolutions compute in, or those of its results where it has none. */
+  readonly dtypes: readonly DType[];
+}
+
+/** A model by layers, and what a training step of it takes. */
+export interface ModelSummary {
+  /** In the order in which they compute. */
+  readonly layers: readonly LayerSummary[];
+  readonly parameters: number;
+  readonly frozen: number;
+  /** Bytes, computed and not measured. */
+  readonly memory: PlannedMemory;
+}
+
+/**
+ * Layers, shapes, parameters, dtypes of compute and memory of a training step, from its graph; nothing is run.
+ * `formatSummary` prints it.
+ * @example
+ * ```ts
+ * const step = { manifest: backend.manifest, precision: training.precision };
+ * console.log(formatSummary(summary(training.graph(batch), step)));
+ * ```
+ */
+export function summary(graph: Graph, step: PlannedStep): ModelSummary {
+  const uses = consumers(graph);
+  const forward = graph.nodes.filter(({ origin }) => origin.phase === "forward" || origin.phase === "loss");
+  const byLayer = new Map<string, AnyNode[]>();
+  for (const node of forward) {
+    const own = byLayer.get(node.origin.scope);
+    if (own === undefined) byLayer.set(node.origin.scope, [node]);
+    else own.push(node);
+  }
+  const counts = { parameters: new Map<string, number>(), frozen: new Map<string, number>() };
+  const { weightsAt } = step.precision.masterWeights;
+  const masters = weightsAt === undefined ? "state/master/" : `state/master/${weightsAt}/`;
+  for (const { name, value } of graph.inputs) {
+    const kind = name.startsWith(masters)
+      ? "parameters"
+      : name.startsWith("state/frozen/")
+        ? "frozen"
+        : undefined;
+    if (kind === undefined) continue;
+    const layer = layerReading(value, uses) ?? "";
+    if (!byLayer.has(layer)) byLayer.set(layer, []);
+    counts[kind].set(layer, (counts[kind].get(layer) ?? 0) + elementCount(value.shape, name));
+  }
+  const layers = [...byLayer].map(([layer, nodes]): LayerSummary => {
+    return {
+      layer,
+      shape: lastResult(nodes, uses)?.shape ?? [],
+      parameters: counts.parameters.get(layer) ?? 0,
+      frozen: counts.frozen.get(layer) ?? 0,
+      dtypes: computesIn(nodes),
+    };
+  });
+  const shown = layers.filter(({ dtypes, parameters, frozen }) => dtypes.length + parameters + frozen > 0);
+  return {
+    layers: [...shown.filter(({ layer }) => layer !== ""), ...shown.filter(({ layer }) => layer === "")],
+    parameters: total(layers, "parameters"),
+    frozen: total(layers, "frozen"),
+    memory: planMemory(graph, step),
+  };
+}
+
+type Uses = ReturnType<typeof consumers>;
+
+/** The layer of the first node of the forward pass that reads a parameter, through casts. */
+function layerReading(value: Value, uses: Uses): string | undefined {
+  const readers = (uses.get(value) ?? []).filter(({ origin }) => origin.phase === "forward");
+  return readers[0]?.origin.scope;
+}
+
+/** The last result that another layer reads, or the last one. */
+function lastResult(nodes: readonly AnyNode[], uses: Uses): Value | undefined {
+  const leaves = (node: AnyNode): boolean =>
+    node.outputs.some((output) =>
+      (uses.get(output) ?? []).some(
+        ({ origin }) => origin.phase === "forward" && origin.scope !== node.origin.scope,
+      ),
+    );
+  return (nodes.findLast(leaves) ?? nodes.at(-1))?.outputs[0];
+}
+
+const products: ReadonlySet<string> = new Set<string>(PRODUCT_OPS);
+
+function computesIn(nodes: readonly AnyNode[]): readonly DType[] {
+  const heavy = nodes.filter(({ op }) => products.has(op));
+  const results = nodes.filter(({ op }) => op !== "Cast" && op !== "Constant");
+  const dtypes =
+    heavy.length > 0
+      ? heavy.flatMap(({ inputs }) => inputs[0]?.dtype ?? [])
+      : results.flatMap(({ outputs }) => outputs.slice(0, 1).map(({ dtype }) => dtype));
+  return [...new Set(dtypes.filter(isFloat))];
+}
+
+const total = (layers: readonly LayerSummary[], of: "parameters" | "frozen"): number =>
+  layers.reduce((sum, layer) => sum + layer[of], 0);
+
+/** The most characters of a row of the table. */
+const WIDTH = 100;
+
+/** The summary as a table that 100 columns hold, and its memory by kind. */
+export function formatSummary({ layers, parameters, frozen, memory }: ModelSummary): string {
+  const rows = layers.map((each) => [
+    each.layer === "" ? "(outside layers)" : each.layer,
+    `[${each.shape.join(", ")}]`,
+    grouped(each.parameters),
+    grouped(each.frozen),
+    each.dtypes.join(" "),
+  ]);
+  const head = ["layer", "output", "parameters", "frozen", "computes in"];
+  const foot = ["total", "", grouped(parameters), grouped(frozen), ""];
+  const table = [head, ...rows, foot];
+  const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const others = widths.slice(1).reduce((sum, width) => sum + width + 2, 0);
+  widths[0] = Math.min(widths[0] ?? 0, Math.max(16, WIDTH - others));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 2 || column === 3 ? cell.padStart(width) : shortened(cell, width).padEnd(width);
+      })
+      .join("  ")
+      .trimEnd();
+  const rule = "─".repeat(widths.reduce((sum, width) => sum + width + 2, -2));
+  const kinds = Object.entries(memory.kinds).flatMap(([kind, bytes]) =>
+    bytes > 0 ? [`  ${words(kind).padEnd(14)}${formatBytes(bytes)}`] : [],
+  );
+  return [
+    line(head),
+    rule,
+    ...rows.map(line),
+    rule,
+    line(foot),
+    `memory of a step: at most ${formatBytes(memory.peak)} at once, ${formatBytes(memory.state)} between steps (computed)`,
+    ...kinds,
+  ].join("\n");
+}
+
+/** The end of a path says more than its beginning. */
+const shortened = (cell: string, width: number): string =>
+  cell.length <= width ? cell : `…${cell.slice(cell.length - width + 1)}`;
+
+const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+function formatBytes(bytes: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
+  const value = bytes / 2 ** (10 * power);
+  return `${power === 0 ? bytes : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${units[power]}`;
+}
