@@ -1,48 +1,36 @@
 import { describe, expect, it } from "vitest";
 import { fixture, optimizers } from "../../test/peer-optimizers.js";
 import { runTraced, runTrees } from "../../test/run-traced.js";
+import { type HostTree, numbers, updatesOf, vector } from "../../test/updates-of.js";
 import { type HostTensor, tensor } from "../host-tensor.js";
-import type { TensorTree } from "../trace/map-tensors.js";
 import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
 import { sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
-import type { Tree } from "../tree.js";
+import { adadelta } from "./adadelta.js";
+import { adafactor } from "./adafactor.js";
 import { adagrad } from "./adagrad.js";
 import { adam, adamW } from "./adam.js";
+import { adamax } from "./adamax.js";
 import { chain } from "./chain.js";
 import { clipByGlobalNorm, clipByValue } from "./clip.js";
 import { globalNorm } from "./global-norm.js";
-import type { GradientTransformation, Optimizer, Schedule } from "./optimizer.js";
+import { lamb } from "./lamb.js";
+import { lars } from "./lars.js";
+import { lion } from "./lion.js";
+import { nadam } from "./nadam.js";
+import type { Schedule } from "./optimizer.js";
+import { radam } from "./radam.js";
 import { rmsProp } from "./rms-prop.js";
+import { clipByBlockRms, scaleByParameterRms } from "./root-mean-square.js";
+import { scaleByAdam } from "./scale-by-adam.js";
+import { scaleByLearningRate, scaleBySchedule } from "./scale-by-rate.js";
 import { exponentialDecay } from "./schedules.js";
+import { settable } from "./settable.js";
 import { momentum, sgd } from "./sgd.js";
-import { weightDecay } from "./weight-decay.js";
-
-const vector = (numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
-const numbers = (leaf: HostTensor | undefined): number[] => Array.from(leaf?.data ?? [], Number);
-
-type HostTree = Tree<HostTensor>;
-type Trees = { readonly [name in "gradient" | "state" | "weights"]: TensorTree } & { readonly step: Tensor };
-
-/** The updates a part makes of those gradients, from weights that are the other implementation's at each step. */
-function updatesOf(
-  optimizer: Optimizer | GradientTransformation,
-  gradients: readonly HostTree[],
-  weights: readonly HostTree[],
-): readonly HostTree[] {
-  let state = runTrees(weights[0] ?? {}, (start) => optimizer.init(start));
-  return gradients.map((gradient, step) => {
-    const data = { gradient, state, weights: weights[step] ?? {}, step: tensor(Int32Array.of(step), []) };
-    const next = runTrees(data, (inputs) => {
-      const { gradient, state, weights, step } = inputs as Trees;
-      return optimizer.update(gradient, state, weights, { step });
-    }) as { readonly updates: HostTree; readonly state: HostTree };
-    state = next.state;
-    return next.updates;
-  });
-}
+import { scaleByTrustRatio } from "./trust-ratio.js";
+import { addDecayedWeights, weightDecay } from "./weight-decay.js";
 
 /** f32 against doubles: a few roundings, and none of the cancellation that 1 - 0.999^t would bring. */
 const RELATIVE = 1e-6;
@@ -126,12 +114,36 @@ describe("Adam", () => {
 
   it("leaves a weight alone that has no gradient, with the smallest ε there is", () => {
     const none = [vector([0, -0]), vector([0, 0])];
-    for (const make of [adam, adamW, rmsProp, adagrad]) {
-      for (const update of updatesOf(make({ learningRate: 1, epsilon: 2 ** -100 }), none, none)) {
+    const makers = [
+      adam,
+      adamW,
+      rmsProp,
+      adagrad,
+      adamax,
+      nadam,
+      radam,
+      adadelta,
+      adafactor,
+      lamb,
+      lars,
+      lion,
+    ];
+    for (const make of makers) {
+      const options = make === lion ? { learningRate: 1 } : { learningRate: 1, epsilon: 2 ** -100 };
+      for (const update of updatesOf(make(options), none, none)) {
         expect(numbers(update as HostTensor).map(Math.abs)).toEqual([0, 0]);
       }
     }
     expect(() => adam({ learningRate: 1, epsilon: 1e-44 })).toThrow(/adam: epsilon is at least/);
+  });
+
+  it("keeps the largest second moment with amsgrad", () => {
+    const gradients = [vector([100]), ...Array.from({ length: 8 }, () => vector([0.1]))];
+    const lastOf = (amsgrad: boolean): number => {
+      const updates = updatesOf(adam({ learningRate: 1, beta2: 0.5, amsgrad }), gradients, gradients);
+      return Math.abs(numbers(updates.at(-1) as HostTensor)[0] ?? Number.NaN);
+    };
+    expect(lastOf(true)).toBeLessThan(lastOf(false) / 5);
   });
 
   it("corrects its bias to the last places after 1 and after 100 000 steps", () => {
@@ -158,6 +170,12 @@ describe("options that were left out", () => {
     [rmsProp, "rmsProp: takes options"],
     [adam, "adam: takes options such as { learningRate: 1e-3 }, got undefined"],
     [adamW, "adamW: takes options"],
+    [adamax, "adamax: takes options"],
+    [nadam, "nadam: takes options"],
+    [radam, "radam: takes options"],
+    [lamb, "lamb: takes options"],
+    [lars, "lars: takes options"],
+    [lion, "lion: takes options such as { learningRate: 1e-4 }, got undefined"],
   ])("%o are asked for", (optimizer, message) => {
     const make = (): unknown => (optimizer as (options?: unknown) => unknown)();
     expect(make).toThrow(message);
@@ -192,6 +210,28 @@ describe("hyperparameters", () => {
     ],
     [() => clipByValue(Number.NaN), /clipByValue/],
     [() => weightDecay(Number.POSITIVE_INFINITY), /weightDecay/],
+    [() => addDecayedWeights(-1), "addDecayedWeights: the decay is at least 0 in f32, got -1"],
+    [() => scaleByLearningRate(-1), "scaleByLearningRate: the rate is at least 0 in f32, got -1"],
+    [() => scaleBySchedule(0.1 as never), "scaleBySchedule: the schedule is a function, got 0.1"],
+    [() => clipByBlockRms(0), "clipByBlockRms: the threshold is above 0 in f32, got 0"],
+    [() => scaleByParameterRms(-1), "scaleByParameterRms: the smallest is at least 0 in f32, got -1"],
+    [() => scaleByTrustRatio({ trustCoefficient: 0 }), /scaleByTrustRatio: trustCoefficient is above 0/],
+    [
+      () => momentum({ learningRate: 1, nesterov: true, dampening: 0.1 }),
+      "momentum: nesterov takes no dampening, got 0.1",
+    ],
+    [() => adam({ learningRate: 1, amsgrad: 1 as never }), "adam: amsgrad is true or false, got 1"],
+    [() => scaleByAdam({ betas: [0.9, 0.99] } as never), /scaleByAdam: .* did you mean beta1 and beta2\?/],
+    [() => adafactor({ clipThreshold: 0 }), "adafactor: clipThreshold is above 0 in f32, got 0"],
+    [
+      () => adafactor({ clipThreshold: true as never }),
+      "adafactor: clipThreshold is a number or false, got true",
+    ],
+    [
+      () => adafactor({ learningRate: settable(0.1) }),
+      /^adafactor: a settable rate .* set relativeStep: false/,
+    ],
+    [() => nadam({ learningRate: 1, weightDecay: 0.1 } as never), /use chain\(weightDecay\(1e-4\), nadam\(/],
   ])("are refused: %s", (make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));

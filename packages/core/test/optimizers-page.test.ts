@@ -1,0 +1,96 @@
+/** The tables of docs/optimizers.md against the code: every optimizer and part, its options, defaults and state. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import * as optim from "../src/entries/optim.js";
+import { MpError } from "../src/errors.js";
+import { type HostTensor, tensor } from "../src/host-tensor.js";
+import type { Optimizer } from "../src/optim/optimizer.js";
+import { isTensor } from "../src/trace/tensor.js";
+import { leavesOf } from "../src/tree.js";
+import { covered } from "./more-peer-optimizers.js";
+import { runTrees } from "./run-traced.js";
+
+const page = readFileSync(new URL("../../../docs/optimizers.md", import.meta.url), "utf8");
+const [whole = "", parts = ""] = page.split("## Directions to compose");
+const rowsOf = (text: string): readonly (readonly string[])[] =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) =>
+      line
+        .replaceAll("\\|", "")
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+const namesIn = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name as string);
+
+type Make = (options: object) => Optimizer;
+const makers: ReadonlyMap<string, unknown> = new Map(Object.entries(optim));
+const makerOf = (name: string): Make => makers.get(name) as Make;
+
+function optionsOf(make: Make): readonly string[] {
+  try {
+    make({ learningRate: 1, noSuchOption: 1 });
+  } catch (error) {
+    if (MpError.is(error)) return error.details["known"] as readonly string[];
+  }
+  throw new Error("an unknown option is accepted");
+}
+
+describe("docs/optimizers.md", () => {
+  it("has a row for each optimizer that takes a learning rate, and one for each part", () => {
+    const listed = [...rowsOf(whole), ...rowsOf(parts)].flatMap(([cell = ""]) => namesIn(cell));
+    const others = ["chain", "byPath", "biasesAndNorms", "globalNorm", "settable", "warmup", "cosineDecay"];
+    others.push("linearSchedule", "exponentialDecay", "piecewiseConstant");
+    expect([...listed, ...others].sort()).toEqual(Object.keys(covered).sort());
+  });
+
+  it.each(rowsOf(whole))("%s: options, defaults and state", (cell = "", _step, options = "", state = "") => {
+    const make = makerOf(namesIn(cell)[0] ?? "");
+    const told = [...options.matchAll(/`(\w+)`(?: ([^,]+))?/g)].map(([, name = "", value]) => [name, value]);
+    expect(told.map(([name]) => name)).toEqual(optionsOf(make));
+    const defaults = told.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, JSON.parse(value)]],
+    );
+    const given = told.some(([name, value]) => name === "learningRate" && value === undefined)
+      ? { learningRate: 1 }
+      : {};
+    expect(() => make({ ...given, ...Object.fromEntries(defaults) })).not.toThrow();
+    expect(make({ ...given, ...Object.fromEntries(defaults) }).description).toBe(make(given).description);
+    for (const [name, value] of defaults) {
+      const other = typeof value === "boolean" ? !value : value === 0 ? 0.5 : value * 0.9;
+      const changed = { ...given, [name]: other };
+      expect(make(changed).description, `another ${name}`).not.toBe(make(given).description);
+    }
+    const matrix = tensor(new Float32Array(48 * 32), [48, 32]);
+    const initial = runTrees({ w: matrix }, (parameters) => make(given).init(parameters)) as Record<
+      string,
+      object
+    >;
+    expect(Object.keys(initial).sort()).toEqual(namesIn(state).sort());
+    const sizes = Object.values(initial).map((part) => bytesOf(part));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    if (state.startsWith("rows and columns")) expect(bytes).toBe(4 * (48 + 32));
+    else expect(`${Math.floor(bytes / (48 * 32))}`).toBe(state.split(":")[0]);
+  });
+
+  it("says of parts with options whose options and state they have", () => {
+    for (const [cell = "", direction = ""] of rowsOf(parts)) {
+      const of = /^that of `(\w+)`/.exec(direction)?.[1];
+      if (of === undefined) continue;
+      const part: Pick<Optimizer, "init"> = makerOf(namesIn(cell)[0] ?? "")({});
+      expect(part).toMatchObject({ kind: "gradient" });
+      const whole = makerOf(of)({ learningRate: 1 });
+      const initial = (each: Pick<Optimizer, "init">): object =>
+        runTrees({ w: tensor(new Float32Array(6), [2, 3]) }, (parameters) => each.init(parameters));
+      expect(initial(part), cell).toEqual(initial(whole));
+    }
+  });
+});
+
+const isHost = (value: unknown): value is HostTensor =>
+  typeof value === "object" && value !== null && "data" in value && !isTensor(value);
+
+const bytesOf = (tree: object): number =>
+  leavesOf<HostTensor>(tree, isHost, "state").reduce((sum, [, leaf]) => sum + leaf.data.byteLength, 0);
