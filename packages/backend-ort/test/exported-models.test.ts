@@ -1,10 +1,14 @@
 /** Models exported for inference, run by plain onnxruntime-node and compared with the oracle on the traced function. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type HostTensor, key, ops, type Shape, type Tensor, type Tree, tensor, zeros } from "@mp/core";
 import { decodeArray, encodeArray, traceInto } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import * as engine from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
+import { pythonHas, runPython } from "./python.js";
 
 type Weights = Readonly<Record<string, HostTensor<"f32">>>;
 type Traced = Readonly<Record<string, Tensor>>;
@@ -60,6 +64,22 @@ const cases: Readonly<Record<string, Case>> = {
       return ops.layerNormalization(ops.add(x, y), at(params, "scale"));
     },
   },
+  "operators that are new since opset 18, and a table that counts": {
+    params: { scale: numbers(1, [4]) },
+    shape: (batch, time) => [batch, time, 4],
+    axes: { 0: "batch", 1: "time" },
+    run: (params, x) => {
+      const [batch = 0, time = 0] = x.shape;
+      const places = Int32Array.from(
+        { length: batch * time },
+        (_, index) => Math.floor(index / time) - 2 * (index % time),
+      );
+      const table = ops.mul(ops.cast(ops.constant(tensor(places, [batch, time, 1])), "f32"), 0.01);
+      const heads = ops.reshape(ops.gelu(ops.add(x, table)), [batch, 1, time, 4]);
+      const mixed = ops.attention(heads, heads, heads, { isCausal: true });
+      return ops.rmsNormalization(ops.gelu(mixed, { approximate: "tanh" }), at(params, "scale"));
+    },
+  },
   "a loop from zeros of the batch's size": {
     params: { kernel: numbers(1, [5, 3]) },
     shape: (batch, time) => [time, batch, 2],
@@ -105,7 +125,7 @@ function onOracle({ run, state = {} }: Case, params: Weights, x: HostTensor): Ho
   return result as HostTensor;
 }
 
-function exported(one: Case, dtype: "f32" | "f16" | "bf16"): Uint8Array {
+function exported(one: Case, dtype: "f32" | "f16" | "bf16", opset = 23): Uint8Array {
   const layer = {
     initState: () => one.state ?? {},
     apply: (params: Traced, x: Tensor, context: Context) => [one.run(params, x, context), {}],
@@ -115,7 +135,7 @@ function exported(one: Case, dtype: "f32" | "f16" | "bf16"): Uint8Array {
     params: one.params,
     state: one.state ?? {},
   };
-  return encodeModel(exportOnnx(layer, weights, { inputs, dynamicAxes: { x: one.axes }, dtype }));
+  return encodeModel(exportOnnx(layer, weights, { inputs, dynamicAxes: { x: one.axes }, dtype, opset }));
 }
 
 /** As they are after being stored. */
@@ -127,7 +147,9 @@ const rounded = (params: Weights, dtype: "f32" | "f16" | "bf16"): Weights =>
     ]),
   );
 
-describe.each(Object.entries(cases))("%s", (_, one) => {
+const OPSETS = [18, 19, 20, 21, 22] as const;
+
+describe.each(Object.entries(cases))("%s", (name, one) => {
   // The CPU computes in f16, or in f32 where it has no kernel; bf16 is stored alone.
   const tolerances = [
     ["f32", 1e-5],
@@ -154,4 +176,35 @@ describe.each(Object.entries(cases))("%s", (_, one) => {
       }
     },
   );
+
+  it.each(OPSETS)("gives the oracle's numbers from a file of opset %d", async (opset) => {
+    const x = numbers(9, one.shape(3, 2));
+    const found = await onEngine(exported(one, "f32", opset), x);
+    onOracle(one, one.params, x).data.forEach((want, index) => {
+      expect(Math.abs(Number(found.data[index]) - Number(want))).toBeLessThan(1e-5);
+    });
+  });
+
+  it.skipIf(!pythonHas("onnx"))("passes onnx.checker (where there is Python with onnx)", () => {
+    const folder = mkdtempSync(join(tmpdir(), "mp-checker-"));
+    try {
+      const dtypes = ["f32", ...(one.isLoop ? [] : ["f16" as const]), "bf16"] as const;
+      const files = dtypes.flatMap((dtype) =>
+        [...OPSETS, 23].map((opset) => {
+          writeFileSync(join(folder, `${dtype}-${opset}.onnx`), exported(one, dtype, opset));
+          return `${dtype}-${opset}.onnx`;
+        }),
+      );
+      const check =
+        "import onnx, sys\nfor f in sys.argv[1:]: onnx.checker.check_model(f, full_check=True); print(f)";
+      expect(
+        runPython(check, folder, ...files)
+          .trim()
+          .split("\n"),
+        name,
+      ).toEqual(files);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

@@ -3,7 +3,7 @@
 // themselves; what holds a size is a list of integers (the shape of a Reshape or Expand, the ends of a Slice), a
 // constant of that shape, or a declared shape. A list then reads the sizes from the input at run time. One number of a
 // Reshape that follows from the others is -1, whatever it is a product of. Everything else that differs is refused.
-import { MpError } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { mapBodies } from "../model.js";
 import { quote } from "../problem.js";
@@ -118,13 +118,25 @@ class Merging {
     if (given.length < names.length)
       return this.#refuse(`reads another operand ${at} at another size`, first);
     if (given.every((tensor) => isEqual(tensor, given[0]))) return name;
-    const lists = given.map(({ dtype, shape, data }) =>
-      dtype === "i64" && shape.length === 1 ? Array.from(data as BigInt64Array, Number) : undefined,
-    );
-    const list = lists.every((each) => each !== undefined && each.length === lists[0]?.length)
-      ? this.#list(lists as number[][], first, at)
-      : undefined;
+    const list = this.#scalar(given) ?? this.#listed(given, first, at);
     return list ?? this.#refuse(`has operand ${at} that depends on it`, first);
+  }
+
+  /** A whole number that is a size, such as the limit of a Range. */
+  #scalar(tensors: readonly HostTensor[]): string | undefined {
+    const [{ dtype } = { dtype: "bool" }] = tensors;
+    if (tensors.some((each) => each.dtype !== dtype || each.shape.length > 0)) return undefined;
+    if (dtype !== "i64" && dtype !== "i32") return undefined;
+    const size = this.#sizeOf(tensors.map(({ data }) => Number(data[0])));
+    return size && this.#added.scalar(size, dtype);
+  }
+
+  #listed(tensors: readonly HostTensor[], node: OnnxNode, at: number): string | undefined {
+    const lists = tensors.flatMap(({ dtype, shape, data }) =>
+      dtype === "i64" && shape.length === 1 ? [Array.from(data as BigInt64Array, Number)] : [],
+    );
+    const isOneLength = lists.every(({ length }) => length === lists[0]?.length);
+    return lists.length === tensors.length && isOneLength ? this.#list(lists, node, at) : undefined;
   }
 
   #list(lists: readonly (readonly number[])[], node: OnnxNode, at: number): string | undefined {

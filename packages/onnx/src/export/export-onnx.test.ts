@@ -274,6 +274,70 @@ describe("a model of a file", () => {
   });
 });
 
+describe("foldBatchNorm", () => {
+  const wave = (seed: number, shape: readonly number[]) =>
+    tensor(
+      Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, at) => Math.sin(seed + at) + 1.2),
+      shape,
+    );
+  const normalization = (seed: number) => ({
+    scale: wave(seed, [3]),
+    bias: wave(seed + 1, [3]),
+    mean: wave(seed + 2, [3]),
+    variance: wave(seed + 3, [3]),
+  });
+  const params = {
+    first: wave(1, [3, 2, 3, 3]),
+    second: wave(2, [3, 3, 1, 1]),
+    third: wave(3, [3, 3, 1, 1]),
+    norms: [normalization(4), normalization(5), normalization(6)],
+  };
+  const x = wave(9, [2, 2, 5, 5]);
+  const normalized = (
+    y: Tensor,
+    { scale, bias, ...statistics }: Record<keyof ReturnType<typeof normalization>, Tensor>,
+  ) => ops.normalizeByStatistics(y, scale, bias, statistics);
+  const written = (options: Rest) =>
+    exportOnnx(
+      ({ first, second, third, norms: [one, two, three] }, { x }) => {
+        const y = ops.relu(normalized(ops.conv(x, first), one as never));
+        const read = ops.conv(y, second);
+        // Something else reads the second convolution.
+        const z = ops.add(normalized(read, two as never), read);
+        return normalized(ops.conv(z, third), three as never);
+      },
+      { params },
+      { inputs: { x: { shape: [1, 2, 5, 5] } }, dynamicAxes: { x: { 0: "batch" } }, ...options },
+    );
+  const numbers = (model: OnnxModel): readonly number[] => {
+    const { graph } = readGraph(decodeModel(encodeModel(model)), {
+      sizes: { batch: 2 },
+      isParameter: () => false,
+    });
+    return [...(evaluate(graph, { x })["output"]?.data ?? [])].map(Number);
+  };
+
+  it.each([
+    ["f32", 1e-5],
+    ["f16", 1e-2],
+  ] as const)(
+    "of %s gives the same numbers, with normalizations in the convolutions before them",
+    (dtype, relative) => {
+      const [plain, folded] = [written({ dtype }), written({ dtype, foldBatchNorm: true })];
+      const [wanted, found] = [numbers(plain), numbers(folded)];
+      expect(found).toHaveLength(wanted.length);
+      const largest = Math.max(...wanted.map(Math.abs));
+      for (const [at, value] of found.entries())
+        expect(Math.abs(value - (wanted[at] as number))).toBeLessThan(relative * largest);
+      const count = (op: string): number => folded.graph.nodes.filter(({ opType }) => opType === op).length;
+      // Those of the second, which is read twice.
+      expect([count("Sub"), count("Sqrt"), count("Conv")]).toEqual([1, 1, 3]);
+      expect(Object.keys(weightsOf(folded))).toContain("first_folded_bias");
+      expect(Object.keys(weightsOf(folded))).not.toContain("first");
+    },
+  );
+});
+
 describe("an older operator set", () => {
   const apply = (_: unknown, { x }: { readonly x: Tensor }) => {
     const q = ops.reshape(ops.gelu(ops.add(ops.gelu(x), ops.gelu(x, { approximate: "tanh" }))), [1, 1, 3, 4]);

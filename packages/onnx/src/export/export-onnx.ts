@@ -12,6 +12,7 @@ import {
   type ReadExportOptions,
   readExportOptions,
 } from "./export-options.js";
+import { foldNormalizations } from "./fold-normalizations.js";
 import { graphOfOpset, IR_VERSIONS, loweringOf } from "./older-opset.js";
 import { storedWeights } from "./stored-weights.js";
 import {
@@ -105,13 +106,15 @@ function tracedAt(
   return traced;
 }
 
-function written(traced: TracedModel, { inputs, name, opset }: ReadExportOptions): OnnxModel {
-  const graphOf = graphOfOpset(prepareGraph(traced.graph), opset);
-  const written = writeGraph(graphOf, { name, origins: false, types: false, lower: loweringOf(opset) });
+function written(traced: TracedModel, { inputs, name, opset, foldBatchNorm }: ReadExportOptions): OnnxModel {
+  const prepared = { ...traced, graph: prepareGraph(traced.graph) };
+  const { graph: folded, weights } = foldBatchNorm ? foldNormalizations(prepared) : prepared;
+  const ofOpset = graphOfOpset(foldBatchNorm ? prepareGraph(folded) : folded, opset);
+  const written = writeGraph(ofOpset, { name, origins: false, types: false, lower: loweringOf(opset) });
   const own = written.graph.inputs.slice(0, inputs.size);
   const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
     name,
-    tensor: traced.weights[at] as HostTensor,
+    tensor: weights[at] as HostTensor,
   }));
   const graph = { ...written.graph, initializers: [...held, ...written.graph.initializers] };
   const used = subgraph(

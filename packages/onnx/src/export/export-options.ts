@@ -35,6 +35,12 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
    * are written with others.
    */
   readonly opset?: number;
+  /**
+   * Whether what multiplies and shifts the channels of a convolution, as a normalization by running statistics does, is
+   * made part of its weights where nothing else reads the convolution; those are then rounded once more, and have names
+   * of their own. Default false: engines do it when they load the file.
+   */
+  readonly foldBatchNorm?: boolean;
   /** The graph's name in the file; default "model". */
   readonly name?: string;
   /** Texts for the file's metadata, beside the dtype. */
@@ -62,6 +68,7 @@ const OPTIONS = {
   dtype: withDefault("f32", checks.oneOf("f32", "f16", "bf16")),
   target: withDefault("cpu", checks.oneOf("cpu", "cuda")),
   opset: withDefault(OPSET_VERSION, checks.integer(18, OPSET_VERSION)),
+  foldBatchNorm: withDefault(false, checks.truth),
   name: withDefault("model", checks.text),
   metadata: withDefault({}, checks.object),
 } as const;

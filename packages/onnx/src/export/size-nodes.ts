@@ -34,6 +34,12 @@ export class SizeNodes {
     });
   }
 
+  /** The name of a size as a scalar. */
+  scalar(size: OpenSize, dtype: "i32" | "i64"): string {
+    const wide = this.#emit("Squeeze", [this.#size(size)]);
+    return dtype === "i64" ? wide : this.#emit("Cast", [wide], castAttributes(dtype));
+  }
+
   /** The node that takes the place of a constant, whose shape has these parts. */
   table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | OpenSize)[]): OnnxNode {
     const { value: _left, ...attributes } = node.attributes;
@@ -56,7 +62,7 @@ export class SizeNodes {
 
   /** 0, 1, … up to the size, along the axis that is that many from the end. */
   #index(size: OpenSize, fromEnd: number): string {
-    const count = this.#emit("Squeeze", [this.#size(size)]);
+    const count = this.scalar(size, "i64");
     const [zero, one] = [0n, 1n].map((value) =>
       this.#constant({ dtype: "i64", shape: [], data: BigInt64Array.of(value) }),
     ) as [string, string];

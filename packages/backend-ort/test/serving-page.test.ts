@@ -1,0 +1,60 @@
+// The programs of docs/serving.md that are not TypeScript, run as they are there.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { full, ops, sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
+import { reference } from "@mp/core/reference";
+import { encodeModel, exportOnnx } from "@mp/onnx";
+import { afterAll, describe, expect, it } from "vitest";
+import { pythonHas, runPython } from "./python.js";
+
+const page = readFileSync(fileURLToPath(new URL("../../../docs/serving.md", import.meta.url)), "utf8");
+/** In the package, so that Node finds onnxruntime-node. */
+const folder = mkdtempSync(fileURLToPath(new URL("../.serving-page-", import.meta.url)));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function blockOf(language: string): string {
+  const [, block] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page) ?? [];
+  if (block === undefined) throw new Error(`no block of ${language}`);
+  return block;
+}
+
+const params = { kernel: tensor(Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]), bias: full([3], 0.5) };
+type Params = { readonly [K in keyof typeof params]: Tensor };
+const apply = ({ kernel, bias }: Params, { x }: { readonly x: Tensor }) =>
+  ops.add(ops.matMul(x, kernel), bias);
+
+describe("docs/serving.md", () => {
+  it("its program runs in plain onnxruntime-node and prints what it says", () => {
+    const model = exportOnnx(
+      apply,
+      { params },
+      { inputs: { x: { shape: [1, 2] } }, dynamicAxes: { x: { 0: "batch" } } },
+    );
+    writeFileSync(join(folder, "model.onnx"), encodeModel(model));
+    const program = blockOf("js");
+    writeFileSync(join(folder, "serve.mjs"), program);
+    const { stdout, stderr } = spawnSync(process.execPath, ["serve.mjs"], { cwd: folder, encoding: "utf8" });
+    expect(stderr).toBe("");
+    expect(`// ${stdout.trim()}`).toBe(program.trim().split("\n").at(-1));
+  });
+
+  it.skipIf(!pythonHas("safetensors", "numpy"))(
+    "its Python opens a checkpoint (where there is Python with safetensors and numpy)",
+    async () => {
+      const training = await trainer({
+        backend: await reference(),
+        params: { kernel: zeros([4, 3]), bias: zeros([3]) },
+        loss: (given: Params, batch: { readonly x: Tensor }) => ops.reduceSum(apply(given, batch)),
+        optimizer: sgd({ learningRate: 0.1 }),
+        ema: { decay: 0.9 },
+        onWarning: () => undefined,
+      });
+      await training.save(join(folder, "run.safetensors"));
+      await training.dispose();
+      const printed = runPython(blockOf("python"), folder);
+      expect(printed).toBe(blockOf("text"));
+    },
+  );
+});

@@ -1,0 +1,206 @@
+// What is multiplied and added channel by channel after a convolution, as a normalization by running statistics is,
+// becomes part of its weights and its bias. Only where nothing else reads what lies between.
+import type { HostTensor } from "@mp/core";
+import {
+  type AnyNode,
+  consumers,
+  type Graph,
+  type GraphNode,
+  isFloat,
+  isNode,
+  type Value,
+} from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import { literals } from "../literals.js";
+import { numbersOf } from "../numbers.js";
+import type { TracedModel } from "./traced-model.js";
+
+/** What a chain of nodes makes of each channel: x · scale + shift, from left to right. */
+interface Step {
+  readonly op: "Add" | "Sub" | "Mul" | "Div";
+  /** [C] numbers, or one. */
+  readonly operand: Value;
+}
+
+interface Chain {
+  readonly conv: GraphNode<"Conv">;
+  readonly steps: readonly Step[];
+  /** The value that the convolution gives in place of its own. */
+  readonly end: Value;
+}
+
+/** The model with its normalizations folded; its weights are rounded to their dtype once more. */
+export function foldNormalizations({ graph, weights }: TracedModel): TracedModel {
+  const own = graph.inputs.length - weights.length;
+  const constant = constantValues(graph, own);
+  const chains = chainsOf(graph, constant);
+  if (chains.length === 0) return { graph, weights };
+  const values = evaluated(graph, own, weights, chains);
+  const replaced = new Map<Value, Value>();
+  const made = new Map<AnyNode, readonly AnyNode[]>();
+  const inputs = [...graph.inputs];
+  const tensors = [...weights];
+  const all = [...inputs.map(({ value }) => value), ...graph.nodes.flatMap(({ outputs }) => outputs)];
+  let id = all.reduce((most, value) => Math.max(most, value.id), 0);
+  for (const { conv, steps, end } of chains) {
+    const [x, kernel, bias] = conv.inputs as readonly [Value, Value, Value?];
+    const [output] = conv.outputs as readonly [Value];
+    const { dtype, shape } = kernel;
+    const channels = shape[0] as number;
+    const folded = foldedNumbers(channels, steps, values);
+    const before = bias === undefined ? undefined : numbersIn(values, bias);
+    const size = numbersIn(values, kernel).length / channels;
+    const numbers = numbersIn(values, kernel).map(
+      (each, at) => each * (folded.scale[Math.floor(at / size)] as number),
+    );
+    const shifts = folded.shift.map((each, at) => each + (before?.[at] ?? 0) * (folded.scale[at] as number));
+    const named = graph.inputs.find(({ value }) => value === kernel)?.name ?? conv.name;
+    const operands = [
+      ["", literals(numbers, dtype, shape)],
+      ["_bias", literals(shifts, dtype, [channels])],
+    ] as const;
+    const added = operands.map(([part, tensor]): Value => {
+      const value = { id: ++id, dtype, shape: tensor.shape };
+      inputs.push({ name: `${named}_folded${part}`, role: "parameter", value });
+      tensors.push(tensor);
+      return value;
+    });
+    const inItsPlace = { ...conv, inputs: [x, ...added] } as AnyNode;
+    if (end.dtype === output.dtype) {
+      made.set(conv, [inItsPlace]);
+      replaced.set(end, output);
+      continue;
+    }
+    const value = { ...end, id: ++id };
+    const attributes = { to: end.dtype };
+    const cast = { op: "Cast", name: `${conv.name}_folded`, inputs: [output], outputs: [value], attributes };
+    made.set(conv, [inItsPlace, { ...cast, origin: conv.origin } as AnyNode]);
+    replaced.set(end, value);
+  }
+  const at = (value: Value): Value => replaced.get(value) ?? value;
+  const nodes = graph.nodes.flatMap((node) =>
+    (made.get(node) ?? [node]).map((each) => ({ ...each, inputs: each.inputs.map(at) }) as AnyNode),
+  );
+  const outputs = graph.outputs.map((output) => ({ ...output, value: at(output.value) }));
+  return { graph: { ...graph, inputs, nodes, outputs }, weights: tensors };
+}
+
+/** The values that depend on weights alone. */
+function constantValues({ inputs, nodes }: Graph, own: number): ReadonlySet<Value> {
+  const constant = new Set(inputs.slice(own).map(({ value }) => value));
+  for (const node of nodes)
+    if (node.op !== "RandomBits" && node.inputs.every((value) => constant.has(value)))
+      for (const output of node.outputs) constant.add(output);
+  return constant;
+}
+
+function chainsOf(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[] {
+  const readers = consumers(graph);
+  const given = new Set(graph.outputs.map(({ value }) => value));
+  return graph.nodes.flatMap((node): readonly Chain[] => {
+    if (!isNode(node, "Conv")) return [];
+    if (!node.inputs.slice(1).every((value) => constant.has(value))) return [];
+    const [output] = node.outputs;
+    if (output === undefined) return [];
+    const steps: Step[] = [];
+    let end = output;
+    for (let now = output; ; ) {
+      const [reader, ...others] = readers.get(now) ?? [];
+      if (reader === undefined || others.length > 0 || given.has(now)) break;
+      const step = stepOf(reader, now, constant);
+      const [next] = reader.outputs;
+      const isCast = isNode(reader, "Cast") && isFloat(reader.attributes.to);
+      if (next === undefined || (step === undefined && !isCast)) break;
+      if (step !== undefined) steps.push(step);
+      now = next;
+      // A cast belongs to a chain if something follows it, or if it leads back to the convolution's dtype.
+      if (step !== undefined || now.dtype === output.dtype) end = now;
+    }
+    return steps.some(({ op }) => op === "Mul" || op === "Div") ? [{ conv: node, steps, end }] : [];
+  });
+}
+
+function stepOf(node: AnyNode, of: Value, constant: ReadonlySet<Value>): Step | undefined {
+  const { op, inputs } = node;
+  if (op !== "Add" && op !== "Sub" && op !== "Mul" && op !== "Div") return undefined;
+  const [left, right] = inputs as readonly [Value, Value];
+  const isLeft = left === of;
+  const operand = isLeft ? right : left;
+  if (operand === of || (!isLeft && (op === "Sub" || op === "Div"))) return undefined;
+  return constant.has(operand) && isByChannel(operand.shape, of.shape) ? { op, operand } : undefined;
+}
+
+/** Whether a shape broadcasts to [N, C, …] with one number, or one for each channel. */
+function isByChannel(shape: readonly number[], to: readonly number[]): boolean {
+  const channel = shape.length - to.length + 1;
+  return (
+    shape.length <= to.length &&
+    shape.every((size, axis) => size === 1 || (axis === channel && size === to[1]))
+  );
+}
+
+type Numbers = ReadonlyMap<Value, readonly number[]>;
+
+function numbersIn(values: Numbers, value: Value): readonly number[] {
+  const found = values.get(value);
+  if (found === undefined) throw new Error("internal: a constant was not evaluated");
+  return found;
+}
+
+function foldedNumbers(
+  channels: number,
+  steps: readonly Step[],
+  values: Numbers,
+): { readonly scale: readonly number[]; readonly shift: readonly number[] } {
+  const scale = new Array<number>(channels).fill(1);
+  const shift = new Array<number>(channels).fill(0);
+  for (const { op, operand } of steps) {
+    const numbers = numbersIn(values, operand);
+    for (let at = 0; at < channels; at++) {
+      const number = numbers[numbers.length === 1 ? 0 : at] as number;
+      if (op === "Add" || op === "Sub") shift[at] = (shift[at] as number) + (op === "Add" ? number : -number);
+      else {
+        const factor = op === "Mul" ? number : 1 / number;
+        scale[at] = (scale[at] as number) * factor;
+        shift[at] = (shift[at] as number) * factor;
+      }
+    }
+  }
+  return { scale, shift };
+}
+
+/** The numbers of everything constant that the chains read. */
+function evaluated(
+  graph: Graph,
+  own: number,
+  weights: readonly HostTensor[],
+  chains: readonly Chain[],
+): Numbers {
+  const wanted = [
+    ...new Set(
+      chains.flatMap(({ conv, steps }) => [...conv.inputs.slice(1), ...steps.map(({ operand }) => operand)]),
+    ),
+  ];
+  const needed = new Set(wanted);
+  const nodes: AnyNode[] = [];
+  for (const node of graph.nodes.toReversed()) {
+    if (!node.outputs.some((value) => needed.has(value))) continue;
+    nodes.unshift(node);
+    for (const value of node.inputs) needed.add(value);
+  }
+  const held = graph.inputs
+    .slice(own)
+    .flatMap((input, at) =>
+      needed.has(input.value)
+        ? [{ input: { ...input, name: `w${at}` }, tensor: weights[at] as HostTensor }]
+        : [],
+    );
+  const part = {
+    ...graph,
+    inputs: held.map(({ input }) => input),
+    nodes,
+    outputs: wanted.map((value, at) => ({ name: `v${at}`, value })),
+  };
+  const found = evaluate(part, Object.fromEntries(held.map(({ input, tensor }) => [input.name, tensor])));
+  return new Map(wanted.map((value, at) => [value, numbersOf(found[`v${at}`] as HostTensor)]));
+}
