@@ -1,5 +1,6 @@
 // A layer as it was read: the weights that it has, and what it computes of them.
 import type { Shape, Tensor } from "@mp/core";
+import { mul, where } from "@mp/core/ops";
 import type { JsonObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 
@@ -11,8 +12,8 @@ export interface Call {
   statistic(name: string): Tensor;
   /** The statistic after this step. */
   follow(name: string, next: Tensor): void;
-  /** 1 / (1 - rate) for elements that stay and 0 for the others. */
-  dropMask(rate: number, shape: Shape): Tensor;
+  /** bool: which elements a dropout of that rate keeps in this step. */
+  kept(rate: number, shape: Shape): Tensor;
   /** Calls a layer inside this one, in its own scope. */
   child(name: string, inputs: readonly Tensor[]): readonly Tensor[];
 }
@@ -48,6 +49,10 @@ export const plain = (compute: (x: Tensor, call: Call) => Tensor): Plan => ({
 });
 
 export const inputOf = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0] as Tensor;
+
+/** Elements that are kept are scaled up, so that the sum stays. */
+export const dropped = (x: Tensor, kept: Tensor, rate: number): Tensor =>
+  where(kept, mul(x, 1 / (1 - rate)), 0);
 
 /** Weights that files name as the layer does. */
 export const named = (...names: readonly string[]): WeightNames =>

@@ -11,7 +11,7 @@ import {
   type Tree,
 } from "@mp/core";
 import { formatShape, type MapLeaves } from "@mp/core/graph";
-import { mul, randomBernoulli, where } from "@mp/core/ops";
+import { randomBernoulli } from "@mp/core/ops";
 import { leafAt, nested } from "./named-tree.js";
 import type { Call, Plan } from "./plan.js";
 import { quote, refuseArgument } from "./problem.js";
@@ -151,7 +151,7 @@ function callOf(plan: Plan, run: Run, place: readonly string[], inputs: readonly
     },
     statistic: (name) => followed.get(pathOf(name)) ?? statisticAt(context?.modelState, pathOf(name)),
     follow: (name, next) => void followed.set(pathOf(name), next),
-    dropMask: (rate, shape) => maskOf(context, [...place, String(masks++)], rate, shape),
+    kept: (rate, shape) => keptBy(context, [...place, String(masks++)], rate, shape),
     child: (name, tensors) => {
       const child = plan.children?.find((each) => each.name === name)?.plan;
       if (child === undefined) throw new Error(`internal: no layer ${name}`);
@@ -168,15 +168,14 @@ function statisticAt(state: unknown, path: string): Tensor {
   );
 }
 
-function maskOf(
+function keptBy(
   context: TfjsContext | undefined,
   place: readonly string[],
   rate: number,
   shape: Shape,
 ): Tensor {
   if (context === undefined) return refuseArgument("a dropout in training needs the loss's context");
-  const kept = randomBernoulli(place.reduce(foldIn, context.key), 1 - rate, shape);
-  return mul(where(kept, 1, 0), 1 / (1 - rate));
+  return randomBernoulli(place.reduce(foldIn, context.key), 1 - rate, shape);
 }
 
 /** @throws MP_SHAPE_MISMATCH */

@@ -23,7 +23,7 @@ import {
   where,
 } from "@mp/core/ops";
 import { activationOf } from "../activations-table.js";
-import { type Call, inputOf, type LayerKind, named, plain } from "../plan.js";
+import { type Call, dropped, inputOf, type LayerKind, named, plain } from "../plan.js";
 import { channelsFirst, formatOf, spatialAxes } from "./channels.js";
 
 const dense: LayerKind = (settings) => {
@@ -90,7 +90,7 @@ const droppingOut =
     if (!(rate >= 0 && rate < 1)) settings.refuse(`rate: ${rate} is not in 0 … 1`);
     settings.expect("noise_shape");
     return plain((x, call: Call) =>
-      call.training && rate > 0 ? mul(x, call.dropMask(rate, shapeOf(x))) : x,
+      call.training && rate > 0 ? dropped(x, call.kept(rate, shapeOf(x)), rate) : x,
     );
   };
 

@@ -68,13 +68,11 @@ function normalized(x: Tensor, call: Call, { names, momentum, epsilon }: BatchOp
   const statistics = { mean: call.statistic("moving_mean"), variance: call.statistic("moving_variance") };
   if (!call.training) return normalizeByStatistics(x, gamma, beta, statistics, { epsilon });
   const { y, mean, variance } = batchNormalization(x, gamma, beta, { epsilon });
-  const count = x.shape.reduce((product, size) => product * size, 1) / (x.shape[1] ?? 1);
-  const follow = (name: string, running: Tensor, now: Tensor, share: number): void =>
-    call.follow(name, add(mul(running, momentum), mul(now, (1 - momentum) * share)));
-  follow("moving_mean", statistics.mean, mean, 1);
-  // tfjs has epsilon in the correction; with one value a channel there is nothing to correct.
-  const share = count > 1 ? count / (count - (1 + epsilon)) : 1;
-  follow("moving_variance", statistics.variance, variance, share);
+  const follow = (name: string, running: Tensor, now: Tensor): void =>
+    call.follow(name, add(mul(running, momentum), mul(now, 1 - momentum)));
+  follow("moving_mean", statistics.mean, mean);
+  // The variance of the batch itself, as in Keras, where PyTorch's would be the unbiased one.
+  follow("moving_variance", statistics.variance, variance);
   return y;
 }
 

@@ -14,7 +14,7 @@ import {
   transpose,
 } from "@mp/core/ops";
 import { type Activation, activationOf } from "../activations-table.js";
-import { type Call, type LayerKind, named } from "../plan.js";
+import { type Call, dropped, type LayerKind, named } from "../plan.js";
 import type { Settings } from "../settings.js";
 
 interface Weights {
@@ -108,12 +108,9 @@ function overTime(
   const [batch = 1, time = 1, size = 1] = given.shape;
   if (given.shape.length !== 3)
     settings.refuse(`takes [batch, time, features], got ${given.shape.length} axes`);
-  const drop = (x: Tensor, option: string, shape: readonly number[]): Tensor => {
-    const rate = settings.number(option, 0);
-    return call.training && rate > 0 ? mul(x, call.dropMask(rate, shape)) : x;
-  };
   const turned = settings.flag("go_backwards", false) ? reversed(given) : given;
-  const x = drop(turned, "dropout", [batch, 1, size]);
+  const rate = call.training ? settings.number("dropout", 0) : 0;
+  const x = rate === 0 ? turned : dropped(turned, call.kept(rate, [batch, 1, size]), rate);
   const bias = settings.flag("use_bias", true) ? call.weight("bias") : undefined;
   const [inputBias, recurrentBias] =
     bias !== undefined && cell.hasRecurrentBias
@@ -130,12 +127,16 @@ function overTime(
     { length: cell.states },
     (_, at) => initial[at] ?? constant(zeros([batch, units])),
   );
-  const rate = settings.number("recurrent_dropout", 0);
-  const mask = call.training && rate > 0 ? call.dropMask(rate, [batch, units]) : undefined;
+  const stateRate = call.training ? settings.number("recurrent_dropout", 0) : 0;
+  const kept = stateRate === 0 ? undefined : call.kept(stateRate, [batch, units]);
   const [state, outputs] = scan(
     (current: readonly Tensor[], element: Tensor) => {
       const [hidden, ...others] = current as readonly [Tensor, ...Tensor[]];
-      const next = cell.step(element, [mask === undefined ? hidden : mul(hidden, mask), ...others], weights);
+      const next = cell.step(
+        element,
+        [kept === undefined ? hidden : dropped(hidden, kept, stateRate), ...others],
+        weights,
+      );
       return [next, next[0] as Tensor];
     },
     start as readonly Tensor[],

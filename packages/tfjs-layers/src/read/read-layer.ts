@@ -23,7 +23,8 @@ export const readLayer: ReadLayer = (json) => {
   const { name, settings } = settingsOf(json);
   const { className } = settings;
   const kind = own(LAYERS, className) ?? own(MODELS, className);
-  if (kind === undefined) return settings.refuse(REFUSED[className] ?? "layers of this kind are not read");
+  if (kind === undefined)
+    return settings.refuse(own(REFUSED, className) ?? "layers of this kind are not read");
   const plan = kind(settings, readLayer);
   return { name, plan: settings.config["trainable"] === false ? { ...plan, isFrozen: true } : plan };
 };
