@@ -309,3 +309,9 @@ describe("what Keras 3 predicts", () => {
 it("every kind of layer that is read was in one of these models", () => {
   expect(Object.keys(LAYERS).filter((name) => !seen.has(name))).toEqual([]);
 });
+
+it("every kind of layer is in the list of the docs", async () => {
+  const page = await readFile(new URL("../../../docs/from-tfjs.md", import.meta.url), "utf8");
+  const listed = page.slice(page.indexOf("## What is read"));
+  expect(Object.keys(LAYERS).filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
+});
