@@ -1,0 +1,68 @@
+import type { HostTensor } from "@mp/core";
+import { checks } from "@mp/core/internal";
+import type { Plan } from "./plan.js";
+import { malformed, quote } from "./problem.js";
+import { readText } from "./read/files.js";
+import { readLayer } from "./read/read-layer.js";
+import { parseModel } from "./read/topology.js";
+import { type ScopeName, weightName } from "./read/weight-names.js";
+import { readWeights } from "./read/weights.js";
+import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
+
+/**
+ * A LayersModel of TensorFlow.js, or of Keras as its converter writes it, as a layer to be trained: it computes what
+ * TensorFlow.js computes of it. Weights are its parameters, nested by the names of layers; moving statistics its state.
+ * @throws MP_INVALID_ARGUMENT for what is no path; MP_IO for files that cannot be read
+ * @throws MP_PARSE for a file that is not a well-formed LayersModel, and weights that lie outside of its folder
+ * @throws MP_UNSUPPORTED for a GraphModel, and naming the layer that is not read, such as a `Lambda`
+ */
+export async function fromTfjs(pathToModelJson: string): Promise<TfjsModel> {
+  checks.path("fromTfjs: the path", pathToModelJson);
+  const { name, plan, weightsManifest } = parseModel(
+    pathToModelJson,
+    await readText(pathToModelJson),
+    readLayer,
+  );
+  const tensors = await readWeights(pathToModelJson, weightsManifest);
+  return tfjsModel(name, plan, placed(plan, tensors));
+}
+
+/** Every weight of the model with its tensor. @throws MP_PARSE for one that is missing, or a tensor without a layer */
+function placed(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): readonly PlacedWeight[] {
+  const weights = [...placesOf(plan, [], [], false)].map(({ scopes, variables, ...place }) => {
+    const name = weightName(tensors.keys(), { scopes, variables });
+    return { ...place, name, tensor: tensors.get(name) as HostTensor };
+  });
+  const used = new Set(weights.map(({ name }) => name));
+  const left = [...tensors.keys()].filter((name) => !used.has(name));
+  if (left.length > 0) malformed(`no layer takes the weight ${left.slice(0, 5).map(quote).join(", ")}`);
+  return weights;
+}
+
+interface Place extends Omit<PlacedWeight, "name" | "tensor"> {
+  readonly scopes: readonly ScopeName[];
+  readonly variables: readonly string[];
+}
+
+function* placesOf(
+  plan: Plan,
+  scopes: readonly ScopeName[],
+  path: readonly string[],
+  isFrozenAbove: boolean,
+): Generator<Place> {
+  const isFrozen = isFrozenAbove || plan.isFrozen === true;
+  const groups = [
+    { names: plan.weights, isStatistic: false },
+    { names: plan.statistics, isStatistic: true },
+  ];
+  for (const { names = {}, isStatistic } of groups)
+    for (const [name, variables] of Object.entries(names))
+      yield { scopes, variables, path: [...path, name].join("/"), isStatistic, isFrozen };
+  const isModel = "inputs" in plan;
+  for (const { name, plan: child, isNamedByParent } of plan.children ?? []) {
+    // A model's name may be left out of those of its layers, and a wrapper's layer may be named by the wrapper alone.
+    const above = isModel ? scopes.map((scope) => ({ ...scope, isOptional: true })) : scopes;
+    const scope = { name, isOptional: isNamedByParent === true };
+    yield* placesOf(child, [...above, scope], [...path, name], isFrozen);
+  }
+}

@@ -1,0 +1,19 @@
+import type { LayerKind } from "../plan.js";
+import { CONVOLUTION_LAYERS } from "./convolution-table.js";
+import { CORE_LAYERS } from "./core-table.js";
+import { MERGE_LAYERS } from "./merge-table.js";
+import { NORMALIZATION_LAYERS } from "./normalization-table.js";
+import { POOLING_LAYERS } from "./pooling-table.js";
+import { RECURRENT_LAYERS } from "./recurrent-table.js";
+import { WRAPPER_LAYERS } from "./wrapper-table.js";
+
+/** Every kind of layer that is read, by its class. Models are read as layers too. */
+export const LAYERS: Readonly<Record<string, LayerKind>> = {
+  ...CORE_LAYERS,
+  ...CONVOLUTION_LAYERS,
+  ...POOLING_LAYERS,
+  ...NORMALIZATION_LAYERS,
+  ...MERGE_LAYERS,
+  ...RECURRENT_LAYERS,
+  ...WRAPPER_LAYERS,
+};

@@ -1,0 +1,33 @@
+import { averagePool, maxPool, reduceMax, reduceMean } from "@mp/core/ops";
+import { type LayerKind, plain } from "../plan.js";
+import { channelsFirst, formatOf, spatialAxes } from "./channels.js";
+
+const pooling =
+  (pool: typeof maxPool, axes: number): LayerKind =>
+  (settings) => {
+    const size = settings.numbers("pool_size", axes, 2);
+    const strides = settings.config["strides"] == null ? size : settings.numbers("strides", axes);
+    const autoPad = settings.text("padding", "valid", "same");
+    const format = formatOf(settings);
+    return plain((x) => channelsFirst(x, format, (first) => pool(first, size, { strides, autoPad })));
+  };
+
+const globalPooling =
+  (reduce: typeof reduceMax): LayerKind =>
+  (settings) => {
+    const [format, keepdims] = [formatOf(settings), settings.flag("keepdims", false)];
+    return plain((x) => reduce(x, { axes: spatialAxes(x, format), keepdims }));
+  };
+
+export const POOLING_LAYERS: Readonly<Record<string, LayerKind>> = {
+  MaxPooling1D: pooling(maxPool, 1),
+  MaxPooling2D: pooling(maxPool, 2),
+  MaxPooling3D: pooling(maxPool, 3),
+  AveragePooling1D: pooling(averagePool, 1),
+  AveragePooling2D: pooling(averagePool, 2),
+  AveragePooling3D: pooling(averagePool, 3),
+  GlobalMaxPooling1D: globalPooling(reduceMax),
+  GlobalMaxPooling2D: globalPooling(reduceMax),
+  GlobalAveragePooling1D: globalPooling(reduceMean),
+  GlobalAveragePooling2D: globalPooling(reduceMean),
+};

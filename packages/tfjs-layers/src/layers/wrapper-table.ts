@@ -1,0 +1,79 @@
+// Layers around a layer.
+import type { Tensor } from "@mp/core";
+import { add, concat, mul, reshape, slice } from "@mp/core/ops";
+import { inputOf, type LayerKind } from "../plan.js";
+import { isObject, type JsonObject } from "../problem.js";
+import type { Settings } from "../settings.js";
+
+const timeDistributed: LayerKind = (settings, read) => {
+  const inside = read(settings.object("layer"));
+  return {
+    children: [{ ...inside, isNamedByParent: true }],
+    run: (call) => {
+      const x = inputOf(call);
+      const [batch = 1, time = 1, ...rest] = x.shape;
+      const [y] = call.child(inside.name, [reshape(x, [batch * time, ...rest])]) as [Tensor];
+      return reshape(y, [batch, time, ...y.shape.slice(1)]);
+    },
+  };
+};
+
+const MERGED: Readonly<Record<string, (a: Tensor, b: Tensor) => Tensor>> = {
+  concat: (a, b) => concat([a, b], -1),
+  sum: add,
+  ave: (a, b) => mul(add(a, b), 0.5),
+  mul,
+};
+
+/** The config of a layer under another name, with options replaced. */
+function changed(json: JsonObject, options: JsonObject): JsonObject {
+  return { ...json, name: options["name"], config: { ...(json["config"] as JsonObject), ...options } };
+}
+
+/** Wrappers name their layers by the direction; the file has some of the names as they were before. */
+function prefixed(prefix: string, { name }: JsonObject): string {
+  return String(name).startsWith(prefix) ? String(name) : `${prefix}${String(name)}`;
+}
+
+/** Keras 3 writes the layer of the other direction too; for others it is the first one, going backwards. */
+function backwardOf(settings: Settings, layer: JsonObject): JsonObject {
+  const given = settings.config["backward_layer"];
+  const written = isObject(given) ? given : undefined;
+  const config = (written ?? layer)["config"] as JsonObject;
+  const name = prefixed("backward_", config);
+  if (written !== undefined) return changed(written, { name });
+  return changed(layer, { name, go_backwards: config["go_backwards"] !== true });
+}
+
+const bidirectional: LayerKind = (settings, read) => {
+  const layer = settings.object("layer");
+  const config = layer["config"] as JsonObject;
+  const sequences = config["return_sequences"] === true;
+  const mode = settings.config["merge_mode"] ?? "none";
+  const merge = typeof mode === "string" ? MERGED[mode] : undefined;
+  if (merge === undefined && mode !== "none")
+    settings.refuse(`merge_mode: ${JSON.stringify(mode)} is not read`);
+  const [forward, backward] = [
+    read(changed(layer, { name: prefixed("forward_", config) })),
+    read(backwardOf(settings, layer)),
+  ];
+  return {
+    children: [forward, backward],
+    run: (call) => {
+      const [x, ...states] = call.inputs as [Tensor, ...Tensor[]];
+      const half = states.length / 2;
+      const [a, ...after] = call.child(forward.name, [x, ...states.slice(0, half)]) as [Tensor, ...Tensor[]];
+      const [b, ...afterBack] = call.child(backward.name, [x, ...states.slice(half)]) as [
+        Tensor,
+        ...Tensor[],
+      ];
+      const back = sequences ? slice(b, [{ axis: 1, step: -1 }]) : b;
+      return [...(merge === undefined ? [a, back] : [merge(a, back)]), ...after, ...afterBack];
+    },
+  };
+};
+
+export const WRAPPER_LAYERS: Readonly<Record<string, LayerKind>> = {
+  TimeDistributed: timeDistributed,
+  Bidirectional: bidirectional,
+};

@@ -1,0 +1,66 @@
+// What a layer of a functional model is called with, in the forms of Keras 2, tfjs and Keras 3.
+import { isObject, type JsonObject } from "../problem.js";
+import type { Settings } from "../settings.js";
+
+/** An output of a call of a layer. */
+export interface TensorRef {
+  readonly layer: string;
+  /** Which call of the layer, as the file counts them. */
+  readonly node: number;
+  readonly output: number;
+}
+
+export function refOf(value: unknown): TensorRef | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const [layer, node = 0, output = 0] = value as readonly unknown[];
+  const isRef = typeof layer === "string" && Number.isInteger(node) && Number.isInteger(output);
+  return isRef ? { layer, node: node as number, output: output as number } : undefined;
+}
+
+/** The calls of a layer, each with its inputs. @throws MP_UNSUPPORTED for calls with other arguments than tensors */
+export function callsOf(settings: Settings, inboundNodes: unknown): readonly (readonly TensorRef[])[] {
+  if (!Array.isArray(inboundNodes)) return [];
+  return inboundNodes.map((node: unknown) =>
+    isObject(node) ? kerasThree(settings, node) : kerasTwo(settings, node),
+  );
+}
+
+/** [["layer", 0, 0, {}], …], or one without the list around it. */
+function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
+  const entries = refOf(node) === undefined ? node : [node];
+  if (!Array.isArray(entries)) return settings.refuse("its inbound_nodes are not read");
+  return entries.flatMap((entry: unknown) => {
+    const ref = refOf(entry);
+    if (ref === undefined) return settings.refuse("its inbound_nodes are not read");
+    const [, , , options] = entry as readonly unknown[];
+    return [ref, ...statesOf(settings, isObject(options) ? options : {})];
+  });
+}
+
+/** { args: [a tensor, or a list of them], kwargs } */
+function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly TensorRef[] {
+  const [first, ...rest] = Array.isArray(args) ? (args as readonly unknown[]) : [];
+  const inputs = tensorsIn(first);
+  const states = rest.flatMap((value) => (value === null ? [] : tensorsIn(value)));
+  if (inputs.length === 0) return settings.refuse("a call without tensors is not read");
+  return [...inputs, ...states, ...statesOf(settings, isObject(kwargs) ? kwargs : {})];
+}
+
+/** Options of a call: only first states, and what is its default, are known. */
+function statesOf(settings: Settings, options: JsonObject): readonly TensorRef[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (name === "initial_state") return value === null ? [] : tensorsIn(value);
+    if (value === null || name === "training" || value === false) return [];
+    return settings.refuse(`the argument ${name} of its call is not read`);
+  });
+}
+
+function tensorsIn(value: unknown): readonly TensorRef[] {
+  const ref = refOf(value);
+  if (ref !== undefined) return [ref];
+  if (Array.isArray(value)) return value.flatMap(tensorsIn);
+  if (!isObject(value)) return [];
+  const { config } = value;
+  const history = isObject(config) ? refOf(config["keras_history"]) : undefined;
+  return history === undefined ? [] : [history];
+}

@@ -1,0 +1,176 @@
+// A model as a layer of its layers. Sequential models and functional ones become the same: calls in an order in which
+// every tensor is made before it is read.
+import type { Tensor } from "@mp/core";
+import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
+import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { Settings } from "../settings.js";
+import { callsOf, refOf, type TensorRef } from "./inbound.js";
+
+export interface ModelInput {
+  readonly name: string;
+  /** With null for sizes that the file leaves open; undefined where it does not say. */
+  readonly shape: readonly (number | null)[] | undefined;
+}
+
+export interface ModelPlan extends Plan {
+  readonly inputs: readonly ModelInput[];
+  readonly outputs: readonly string[];
+}
+
+export type ModelKind = (settings: Settings, read: ReadLayer) => ModelPlan;
+
+interface LayerCall {
+  readonly layer: string;
+  readonly inputs: readonly TensorRef[];
+}
+
+const idOf = ({ layer, node }: Pick<TensorRef, "layer" | "node">): string => `${node}:${layer}`;
+
+function layersOf(settings: Settings): readonly JsonObject[] {
+  const { layers } = settings.config;
+  if (!Array.isArray(layers) || !layers.every(isObject) || layers.length === 0)
+    return malformed(`${settings.className} ${quote(settings.name)} has no list of layers`);
+  return layers;
+}
+
+/** Keras 3 says `batch_shape`, older ones `batch_input_shape`. */
+function shapeOf(config: unknown): ModelInput["shape"] {
+  if (!isObject(config)) return undefined;
+  const shape = config["batch_shape"] ?? config["batch_input_shape"];
+  return Array.isArray(shape) ? (shape as readonly (number | null)[]) : undefined;
+}
+
+const isInput = (json: JsonObject): boolean => json["class_name"] === "InputLayer";
+const nameOf = (json: JsonObject): string => {
+  const { config } = json;
+  return String(json["name"] ?? (isObject(config) ? config["name"] : undefined) ?? "input");
+};
+
+export const sequentialPlan: ModelKind & LayerKind = (settings, read) => {
+  const layers = layersOf(settings);
+  const [head, ...rest] = layers as [JsonObject, ...JsonObject[]];
+  const children = (isInput(head) ? rest : layers).map(read);
+  const input: ModelInput = isInput(head)
+    ? { name: nameOf(head), shape: shapeOf(head["config"]) }
+    : { name: `${children[0]?.name}_input`, shape: shapeOf(head["config"]) };
+  return {
+    children,
+    inputs: [input],
+    outputs: [children.at(-1)?.name ?? input.name],
+    run: (call) =>
+      children.reduce<readonly Tensor[]>((tensors, { name }) => call.child(name, tensors), call.inputs),
+  };
+};
+
+export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
+  const layers = layersOf(settings);
+  const inputLayers = new Map(
+    layers
+      .filter(isInput)
+      .map((json) => [nameOf(json), { name: nameOf(json), shape: shapeOf(json["config"]) }]),
+  );
+  const calls = new Map<string, LayerCall>();
+  const outputs = refsOf(settings, "output_layers");
+  const inputs = refsOf(settings, "input_layers");
+  const children: ChildPlan[] = [];
+  for (const json of layers.filter((layer) => !isInput(layer))) {
+    const child = read(json);
+    children.push(child);
+    const options = new Settings(child.name, String(json["class_name"]), {});
+    for (const [node, refs] of callsOf(options, json["inbound_nodes"]).entries())
+      calls.set(idOf({ layer: child.name, node }), { layer: child.name, inputs: refs });
+  }
+  const resolve = countedFrom(calls, outputs);
+  const order = inOrder(calls, inputLayers, outputs, resolve);
+  return {
+    children,
+    inputs: inputs.map(({ layer }) => inputLayers.get(layer) ?? { name: layer, shape: undefined }),
+    outputs: outputNames(outputs),
+    run: (call) => {
+      const made = new Map<string, readonly Tensor[]>(
+        inputs.map(({ layer }, at) => [idOf({ layer, node: 0 }), [call.inputs[at] as Tensor]]),
+      );
+      const tensorAt = (ref: TensorRef): Tensor => {
+        const tensor = made.get(resolve(ref))?.[ref.output];
+        if (tensor === undefined) malformed(`${quote(ref.layer)} has no output ${ref.output}`);
+        return tensor as Tensor;
+      };
+      for (const id of order) {
+        const { layer, inputs: refs } = calls.get(id) as LayerCall;
+        made.set(id, call.child(layer, refs.map(tensorAt)));
+      }
+      return outputs.map(tensorAt);
+    },
+  };
+};
+
+/** A list of references, one alone, or in a tree of them. */
+function refsOf(settings: Settings, option: string): readonly TensorRef[] {
+  const inside = (value: unknown): readonly TensorRef[] => {
+    const ref = refOf(value);
+    if (ref !== undefined) return [ref];
+    if (Array.isArray(value)) return value.flatMap(inside);
+    return isObject(value) ? Object.values(value).flatMap(inside) : [];
+  };
+  const refs = inside(settings.config[option]);
+  if (refs.length === 0) malformed(`${settings.className} ${quote(settings.name)} has no ${option}`);
+  return refs;
+}
+
+/**
+ * The call that a reference means. Calls of a model inside another are counted from 1 where making it was its first:
+ * then one of the references is beyond the calls that the file lists.
+ */
+function countedFrom(
+  calls: ReadonlyMap<string, LayerCall>,
+  outputs: readonly TensorRef[],
+): (ref: TensorRef) => string {
+  const all = [...[...calls.values()].flatMap(({ inputs }) => inputs), ...outputs];
+  const beyond = new Set(
+    all
+      .filter(
+        (ref) => ref.node > 0 && !calls.has(idOf(ref)) && calls.has(idOf({ ...ref, node: ref.node - 1 })),
+      )
+      .map(({ layer }) => layer),
+  );
+  return (ref) => idOf(beyond.has(ref.layer) ? { ...ref, node: ref.node - 1 } : ref);
+}
+
+/** @throws MP_PARSE for a tensor that nothing makes, or that needs itself */
+function inOrder(
+  calls: ReadonlyMap<string, LayerCall>,
+  inputLayers: ReadonlyMap<string, ModelInput>,
+  outputs: readonly TensorRef[],
+  resolve: (ref: TensorRef) => string,
+): readonly string[] {
+  const order = new Set<string>();
+  const open = new Set<string>();
+  // Not recursive: a file may have any number of layers in a row.
+  const stack = outputs.map((ref) => ({ ref, isDone: false }));
+  for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+    const id = resolve(entry.ref);
+    if (entry.isDone) {
+      open.delete(id);
+      order.add(id);
+      continue;
+    }
+    if (order.has(id) || inputLayers.has(entry.ref.layer)) continue;
+    if (open.has(id)) malformed(`the layer ${quote(entry.ref.layer)} needs its own output`);
+    const call = calls.get(id);
+    if (call === undefined)
+      return malformed(`the layer ${quote(entry.ref.layer)} has no call ${entry.ref.node}`);
+    open.add(id);
+    stack.push({ ref: entry.ref, isDone: true }, ...call.inputs.map((ref) => ({ ref, isDone: false })));
+  }
+  return [...order];
+}
+
+/** Names of the layers that make them, with the number of the output where that is not enough. */
+function outputNames(outputs: readonly TensorRef[]): readonly string[] {
+  const seen = new Map<string, number>();
+  return outputs.map(({ layer }) => {
+    const count = seen.get(layer) ?? 0;
+    seen.set(layer, count + 1);
+    return count === 0 ? layer : `${layer}_${count}`;
+  });
+}

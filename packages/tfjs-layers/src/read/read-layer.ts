@@ -1,0 +1,44 @@
+import { LAYERS } from "../layers/layers.js";
+import type { ChildPlan, ReadLayer } from "../plan.js";
+import { isObject, type JsonObject, malformed } from "../problem.js";
+import { Settings } from "../settings.js";
+import { functionalPlan, sequentialPlan } from "./model-plan.js";
+
+/** Models inside a model are layers of it; for their own reading they are handed `readLayer`. */
+const MODELS: Readonly<Record<string, typeof functionalPlan>> = {
+  Sequential: sequentialPlan,
+  Model: functionalPlan,
+  Functional: functionalPlan,
+};
+
+/** Why a class is not read, where there is more to say than that. */
+const REFUSED: Readonly<Record<string, string>> = {
+  Lambda:
+    "its function is code of another language; replace it by layers, or export the model as ONNX and use fromOnnx",
+  Masking: "masks of time steps are not read; pad to one length, or mask in the loss",
+};
+
+/** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that is not read */
+export const readLayer: ReadLayer = (json) => {
+  const { name, settings } = settingsOf(json);
+  const { className } = settings;
+  const kind = own(LAYERS, className) ?? own(MODELS, className);
+  if (kind === undefined)
+    return settings.refuse(own(REFUSED, className) ?? "layers of this kind are not read");
+  const plan = kind(settings, readLayer);
+  return { name, plan: settings.config["trainable"] === false ? { ...plan, isFrozen: true } : plan };
+};
+
+const own = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined;
+
+function settingsOf(json: JsonObject): { readonly name: ChildPlan["name"]; readonly settings: Settings } {
+  const { class_name: className, config } = json;
+  // Old Keras has a list for the config of a Sequential.
+  const options = Array.isArray(config) ? { layers: config } : config;
+  if (typeof className !== "string" || !isObject(options))
+    return malformed("a layer has no class_name or config");
+  const name = json["name"] ?? options["name"] ?? className.toLowerCase();
+  if (typeof name !== "string" || name === "") return malformed(`a ${className} has no name`);
+  return { name, settings: new Settings(name, className, options) };
+}

@@ -1,0 +1,49 @@
+// The JSON of a model: of tfjs's own `save`, or of its converter from Keras.
+import { MpError } from "@mp/core";
+import type { ReadLayer } from "../plan.js";
+import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import type { ModelPlan } from "./model-plan.js";
+
+export interface ModelFile {
+  readonly name: string;
+  readonly plan: ModelPlan;
+  readonly weightsManifest: unknown;
+}
+
+/** @throws MP_PARSE, MP_UNSUPPORTED */
+export function parseModel(path: string, text: string, read: ReadLayer): ModelFile {
+  const file = jsonOf(path, text);
+  const { modelTopology, weightsManifest } = file;
+  if (file["format"] === "graph-model" || (isObject(modelTopology) && "node" in modelTopology)) {
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `fromTfjs: ${quote(path)} is a GraphModel, whose layers are gone; convert the Keras model with --output_format=tfjs_layers_model, or its SavedModel to ONNX with tf2onnx and read that with fromOnnx`,
+      { details: { path } },
+    );
+  }
+  if (!isObject(modelTopology)) return malformed(`${quote(path)} has no modelTopology`, { path });
+  const config = isObject(modelTopology["model_config"]) ? modelTopology["model_config"] : modelTopology;
+  const { name, plan } = inDepth(path, () => read(config));
+  if (!("inputs" in plan)) return malformed(`${quote(path)} is a layer instead of a model`, { path });
+  return { name, plan: plan as ModelPlan, weightsManifest };
+}
+
+function jsonOf(path: string, text: string): JsonObject {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (isObject(parsed)) return parsed;
+  } catch (cause) {
+    throw new MpError("MP_PARSE", `fromTfjs: ${quote(path)} is not JSON`, { cause, details: { path } });
+  }
+  return malformed(`${quote(path)} is no object`, { path });
+}
+
+/** Models are in models to any depth; one that no stack holds was not meant. */
+function inDepth<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) malformed(`${quote(path)} is nested too deeply`, { path });
+    throw error;
+  }
+}

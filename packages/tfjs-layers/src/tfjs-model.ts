@@ -1,0 +1,202 @@
+// A LayersModel as a layer: its plan, called with the tensors of a trace.
+import {
+  foldIn,
+  type HostTensor,
+  isTensor,
+  type Key,
+  MpError,
+  type Shape,
+  scope,
+  type Tensor,
+  type Tree,
+} from "@mp/core";
+import { formatShape, type MapLeaves } from "@mp/core/graph";
+import { randomBernoulli } from "@mp/core/ops";
+import { leafAt, nested } from "./named-tree.js";
+import type { Call, Plan } from "./plan.js";
+import { quote, refuseArgument } from "./problem.js";
+import type { ModelInput, ModelPlan } from "./read/model-plan.js";
+
+/** Host tensors nested by the names of layers, then of weights. */
+export type TfjsTensors = Tree<HostTensor>;
+
+/** `TfjsTensors` as a traced function sees it. */
+export type TracedTfjsTensors = MapLeaves<TfjsTensors, HostTensor, Tensor>;
+
+/** What a loss gets as its context. */
+export interface TfjsContext {
+  /** Whether dropouts act, and normalizations follow the batch. */
+  readonly training: boolean;
+  /** The stream of this step's dropouts. */
+  readonly key: Key;
+  /** This model's part of the model state; only of a model with running statistics. */
+  readonly modelState?: unknown;
+}
+
+/** A LayersModel as a layer: what `sequential` of `@mp/nn` takes, and a loss. */
+export interface TfjsModel {
+  /** The model's name in the file. */
+  readonly name: string;
+  /** Names of the inputs that `apply` takes. */
+  readonly inputs: readonly string[];
+  /** Names of the outputs that `apply` gives: of the layers that make them. */
+  readonly outputs: readonly string[];
+  /** Name in the file of each parameter and statistic, by its path. */
+  readonly weightNames: Readonly<Record<string, string>>;
+  /** Paths of the parameters of layers that the file says are not trained. */
+  readonly frozen: readonly string[];
+  /** The parameters of the file, f32, laid out as there; the key is not used. */
+  init(key?: Key): TfjsTensors;
+  /** The moving statistics of the file, f32; `{}` where there are none. */
+  initState(): TfjsTensors;
+  /**
+   * The only output of the only input, and the next moving statistics.
+   * @throws MP_SHAPE_MISMATCH for an input that the file does not take, and what its layers' operators throw
+   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
+   */
+  apply(
+    parameters: TracedTfjsTensors,
+    input: Tensor,
+    context?: TfjsContext,
+  ): readonly [output: Tensor, state: TracedTfjsTensors];
+  /** The outputs by name, of inputs by name. @throws as with one tensor */
+  apply(
+    parameters: TracedTfjsTensors,
+    inputs: Readonly<Record<string, Tensor>>,
+    context?: TfjsContext,
+  ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedTfjsTensors];
+}
+
+/** A weight of the file, and where it is in the model. */
+export interface PlacedWeight {
+  readonly path: string;
+  readonly name: string;
+  readonly tensor: HostTensor;
+  readonly isStatistic: boolean;
+  readonly isFrozen: boolean;
+}
+
+interface Run {
+  readonly parameters: TracedTfjsTensors;
+  readonly context: TfjsContext | undefined;
+  /** Statistics after the layers that were called so far. */
+  readonly followed: Map<string, Tensor>;
+}
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export function tfjsModel(name: string, plan: ModelPlan, weights: readonly PlacedWeight[]): TfjsModel {
+  const inputs = plan.inputs.map((input) => input.name);
+  const statistics = weights.filter(({ isStatistic }) => isStatistic);
+  const parameters = weights.filter(({ isStatistic }) => !isStatistic);
+  const treeOf = (placed: readonly PlacedWeight[]): TfjsTensors =>
+    nested(placed.map(({ path, tensor }) => [path, tensor]));
+  const applyAll = (
+    tree: TracedTfjsTensors,
+    given: Tensors,
+    context: TfjsContext | undefined,
+  ): readonly [Tensors, TracedTfjsTensors] => {
+    const run: Run = { parameters: tree, context, followed: new Map() };
+    const tensors = plan.inputs.map((input) => checked(input, given[input.name] as Tensor));
+    const made = listOf(plan.run(callOf(plan, run, [], tensors)));
+    const outputs = Object.fromEntries(plan.outputs.map((output, at) => [output, made[at] as Tensor]));
+    const state = context?.modelState ?? {};
+    if (run.followed.size === 0) return [outputs, state as TracedTfjsTensors];
+    const next = statistics.map(
+      ({ path }) => [path, run.followed.get(path) ?? statisticAt(state, path)] as const,
+    );
+    return [outputs, nested(next) as TracedTfjsTensors];
+  };
+  const apply = (
+    tree: TracedTfjsTensors,
+    given: Tensor | Tensors,
+    context?: TfjsContext,
+  ): readonly [unknown, TracedTfjsTensors] => {
+    if (!isTensor(given)) return applyAll(tree, named(inputs, given), context);
+    const [input, ...moreInputs] = inputs;
+    const [output, ...moreOutputs] = plan.outputs;
+    if (input === undefined || output === undefined || moreInputs.length + moreOutputs.length > 0) {
+      return refuseArgument(
+        `the model takes ${inputs.map(quote).join(", ")} and gives ${plan.outputs.map(quote).join(", ")}; pass its inputs by name, { ${inputs[0]}: … }`,
+      );
+    }
+    const [outputs, state] = applyAll(tree, { [input]: given }, context);
+    return [outputs[output], state];
+  };
+  return {
+    name,
+    inputs,
+    outputs: plan.outputs,
+    weightNames: Object.fromEntries(weights.map((weight) => [weight.path, weight.name])),
+    frozen: parameters.filter(({ isFrozen }) => isFrozen).map(({ path }) => path),
+    init: () => treeOf(parameters),
+    initState: () => treeOf(statistics),
+    apply: apply as TfjsModel["apply"],
+  };
+}
+
+const listOf = (made: Tensor | readonly Tensor[]): readonly Tensor[] => (isTensor(made) ? [made] : made);
+
+function callOf(plan: Plan, run: Run, place: readonly string[], inputs: readonly Tensor[]): Call {
+  const { context, followed, parameters } = run;
+  const pathOf = (name: string): string => [...place, name].join("/");
+  let masks = 0;
+  return {
+    inputs,
+    training: context?.training === true,
+    weight: (name) => {
+      const found = leafAt(parameters, pathOf(name));
+      if (isTensor(found)) return found;
+      return refuseArgument(`the parameter ${quote(pathOf(name))} is missing; the tree is that of init()`);
+    },
+    statistic: (name) => followed.get(pathOf(name)) ?? statisticAt(context?.modelState, pathOf(name)),
+    follow: (name, next) => void followed.set(pathOf(name), next),
+    kept: (rate, shape) => keptBy(context, [...place, String(masks++)], rate, shape),
+    child: (name, tensors) => {
+      const child = plan.children?.find((each) => each.name === name)?.plan;
+      if (child === undefined) throw new Error(`internal: no layer ${name}`);
+      return scope(name, () => listOf(child.run(callOf(child, run, [...place, name], tensors))));
+    },
+  };
+}
+
+function statisticAt(state: unknown, path: string): Tensor {
+  const found = leafAt(state, path);
+  if (isTensor(found)) return found;
+  return refuseArgument(
+    `the moving statistics ${quote(path)} are missing: pass { ...context, modelState: this model's part }, which initState() began and the trainer was given`,
+  );
+}
+
+function keptBy(
+  context: TfjsContext | undefined,
+  place: readonly string[],
+  rate: number,
+  shape: Shape,
+): Tensor {
+  if (context === undefined) return refuseArgument("a dropout in training needs the loss's context");
+  return randomBernoulli(place.reduce(foldIn, context.key), 1 - rate, shape);
+}
+
+/** @throws MP_SHAPE_MISMATCH */
+function checked({ name, shape }: ModelInput, given: Tensor): Tensor {
+  const fits =
+    shape === undefined ||
+    (shape.length === given.shape.length &&
+      shape.every((size, axis) => size === null || size === given.shape[axis]));
+  if (fits) return given;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `fromTfjs: input ${quote(name)} is [${shape.map((size) => size ?? "?").join(", ")}], got ${formatShape(given.shape)}`,
+    { details: { input: name, shape: [...given.shape] } },
+  );
+}
+
+function named(inputs: readonly string[], given: Tensors): Tensors {
+  const takes = `the model takes ${inputs.map(quote).join(", ")}`;
+  for (const name of inputs)
+    if (!isTensor(given?.[name])) refuseArgument(`input ${quote(name)} is no tensor; ${takes}`);
+  const unknown = Object.keys(given).find((name) => !inputs.includes(name));
+  if (unknown !== undefined) refuseArgument(`there is no input ${quote(unknown)}; ${takes}`);
+  return given;
+}
