@@ -8,7 +8,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { READ_OPERATORS } from "@mp/onnx";
-import { type NodeTest, type Outcome, runNodeTest } from "./models/node-test.js";
+import { type NodeTest, type Outcome, READ_AS, runNodeTest } from "./models/node-test.js";
 import { operatorsPage, shares } from "./models/operators-page.js";
 
 interface Listed {
@@ -42,6 +42,6 @@ for (const [{ name, kind }, outcome] of tested) {
     console.log([outcome.result, kind, name, "reason" in outcome ? outcome.reason : ""].join("\t"));
 }
 if (values.write) {
-  const page = operatorsPage(READ_OPERATORS, listed.operators, tested, listed.onnx);
+  const page = operatorsPage(READ_OPERATORS, listed.operators, tested, listed.onnx, READ_AS);
   await writeFile(new URL("../../docs/onnx-operators.md", import.meta.url), page);
 }
