@@ -1,6 +1,6 @@
 /**
- * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--write]`: the ONNX project's own node
- * tests, which `peers/onnx_node_tests.py` wrote into that folder, by the reference. Prints the shares that pass, are
+ * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--backend ort|tfjs] [--write]`: the ONNX project's own node
+ * tests, which `peers/onnx_node_tests.py` wrote into that folder, by the reference or by that engine. Prints the shares that pass, are
  * refused with a code, and are wrong; fails for a wrong number or an error without a code. `--write` puts the list of
  * operators into docs/onnx-operators.md.
  */
@@ -8,7 +8,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { READ_OPERATORS } from "@mp/onnx";
-import { type NodeTest, type Outcome, runNodeTest } from "./models/node-test.js";
+import { openEngine } from "./engine.js";
+import { ENGINES } from "./job.js";
+import { type NodeTest, type Outcome, READ_AS, type RunGraph, runNodeTest } from "./models/node-test.js";
 import { operatorsPage, shares } from "./models/operators-page.js";
 
 interface Listed {
@@ -22,15 +24,28 @@ const { values, positionals } = parseArgs({
   options: {
     list: { type: "string" },
     op: { type: "string" },
+    backend: { type: "string" },
     write: { type: "boolean", default: false },
   },
 });
+const engine = ENGINES.find((name) => name === values.backend);
+const backend = engine && (await openEngine({ engine, threads: 1, device: "cpu" }));
+
+const onEngine: RunGraph = async (graph, inputs) => {
+  if (backend === undefined) throw new Error("internal: no engine");
+  const executable = await backend.compile(graph);
+  try {
+    return await executable.run(inputs);
+  } finally {
+    await executable.dispose();
+  }
+};
 const [folder = ""] = positionals;
 const listed = JSON.parse(await readFile(join(folder, "tests.json"), "utf8")) as Listed;
 const tested: (readonly [NodeTest, Outcome])[] = [];
 for (const test of listed.tests) {
   if (values.op !== undefined && !test.ops.includes(values.op)) continue;
-  tested.push([test, await runNodeTest(folder, test)]);
+  tested.push([test, await runNodeTest(folder, test, backend && onEngine)]);
 }
 
 const counted = tested.filter(([{ kind }]) => kind === "");
@@ -42,6 +57,7 @@ for (const [{ name, kind }, outcome] of tested) {
     console.log([outcome.result, kind, name, "reason" in outcome ? outcome.reason : ""].join("\t"));
 }
 if (values.write) {
-  const page = operatorsPage(READ_OPERATORS, listed.operators, tested, listed.onnx);
+  const page = operatorsPage(READ_OPERATORS, listed.operators, tested, listed.onnx, READ_AS);
   await writeFile(new URL("../../docs/onnx-operators.md", import.meta.url), page);
 }
+await backend?.dispose();

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type HostTensor, MpError } from "@mp/core";
-import { decode, type FloatDType, isFloat } from "@mp/core/graph";
+import { decode, type FloatDType, type Graph, isFloat } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel, type OnnxModel, readGraph } from "@mp/onnx";
 
@@ -24,7 +24,16 @@ export type Outcome =
 /** What has no counterpart in a graph is read as this. */
 export const READ_AS = { DOUBLE: "f32", INT8: "i32", INT16: "i32", UINT16: "i32", UINT32: "i64" } as const;
 
-export async function runNodeTest(folder: string, test: NodeTest): Promise<Outcome> {
+type Tensors = Readonly<Record<string, HostTensor>>;
+
+/** Runs a graph once. */
+export type RunGraph = (graph: Graph, inputs: Tensors) => Promise<Tensors>;
+
+export async function runNodeTest(
+  folder: string,
+  test: NodeTest,
+  run: RunGraph = async (graph, inputs) => evaluate(graph, inputs),
+): Promise<Outcome> {
   const [model, data] = await Promise.all(
     [`${test.name}.onnx`, `${test.name}.data.onnx`].map((file) => readFile(join(folder, file))),
   );
@@ -33,7 +42,7 @@ export async function runNodeTest(folder: string, test: NodeTest): Promise<Outco
     const given = new Map(
       decodeModel(data, { readAs: READ_AS }).graph.initializers.map(({ name, tensor }) => [name, tensor]),
     );
-    return evaluated(decodeModel(model, { readAs: READ_AS }), given, test);
+    return await evaluated(decodeModel(model, { readAs: READ_AS }), given, test, run);
   } catch (error) {
     if (!MpError.is(error)) return { result: "raw error", reason: String(error) };
     return { result: "refused", code: error.code, reason: error.message };
@@ -46,7 +55,12 @@ const KNOWN_BEFORE = /has to be known beforehand/;
  * The tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes: what has to be
  * known beforehand becomes an initializer, integers first.
  */
-function evaluated(model: OnnxModel, data: ReadonlyMap<string, HostTensor>, test: NodeTest): Outcome {
+async function evaluated(
+  model: OnnxModel,
+  data: ReadonlyMap<string, HostTensor>,
+  test: NodeTest,
+  run: RunGraph,
+): Promise<Outcome> {
   const inputs = model.graph.inputs.flatMap(({ name }, index) => {
     const tensor = data.get(`in/${index}`);
     return tensor === undefined ? [] : [{ name, tensor }];
@@ -68,7 +82,7 @@ function evaluated(model: OnnxModel, data: ReadonlyMap<string, HostTensor>, test
     try {
       const read = readGraph({ ...model, graph }, { isParameter: () => false });
       const free = inputs.filter(({ name }) => read.graph.inputs.some((input) => input.name === name));
-      const found = evaluate(read.graph, Object.fromEntries(free.map(({ name, tensor }) => [name, tensor])));
+      const found = await run(read.graph, Object.fromEntries(free.map(({ name, tensor }) => [name, tensor])));
       return compared(model, found, data, test);
     } catch (error) {
       if (!MpError.is(error) || !KNOWN_BEFORE.test(error.message)) throw error;

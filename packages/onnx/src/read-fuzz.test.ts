@@ -1,4 +1,5 @@
 // Whatever a model says, reading it as a graph ends in a graph or in an MpError.
+import { readFileSync } from "node:fs";
 import { float32, MpError, type Tensor } from "@mp/core";
 import { traceInto } from "@mp/core/graph";
 import { add, mul, scan } from "@mp/core/ops";
@@ -12,12 +13,13 @@ import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import { float, floats } from "./model.js";
 import { readGraph } from "./read.js";
+import { substitutes } from "./read-as.js";
 import { writeGraph } from "./write.js";
 
 /** @returns whether it became a graph */
 function examine(bytes: Uint8Array): boolean {
   try {
-    readGraph(decodeModel(bytes), { sizes: { batch: 2, length: 3 } });
+    readGraph(decodeModel(bytes, { readAs: substitutes }), { sizes: { batch: 2, length: 3 } });
     return true;
   } catch (error) {
     if (MpError.is(error)) return false;
@@ -78,6 +80,15 @@ describe("fuzzing readGraph", () => {
 
   it("survives mutations of what others wrote", () => {
     survives(["mlp", "shapes", "indices", "torch"].map(fixture), 2000);
+  });
+
+  it("survives mutations of the ONNX project's tests", () => {
+    const tests = readFileSync(new URL("../test/fixtures/node-tests.json", import.meta.url), "utf8");
+    const models = Object.values(JSON.parse(tests) as Record<string, { readonly model: string }>);
+    survives(
+      models.map(({ model }) => Buffer.from(model, "base64")),
+      2000,
+    );
   });
 
   it("survives mutations of a training step", async () => {

@@ -162,8 +162,8 @@ describe("readGraph", () => {
     ["an operand too few", () => reading({ nodes: [of("Add")] }), "MP_PARSE: onnx: Add of opset 23"],
     [
       "a meaning that the vocabulary lacks",
-      () => reading({ nodes: [of("ArgMax", { select_last_index: int(1) })] }),
-      "takes the last of equals",
+      () => reading({ nodes: [of("LpNormalization", { p: int(3) })] }),
+      "is of the norm 3",
     ],
     [
       "a saturating cast",

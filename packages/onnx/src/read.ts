@@ -7,6 +7,7 @@ import { GraphReader } from "./read/graph-reader.js";
 import type { InitializerRole } from "./read/initializer-roles.js";
 import { oldestVersions } from "./read/oldest-versions-table.js";
 import type { ReadOptions } from "./read/read-options.js";
+import { readerOf } from "./read/readers.js";
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface ReadModel {
@@ -74,10 +75,11 @@ export function expectVersions(model: OnnxModel): void {
   }
 }
 
-/** An operator of ONNX's own domain that an older version defined in another way. */
+/** An operator that is read, and that an older version defined in another way. */
 function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
+  // What is not read in any version is refused with its node.
   const isChanged = ({ domain, opType }: OnnxNode): boolean =>
-    domain === "" && (oldestVersions.get(opType) ?? OLDEST_OPSET) > version;
+    readerOf(domain, opType) !== undefined && (oldestVersions.get(opType) ?? OLDEST_OPSET) > version;
   for (const node of nodes) {
     if (isChanged(node)) return node.opType;
     for (const body of bodiesOf(node)) {

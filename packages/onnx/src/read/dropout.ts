@@ -15,7 +15,7 @@ function rateOf(reader: NodeReader): number {
 
 /** In training a rate of 0 drops nothing. */
 const keepsAll = (reader: NodeReader): boolean =>
-  (reader.known(1) === undefined ? DEFAULT_RATE : scalarOperand(reader, 1, "the rate")) === 0;
+  (reader.isGiven(1) ? scalarOperand(reader, 1, "the rate") : DEFAULT_RATE) === 0;
 
 /** Acts only in a model that is read for training, as `fromOnnx` does; its masks come from the step's key. */
 export const dropout: ReadNode = (reader) => {

@@ -112,9 +112,17 @@ describe("operators for pictures", () => {
   });
 
   it.each([
-    ["cubic", { mode: string("cubic") }, /mode is one of nearest, linear, got "cubic"/],
-    ["crops", { coordinate_transformation_mode: string("tf_crop_and_resize") }, /coordinates is one of/],
-    ["smoothing", { antialias: int(1) }, /smooths before it shrinks/],
+    ["another mode", { mode: string("bilinear") }, /has "bilinear" for mode/],
+    [
+      "crops to nothing",
+      { coordinate_transformation_mode: string("tf_crop_and_resize") },
+      /crops to no region/,
+    ],
+    [
+      "another ratio of sides",
+      { keep_aspect_ratio_policy: string("wide") },
+      /keeps the ratio of its sides by "wide"/,
+    ],
   ])("refuses %s", (_, changes, message) => {
     expect(() => readGraph(modelOf(resize, changes as OnnxAttributes))).toThrow(
       expect.objectContaining({ code: "MP_UNSUPPORTED", message: expect.stringMatching(message) }),

@@ -1,5 +1,5 @@
 import type { Tensor } from "@mp/core";
-import type { OpOf, ScatterReduction } from "@mp/core/graph";
+import { isFloat, type OpOf, type ScatterReduction } from "@mp/core/graph";
 import { constant, equal, oneHot, where } from "@mp/core/ops";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
@@ -50,7 +50,8 @@ export const indexingReaders: ReaderTable<OpOf<"indexing">> = {
     const { dtype } = values;
     const [off = 0, on = 1] = numbersOf(values);
     const isPlain = off === 0 && on === 1 && (dtype === "f32" || dtype === "f16" || dtype === "i32");
-    const indices = reader.indices(0);
+    const given = reader.indices(0);
+    const indices = isFloat(given.dtype) ? reader.emitOne("Cast", [given], { to: "i32" }) : given;
     const axis = axisOf(reader, reader.int("axis", -1), indices.shape.length + 1);
     if (isPlain) return [reader.emitOne("OneHot", [indices], { axis, depth, dtype })];
     const chosen = (at: Tensor): Tensor => {

@@ -35,7 +35,15 @@ export const poolingReaders: ReaderTable<OpOf<"pooling">> = {
   MaxPool: (reader) => {
     // Says how indices count, which are refused as an output.
     reader.int("storage_order", 0);
-    return [reader.emitOne("MaxPool", [reader.operand(0)], windowOf(reader, 0))];
+    const x = reader.operand(0);
+    if (x.dtype !== "u8") return [reader.emitOne("MaxPool", [x], windowOf(reader, 0))];
+    // f32 holds all of them.
+    const pooled = reader.emitOne(
+      "MaxPool",
+      [reader.emitOne("Cast", [x], { to: "f32" })],
+      windowOf(reader, 0),
+    );
+    return [reader.emitOne("Cast", [pooled], { to: "u8" })];
   },
   AveragePool: (reader) => {
     const countIncludePad = reader.int("count_include_pad", 0) === 1;

@@ -1,14 +1,17 @@
 import type { Tensor } from "@mp/core";
 import {
   type ArgOp,
+  isFloat,
   normalizeAxis,
   type OpAttributes,
   type OpOf,
   REDUCE_OPS,
   type ReduceOp,
   rowsOf,
+  type Value,
 } from "@mp/core/graph";
 import { argMax, argMin, slice, sub } from "@mp/core/ops";
+import { literals } from "../literals.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 
@@ -25,8 +28,40 @@ function reduce(op: ReduceOp): ReadNode {
       ? x.shape.map((_, axis) => axis)
       : given.map((axis) => axisOf(reader, axis, x.shape.length));
     const attributes: OpAttributes[ReduceOp] = { axes: [...new Set(axes)].sort((a, b) => a - b), keepdims };
+    const isExtreme = op === "ReduceMax" || op === "ReduceMin";
+    if (isExtreme && x.dtype === "bool") return [ofTruths(reader, op, x, attributes)];
+    if (isExtreme && x.shape.some((size, axis) => size === 0 && axes.includes(axis)))
+      return [ofNothing(reader, op, x, attributes)];
     return [reader.emitOne(op, [x], attributes)];
   };
+}
+
+/** Whether any is true, or all are. */
+function ofTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
+  const isEmpty = x.shape.some((size, axis) => size === 0 && attributes.axes.includes(axis));
+  const numbers = reader.emitOne("Cast", [x], { to: "i32" });
+  const reduced = reader.emitOne(op === "ReduceMax" ? "ReduceSum" : "ReduceProd", [numbers], attributes);
+  // No elements: none is true, and all are.
+  if (isEmpty) return reader.emitOne("Cast", [reduced], { to: "bool" });
+  return reader.emitOne("Cast", [reader.emitOne(op, [numbers], attributes)], { to: "bool" });
+}
+
+/** The extreme of no elements: infinity on the other side. */
+function ofNothing(
+  reader: NodeReader,
+  op: ReduceOp,
+  x: Value,
+  { axes, keepdims }: OpAttributes[ReduceOp],
+): Value {
+  if (!isFloat(x.dtype))
+    return reader.unsupported(`reduces no elements of ${x.dtype}, which have no infinity`);
+  const value = literals(
+    [op === "ReduceMax" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY],
+    x.dtype,
+    [],
+  );
+  const shape = x.shape.flatMap((size, axis) => (!axes.includes(axis) ? [size] : keepdims ? [1] : []));
+  return reader.emitOne("Expand", [reader.emitOne("Constant", [], { value })], { shape });
 }
 
 /** @throws MP_INVALID_ARGUMENT outside -rank … rank - 1 */

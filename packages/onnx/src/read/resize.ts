@@ -76,9 +76,10 @@ function targetOf(reader: NodeReader): Target {
     const number = numbers[index] as number;
     return sizes === undefined ? number : number / (shape[axis] as number);
   });
-  const ratio = sizes === undefined || policy === "stretch" ? undefined : ratios[policy];
-  if (ratio === undefined && policy !== "stretch" && sizes !== undefined)
+  if (policy !== "stretch" && !Object.hasOwn(ratios, policy))
     return reader.unsupported(`keeps the ratio of its sides by ${quote(policy)}`);
+  // Scales say the ratio themselves.
+  const ratio = sizes === undefined ? undefined : ratios[policy];
   const common = ratio?.(own);
   const resized = axes.map((axis, index): readonly [number, ResizedAxis] => {
     const size = shape[axis] as number;

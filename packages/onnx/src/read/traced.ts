@@ -29,6 +29,11 @@ export function tracedAll<const V extends readonly Value[]>(
     return reader.scope === "" ? run() : scope(reader.scope, run);
   };
   const { graph } = traceInto(inputs, inScope);
+  return inlined(reader, graph, operands);
+}
+
+/** The nodes of a graph, once more in the one that is being read. */
+export function inlined(reader: NodeReader, graph: Graph, operands: readonly Value[]): readonly Value[] {
   const values = new Map<Value, Value>();
   const known = (value: Value): Value => {
     const found = values.get(value);
