@@ -29,10 +29,11 @@ const checks = {
   docstrings: () => script("docstrings"),
   entries: () => script("entries"),
   pack: () => script("pack-install"),
+  publish: () => script("publish-rehearsal"),
 };
 
-/** Takes minutes and a registry, so it runs only when named. */
-const onRequest = new Set(["pack"]);
+/** They take minutes and a registry, so they run only when named. */
+const onRequest = new Set(["pack", "publish"]);
 
 /**
  * @param {readonly string[]} names

@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
  * @property {Record<string, unknown>} [exports]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, string>} [devDependencies]
  */
 
 /**
