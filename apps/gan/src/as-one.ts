@@ -15,6 +15,7 @@ export function asOne(training: Training, network: Network): Trainer<unknown, Ba
       training.fit(batches, {
         ...(steps === undefined ? {} : { steps }),
         callbacks: callbacks.map((callback) => ({
+          onStart: (start) => callback.onStart?.(start),
           onStep: ({ discriminator, generator, ...position }) =>
             callback.onStep?.({ ...{ discriminator, generator }[network], ...position }),
           onEnd: (end) => callback.onEnd?.(end),

@@ -26,7 +26,10 @@ interface Read {
   readonly version: string;
   readonly scalars: Readonly<Record<string, readonly (readonly [step: number, value: number])[]>>;
   readonly histograms: Readonly<
-    Record<string, readonly (readonly [step: number, num: number, limits: readonly number[], counts: readonly number[]])[]>
+    Record<
+      string,
+      readonly (readonly [step: number, num: number, limits: readonly number[], counts: readonly number[]])[]
+    >
   >;
   readonly texts: Readonly<Record<string, readonly (readonly [step: number, text: string])[]>>;
 }

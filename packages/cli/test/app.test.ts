@@ -96,6 +96,7 @@ describe("an app", () => {
         --json <FILE>                   write the result there as JSON
         --report <FILE>                 write the precision report there, one HTML
                                         page
+        --log <DIR>                     write event files there, for TensorBoard
         -h, --help                      show this
       "
     `);

@@ -13,7 +13,7 @@ import type { TrainingWarning } from "../warning.js";
 import type { WeightsChoice } from "../weights/average.js";
 import type { Judge, MetricsFunction } from "./judge.js";
 import { countedBy, sampleCount } from "./sample-count.js";
-import type { ResultsOf } from "./streamed-metric.js";
+import type { MetricsAnd } from "./streamed-metric.js";
 
 /** How a data set is evaluated; `T` is the type of its batches. */
 export interface EvaluateAllOptions<M, T> extends WeightsChoice {
@@ -44,7 +44,7 @@ export interface WholeEvaluation<K extends string = string, S = unknown> {
   /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
   readonly loss: number;
   /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
-  readonly metrics: Readonly<Record<K, number>> & ResultsOf<S>;
+  readonly metrics: MetricsAnd<K, S>;
   /** The samples of all batches; their total weight where batches have weights. */
   readonly samples: number;
   readonly batches: number;

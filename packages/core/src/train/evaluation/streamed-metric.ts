@@ -19,7 +19,14 @@ export type StreamedValues = Readonly<Record<string, Float64Array>>;
 /** The metrics by name. */
 export type StreamedMetrics = Readonly<Record<string, StreamedMetric<unknown>>>;
 
-/** What the metrics result in, by name. */
-export type ResultsOf<S> = {
-  readonly [N in keyof S]: S[N] extends StreamedMetric<infer R> ? R : never;
+/**
+ * The numbers of `K` by name, and what the metrics of `S` result in. One type over both: a trainer of metrics with names
+ * then fits where one of any is taken.
+ */
+export type MetricsAnd<K extends string, S> = {
+  readonly [N in K | keyof S]: N extends keyof S
+    ? S[N] extends StreamedMetric<infer R>
+      ? R
+      : never
+    : number;
 };
