@@ -24,6 +24,7 @@ import {
   stochasticRounding,
   type TrainerOptions,
 } from "@mp/core";
+import { nadam } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
@@ -129,6 +130,10 @@ const resumed: readonly ConformanceCase[] = [
   }),
   resumeCase("mixed-bfloat16/adam-w", perceptron, {
     optimizer: adamW({ learningRate: 0.01 }),
+    precision: mixedBfloat16(),
+  }),
+  resumeCase("mixed-bfloat16/nadam-with-its-product", perceptron, {
+    optimizer: nadam({ learningRate: 0.01 }),
     precision: mixedBfloat16(),
   }),
   resumeCase("kahan-bf16/compensations", perceptron, {

@@ -19,7 +19,7 @@ import {
   type TrainerOptions,
 } from "@mp/core";
 import { add, mul, reduceSum } from "@mp/core/ops";
-import { settable } from "@mp/core/optim";
+import { adafactor, nadam, settable } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
@@ -122,6 +122,8 @@ const OPTIMIZERS: Readonly<Record<string, () => Optimizer>> = {
   "rms-prop": () => rmsProp({ learningRate: 0.1 }),
   adam: () => adam({ learningRate: 0.1 }),
   "adam-w": () => adamW({ learningRate: 0.1 }),
+  nadam: () => nadam({ learningRate: 0.1 }),
+  adafactor: () => adafactor(),
   chain: () => chain(clipByGlobalNorm(1), momentum({ learningRate: 0.1 })),
 };
 
