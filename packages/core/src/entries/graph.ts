@@ -42,6 +42,7 @@ export { GraphBuilder } from "../graph/builder.js";
 export { formatType } from "../graph/format-type.js";
 export { traceInto, type TracedInput } from "../trace/trace.js";
 export { applyGraph } from "../trace/apply-graph.js";
+export { drawnIn } from "../graph/drawn-in.js";
 export { validateGraph } from "../graph/validate.js";
 export { inferTypes } from "../graph/infer.js";
 export { printGraph } from "../graph/print.js";

@@ -5,7 +5,6 @@
 export { accumulatorOf, type Accumulation, type Ulp } from "../manifest.js";
 export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
-export { drawnIn } from "../graph/drawn-in.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
 export { hostUniform } from "../trace/host-random.js";

@@ -13,8 +13,7 @@ import {
   type Traced,
   type Tree,
 } from "@mp/core";
-import { type Graph, type InputRole, traceInto, type ValueType } from "@mp/core/graph";
-import { drawnIn } from "@mp/core/internal";
+import { drawnIn, type Graph, type InputRole, traceInto, type ValueType } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 
