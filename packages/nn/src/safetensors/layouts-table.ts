@@ -6,7 +6,8 @@ import type { Numbers, Source } from "./source.js";
 /** Tensors of the file, by their names below the layer's path, and what they make. */
 export interface LayoutRule {
   readonly from: readonly string[];
-  make(...sources: readonly Source[]): Numbers;
+  /** The second is that of a rule from two tensors. */
+  make(first: Source, second: Source): Numbers;
 }
 
 /** Shapes of the leaves below a place of the tree, by their paths from there. */
@@ -19,7 +20,7 @@ interface LayoutKind {
 
 const asIs = (source: Numbers): Numbers => source;
 const named = (...names: readonly string[]): readonly LayoutRule[] =>
-  names.map((name) => ({ from: [name], make: asIs as LayoutRule["make"] }));
+  names.map((name) => ({ from: [name], make: asIs }));
 
 function transposed({ shape, data }: Numbers): Numbers {
   const [rows, columns] = shape;
@@ -34,7 +35,7 @@ function transposed({ shape, data }: Numbers): Numbers {
 /** [inputs, outputs]. */
 const kernelOf = (source: Source): Numbers => (source.inputsFirst ? source : transposed(source));
 const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
-  names.map((name) => ({ from: [name], make: kernelOf as LayoutRule["make"] }));
+  names.map((name) => ({ from: [name], make: kernelOf }));
 
 /** Rows `from` to `to`, in parts of `count`, of the first axis. */
 function rows({ shape, data }: Numbers, count: number, from: number, to: number): Numbers {
@@ -44,29 +45,17 @@ function rows({ shape, data }: Numbers, count: number, from: number, to: number)
   return { shape: [(size / count) * (to - from), ...rest], data: data.slice(from * part, to * part) };
 }
 
-/** Query, key or value of the stacked projection. */
-const projection = (part: number): Readonly<Record<"kernel" | "bias", LayoutRule>> => ({
-  kernel: {
-    from: ["in_proj_weight"],
-    make: ((source: Source) =>
-      transposed(
-        rows(source.inputsFirst ? transposed(source) : source, 3, part, part + 1),
-      )) as LayoutRule["make"],
-  },
-  bias: {
-    from: ["in_proj_bias"],
-    make: ((source: Source) => rows(source, 3, part, part + 1)) as LayoutRule["make"],
-  },
-});
-
-const inProj = (part: number): readonly LayoutRule[] => {
-  const { kernel: fused } = projection(part);
-  return [fused, { ...fused, from: ["in_proj/weight"] }];
-};
-const inProjBias = (part: number): readonly LayoutRule[] => {
-  const { bias } = projection(part);
-  return [bias, { ...bias, from: ["in_proj/bias"] }];
-};
+/** Query, key or value of the stacked projection, whose own names PyTorch and a renamed `c_attn` have. */
+const inProj = (part: number): readonly LayoutRule[] =>
+  ["in_proj_weight", "in_proj/weight"].map((name) => ({
+    from: [name],
+    make: (source) => transposed(rows(source.inputsFirst ? transposed(source) : source, 3, part, part + 1)),
+  }));
+const inProjBias = (part: number): readonly LayoutRule[] =>
+  ["in_proj_bias", "in_proj/bias"].map((name) => ({
+    from: [name],
+    make: (source) => rows(source, 3, part, part + 1),
+  }));
 
 function sum(a: Numbers, b: Numbers): Numbers {
   if (a.shape.join() !== b.shape.join()) return b;
@@ -91,8 +80,8 @@ const recurrentNames = (...names: readonly string[]): readonly (readonly string[
 const recurrent = (names: readonly string[], make: LayoutRule["make"]): readonly LayoutRule[] =>
   recurrentNames(...names).map((from) => ({ from, make }));
 const gates = {
-  input: recurrent(["weight_ih"], transposed as LayoutRule["make"]),
-  recurrent: recurrent(["weight_hh"], transposed as LayoutRule["make"]),
+  input: recurrent(["weight_ih"], transposed),
+  recurrent: recurrent(["weight_hh"], transposed),
 };
 
 const has = (leaves: Leaves, ...paths: readonly string[]): boolean => paths.every((path) => leaves.has(path));
@@ -122,16 +111,15 @@ export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
   // Gates in the order input, forget, cell, output on both sides.
   lstm: {
     isOne: (leaves) => has(leaves, "input", "recurrent", "bias") && !has(leaves, "recurrentBias"),
-    leaves: { ...gates, bias: recurrent(["bias_ih", "bias_hh"], sum as LayoutRule["make"]) },
+    leaves: { ...gates, bias: recurrent(["bias_ih", "bias_hh"], sum) },
   },
   // Gates in the order reset, update, candidate on both sides.
   gru: {
     isOne: (leaves) => has(leaves, "input", "recurrent", "bias", "recurrentBias"),
     leaves: {
       ...gates,
-      bias: recurrent(["bias_ih", "bias_hh"], gruBias as LayoutRule["make"]),
-      recurrentBias: recurrent(["bias_hh"], ((source: Source) =>
-        rows(source, 3, 2, 3)) as LayoutRule["make"]),
+      bias: recurrent(["bias_ih", "bias_hh"], gruBias),
+      recurrentBias: recurrent(["bias_hh"], (source: Source) => rows(source, 3, 2, 3)),
     },
   },
   attention: {

@@ -1,11 +1,9 @@
-import { type HostTensor, isHostTensor, leavesOf, MpError, mapTree, type Shape, tensor } from "@mp/core";
-import { formatShape } from "@mp/core/graph";
+import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { LAYOUTS, type Leaves } from "./layouts-table.js";
+import { Filling } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, pathOf, type Renaming } from "./renaming.js";
-import { ALLOWED, type Allowed, expectComplete, type WeightMisfit, type WeightsReport } from "./report.js";
-import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
+import { ALLOWED, type Allowed, expectComplete, type WeightsReport } from "./report.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the model. */
 export interface LikeModel {
@@ -45,14 +43,6 @@ const OPTIONS = {
   ),
 };
 
-/** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
-const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
-
-interface Match {
-  readonly from: readonly string[];
-  readonly numbers: Numbers;
-}
-
 /**
  * Weights that PyTorch or Hugging Face saved, as new values of the trees in `like`, by rules for each kind of layer: kernels
  * are transposed, gates and stacked projections taken apart. F16, BF16, F32 and F64 of the file become f32. The path is
@@ -69,55 +59,15 @@ export async function loadSafetensors<L extends LikeModel>(
     example: '{ rename: [["bert.", ""]] }',
   });
   const { params, modelState } = expectTrees(like);
-  const trees = { params, ...(modelState === undefined ? {} : { modelState }) };
   const file = await openWeights(path);
   const { nameAt, ignored } = named(file, rename);
   const isInputsFirst = typeof inputsFirst === "function" ? inputsFirst : () => inputsFirst;
-  const source = (name: string): Source =>
-    sourceOf(name, file.get(name) as Parameters<typeof sourceOf>[1], isInputsFirst(name));
-  const used = new Set<string>();
-  const matched: Pick<Match & { path: string }, "path" | "from">[] = [];
-  const misfits: WeightMisfit[] = [];
-  const missing: string[] = [];
-  const taken = (tree: object, what: keyof LikeModel): unknown => {
-    const shapes = new Map(leavesOf(tree, isHostTensor, what).map(([at, { shape }]) => [at, shape]));
-    return mapTree(
-      tree,
-      isHostTensor,
-      (leaf, at) => {
-        const place = `${what}/${at}`;
-        const found = candidate(at, shapes, nameAt);
-        if (found === undefined) {
-          missing.push(place);
-          return leaf;
-        }
-        const { from, make } = found;
-        for (const name of from) used.add(name);
-        const wrong = from.flatMap((name) => dtypeProblem(file.get(name) as never) ?? []);
-        const numbers = wrong.length === 0 ? make(...from.map(source)) : undefined;
-        const reason = numbers === undefined ? wrong[0] : misfit(leaf, numbers, from.map(source));
-        if (reason !== undefined || numbers === undefined) {
-          misfits.push({ path: place, from, reason: reason ?? "" });
-          return leaf;
-        }
-        matched.push({ path: place, from });
-        return tensor(numbers.data, numbers.shape);
-      },
-      what,
-    );
+  const filling = new Filling(nameAt, file, isInputsFirst);
+  const loaded = {
+    params: filling.filled(params, "params"),
+    ...(modelState === undefined ? {} : { modelState: filling.filled(modelState, "modelState") }),
   };
-  const loaded = Object.fromEntries(
-    Object.entries(trees).map(([what, tree]) => [what, taken(tree, what as keyof LikeModel)]),
-  );
-  const left = [...nameAt.values()].filter((name) => !used.has(name));
-  const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
-  const report: WeightsReport = {
-    matched,
-    misfits,
-    missing,
-    left: left.filter((name) => !isBuffer(name)),
-    ignored: [...ignored, ...left.filter(isBuffer)],
-  };
+  const report = filling.report(ignored);
   expectComplete(path, report, allow);
   return { ...loaded, report } as unknown as L & { readonly report: WeightsReport };
 }
@@ -153,50 +103,4 @@ function named(
     nameAt.set(path, name);
   }
   return { nameAt, ignored };
-}
-
-interface Candidate {
-  readonly from: readonly string[];
-  make(...sources: readonly Source[]): Numbers;
-}
-
-/** The first rule all of whose tensors are in the file, of the layer itself, then of what it is a part of. */
-function candidate(
-  path: string,
-  shapes: ReadonlyMap<string, Shape>,
-  nameAt: ReadonlyMap<string, string>,
-): Candidate | undefined {
-  const keys = path.split("/");
-  for (let depth = keys.length - 1; depth >= Math.max(0, keys.length - 2); depth--) {
-    const above = keys.slice(0, depth);
-    const prefix = above.map((key) => `${key}/`).join("");
-    const below: Leaves = new Map(
-      [...shapes].flatMap(([at, shape]) => (at.startsWith(prefix) ? [[at.slice(prefix.length), shape]] : [])),
-    );
-    for (const { isOne, leaves } of Object.values(LAYOUTS)) {
-      if (!isOne(below)) continue;
-      for (const { from, make } of leaves[keys.slice(depth).join("/")] ?? []) {
-        const names = from.flatMap((name) => nameAt.get(`${prefix}${name}`) ?? []);
-        if (names.length === from.length) return { from: names, make };
-      }
-    }
-  }
-  // A tensor of the leaf's own name has its layout too: such files are written here.
-  const own = nameAt.get(path);
-  return own === undefined ? undefined : { from: [own], make: (source) => source as Numbers };
-}
-
-function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
-  if (leaf.dtype !== "f32") return `it is ${leaf.dtype} in the model, weights are f32`;
-  if (leaf.shape.join() !== made.shape.join()) {
-    const [{ shape = [], inputsFirst = false } = {}] = sources;
-    const given = `it is ${formatShape(leaf.shape)}, the file's ${sources.map(({ name }) => JSON.stringify(name)).join(" and ")} ${formatShape(shape)}`;
-    const fitsOtherwise =
-      sources.length === 1 && made.shape.length === 2 && leaf.shape.toReversed().join() === made.shape.join();
-    return fitsOtherwise
-      ? `${given}, which is ${inputsFirst ? "not [inputs, outputs]" : "[inputs, outputs] already: pass inputsFirst"}`
-      : given;
-  }
-  const at = made.data.findIndex((value) => !Number.isFinite(value));
-  return at < 0 ? undefined : `element ${at} is ${made.data[at]} in f32`;
 }

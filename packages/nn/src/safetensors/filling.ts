@@ -1,0 +1,130 @@
+// The leaves of a model filled from a file, with what became of each.
+import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, tensor } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
+import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
+import type { FileTensors } from "./open-weights.js";
+import type { WeightMisfit, WeightsReport } from "./report.js";
+import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
+
+/** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
+const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
+
+export class Filling {
+  readonly #nameAt: ReadonlyMap<string, string>;
+  readonly #file: FileTensors;
+  readonly #isInputsFirst: (name: string) => boolean;
+  readonly #used = new Set<string>();
+  readonly #matched: { readonly path: string; readonly from: readonly string[] }[] = [];
+  readonly #misfits: WeightMisfit[] = [];
+  readonly #missing: string[] = [];
+
+  /** @param nameAt names of tensors in the file by their paths in the model */
+  constructor(
+    nameAt: ReadonlyMap<string, string>,
+    file: FileTensors,
+    isInputsFirst: (name: string) => boolean,
+  ) {
+    this.#nameAt = nameAt;
+    this.#file = file;
+    this.#isInputsFirst = isInputsFirst;
+  }
+
+  /** The tree with the file's values; leaves that it has none for are those of the tree. */
+  filled(tree: object, what: string): unknown {
+    const shapes = new Map(leavesOf(tree, isHostTensor, what).map(([at, { shape }]) => [at, shape]));
+    return mapTree(
+      tree,
+      isHostTensor,
+      (leaf, at) => this.#taken(leaf, `${what}/${at}`, candidate(at, shapes, this.#nameAt)),
+      what,
+    );
+  }
+
+  report(ignored: readonly string[]): WeightsReport {
+    const left = [...this.#nameAt.values()].filter((name) => !this.#used.has(name));
+    const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
+    return {
+      matched: this.#matched,
+      misfits: this.#misfits,
+      missing: this.#missing,
+      left: left.filter((name) => !isBuffer(name)),
+      ignored: [...ignored, ...left.filter(isBuffer)],
+    };
+  }
+
+  #taken(leaf: HostTensor, path: string, found: Candidate | undefined): HostTensor {
+    if (found === undefined) {
+      this.#missing.push(path);
+      return leaf;
+    }
+    const { from } = found;
+    for (const name of from) this.#used.add(name);
+    const made = this.#made(leaf, found);
+    if (typeof made === "string") {
+      this.#misfits.push({ path, from, reason: made });
+      return leaf;
+    }
+    this.#matched.push({ path, from });
+    return made;
+  }
+
+  /** The tensor, or why there is none. */
+  #made(leaf: HostTensor, { from, make }: Candidate): HostTensor | string {
+    const read = from.flatMap((name) => {
+      const found = this.#file.get(name);
+      return found === undefined ? [] : [{ name, found }];
+    });
+    const wrong = read.flatMap(({ found }) => dtypeProblem(found) ?? [])[0];
+    if (wrong !== undefined) return wrong;
+    const sources = read.map(({ name, found }) => sourceOf(name, found, this.#isInputsFirst(name)));
+    const [first, second = first] = sources as [Source, Source?];
+    const numbers = make(first, second);
+    return misfit(leaf, numbers, sources) ?? tensor(numbers.data, numbers.shape);
+  }
+}
+
+interface Candidate {
+  readonly from: readonly string[];
+  readonly make: LayoutRule["make"];
+}
+
+/** The first rule all of whose tensors are in the file, of the layer itself, then of what it is a part of. */
+function candidate(
+  path: string,
+  shapes: ReadonlyMap<string, Shape>,
+  nameAt: ReadonlyMap<string, string>,
+): Candidate | undefined {
+  const keys = path.split("/");
+  for (let depth = keys.length - 1; depth >= Math.max(0, keys.length - 2); depth--) {
+    const above = keys.slice(0, depth);
+    const prefix = above.map((key) => `${key}/`).join("");
+    const below: Leaves = new Map(
+      [...shapes].flatMap(([at, shape]) => (at.startsWith(prefix) ? [[at.slice(prefix.length), shape]] : [])),
+    );
+    for (const { isOne, leaves } of Object.values(LAYOUTS)) {
+      if (!isOne(below)) continue;
+      for (const { from, make } of leaves[keys.slice(depth).join("/")] ?? []) {
+        const names = from.flatMap((name) => nameAt.get(`${prefix}${name}`) ?? []);
+        if (names.length === from.length) return { from: names, make };
+      }
+    }
+  }
+  // A tensor of the leaf's own name has its layout too: such files are written here.
+  const own = nameAt.get(path);
+  return own === undefined ? undefined : { from: [own], make: (source) => source };
+}
+
+function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
+  if (leaf.dtype !== "f32") return `it is ${leaf.dtype} in the model, weights are f32`;
+  if (leaf.shape.join() !== made.shape.join()) {
+    const [{ shape = [], inputsFirst = false } = {}] = sources;
+    const given = `it is ${formatShape(leaf.shape)}, the file's ${sources.map(({ name }) => JSON.stringify(name)).join(" and ")} ${formatShape(shape)}`;
+    const fitsOtherwise =
+      sources.length === 1 && made.shape.length === 2 && leaf.shape.toReversed().join() === made.shape.join();
+    return fitsOtherwise
+      ? `${given}, which is ${inputsFirst ? "not [inputs, outputs]" : "[inputs, outputs] already: pass inputsFirst"}`
+      : given;
+  }
+  const at = made.data.findIndex((value) => !Number.isFinite(value));
+  return at < 0 ? undefined : `element ${at} is ${made.data[at]} in f32`;
+}
