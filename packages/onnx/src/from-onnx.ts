@@ -58,7 +58,8 @@ const OPTIONS = {
  * nested by their names, running statistics its state, everything else a constant.
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
- * @throws MP_UNSUPPORTED for a model of another opset than 13 to 28; `apply` refuses operators that are not read
+ * @throws MP_UNSUPPORTED for a model of an opset after 28, or of one before 13 with operators that have changed since;
+ * `apply` refuses operators that are not read
  * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, two of one name, and
  * external data that is no `Uint8Array`
  */

@@ -34,7 +34,7 @@ export function substituteOf(type: ElementType, readAs: ReadAs): ReadAs[Substitu
 }
 
 /** The integer type behind ONNX's number, if it is one that is read as another. */
-export function smallIntegerOf(type: ElementType | undefined, readAs: ReadAs): SmallInteger | undefined {
+function smallIntegerOf(type: ElementType | undefined, readAs: ReadAs): SmallInteger | undefined {
   if (type === undefined || !isSubstituted(type) || type === "DOUBLE") return undefined;
   return readAs[type] === undefined ? undefined : type;
 }

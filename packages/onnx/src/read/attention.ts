@@ -1,8 +1,8 @@
 import type { Tensor } from "@mp/core";
 import { isFloat, type OpOf, type Value } from "@mp/core/graph";
 import { and, reshape, sub } from "@mp/core/ops";
-import { allowedPlaces, filledKeys, fullMask, joinedMask } from "./attention-mask.js";
-import { attentionScores, type ScoreStage } from "./attention-scores.js";
+import { allowedPlaces, filledKeys, fullMask, joinedMask } from "./compositions/attention-mask.js";
+import { attentionScores, type ScoreStage } from "./compositions/attention-scores.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
 import { traced, tracedAll } from "./traced.js";
 

@@ -23,8 +23,8 @@ import {
   tanh,
   where,
 } from "@mp/core/ops";
+import { acos, asin, atan } from "./compositions/inverse-trigonometry.js";
 import { hardSigmoid, softsign, thresholdedRelu } from "./formulas.js";
-import { acos, asin, atan } from "./inverse-trigonometry.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 import { traced } from "./traced.js";
 

@@ -13,8 +13,8 @@ import {
   transpose,
 } from "@mp/core/ops";
 import { quote } from "../problem.js";
+import { resized } from "./compositions/resize.js";
 import type { NodeReader, ReadNode } from "./node-reader.js";
-import { resized } from "./resize.js";
 import { traced } from "./traced.js";
 
 /** A function of the first operand. */

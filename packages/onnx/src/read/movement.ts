@@ -1,8 +1,8 @@
 import type { Shape } from "@mp/core";
 import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
+import { wrapped } from "./compositions/rearrangements.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
-import { wrapped } from "./rearrangements.js";
 import { axisOf } from "./reduce.js";
 import { scalarOperand } from "./scalar-operand.js";
 

@@ -12,10 +12,12 @@ import {
   resize,
   transpose,
 } from "@mp/core/ops";
-import { numbersOf } from "../numbers.js";
-import { quote } from "../problem.js";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
+import { numbersOf } from "../../numbers.js";
+import { quote } from "../../problem.js";
+import type { NodeReader, ReadNode } from "../node-reader.js";
+import { axisOf } from "../reduce.js";
+import { expectTable } from "../table-limit.js";
+import { traced } from "../traced.js";
 import {
   axisWeights,
   type Coordinates,
@@ -24,8 +26,6 @@ import {
   type ResizedAxis,
   type Rounding,
 } from "./resize-weights.js";
-import { expectTable } from "./table-limit.js";
-import { traced } from "./traced.js";
 
 const COORDINATES: readonly Coordinates[] = [
   "half_pixel",

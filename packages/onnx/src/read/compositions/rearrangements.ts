@@ -20,12 +20,12 @@ import {
   sub,
   where,
 } from "@mp/core/ops";
-import { numbersOf } from "../numbers.js";
-import { quote } from "../problem.js";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
-import { expectTable } from "./table-limit.js";
-import { traced } from "./traced.js";
+import { numbersOf } from "../../numbers.js";
+import { quote } from "../../problem.js";
+import type { NodeReader, ReadNode } from "../node-reader.js";
+import { axisOf } from "../reduce.js";
+import { expectTable } from "../table-limit.js";
+import { traced } from "../traced.js";
 
 const indicesOf = (numbers: readonly number[]): Tensor => constant(tensor(Int32Array.from(numbers)));
 

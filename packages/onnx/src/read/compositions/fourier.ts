@@ -16,11 +16,11 @@ import {
   transpose,
   unsqueeze,
 } from "@mp/core/ops";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
-import { scalarOperand } from "./scalar-operand.js";
-import { expectTable } from "./table-limit.js";
-import { traced } from "./traced.js";
+import type { NodeReader, ReadNode } from "../node-reader.js";
+import { axisOf } from "../reduce.js";
+import { scalarOperand } from "../scalar-operand.js";
+import { expectTable } from "../table-limit.js";
+import { traced } from "../traced.js";
 
 interface Transform {
   /** Of the signal, and of the transform. */

@@ -27,10 +27,10 @@ import {
   transpose,
   where,
 } from "@mp/core/ops";
-import { quote } from "../problem.js";
-import type { ReadNode } from "./node-reader.js";
-import { expectTable } from "./table-limit.js";
-import { traced } from "./traced.js";
+import { quote } from "../../problem.js";
+import type { ReadNode } from "../node-reader.js";
+import { expectTable } from "../table-limit.js";
+import { traced } from "../traced.js";
 
 type Sampling = "nearest" | "linear" | "cubic";
 type Padding = "zeros" | "border" | "reflection";

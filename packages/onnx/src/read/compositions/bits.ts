@@ -22,9 +22,9 @@ import {
   sub,
   where,
 } from "@mp/core/ops";
-import { quote } from "../problem.js";
-import type { ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
+import { quote } from "../../problem.js";
+import type { ReadNode } from "../node-reader.js";
+import { traced } from "../traced.js";
 
 type Integer = "i32" | "i64" | "u64" | "u8";
 

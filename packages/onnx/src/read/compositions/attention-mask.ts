@@ -14,7 +14,7 @@ import {
   sub,
   where,
 } from "@mp/core/ops";
-import { literals } from "../literals.js";
+import { literals } from "../../literals.js";
 
 export interface Places {
   readonly time: number;

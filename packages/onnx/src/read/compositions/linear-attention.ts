@@ -1,10 +1,10 @@
 // ONNX's LinearAttention: a state of products of keys and values, which is written to and read in each step.
 import type { Tensor } from "@mp/core";
 import { add, cast, constant, exp, expand, matMul, mul, reshape, scan, sub, transpose } from "@mp/core/ops";
-import { literals } from "../literals.js";
-import { quote } from "../problem.js";
-import type { ReadNode } from "./node-reader.js";
-import { tracedAll } from "./traced.js";
+import { literals } from "../../literals.js";
+import { quote } from "../../problem.js";
+import type { ReadNode } from "../node-reader.js";
+import { tracedAll } from "../traced.js";
 
 const RULES = ["linear", "gated", "delta", "gated_delta"] as const;
 

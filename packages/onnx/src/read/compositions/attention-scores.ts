@@ -16,7 +16,7 @@ import {
   transpose,
   where,
 } from "@mp/core/ops";
-import { literals } from "../literals.js";
+import { literals } from "../../literals.js";
 
 /** How far they have come. */
 export type ScoreStage = "product" | "capped" | "masked" | "softmax";
