@@ -19,11 +19,14 @@ const DOCUMENTS = /^(docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
+/** Paths of Markdown files: only they are checked. */
+const only = new Set(process.argv.slice(2));
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
   cwd: root,
   encoding: "utf8",
 })
   .split("\n")
+  .filter((file) => only.size === 0 || only.has(file))
   .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md") && existsSync(join(root, file)));
 
 if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);

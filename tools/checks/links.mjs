@@ -1,4 +1,4 @@
-/** Every relative link in a committed Markdown file must lead to a file. */
+/** Every relative link in a committed Markdown file must lead to a file, and the README links to every page of docs. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,6 +21,12 @@ for (const file of files) {
     broken++;
     console.error(`${file}: the link to ${target} leads nowhere`);
   }
+}
+const readme = readFileSync(join(root, "README.md"), "utf8");
+for (const page of files.filter((file) => /^docs\/[^/]+\.md$/.test(file))) {
+  if (readme.includes(`](${page})`) || readme.includes(`](${page}#`)) continue;
+  broken++;
+  console.error(`README.md: does not link to ${page}`);
 }
 console.log(`${files.length} files, ${links} relative links`);
 process.exitCode = broken > 0 ? 1 : 0;

@@ -4,6 +4,7 @@ import { fail } from "../workspace/fail.mjs";
 import { root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { tool, turbo } from "../workspace/turbo.mjs";
+import { runDocs } from "./docs.mjs";
 
 /** @param {string} name */
 const script = (name) =>
@@ -25,6 +26,7 @@ const checks = {
   docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
+  site: () => runDocs() === 0,
   words: () => script("words"),
   docstrings: () => script("docstrings"),
   entries: () => script("entries"),

@@ -17,7 +17,7 @@ import {
  * two biases that other libraries have.
  */
 export type GruParameters = RecurrentParameters & {
-  /** [cells]: bias of the candidate's recurrent part, inside the reset gate. */
+  /** Shape [cells], bias of the candidate's recurrent part, inside the reset gate. */
   readonly recurrentBias: HostTensor<"f32">;
 };
 

@@ -1,0 +1,175 @@
+/**
+ * The documentation as a site: the repository's Markdown files, the guide first, and a reference of every entry of the
+ * public packages made from the docstrings. A link that leads nowhere fails the build.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fail } from "../workspace/fail.mjs";
+import { publicLibraries, root } from "../workspace/packages.mjs";
+import { tool, turbo } from "../workspace/turbo.mjs";
+
+const SITE = join(root, "site");
+const SOURCE = join(SITE, "source");
+const PAGES =
+  /^(README|CONTRIBUTING|docs\/[^/]+|docs\/decisions\/[^/]+|(packages|apps)\/[^/]+\/README|bench\/README)\.md$/;
+
+/** The entries of a package: the sources behind what its `exports` names. @param {import("../workspace/packages.mjs").WorkspacePackage} one */
+const entriesOf = ({ path, manifest }) =>
+  Object.keys(manifest.exports ?? {})
+    .filter(
+      (entry) =>
+        entry !== "./package.json" && entry !== "./internal" && entry !== "./command" && entry !== "./worker",
+    )
+    .map((entry) => {
+      const name = entry === "." ? "index" : entry.slice(2);
+      const candidates = [`src/${name}.ts`, `src/entries/${name}.ts`, `src/${name}/index.ts`];
+      const found = candidates.find((file) => existsSync(join(root, path, file)));
+      return `${path}/${found ?? fail(`docs: ${path} has no source for its entry ${entry}`)}`;
+    });
+
+/** Writes the reference as Markdown. @returns {boolean} whether it converted without a warning */
+function writeReference() {
+  const options = {
+    name: "API",
+    entryPoints: publicLibraries()
+      .flatMap(entriesOf)
+      .map((entry) => join(root, entry)),
+    tsconfig: join(SITE, "tsconfig.json"),
+    basePath: join(root, "packages"),
+    plugin: ["typedoc-plugin-markdown"],
+    out: join(SOURCE, "api"),
+    readme: "none",
+    entryFileName: "index",
+    outputFileStrategy: "modules",
+    sanitizeComments: true,
+    hideBreadcrumbs: true,
+    hidePageHeader: true,
+    disableSources: true,
+    excludeInternal: true,
+    excludePrivate: true,
+    skipErrorChecking: true,
+    gitRevision: "main",
+    treatWarningsAsErrors: true,
+    // A type that only another type names is shown where it is used.
+    validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
+  };
+  const compilerOptions = { noEmit: true, types: ["node"] };
+  const include = publicLibraries().map(({ path }) => `../${path}/src`);
+  writeFileSync(
+    join(SITE, "tsconfig.json"),
+    JSON.stringify({ extends: "../tsconfig.base.json", compilerOptions, include }),
+  );
+  writeFileSync(join(SITE, "typedoc.json"), JSON.stringify(options));
+  return tool("typedoc", ["--options", join(SITE, "typedoc.json")]);
+}
+
+/** The Markdown files of the repository that are pages. */
+const pages = () =>
+  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
+    cwd: root,
+    encoding: "utf8",
+  })
+    .split("\n")
+    .filter((file) => PAGES.test(file) && existsSync(join(root, file)));
+
+/** Where a file of the repository is in the site: a README is the page of its folder. @param {string} file */
+const placeOf = (file) =>
+  file === "README.md" ? "readme.md" : file.replace(/(^|\/)README\.md$/, "$1index.md");
+
+/**
+ * The page's text for the site: comments, which only the checks read, are left out, and links lead to pages. What is
+ * no page, such as a source file, is named and not linked.
+ * @param {string} file
+ * @param {ReadonlySet<string>} known
+ */
+function pageText(file, known) {
+  const from = dirname(placeOf(file));
+  return readFileSync(join(root, file), "utf8")
+    .replace(/<!--[\s\S]*?-->\n?/g, "")
+    .replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g, (link, label, target) => {
+      const [path = "", anchor] = target.split("#");
+      if (path === "" || /^[a-z]+:/.test(path)) return link;
+      const wanted = posix.normalize(posix.join(dirname(file), path)).replace(/\/$/, "");
+      const page = [wanted, `${wanted}/README.md`].find((one) => known.has(one));
+      if (page === undefined && !existsSync(join(root, wanted))) return link;
+      if (page === undefined) return label;
+      const relative = posix.relative(from, placeOf(page));
+      const dotted = relative.startsWith(".") ? relative : `./${relative}`;
+      return `[${label}](${dotted}${anchor === undefined ? "" : `#${anchor}`})`;
+    });
+}
+
+function writePages() {
+  const files = pages();
+  const known = new Set(files);
+  for (const file of files) {
+    const place = join(SOURCE, placeOf(file));
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, pageText(file, known));
+  }
+  // The guide is the front.
+  writeFileSync(
+    join(SOURCE, "index.md"),
+    pageText("docs/guide.md", known).replaceAll("](./", "](./docs/").replaceAll("](../", "](./"),
+  );
+  return files;
+}
+
+/** @param {readonly string[]} files */
+function writeConfiguration(files) {
+  const item = (/** @type {string} */ file) => ({
+    text: /^# (.+)$/m.exec(readFileSync(join(root, file), "utf8"))?.[1] ?? file,
+    link: `/${placeOf(file).replace(/(index)?\.md$/, "")}`,
+  });
+  const group = (/** @type {string} */ text, /** @type {RegExp} */ pattern, isCollapsed = true) => ({
+    text,
+    collapsed: isCollapsed,
+    items: files.filter((file) => pattern.test(file)).map(item),
+  });
+  const sidebar = [
+    { text: "Guide", link: "/" },
+    { text: "API reference", link: "/api/" },
+    { text: "README", link: "/readme" },
+    group("Pages", /^docs\/(?!guide)[^/]+\.md$/, false),
+    group("Packages", /^packages\//),
+    group("Apps", /^(apps|bench)\//),
+    group("Decisions", /^docs\/decisions\//),
+    { text: "Contributing", link: "/CONTRIBUTING" },
+  ];
+  const nav = [
+    { text: "Guide", link: "/" },
+    { text: "API", link: "/api/" },
+  ];
+  const configuration = {
+    title: "mp",
+    description: "Mixed-precision training in TypeScript",
+    cleanUrls: true,
+    outDir: join(SITE, "dist"),
+    cacheDir: join(SITE, "cache"),
+    // Docstrings and pages hold types such as Tree<T>; no page needs HTML.
+    markdown: { html: false },
+    themeConfig: { nav, sidebar, outline: [2, 3], search: { provider: "local" } },
+  };
+  mkdirSync(join(SOURCE, ".vitepress"), { recursive: true });
+  writeFileSync(
+    join(SOURCE, ".vitepress", "config.mjs"),
+    `export default ${JSON.stringify(configuration, undefined, 2)};\n`,
+  );
+}
+
+/**
+ * Builds the site into `site/dist`.
+ * @returns {number} exit code
+ */
+export function runDocs() {
+  for (const part of ["source", "dist"]) rmSync(join(SITE, part), { recursive: true, force: true });
+  mkdirSync(SOURCE, { recursive: true });
+  // Packages see each other's types as a user does.
+  if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return 1;
+  if (!writeReference()) return 1;
+  writeConfiguration(writePages());
+  if (!tool("vitepress", ["build", SOURCE])) return 1;
+  console.log("\nsite/dist holds the site; npx vitepress preview site/source shows it");
+  return 0;
+}
