@@ -1,6 +1,7 @@
 import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import type { Progress } from "../progress.js";
+import type { RunResult } from "../result.js";
 import { type AppContext, UsageError } from "../run-app.js";
 import { RunReport } from "./run-report.js";
 import { saving } from "./saving.js";
@@ -23,6 +24,8 @@ export interface TrainingRecord {
   readonly applied: number;
   readonly skipped: number;
   readonly finalScale: number;
+  /** With `--report`: writes the page again, with what the run is judged by in its head. */
+  readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
 
 /**
@@ -46,10 +49,18 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
   };
   const callbacks: FitCallback<string, Fed<B>>[] = [recording, showing(progress, skipped)];
   if (save !== undefined) callbacks.push(saving({ training, path: save, progress, context }));
-  if (report !== undefined) {
-    const title = `${context.name}, ${label}`;
-    callbacks.push(new RunReport({ training, path: report, title, seed: options.seed, progress, context }));
-  }
+  const page =
+    report === undefined
+      ? undefined
+      : new RunReport({
+          training,
+          path: report,
+          title: `${context.name}, ${label}`,
+          seed: options.seed,
+          progress,
+          context,
+        });
+  if (page !== undefined) callbacks.push(page);
   await training.fit(batches, { steps, callbacks });
   progress.end();
   const counters = await training.counters();
@@ -60,6 +71,7 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
     applied: counters.applied,
     skipped: counters.skipped,
     finalScale: counters.scale,
+    ...(page === undefined ? {} : { conclude: (metric) => page.conclude(metric) }),
   };
 }
 
