@@ -71,7 +71,8 @@ tbody tr:last-child td { border-bottom: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td { white-space: nowrap; }
 td.words { white-space: normal; min-width: 17em; }
-td.name { white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
+td.name { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--panel); }
 b.f16, b.bf16 { color: var(--half); }
 b { font-weight: 600; }
 footer { margin-top: 44px; padding-top: 14px; border-top: 1px solid var(--line); color: var(--muted); font-size: 13px; }
