@@ -9,7 +9,7 @@ const SOURCES = join(root, "packages/core/src");
 const ENTRIES = [
   { entry: "@mp/core", file: "index.ts", limit: 100 },
   { entry: "@mp/core/backend", file: "entries/backend.ts", limit: 20 },
-  { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 18 },
+  { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 19 },
 ];
 
 /** @returns {readonly string[]} the exported names; every one is written out, so that the file reads as a list */

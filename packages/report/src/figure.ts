@@ -31,7 +31,7 @@ const NARROW: Room = { width: 336, isNarrow: true };
 const WIDE: Room = { width: 536, isNarrow: false };
 
 /** Smaller text cannot be read on a phone. */
-export const FONT_SIZE = 12;
+const FONT_SIZE = 12;
 
 /** An upper bound of how wide a label is, in pixels; there is no font to ask. */
 export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.62;
