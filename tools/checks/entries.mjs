@@ -10,7 +10,7 @@ const ENTRIES = [
   // A hundred, and `predictor` with its type: what a server imports, and nothing else of training.
   { entry: "@mp/core", file: "index.ts", limit: 102 },
   { entry: "@mp/core/backend", file: "entries/backend.ts", limit: 20 },
-  { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 18 },
+  { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 19 },
 ];
 
 /** @returns {readonly string[]} the exported names; every one is written out, so that the file reads as a list */

@@ -66,6 +66,14 @@ describe("sequential", () => {
       ["0/dense", "f16"],
       ["2/1/dense", "f16"],
     ]);
+    // Readers see what the parts are; a plain function has a label and no scope.
+    const labels = report.nodes.map(({ op, scope, label }) => [op, scope, label].join(" "));
+    expect(labels).toContain("MatMul 0/dense 0 dense/dense");
+    expect(labels).toContain("Relu  1 relu");
+    expect(labels).toContain("MatMul 2/1/dense 2 sequential/1 dense/dense");
+    const { groups } = await training.precisionReport({ x, y });
+    const relus = groups.filter(({ label }) => label === "1 relu").map(({ kind, layer }) => [kind, layer]);
+    expect(relus).toContainEqual(["activations", ""]);
     const { line } = report.nodes.find(({ op }) => op === "MatMul") ?? {};
     expect(line).toMatch(/sequential\.test\.ts:\d+/);
   });

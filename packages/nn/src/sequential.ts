@@ -1,5 +1,5 @@
-import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
+import { labelled, shown } from "@mp/core/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -66,12 +66,17 @@ function applyInTurn(
     const run = () =>
       applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
     // A plain function opens no scope: the places of layers are then counted by parts alone.
-    const [output, state] = typeof part === "function" ? run() : scope(String(index), run);
+    const isFunction = typeof part === "function";
+    const [output, state] = labelled(isFunction ? undefined : String(index), labelOf(part, index), run);
     next.push(state);
     return output;
   }, x);
   return [y, next];
 }
+
+/** As reports name a part: its place and what it is. */
+const labelOf = ({ name }: Part, index: number): string =>
+  `${index} ${(name || "function").replaceAll("/", " ")}`;
 
 /** @throws MP_INVALID_ARGUMENT if the context, or the state in it, belongs to another model */
 function stateFor(parts: readonly Part[], context: StatefulContext<unknown> | undefined): readonly unknown[] {

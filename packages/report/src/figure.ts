@@ -13,6 +13,8 @@ export interface Figure {
   /** What it shows, for who cannot see it. */
   readonly description: string;
   readonly draw: (room: Room) => PlotOptions;
+  /** Has a narrow column on a wide page too. */
+  readonly isNarrow?: boolean;
   /** Colors and signs in words. */
   readonly legend?: readonly LegendEntry[];
   readonly caption?: Markup | string;
@@ -24,24 +26,31 @@ export interface LegendEntry {
   readonly text: string;
 }
 
-/** In CSS pixels: a phone held upright, half of a wide page. */
-const ROOMS: readonly Room[] = [
-  { width: 340, isNarrow: true },
-  { width: 560, isNarrow: false },
-];
+/** In CSS pixels, no more than there are, so that text is not made smaller: a phone held upright, half of a wide page. */
+const NARROW: Room = { width: 336, isNarrow: true };
+const WIDE: Room = { width: 536, isNarrow: false };
 
-export const FONT_SIZE = 11;
+/** Smaller text cannot be read on a phone. */
+const FONT_SIZE = 12;
 
 /** An upper bound of how wide a label is, in pixels; there is no font to ask. */
 export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.62;
 
-/** A label's last so many characters: the names of layers differ at their end. */
+/**
+ * At most so many characters of a path: `4/0/body` for `4/0 residual/body`, without what the first places are, and then
+ * its end, at which the names of layers differ.
+ */
 export function shortened(text: string, length: number): string {
-  return text.length <= length ? text : `…${text.slice(1 - length)}`;
+  if (text.length <= length) return text;
+  const shorter = text.replace(/(^|\/)(\d+) [^/]+(?=\/)/, "$1$2");
+  return shorter === text ? `…${text.slice(1 - length)}` : shortened(shorter, length);
 }
 
-export function figure({ title, description, draw, legend = [], caption }: Figure): Markup {
-  const drawings = ROOMS.map((room) => drawing(draw(room), room, `${title}: ${description}`));
+export function figure(figure: Figure): Markup {
+  const { title, description, draw, isNarrow = false, legend = [], caption } = figure;
+  const drawings = (isNarrow ? [NARROW] : [NARROW, WIDE]).map((room) =>
+    drawing(draw(room), room, `${title}: ${description}`, isNarrow ? "" : room.isNarrow ? "narrow" : "wide"),
+  );
   return html`<figure>
 <h3>${title}</h3>
 ${legend.length === 0 ? undefined : html`<ul class="legend">${legend.map(({ color, text }) => html`<li><i style="background:${color}"></i>${text}</li>`)}</ul>`}
@@ -51,7 +60,7 @@ ${caption === undefined ? undefined : html`<figcaption>${caption}</figcaption>`}
 `;
 }
 
-function drawing(options: PlotOptions, { width, isNarrow }: Room, label: string): Markup {
+function drawing(options: PlotOptions, { width }: Room, label: string, kind: string): Markup {
   const { document } = parseHTML("<html><body></body></html>");
   const svg = plot({
     ...options,
@@ -64,6 +73,6 @@ function drawing(options: PlotOptions, { width, isNarrow }: Room, label: string)
   svg.querySelector("style")?.remove();
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", label);
-  svg.setAttribute("class", isNarrow ? "plot narrow" : "plot wide");
+  svg.setAttribute("class", `plot ${kind}`.trim());
   return new Markup(`${svg.outerHTML}\n`);
 }

@@ -55,7 +55,8 @@ function joined(
 }
 
 /** A scope path as it is shown. */
-export const layerName = (layer: string): string => layer || "(top level)";
+export const layerName = (layer: string): string =>
+  layer.replace(/(^|\/)(\d+) sequential(?=\/)/g, "$1$2") || "(top level)";
 
 /** Values of a histogram, zeros and what is not finite included. */
 export function valueCount({ counts, zeros, infinities, nans }: ExponentHistogram): number {

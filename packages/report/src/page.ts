@@ -1,6 +1,8 @@
 import type { PrecisionReport } from "@mp/core";
 import { figure } from "./figure.js";
 import { html, Markup } from "./html.js";
+import { valueCount } from "./layers.js";
+import { named } from "./named.js";
 import { type HistoryStep, lossFigure, scaleFigure } from "./plots/history.js";
 import { memoryFigure } from "./plots/memory.js";
 import { castSection } from "./sections/casts.js";
@@ -18,7 +20,11 @@ export interface ReportedRun {
   readonly history: readonly HistoryStep[];
   /** The skipped ones among them that were replayed. */
   readonly skips: readonly SkippedStep[];
-  /** Further facts for the head of the page, in words: `{ "perplexity": "137" }`. */
+  /** What the run came to, first in the head of the page, in words: `{ "test accuracy": "0.912" }`. */
+  readonly results?: Readonly<Record<string, string>>;
+  /** When it ended; now unless given. Shown in UTC. */
+  readonly date?: Date;
+  /** Further facts for the head of the page, in words: `{ "seed": "1" }`. */
   readonly facts?: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +42,8 @@ const POLICY =
  * ```
  */
 export function precisionReportPage(run: ReportedRun): string {
-  const { title, report, history, skips } = run;
+  const { title, history, skips, results = {} } = run;
+  const report = named(run.report);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -52,7 +59,8 @@ export function precisionReportPage(run: ReportedRun): string {
 <main>
 <header>
 <h1>${title}: precision report</h1>
-<dl class="facts">${Object.entries(factsOf(run)).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+${Object.keys(results).length === 0 ? undefined : definitions("facts results", results)}
+${definitions("facts", factsOf(run))}
 </header>
 ${
   history.length === 0
@@ -80,15 +88,28 @@ ${figure(memoryFigure(report.memory))}
   return page.text;
 }
 
-function factsOf({ report, history, facts = {} }: ReportedRun): Readonly<Record<string, string>> {
+const definitions = (kind: string, facts: Readonly<Record<string, string>>): Markup =>
+  html`<dl class="${kind}">${Object.entries(facts).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+
+function factsOf({
+  report,
+  history,
+  date = new Date(),
+  facts = {},
+}: ReportedRun): Readonly<Record<string, string>> {
   const skipped = history.filter(({ applied }) => !applied).length;
+  const parameters = report.groups
+    .filter(({ kind }) => kind === "weights")
+    .reduce((sum, { histogram }) => sum + valueCount(histogram), 0);
   return {
     precision: report.precision,
     backend: report.backend,
     engine: `${report.engine.name} ${report.engine.version}`,
+    "trained parameters": parameters.toLocaleString("en"),
     ...(history.length === 0
       ? {}
       : { steps: String(history.at(-1)?.step ?? 0), "skipped steps": String(skipped) }),
     ...facts,
+    "date (UTC)": date.toISOString().slice(0, 16).replace("T", " "),
   };
 }

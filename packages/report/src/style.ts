@@ -33,6 +33,8 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; ov
 .facts dt { color: var(--muted); font-size: 12.5px; }
 .facts dd { margin: 0; font-size: 16px; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 560px), 1fr)); gap: 16px; margin: 12px 0; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 16px; margin: 12px 0; }
+.columns > div { display: flex; flex-direction: column; gap: 16px; min-width: 0; }
 .words { min-width: 0; }
 .words ul { padding-left: 20px; margin-bottom: 10px; }
 .words li { margin-bottom: 8px; }
@@ -42,15 +44,21 @@ figure { margin: 0; padding: 14px 14px 10px; background: var(--panel); border: 1
 .legend i { width: 10px; height: 10px; border-radius: 2px; flex: none; }
 .plot { --plot-background: var(--panel); display: block; width: 100%; height: auto; color: var(--muted); font-family: inherit; overflow: visible; }
 .plot text { white-space: pre; font-variant-numeric: tabular-nums; }
-.plot.narrow { display: none; max-width: 460px; }
+.plot { max-width: 460px; }
+.narrow { display: none; }
 .plot.wide { max-width: 640px; }
 @media (max-width: 599px) {
   main { padding: 20px 12px 40px; }
   h1 { font-size: 22px; }
   figure { padding: 12px 10px 8px; }
-  .plot.narrow { display: block; }
-  .plot.wide { display: none; }
+  .narrow { display: block; }
+  .wide { display: none; }
 }
+.results dd { font-size: 24px; line-height: 1.25; }
+.cards { list-style: none; padding: 0; margin: 8px 0 12px; border: 1px solid var(--line); border-radius: 8px; background: var(--panel); font-size: 13px; }
+.cards li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 12px; margin: 0; padding: 8px 10px; border-bottom: 1px solid var(--line); }
+.cards li:last-child { border-bottom: 0; }
+.cards p { flex: 1 0 100%; margin: 0; color: var(--muted); }
 details { margin-top: 12px; }
 summary { cursor: pointer; color: var(--muted); padding: 4px 0; }
 summary:hover { color: var(--ink); }
@@ -63,7 +71,8 @@ tbody tr:last-child td { border-bottom: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td { white-space: nowrap; }
 td.words { white-space: normal; min-width: 17em; }
-td.name { white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
+td.name { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--panel); }
 b.f16, b.bf16 { color: var(--half); }
 b { font-weight: 600; }
 footer { margin-top: 44px; padding-top: 14px; border-top: 1px solid var(--line); color: var(--muted); font-size: 13px; }

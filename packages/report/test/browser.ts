@@ -10,12 +10,16 @@ export interface OpenBrowser {
   readonly close: () => Promise<void>;
 }
 
+/** Why there is no browser on this machine; undefined where there is one. */
+export const noBrowser: string | undefined =
+  process.env["MP_CHROMIUM"] !== undefined || (process.platform === "linux" && process.arch === "x64")
+    ? undefined
+    : "the test's Chromium is for Linux on x64; set MP_CHROMIUM to the path of another";
+
 /** Opens the package's Chromium, which is for Linux on x64, or the one at `MP_CHROMIUM`. */
 export async function openBrowser(): Promise<OpenBrowser> {
+  if (noBrowser !== undefined) throw new Error(noBrowser);
   const own = process.env["MP_CHROMIUM"];
-  if (own === undefined && (process.platform !== "linux" || process.arch !== "x64")) {
-    throw new Error("the test's Chromium is for Linux on x64; set MP_CHROMIUM to the path of another");
-  }
   const folder = mkdtempSync(join(tmpdir(), "mp-chromium-"));
   const executablePath = own ?? (await unpackedTo(folder));
   const browser = await driver.launch({

@@ -6,6 +6,15 @@ export interface Inspection {
   /** Wider than the window: the page scrolls sideways. */
   readonly overflowX: number;
   readonly scripts: number;
+  /** Size of the smallest text that is shown, in pixels of the screen. */
+  readonly smallestText: number;
+  /** Dtypes of the plan of casts that are shown, and how many of them only after scrolling sideways. */
+  readonly dtypes: number;
+  readonly dtypesOutside: number;
+  /** Whether the plan of casts is folded away. */
+  readonly isFolded: boolean;
+  /** How far the zeros of the axes of plots above each other are apart, in pixels. */
+  readonly axesApart: number;
 }
 
 export interface PlotInspection {
@@ -18,8 +27,26 @@ export interface PlotInspection {
 
 /** Runs in the page: it may use nothing from around it. */
 export function inspectPage(): Inspection {
-  for (const details of document.querySelectorAll("details")) details.open = true;
   const isShown = (element: Element): boolean => element.getClientRects().length > 0;
+  const plan = [...document.querySelectorAll("section[aria-labelledby=casts] details")].find(isShown);
+  const isFolded = !plan?.hasAttribute("open");
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  const sizeOf = (text: Element): number => {
+    const svg = text.closest("svg");
+    const zoom = svg === null ? 1 : svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    return Number.parseFloat(getComputedStyle(text).fontSize) * zoom;
+  };
+  const texts = [...document.querySelectorAll("svg text, p, li, td, th, dt, dd, summary, figcaption, code")];
+  const dtypes = [
+    ...document.querySelectorAll("section[aria-labelledby=casts] :is(b.f32, b.f16, b.bf16)"),
+  ].filter(isShown);
+  const zerosOf = (column: Element): readonly number[] =>
+    [...column.querySelectorAll("svg text")]
+      .filter(({ textContent }) => textContent === "zero")
+      .map((text) => text.getBoundingClientRect().left);
+  const apart = [...document.querySelectorAll(".columns > div")]
+    .map(zerosOf)
+    .map((places) => (places.length === 2 ? Math.max(...places) - Math.min(...places) : 999));
   const inspect = (svg: Element): PlotInspection => {
     const frame = svg.getBoundingClientRect();
     const shapes = [...svg.querySelectorAll("path, rect, circle, line")].filter((shape) => {
@@ -31,10 +58,12 @@ export function inspectPage(): Inspection {
       text: text.textContent ?? "",
       box: text.getBoundingClientRect(),
     }));
-    const outside = texts.filter(
-      ({ box }) =>
-        box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom,
-    );
+    const outside = texts
+      .map(({ text, box }) => {
+        const { left, right, top, bottom } = frame;
+        return { text, by: Math.max(left - box.left, box.right - right, top - box.top, box.bottom - bottom) };
+      })
+      .filter(({ by }) => by > 0.5);
     const over = texts.flatMap((one, index) =>
       texts
         .slice(index + 1)
@@ -48,12 +77,17 @@ export function inspectPage(): Inspection {
     return {
       label: svg.getAttribute("aria-label") ?? "",
       marks: shapes.length,
-      problems: [...outside.map(({ text }) => `"${text}" reaches out`), ...over],
+      problems: [...outside.map(({ text, by }) => `"${text}" reaches out by ${by.toFixed(1)}`), ...over],
     };
   };
   return {
     plots: [...document.querySelectorAll("svg")].filter(isShown).map(inspect),
     overflowX: document.documentElement.scrollWidth - window.innerWidth,
+    smallestText: Math.min(...texts.filter(isShown).map(sizeOf)),
+    dtypes: dtypes.length,
+    dtypesOutside: dtypes.filter((dtype) => dtype.getBoundingClientRect().right > window.innerWidth).length,
+    isFolded,
+    axesApart: Math.max(0, ...apart),
     scripts: document.querySelectorAll("script, iframe, object, img, link[rel=stylesheet]").length,
   };
 }

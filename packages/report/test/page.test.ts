@@ -5,16 +5,16 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { precisionReportPage, type ReportedRun } from "../src/index.js";
-import { type OpenBrowser, openBrowser } from "./browser.js";
+import { noBrowser, type OpenBrowser, openBrowser } from "./browser.js";
 import { type Inspection, inspectPage } from "./inspect-page.js";
-import { emptyRun, largeRun, trainedRun } from "./runs.js";
+import { emptyRun, largeRun, longRun, trainedRun } from "./runs.js";
 import { takeScreenshots } from "./take-screenshots.js";
 
 /** For who wants to look at them; git ignores the folder. */
 const screenshots = join(import.meta.dirname, "../.results/screenshots");
 const folder = mkdtempSync(join(tmpdir(), "mp-report-"));
 const pages: Record<string, string> = {};
-let opened: OpenBrowser;
+let opened: OpenBrowser | undefined;
 let page: Page;
 let run: ReportedRun;
 
@@ -24,12 +24,14 @@ beforeAll(async () => {
     trained: run,
     large: largeRun(run),
     empty: emptyRun(run),
+    long: longRun(run),
   };
   mkdirSync(screenshots, { recursive: true });
   for (const [name, reported] of Object.entries(runs)) {
     pages[name] = precisionReportPage(reported);
     writeFileSync(join(folder, `${name}.html`), pages[name]);
   }
+  if (noBrowser !== undefined) return;
   opened = await openBrowser();
   // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
   page = await opened.browser.newPage();
@@ -68,7 +70,7 @@ const sights = (["light", "dark"] as const).flatMap((scheme) =>
   [390, 1280].map((width) => [scheme, width] as const),
 );
 
-describe.each([
+describe.skipIf(noBrowser !== undefined).each([
   ["trained", 10],
   ["large", 10],
   ["empty", 8],
@@ -81,16 +83,58 @@ describe.each([
       if (name !== "empty") expect([plot.label, plot.marks > 3]).toEqual([plot.label, true]);
     }
     expect(inspection.overflowX).toBeLessThanOrEqual(0);
+    expect(inspection.smallestText).toBeGreaterThanOrEqual(11.99);
+    expect(inspection.axesApart).toBeLessThan(0.5);
+    expect(inspection.dtypes).toBeGreaterThan(3);
+    expect(inspection.dtypesOutside).toBe(0);
     expect(requests).toEqual([pathToFileURL(join(folder, `${name}.html`)).href]);
     expect(complaints).toEqual([]);
   });
 });
 
-describe("the page", () => {
+describe.skipIf(noBrowser !== undefined)("the page in a browser", () => {
   it("takes names for text, whatever they hold", async () => {
     const { inspection, title } = await look("trained", "light", 1280);
     expect(title).toBe(`a run & <its> "name": precision report`);
     expect(inspection.scripts).toBe(0);
+  });
+
+  it("folds a long plan of casts on a phone, and shows it on a desk", async () => {
+    expect((await look("long", "light", 390)).inspection.isFolded).toBe(true);
+    expect((await look("long", "light", 1280)).inspection.isFolded).toBe(false);
+  });
+});
+
+describe("the page", () => {
+  it("begins with what the run came to, its date and its size", () => {
+    const [head = ""] = (pages["trained"] ?? "").split("</header>");
+    const facts = [...head.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    expect(facts[0]).toEqual(["accuracy", "0.75"]);
+    expect(Object.fromEntries(facts)).toMatchObject({
+      "trained parameters": "1,664",
+      steps: "24",
+      seed: "1",
+      "date (UTC)": "2026-01-02 03:04",
+    });
+  });
+
+  it("cuts a bar of zeros that is too high, and says so", () => {
+    const zeros = run.report.groups.map((group) => ({
+      ...group,
+      histogram: { ...group.histogram, zeros: 100_000 },
+    }));
+    const cut = precisionReportPage({ ...run, report: { ...run.report, groups: zeros } });
+    expect(cut).toMatch(/The bar of zeros is cut: 9\d\.\d\u00a0% of the values are zero\./);
+    expect(cut.split('aria-label="link"').length).toBeGreaterThan(3);
+    const none = run.report.groups.map((group) => ({
+      ...group,
+      histogram: { ...group.histogram, zeros: 0 },
+    }));
+    const whole = precisionReportPage({ ...run, report: { ...run.report, groups: none } });
+    expect(whole).not.toContain("The bar of zeros is cut");
   });
 
   it("is small, whole, and forbids itself to load anything", () => {

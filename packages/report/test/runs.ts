@@ -56,7 +56,9 @@ export async function trainedRun(): Promise<ReportedRun> {
   const report = await training.precisionReport(batchOf(0));
   await training.dispose();
   await backend.dispose();
-  return { title: `a run & <its> "name"`, report, history, skips, facts: { seed: "1" } };
+  const results = { accuracy: "0.75" };
+  const date = new Date(Date.UTC(2026, 0, 2, 3, 4));
+  return { title: `a run & <its> "name"`, report, history, skips, results, date, facts: { seed: "1" } };
 }
 
 /** The same with sixty layers of long names, six thousand steps, scales of all sizes and losses that diverge. */
@@ -84,6 +86,20 @@ export function largeRun({ report }: ReportedRun): ReportedRun {
     history,
     skips: history.slice(0, 3).map(({ step, scale }) => ({ step, scale, overflow: undefined })),
   };
+}
+
+/** With 36 operators, all at places of their own. */
+export function longRun(run: ReportedRun): ReportedRun {
+  const { casts } = run.report;
+  const nodes = Array.from({ length: 36 }, (_, index) => ({
+    node: `layer${index}/MatMul`,
+    op: "MatMul" as const,
+    scope: `layer${index}`,
+    line: `/home/somebody/model.ts:${index + 1}:3`,
+    dtype: "f16" as const,
+    rule: "allow list" as const,
+  }));
+  return { ...run, report: { ...run.report, casts: { ...casts, nodes } } };
 }
 
 /** A run of which next to nothing is known: no step, nothing but zeros, no memory measured. */

@@ -1,5 +1,5 @@
 // The training of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be written.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DataSource, float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
@@ -103,6 +103,15 @@ describe("a training by flags", () => {
     const page = join(folder, "page.html");
     const { notes } = await run(["--backend", "reference", "--steps", "2", "--report", page]);
     expect([notes, existsSync(page)]).toEqual([[`--report ${page}: written`], true]);
+  });
+
+  it("puts what the run is judged by first in the report", async () => {
+    const page = join(folder, "page.html");
+    const { record } = await run(["--backend", "reference", "--steps", "2", "--report", page]);
+    const firstFact = () => /<dt>.*?<\/dt><dd>.*?<\/dd>/.exec(readFileSync(page, "utf8"))?.[0];
+    expect(firstFact()).toContain("<dt>last loss</dt>");
+    await record.conclude?.({ name: "accuracy", value: 0.123456789 });
+    expect(firstFact()).toBe("<dt>accuracy</dt><dd>0.12346</dd>");
   });
 
   it("tells of files that cannot be written, and loses nothing by it", async () => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type ProgressDisplay, tensorBoard } from "@mp/callbacks";
 import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
+import type { RunResult } from "../result.js";
 import { type AppContext, UsageError } from "../run-app.js";
 import { RunReport } from "./run-report.js";
 import { saving } from "./saving.js";
@@ -24,6 +25,8 @@ export interface TrainingRecord {
   readonly applied: number;
   readonly skipped: number;
   readonly finalScale: number;
+  /** With `--report`: writes the page again, with what the run is judged by in its head. */
+  readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
 
 /**
@@ -47,10 +50,12 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
   };
   const callbacks: FitCallback<string, Fed<B>>[] = [recording, showing(progress, skipped)];
   if (save !== undefined) callbacks.push(saving({ training, path: save, progress, context }));
-  if (report !== undefined) {
-    const title = `${context.name}, ${label}`;
-    callbacks.push(new RunReport({ training, path: report, title, seed: options.seed, progress, context }));
-  }
+  const title = `${context.name}, ${label}`;
+  const page =
+    report === undefined
+      ? undefined
+      : new RunReport({ training, path: report, title, seed: options.seed, progress, context });
+  if (page !== undefined) callbacks.push(page);
   if (log !== undefined) callbacks.push(tensorBoard(join(log, label.replaceAll("/", "-"))));
   await training.fit(batches, { steps, callbacks });
   progress.end();
@@ -62,6 +67,7 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
     applied: counters.applied,
     skipped: counters.skipped,
     finalScale: counters.scale,
+    ...(page === undefined ? {} : { conclude: (metric) => page.conclude(metric) }),
   };
 }
 

@@ -22,9 +22,12 @@ export interface ResultParts {
   readonly details?: RunResult["details"];
 }
 
-/** The result of a run that has finished and been evaluated. */
+/** The result of a run that has finished and been evaluated; it also goes into the page of `--report`. */
 export async function resultOf(parts: ResultParts): Promise<RunResult> {
   const { context, options, backend, training, record, metric, flops, details } = parts;
+  // First: apps dispose of the trainer while this waits.
+  const peakMemoryBytes = (await training.peakBytes()) ?? null;
+  await record.conclude?.(metric);
   const msPerStep = stepTimes(record.milliseconds);
   const hasRate = flops !== undefined && msPerStep !== null;
   return {
@@ -44,7 +47,7 @@ export async function resultOf(parts: ResultParts): Promise<RunResult> {
     metric,
     msPerStep,
     flopsPerSecond: hasRate ? (flops * options.accumulate * 1000) / msPerStep.median : null,
-    peakMemoryBytes: (await training.peakBytes()) ?? null,
+    peakMemoryBytes,
     emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
     ...(details === undefined ? {} : { details }),
   };

@@ -1,10 +1,11 @@
 import type { ProgressDisplay } from "@mp/callbacks";
-import type { Fed, FitCallback, FitStep, Trainer } from "@mp/core";
+import type { Fed, FitCallback, FitStep, PrecisionReport, Trainer } from "@mp/core";
 import type { HistoryStep, SkippedStep } from "@mp/report";
-import { stepTimes } from "../result.js";
+import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { writeWhole } from "../write-whole.js";
 import { messageOf } from "./message-of.js";
+import { sourceLine, withSourceLines } from "./source-lines.js";
 
 export interface RunReportOptions<P, B, M> {
   readonly training: Trainer<P, B, M>;
@@ -26,6 +27,7 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
   readonly #milliseconds: number[] = [];
   #last: Fed<B> | undefined;
   #canReplay = true;
+  #report: PrecisionReport | undefined;
 
   constructor(options: RunReportOptions<P, B, M>) {
     this.#options = options;
@@ -45,7 +47,8 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
     this.#milliseconds.push(milliseconds);
     if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
     try {
-      const overflow = await this.#options.training.diagnose(batches, { scale });
+      const found = await this.#options.training.diagnose(batches, { scale });
+      const overflow = found?.line === undefined ? found : { ...found, line: sourceLine(found.line) };
       this.#skips.push({ step, scale, overflow });
     } catch (error) {
       // A failure of the report must not end the run.
@@ -56,26 +59,47 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
 
   /** Also where training failed: then the report is most useful. */
   onEnd(): Promise<void> {
-    const { context, path } = this.#options;
-    return context.attempt(`--report ${path}`, () => this.#write());
+    const { context, path, progress } = this.#options;
+    return context.attempt(`--report ${path}`, async () => {
+      if (this.#last === undefined) {
+        progress.note(`--report ${path}: not written, the run made no step`);
+        return;
+      }
+      const report = await this.#options.training.precisionReport(this.#last);
+      this.#report = { ...report, casts: withSourceLines(report.casts) };
+      await this.#write(this.#report);
+      progress.note(`--report ${path}: written`);
+    });
   }
 
-  /** Writes the page; a run without any step has none. */
-  async #write(): Promise<void> {
-    const { training, path, title, seed, progress } = this.#options;
-    if (this.#last === undefined) {
-      progress.note(`--report ${path}: not written, the run made no step`);
-      return;
-    }
-    const report = await training.precisionReport(this.#last);
+  /** Writes the page again, with what the run is judged by in its head. */
+  async conclude({ name, value }: RunResult["metric"]): Promise<void> {
+    const { context, path } = this.#options;
+    const report = this.#report;
+    if (report === undefined) return;
+    await context.attempt(`--report ${path}`, () =>
+      this.#write(report, { [name]: String(Number(value.toPrecision(5))) }),
+    );
+  }
+
+  async #write(report: PrecisionReport, results: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { path, title, seed } = this.#options;
     const { precisionReportPage } = await import("@mp/report");
     const facts: Record<string, string> = { seed: String(seed) };
     const loss = this.#history.at(-1)?.loss;
-    if (loss !== undefined) facts["last loss"] = String(Number(loss.toPrecision(4)));
     const times = stepTimes(this.#milliseconds);
     if (times !== null) facts["median step"] = `${Number(times.median.toPrecision(3))} ms`;
-    const page = precisionReportPage({ title, report, history: this.#history, skips: this.#skips, facts });
+    const page = precisionReportPage({
+      title,
+      report,
+      history: this.#history,
+      skips: this.#skips,
+      results: {
+        ...results,
+        ...(loss === undefined ? {} : { "last loss": String(Number(loss.toPrecision(4))) }),
+      },
+      facts,
+    });
     writeWhole(path, page);
-    progress.note(`--report ${path}: written`);
   }
 }

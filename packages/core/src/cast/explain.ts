@@ -16,6 +16,8 @@ export interface CastExplanation {
   readonly node: string;
   readonly op: Op;
   readonly scope: string;
+  /** The scope in words for readers, where they differ. */
+  readonly label?: string;
   readonly line?: string;
   /** The dtype it computes in; for a node without floating operands, the dtype of its result. */
   readonly dtype: DType;
@@ -26,7 +28,7 @@ export interface CastExplanation {
 
 export interface CastReport {
   readonly policy: string;
-  /** Hash of policy, decisions and casts, without source lines. The same in every run and on every machine. */
+  /** Hash of policy, decisions and casts, without source lines and labels. The same in every run and on every machine. */
   readonly hash: string;
   /** In the graph's order, by the graph's names. */
   readonly nodes: readonly CastExplanation[];
@@ -43,7 +45,7 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
   const { casts, bodies } = applyCasts(plan);
   const nodes = explanations(plan, bodies, "");
   const text = String(policy);
-  const facts = nodes.map(({ line: _line, ...rest }) => rest);
+  const facts = nodes.map(({ line: _line, label: _label, ...rest }) => rest);
   return {
     policy: text,
     hash: stableHash(JSON.stringify([text, facts, casts])),
@@ -72,6 +74,7 @@ function explanations(
         node: name,
         op,
         scope: origin.scope,
+        ...(origin.label === undefined ? {} : { label: origin.label }),
         ...(origin.line === undefined ? {} : { line: origin.line }),
         dtype,
         rule,

@@ -7,6 +7,7 @@ export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
+export { labelled } from "../trace/trace.js";
 export { hostUniform } from "../trace/host-random.js";
 export { setRandomCounter } from "../trace/random.js";
 export { squares32 } from "../trace/squares.js";

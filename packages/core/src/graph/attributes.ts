@@ -276,6 +276,8 @@ export type Phase = "forward" | "loss" | "backward" | "update";
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;
+  /** The scope in words for readers, where they differ: a part of a `sequential` is `0 dense`, not `0`. */
+  readonly label?: string;
   readonly phase: Phase;
   /** The user's line that made it, `file:line:column`. */
   readonly line?: string;

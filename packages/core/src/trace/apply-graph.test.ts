@@ -11,7 +11,7 @@ import { add } from "./ops/binary.js";
 import { matMul } from "./ops/matrix.js";
 import { reduceSum } from "./ops/reduce.js";
 import { Tensor } from "./tensor.js";
-import { scope, traceInto } from "./trace.js";
+import { labelled, scope, traceInto } from "./trace.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 
@@ -35,6 +35,19 @@ function traced(body: (x: Tensor, w: Tensor) => Tensor) {
 }
 
 describe("applyGraph", () => {
+  it("keeps what readers see of the scopes on both sides", () => {
+    const inner = traced((x, w) => labelled("0", "0 dense", () => scope("dense", () => matMul(x, w))));
+    const named = (graph: typeof inner) => graph.nodes.map(({ origin }) => [origin.scope, origin.label]);
+    expect(named(inner)).toEqual([["0/dense", "0 dense/dense"]]);
+    const place = (x: Tensor, w: Tensor) => Object.values(applyGraph(inner, { x, w }))[0] as Tensor;
+    expect(named(traced((x, w) => scope("head", () => place(x, w))))).toEqual([
+      ["head/0/dense", "head/0 dense/dense"],
+    ]);
+    expect(named(traced((x, w) => labelled(undefined, "1 block", () => place(x, w))))).toEqual([
+      ["0/dense", "1 block/0 dense/dense"],
+    ]);
+  });
+
   it("puts nodes into the trace under way, under its scope and the caller's line", () => {
     const graph = traced((x, w) => scope("head", () => applyGraph<"y">(block(), { w, x }).y));
     expect(graph.nodes.map(({ op }) => op)).toEqual(["MatMul", "Constant", "Add"]);

@@ -27,8 +27,14 @@ export function applyGraph<Outputs extends string = string>(
     return Tensor.valueIn(asTensor(inputs[name], what), builder, what);
   });
   const here = originHere(builder);
-  const scopeOf = ({ scope }: Origin): string => [here.scope, scope].filter((part) => part !== "").join("/");
-  const outputs = builder.inline(graph, values, (origin) => ({ ...origin, ...here, scope: scopeOf(origin) }));
+  const joined = (...paths: readonly string[]): string => paths.filter((path) => path !== "").join("/");
+  const namesOf = ({ scope, label }: Origin): Pick<Origin, "scope" | "label"> => ({
+    scope: joined(here.scope, scope),
+    ...(here.label === undefined && label === undefined
+      ? {}
+      : { label: joined(here.label ?? here.scope, label ?? scope) }),
+  });
+  const outputs = builder.inline(graph, values, (origin) => ({ ...origin, ...here, ...namesOf(origin) }));
   return Object.fromEntries(
     graph.outputs.map(({ name }, index) => [name, Tensor.of(outputs[index] as (typeof outputs)[number])]),
   ) as Readonly<Record<Outputs, Tensor>>;

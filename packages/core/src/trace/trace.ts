@@ -59,10 +59,31 @@ function withOrigin<T>(change: (origin: Origin) => Origin, body: () => T): T {
  */
 export function scope<T>(name: string, body: () => T): T {
   return withOrigin(
-    (origin) => ({ ...origin, scope: origin.scope === "" ? name : `${origin.scope}/${name}` }),
+    ({ label, ...origin }) => ({
+      ...origin,
+      scope: joined(origin.scope, name),
+      ...(label === undefined ? {} : { label: joined(label, name) }),
+    }),
     body,
   );
 }
+
+/**
+ * A scope that readers see under another name. Without a `name` there is no scope, only what readers see: names of nodes
+ * and selections by scope stay as they are.
+ */
+export function labelled<T>(name: string | undefined, label: string, body: () => T): T {
+  return withOrigin(
+    (origin) => ({
+      ...origin,
+      ...(name === undefined ? {} : { scope: joined(origin.scope, name) }),
+      label: joined(origin.label ?? origin.scope, label),
+    }),
+    body,
+  );
+}
+
+const joined = (path: string, name: string): string => (path === "" ? name : `${path}/${name}`);
 
 export function withPhase<T>(phase: Phase, body: () => T): T {
   return withOrigin((origin) => ({ ...origin, phase }), body);

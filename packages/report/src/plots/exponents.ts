@@ -1,8 +1,19 @@
 import type { HalfDType } from "@mp/core";
 import { isHalf } from "@mp/core/graph";
 import { addHistograms, type GroupHistogram } from "@mp/core/report";
-import { axisX, axisY, type Markish, rect, rectY, ruleX, ruleY, text } from "@observablehq/plot";
-import { type Figure, FONT_SIZE, type Room, textWidth } from "../figure.js";
+import {
+  axisX,
+  axisY,
+  type LinkOptions,
+  link,
+  type Markish,
+  rect,
+  rectY,
+  ruleX,
+  ruleY,
+  text,
+} from "@observablehq/plot";
+import { type Figure, type Room, textWidth } from "../figure.js";
 import { valueCount } from "../layers.js";
 import { type MagnitudeAxis, type Stretch, stretches } from "../magnitude.js";
 import { percent } from "../numbers.js";
@@ -12,7 +23,13 @@ export interface ExponentsOptions {
   readonly groups: readonly GroupHistogram[];
   readonly axis: MagnitudeAxis;
   readonly half: HalfDType;
+  /** In pixels; that of the plot by layer, so that the axes of both line up. */
+  readonly marginLeft: number;
 }
+
+const MARGIN_RIGHT = 14;
+/** Of the plot, in heights of the highest bar: the strips of both halves are above that. */
+const TOP = 1.45;
 
 interface Bar {
   readonly x1: number;
@@ -23,7 +40,7 @@ interface Bar {
 }
 
 /** How many values of one kind have which magnitude, before the ranges of both halves. */
-export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions): Figure {
+export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
   const parts = [
     {
       fill: "var(--half)",
@@ -60,17 +77,21 @@ export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions)
       { color: "var(--half)", text: `held in ${half}` },
       { color: "var(--single)", text: "held in f32" },
     ],
+    isNarrow: true,
+    ...(zeroTop > highest
+      ? { caption: `The bar of zeros is cut: ${percent(zeroTop)} of the values are zero.` }
+      : {}),
     draw: (room) => ({
-      height: room.isNarrow ? 215 : 245,
-      marginLeft: 40,
-      marginRight: 14,
+      height: 238,
+      marginLeft,
+      marginRight: MARGIN_RIGHT,
       marginTop: 26,
       marginBottom: 40,
       x: { domain: [...axis.domain], label: null },
-      y: { domain: [0, highest * 1.3], label: null, percent: false },
+      y: { domain: [0, highest * TOP], label: null, percent: false },
       marks: [
-        ...bands(axis, highest * 1.3),
-        ...strips(axis, highest, room),
+        ...bands(axis, highest * TOP),
+        ...strips(axis, highest, room.width - marginLeft - MARGIN_RIGHT),
         ruleY([0], { stroke: "var(--axis)" }),
         rectY(bars, {
           x1: "x1",
@@ -88,18 +109,7 @@ export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions)
           y2: (bar: Bar) => Math.min(bar.y2, highest),
           fill: "fill",
         }),
-        zeroTop > highest
-          ? text([percent(zeroTop)], {
-              x: axis.zeros[1],
-              y: highest,
-              text: (label: string) => label,
-              dx: 3,
-              dy: 1,
-              textAnchor: "start",
-              lineAnchor: "top",
-              fill: "var(--ink)",
-            })
-          : null,
+        ...(zeroTop > highest ? breakOf(axis, highest, percent(zeroTop)) : []),
         magnitudeAxisMark(axis, room),
         axisY({
           ticks: 4,
@@ -108,10 +118,38 @@ export function exponentsFigure({ title, groups, axis, half }: ExponentsOptions)
           label: "% of values",
           labelAnchor: "top",
           labelArrow: false,
+          labelOffset: 36,
         }),
       ],
     }),
   };
+}
+
+/** A slanted gap through the bar of zeros where it is higher than the plot, and how high it is. */
+function breakOf({ zeros }: MagnitudeAxis, highest: number, label: string): readonly Markish[] {
+  const slant = (height: number, options: LinkOptions): Markish =>
+    link([height], {
+      x1: zeros[0] - 0.8,
+      x2: zeros[1] + 0.8,
+      y1: height - 0.025 * highest,
+      y2: height + 0.025 * highest,
+      ...options,
+    });
+  const [lower, upper] = [0.8 * highest, 0.85 * highest];
+  return [
+    slant((lower + upper) / 2, { stroke: "var(--panel)", strokeWidth: 7 }),
+    ...[lower, upper].map((height) => slant(height, { stroke: "var(--ink)", strokeWidth: 1.2 })),
+    text([label], {
+      x: zeros[1],
+      y: highest,
+      text: (found: string) => found,
+      dx: 3,
+      dy: 1,
+      textAnchor: "start",
+      lineAnchor: "top",
+      fill: "var(--ink)",
+    }),
+  ];
 }
 
 const isHeld = ({ dtype }: GroupHistogram): boolean => isHalf(dtype);
@@ -156,10 +194,10 @@ const words: Readonly<Record<Stretch["what"], string>> = {
 };
 
 /** The ranges of both halves as two labeled strips above the bars. */
-function strips(axis: MagnitudeAxis, highest: number, { width }: Room): readonly Markish[] {
-  const perExponent = (width - 54) / (axis.domain[1] - axis.domain[0]);
+function strips(axis: MagnitudeAxis, highest: number, width: number): readonly Markish[] {
+  const perExponent = width / (axis.domain[1] - axis.domain[0]);
   return HALVES.flatMap((half, row) => {
-    const [y1, y2] = [highest * (1.18 - 0.12 * row), highest * (1.28 - 0.12 * row)];
+    const [y1, y2] = [highest * (1.32 - 0.135 * row), highest * (1.44 - 0.135 * row)];
     return stretches(half, axis).flatMap(({ from, to, what }) => {
       const label = [`${half} ${words[what]}`, words[what]].find(
         (candidate) => textWidth(candidate) < (to - from) * perExponent - 2,
@@ -182,7 +220,6 @@ function strips(axis: MagnitudeAxis, highest: number, { width }: Room): readonly
               y: (y1 + y2) / 2,
               text: (found: string) => found,
               fill: "var(--ink)",
-              fontSize: FONT_SIZE - 1,
             }),
       ];
     });

@@ -42,7 +42,7 @@ const everySo = <T>(items: readonly T[]): readonly T[] => {
   return every <= 1 ? items : items.filter((_, index) => index % every === 0);
 };
 
-const margins = { marginLeft: 48, marginRight: 22, marginTop: 28, marginBottom: 40, height: 210 } as const;
+const margins = { marginLeft: 56, marginRight: 22, marginTop: 28, marginBottom: 40, height: 210 } as const;
 
 const stepsAxis = () =>
   axisX({

@@ -9,7 +9,17 @@ export interface LayersOptions {
   readonly title: string;
   readonly groups: readonly GroupHistogram[];
   readonly axis: MagnitudeAxis;
+  /** Room for the rows' names, in pixels. */
+  readonly marginLeft: number;
 }
+
+/** Characters of a row's name: more would leave no room for the rows. */
+const LONGEST = 16;
+const named = (layer: string): string => shortened(layer, LONGEST);
+
+/** The room that the names of these rows need. */
+export const namesWidth = (groups: readonly GroupHistogram[]): number =>
+  Math.ceil(Math.max(0, ...byLayer(groups).map(({ layer }) => textWidth(named(layer))))) + 10;
 
 interface Cell {
   readonly layer: string;
@@ -19,7 +29,7 @@ interface Cell {
 }
 
 /** The magnitudes of each layer as a row of cells, the darker the more of its values are there. */
-export function layersFigure({ title, groups, axis }: LayersOptions): Figure {
+export function layersFigure({ title, groups, axis, marginLeft }: LayersOptions): Figure {
   const rows = byLayer(groups);
   const cells = rows.flatMap(({ layer, histogram }): readonly Cell[] => {
     const total = valueCount(histogram);
@@ -40,32 +50,29 @@ export function layersFigure({ title, groups, axis }: LayersOptions): Figure {
   return {
     title,
     description: `a row for each of ${rows.length} layers, over the binary exponents of its values`,
-    draw: (room) => {
-      const longest = room.isNarrow ? 15 : 24;
-      const labels = rows.map(({ layer }) => shortened(layer, longest));
-      return {
-        height: 62 + rows.length * (room.isNarrow ? 17 : 18),
-        marginLeft: Math.ceil(Math.max(...labels.map(textWidth))) + 10,
-        marginRight: 14,
-        marginTop: 8,
-        marginBottom: 40,
-        x: { domain: [...axis.domain], label: null },
-        y: { domain: rows.map(({ layer }) => layer), label: null, padding: 0.12 },
-        opacity: { type: "identity" },
-        marks: [
-          barX(cells, {
-            x1: "x1",
-            x2: "x2",
-            y: "layer",
-            fill: "var(--heat)",
-            fillOpacity: "opacity",
-            inset: 0,
-          }),
-          f16Edges(axis),
-          magnitudeAxisMark(axis, room),
-          axisY({ tickSize: 0, tickFormat: (layer: string) => shortened(layer, longest) }),
-        ],
-      };
-    },
+    isNarrow: true,
+    draw: (room) => ({
+      height: 62 + rows.length * 18,
+      marginLeft,
+      marginRight: 14,
+      marginTop: 8,
+      marginBottom: 40,
+      x: { domain: [...axis.domain], label: null },
+      y: { domain: rows.map(({ layer }) => layer), label: null, padding: 0.12 },
+      opacity: { type: "identity" },
+      marks: [
+        barX(cells, {
+          x1: "x1",
+          x2: "x2",
+          y: "layer",
+          fill: "var(--heat)",
+          fillOpacity: "opacity",
+          inset: 0,
+        }),
+        f16Edges(axis),
+        magnitudeAxisMark(axis, room),
+        axisY({ tickSize: 0, tickFormat: named }),
+      ],
+    }),
   };
 }

@@ -13,12 +13,12 @@ interface CastRow extends CastExplanation {
 const columns: readonly Column<CastRow>[] = [
   { head: "layer", isName: true, cell: ({ scope }) => layerName(scope) },
   { head: "operator", cell: ({ op }) => op },
-  { head: "times", isNumber: true, cell: ({ times }) => times },
   { head: "computes in", cell: ({ dtype }) => html`<b class="${dtype}">${dtype}</b>` },
+  { head: "times", isNumber: true, cell: ({ times }) => times },
   {
     head: "because",
     isWords: true,
-    cell: ({ rule, because }) => (because === undefined ? rule : `${rule}: ${because}`),
+    cell: reasonOf,
   },
   { head: "line", isName: true, cell: ({ line }) => (line === undefined ? "" : lineName(line)) },
 ];
@@ -37,13 +37,37 @@ export function castSection({ policy, hash, nodes, casts, lints }: CastReport): 
 <h2 id="casts">What computes in which dtype</h2>
 <p>Policy <code>${policy}</code>, plan <code>${hash}</code>: ${count(floats.length, "floating operator")} of the loss, ${inWords}; ${count(casts.length, "cast")} inserted. The backward pass of an operator computes in its dtype.</p>
 ${lints.length === 0 ? undefined : html`<ul>${lints.map(({ severity, message, remedy }) => html`<li><b>${severity}</b>: ${message}; ${remedy}</li>`)}</ul>`}
-<details${rows.length <= MOST_SHOWN ? html` open` : undefined}><summary>${count(rows.length, "place")} with dtype and reason</summary>
-${table("Cast plan", columns, rows)}</details>
+${folded("wide", rows.length <= MOST_SHOWN, rows, table("Cast plan", columns, rows))}
+${folded("narrow", rows.length <= MOST_SHOWN_NARROW, rows, html`<ul class="cards">${rows.map(card)}</ul>`)}
 </section>
 `;
 }
 
+/** Rows of a table, and of a list on a phone, that are not folded away. */
 const MOST_SHOWN = 40;
+const MOST_SHOWN_NARROW = 12;
+
+/** The rows as a wide or as a narrow page shows them. */
+function folded(
+  width: "wide" | "narrow",
+  isOpen: boolean,
+  rows: readonly CastRow[],
+  content: Markup,
+): Markup {
+  return html`<details class="${width}"${isOpen ? html` open` : undefined}><summary>${count(rows.length, "place")} with dtype and reason</summary>
+${content}</details>`;
+}
+
+/** A row where a table would be wider than the screen. */
+function card({ scope, op, times, dtype, rule, because, line }: CastRow): Markup {
+  return html`<li><span><b>${op}</b>${times === 1 ? undefined : ` × ${times}`}</span> <span>computes in <b class="${dtype}">${dtype}</b></span>
+<p>${layerName(scope)}${line === undefined ? undefined : ` · ${lineName(line)}`}</p><p>${reasonOf({ rule, because })}</p></li>
+`;
+}
+
+function reasonOf({ rule, because }: Pick<CastRow, "rule"> & { because?: string | undefined }): string {
+  return because === undefined ? rule : `${rule}: ${because}`;
+}
 
 /** Copies of one line, such as the steps of a recurrence, are one row. */
 function joined(nodes: readonly CastExplanation[]): readonly CastRow[] {

@@ -6,7 +6,7 @@ import { layerName, valueCount } from "../layers.js";
 import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
-import { layersFigure } from "../plots/layers.js";
+import { layersFigure, namesWidth } from "../plots/layers.js";
 import { type Column, table } from "./table.js";
 
 const kinds = [
@@ -20,8 +20,8 @@ const kinds = [
 ] as const;
 
 const columns: readonly Column<GroupHistogram>[] = [
-  { head: "values", cell: ({ kind }) => kind },
   { head: "layer", isName: true, cell: ({ layer }) => layerName(layer) },
+  { head: "values", cell: ({ kind }) => kind },
   { head: "held in", cell: ({ dtype }) => dtype },
   { head: "count", isNumber: true, cell: ({ histogram }) => valueCount(histogram).toLocaleString("en") },
   { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
@@ -60,13 +60,16 @@ export function rangesSection({ groups, half }: PrecisionReport): Markup {
       return { title, groups: isBackward ? own.reverse() : own };
     })
     .filter(({ groups: own }) => own.length > 0);
+  // One for all, so that the axes of neighbors line up; at least for the ticks of shares.
+  const marginLeft = Math.max(40, ...looked.map(({ groups: own }) => namesWidth(own)));
   return html`<section aria-labelledby="ranges">
 <h2 id="ranges">Where the numbers lie</h2>
-<p>Every value of one forward and backward pass by its binary exponent, computed in float32 at loss scale 1, so that what a half would have lost is still there. The strips above the bars are the ranges of both halves; behind the bars, what f16 cannot hold at full precision. Beside them each layer is a row, scaled to its own fullest place; dashed, where f16 turns from 0 to subnormal, to normal, to infinite. The column at the left is zeros.</p>
-<div class="plots">${looked.map(({ title, groups: own }) => [
-    figure(exponentsFigure({ title, groups: own, axis, half })),
-    figure(layersFigure({ title: `${title} by layer`, groups: own, axis })),
-  ])}</div>
+<p>Every value of one forward and backward pass by its binary exponent, computed in float32 at loss scale 1, so that what a half would have lost is still there. The strips above the bars are the ranges of both halves; behind the bars, what f16 cannot hold at full precision. Below them each layer is a row, scaled to its own fullest place; dashed, where f16 turns from 0 to subnormal, to normal, to infinite. The column at the left is zeros.</p>
+<div class="columns">${looked.map(
+    ({ title, groups: own }) => html`<div>
+${figure(exponentsFigure({ title, groups: own, axis, half, marginLeft }))}
+${figure(layersFigure({ title: `${title} by layer`, groups: own, axis, marginLeft }))}</div>`,
+  )}</div>
 <details><summary>The numbers, group by group</summary>
 ${table("Ranges by layer", columns, groups)}</details>
 </section>

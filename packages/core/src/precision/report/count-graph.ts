@@ -99,7 +99,7 @@ class Counting {
   }
 
   #join(group: ValueGroup, part: Tensor, size: number): void {
-    const key = `${group.kind} ${group.dtype} ${group.layer}`;
+    const key = `${group.kind} ${group.dtype} ${group.layer} ${group.label ?? ""}`;
     const waiting = this.#waiting.get(key) ?? { group, place: this.#waiting.size, parts: [], size: 0 };
     if (waiting.size + size > LONGEST) this.#count(waiting);
     waiting.parts.push(part);

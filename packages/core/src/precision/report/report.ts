@@ -128,6 +128,10 @@ function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
     shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
     recommendedScale: recommendedScale(histogram.largest, "f16"),
     largest: histogram.largest,
-    largestIn: isZero ? undefined : { kind: widest.kind, layer: widest.layer, dtype: widest.dtype },
+    largestIn: isZero ? undefined : groupOf(widest),
   };
+}
+
+function groupOf({ histogram: _histogram, ...group }: GroupHistogram): ValueGroup {
+  return group;
 }

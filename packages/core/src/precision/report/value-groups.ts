@@ -14,6 +14,8 @@ export interface ValueGroup {
   readonly kind: ValueKind;
   /** Scope path, or for weights and their gradients the parameter's path. */
   readonly layer: string;
+  /** The scope path in words for readers, where they differ: `0 dense` for `0/dense`. Values with different ones are different groups. */
+  readonly label?: string;
   /** The dtype that the casting policy keeps them in; for weights, the dtype that they are multiplied in. */
   readonly dtype: ComputeDType;
 }
@@ -60,7 +62,13 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
     const kind = isScaled ? "gradients" : "activations";
     for (const value of node.outputs) {
       if (!isComputeFloat(value.dtype) || groups.has(value)) continue;
-      groups.set(value, { kind, layer: node.origin.scope, dtype: value.dtype });
+      const { scope, label } = node.origin;
+      groups.set(value, {
+        kind,
+        layer: scope,
+        ...(label === undefined ? {} : { label }),
+        dtype: value.dtype,
+      });
     }
   }
   return groups;

@@ -13,10 +13,11 @@ export type Plain = { [K in Op]: Record<never, never> extends OpAttributes[K] ? 
 
 type Unary = (x: Tensor) => Tensor;
 
-const unary =
-  (op: Plain): Unary =>
-  (x) =>
-    emit(op, [x], {});
+const unary = (op: Plain): Unary => {
+  const operator: Unary = (x) => emit(op, [x], {});
+  // By its name reports say what a part of a `sequential` is.
+  return Object.defineProperty(operator, "name", { value: `${op[0]?.toLowerCase()}${op.slice(1)}` });
+};
 
 /** |x| of each element; any shape, floats and signed integers. The gradient at 0 is 0. */
 export const abs: Unary = unary("Abs");

@@ -1,0 +1,51 @@
+import type { PrecisionReport } from "@mp/core";
+import { expect, it } from "vitest";
+import { layerName } from "./layers.js";
+import { named } from "./named.js";
+
+/** As much of a report as has names. */
+const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
+  const groups = layers.map(([layer, label]) => ({ layer, ...(label === undefined ? {} : { label }) }));
+  const report = { groups, casts: { nodes: [] }, gradients: { largestIn: groups[0] } };
+  const { groups: shown, gradients } = named(report as unknown as PrecisionReport);
+  expect(gradients.largestIn?.layer).toBe(shown[0]?.layer);
+  return shown.map(({ layer }) => layer);
+};
+
+it("names layers by what they are, and parameters as their layers", () => {
+  expect(
+    namesOf([
+      ["0/1/batchNorm", "0 sequential/1 batchNorm/batchNorm"],
+      ["0", "0 sequential/2 relu"],
+      ["3/residual/body/0/conv", "3 residual/residual/body/0 conv/conv"],
+      ["loss"],
+      ["0/1/scale"],
+      ["3/body/0/kernel"],
+      ["head/0/kernel"],
+    ]),
+  ).toEqual([
+    "0 sequential/1 batchNorm",
+    "0 sequential/2 relu",
+    "3 residual/body/0 conv",
+    "loss",
+    "0 sequential/1 batchNorm/scale",
+    "3 residual/body/0 conv/kernel",
+    "head/0/kernel",
+  ]);
+});
+
+it("leaves a path alone that two layers have", () => {
+  expect(namesOf([["0/dense", "0 dense/dense"], ["0/conv", "0 conv/conv"], ["0/kernel"]])).toEqual([
+    "0 dense",
+    "0 conv",
+    "0/kernel",
+  ]);
+});
+
+it("says of a sequential that it is one only where nothing within it is named", () => {
+  expect(["0 sequential/1 batchNorm", "4 sequential", ""].map(layerName)).toEqual([
+    "0/1 batchNorm",
+    "4 sequential",
+    "(top level)",
+  ]);
+});

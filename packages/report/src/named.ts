@@ -1,0 +1,70 @@
+import type { PrecisionReport } from "@mp/core";
+
+/** Part `0` of a `sequential`, `0 dense`; layers open a scope of their own name within it. */
+const PART = /^(\d+) (.+)$/;
+
+/** One step of a path: as the parameters' paths have it, and as it is shown. */
+interface Step {
+  readonly key: string;
+  readonly shown: string;
+}
+
+/**
+ * The report with layers by their labels: parts of a `sequential` with what they are, once. Parameters' paths have no
+ * labels; they get those of the scopes whose path they share.
+ */
+export function named(report: PrecisionReport): PrecisionReport {
+  const { groups, casts, gradients } = report;
+  const known = namesByPath([...groups, ...casts.nodes].flatMap(({ label }) => label ?? []));
+  const nameOf = (path: string, label: string | undefined): string =>
+    label === undefined ? parameterName(path, known) : shownPath(stepsOf(label));
+  const { largestIn } = gradients;
+  return {
+    ...report,
+    groups: groups.map((group) => ({ ...group, layer: nameOf(group.layer, group.label) })),
+    casts: {
+      ...casts,
+      nodes: casts.nodes.map((node) => ({ ...node, scope: nameOf(node.scope, node.label) })),
+    },
+    gradients: {
+      ...gradients,
+      largestIn: largestIn && { ...largestIn, layer: nameOf(largestIn.layer, largestIn.label) },
+    },
+  };
+}
+
+function stepsOf(label: string): readonly Step[] {
+  const steps: Step[] = [];
+  let own: string | undefined;
+  for (const shown of label.split("/")) {
+    const [, index, kind] = PART.exec(shown) ?? [];
+    if (shown !== own) steps.push({ key: index ?? shown, shown });
+    own = kind;
+  }
+  return steps;
+}
+
+const shownPath = (steps: readonly Step[]): string => steps.map(({ shown }) => shown).join("/");
+
+/** What each path is called, and undefined where scopes disagree. */
+function namesByPath(labels: readonly string[]): ReadonlyMap<string, string | undefined> {
+  const names = new Map<string, string | undefined>();
+  for (const label of new Set(labels)) {
+    const steps = stepsOf(label);
+    for (let length = 1; length <= steps.length; length++) {
+      const part = steps.slice(0, length);
+      const [path, name] = [part.map(({ key }) => key).join("/"), shownPath(part)];
+      names.set(path, names.has(path) && names.get(path) !== name ? undefined : name);
+    }
+  }
+  return names;
+}
+
+function parameterName(path: string, known: ReadonlyMap<string, string | undefined>): string {
+  const parts = path.split("/");
+  for (let length = parts.length; length > 0; length--) {
+    const name = known.get(parts.slice(0, length).join("/"));
+    if (name !== undefined) return [name, ...parts.slice(length)].join("/");
+  }
+  return path;
+}
