@@ -61,7 +61,7 @@ function part(from: number, to: number) {
 async function evaluated<S extends StreamedMetrics>(
   judge: (weights: unknown, batch: Batch) => S,
   precision: PrecisionChoice = float32(),
-): Promise<WholeEvaluation<never, S>["metrics"]> {
+): Promise<WholeEvaluation<never, S>["whole"]> {
   await using training = await trainer({
     backend: await reference(),
     params: { w: tensor(Float32Array.of(1), []) },
@@ -70,7 +70,7 @@ async function evaluated<S extends StreamedMetrics>(
     precision,
     onWarning: () => undefined,
   });
-  const { metrics: found } = await training.evaluateAll([part(0, 32), part(32, 64), part(64, 83)], {
+  const { whole: found } = await training.evaluateAll([part(0, 32), part(32, 64), part(64, 83)], {
     metrics: judge,
   });
   return found;

@@ -43,8 +43,10 @@ export interface JudgeAllOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T>
 export interface WholeEvaluation<K extends string = string, S = unknown> {
   /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
   readonly loss: number;
-  /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
-  readonly metrics: Readonly<Record<K, number>> & ResultsOf<S>;
+  /** What the loss returned as `metrics`, means over the samples. */
+  readonly metrics: Readonly<Record<K, number>>;
+  /** What the option `metrics` asked for, by name; empty without it. */
+  readonly whole: ResultsOf<S>;
   /** The samples of all batches; their total weight where batches have weights. */
   readonly samples: number;
   readonly batches: number;
@@ -126,13 +128,11 @@ export async function evaluateAll<T>(
     await source.close();
   }
   if (batches === 0) throw noBatches();
-  const judged = judging?.results() ?? {};
+  const whole = judging?.results() ?? {};
   return means.map((mean) => {
     const { loss, metrics } = mean.result();
-    const both = Object.keys(judged).find((name) => Object.hasOwn(metrics, name));
-    if (both !== undefined) throw namedTwice(both);
-    return { loss, metrics: { ...metrics, ...judged }, samples: mean.samples, batches };
-  }) as readonly WholeEvaluation[];
+    return { loss, metrics, whole, samples: mean.samples, batches };
+  });
 }
 
 /** Means of scalars over samples, summed in f64. */
@@ -166,10 +166,4 @@ const noBatches = (): MpError<"MP_INVALID_ARGUMENT"> =>
   new MpError(
     "MP_INVALID_ARGUMENT",
     "evaluateAll: the data gave no batches; a generator can be gone through only once, pass an array or a dataset",
-  );
-
-const namedTwice = (name: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
-    `evaluateAll: the loss returns a metric ${JSON.stringify(name)}, and so does metrics; give one of them another name`,
   );
