@@ -35,7 +35,7 @@ const MOVES: ReadonlySet<Op> = new Set<Op>([
 ]);
 
 /** The ranges of the inputs of a graph that are used as labels or indices without being computed with. */
-export function indexRanges(graph: Graph): readonly IndexRange[] {
+function indexRanges(graph: Graph): readonly IndexRange[] {
   const made = producers(graph);
   const inputs = new Map(
     graph.inputs.map(({ name, value, role }) => [value, role === "batch" ? name : undefined]),
