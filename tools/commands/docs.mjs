@@ -14,18 +14,29 @@ const SOURCE = join(SITE, "source");
 const PAGES =
   /^(README|CONTRIBUTING|docs\/[^/]+|docs\/decisions\/[^/]+|(packages|apps)\/[^/]+\/README|bench\/README)\.md$/;
 
-/** The entries of a package: the sources behind what its `exports` names. @param {import("../workspace/packages.mjs").WorkspacePackage} one */
-const entriesOf = ({ path, manifest }) =>
+const ENTRIES = join(SITE, "entries");
+/** What programs do not import. */
+const NOT_PUBLIC = new Set(["./package.json", "./internal", "./command", "./worker"]);
+
+/**
+ * Writes a file for each entry of a package that programs import, at the path of its name without `@mp/`, which
+ * TypeDoc gives to the module (an `@` would be a pattern to it), and returns the files, from the
+ * root.
+ * @param {import("../workspace/packages.mjs").WorkspacePackage} one
+ */
+const entriesOf = ({ path, name, manifest }) =>
   Object.keys(manifest.exports ?? {})
-    .filter(
-      (entry) =>
-        entry !== "./package.json" && entry !== "./internal" && entry !== "./command" && entry !== "./worker",
-    )
+    .filter((entry) => !NOT_PUBLIC.has(entry))
     .map((entry) => {
-      const name = entry === "." ? "index" : entry.slice(2);
-      const candidates = [`src/${name}.ts`, `src/entries/${name}.ts`, `src/${name}/index.ts`];
+      const part = entry === "." ? "index" : entry.slice(2);
+      const candidates = [`src/${part}.ts`, `src/entries/${part}.ts`, `src/${part}/index.ts`];
       const found = candidates.find((file) => existsSync(join(root, path, file)));
-      return `${path}/${found ?? fail(`docs: ${path} has no source for its entry ${entry}`)}`;
+      if (found === undefined) fail(`docs: ${path} has no source for its entry ${entry}`);
+      const file = join(ENTRIES, `${posix.join(name.replace(/^@mp\//, ""), entry)}.ts`);
+      mkdirSync(dirname(file), { recursive: true });
+      const source = posix.relative(dirname(file), join(root, path, found.replace(/ts$/, "js")));
+      writeFileSync(file, `export * from "${source}";\n`);
+      return posix.relative(root, file);
     });
 
 /** Writes the reference as Markdown. @returns {boolean} whether it converted without a warning */
@@ -36,7 +47,7 @@ function writeReference() {
       .flatMap(entriesOf)
       .map((entry) => join(root, entry)),
     tsconfig: join(SITE, "tsconfig.json"),
-    basePath: join(root, "packages"),
+    basePath: ENTRIES,
     plugin: ["typedoc-plugin-markdown"],
     out: join(SOURCE, "api"),
     readme: "none",
@@ -55,7 +66,7 @@ function writeReference() {
     validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
   };
   const compilerOptions = { noEmit: true, types: ["node"] };
-  const include = publicLibraries().map(({ path }) => `../${path}/src`);
+  const include = ["entries"];
   writeFileSync(
     join(SITE, "tsconfig.json"),
     JSON.stringify({ extends: "../tsconfig.base.json", compilerOptions, include }),
@@ -163,7 +174,8 @@ function writeConfiguration(files) {
  * @returns {number} exit code
  */
 export function runDocs() {
-  for (const part of ["source", "dist"]) rmSync(join(SITE, part), { recursive: true, force: true });
+  for (const part of ["source", "dist", "entries"])
+    rmSync(join(SITE, part), { recursive: true, force: true });
   mkdirSync(SOURCE, { recursive: true });
   // Packages see each other's types as a user does.
   if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return 1;
