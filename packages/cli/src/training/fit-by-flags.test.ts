@@ -1,5 +1,6 @@
 // The training of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be written.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DataSource, float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
@@ -79,6 +80,15 @@ async function run(flags: readonly string[], stopAt: number | "soon" = Number.PO
 }
 
 describe("a training by flags", () => {
+  it("writes event files to a folder of its label", async () => {
+    const events = join(folder, "events");
+    const { record } = await run(["--backend", "reference", "--steps", "2", "--log", events]);
+    expect(record.steps).toBe(2);
+    const [file, ...more] = await readdir(join(events, "demo"));
+    expect(file).toMatch(/^events\.out\.tfevents\./);
+    expect(more).toEqual([]);
+  });
+
   it.each([6, 7, 8])(
     "goes on bit for bit from where it was stopped within a step, at batch %i",
     async (at) => {
