@@ -10,7 +10,9 @@ const inputs = { x: { shape: [2] } };
 const identity = (_: unknown, { x }: { readonly x: Parameters<typeof ops.relu>[0] }) => ops.relu(x);
 
 const refused = (options: unknown, weights: unknown = { params: {} }): string =>
-  refusal(() => exportOnnx(identity as never, weights as never, { inputs, ...(options as ExportOptions) }));
+  refusal(() =>
+    exportOnnx(identity as never, weights as never, { ...{ inputs }, ...(options as ExportOptions) }),
+  );
 
 it.each([undefined, null, { params: {}, modelState: {} }, two])(
   "weights are { params, state }, case %#",
