@@ -22,7 +22,7 @@ export interface Served {
 
 /**
  * The model over its kept weights, for such data.
- * @throws MP_UNSUPPORTED for one that draws random numbers
+ * @throws MP_INVALID_ARGUMENT for one that gives nothing; MP_UNSUPPORTED for one that draws random numbers
  */
 export function servedProgram(
   { model, precision, manifest }: Served,
@@ -45,6 +45,8 @@ export function servedProgram(
     );
     return { outputs: { result: run(weights, fed["data"] as TensorTree) } };
   });
+  if (program.graph.outputs.length === 0)
+    throw new MpError("MP_INVALID_ARGUMENT", "predictor: the model gives no tensor");
   const drawn = drawnIn(program.graph);
   if (drawn === undefined) return program;
   throw new MpError(

@@ -183,4 +183,18 @@ describe("predictor", () => {
     );
     await expect(start({ checkpoint: new Uint8Array(9) })).rejects.toMatchObject({ code: "MP_PARSE" });
   });
+
+  it("tells what is missing among the parameters, and refuses a model that gives nothing", async () => {
+    const backend = await reference();
+    const x = tensor(Float32Array.of(1, 2), [1, 2]);
+    const missing = await predictor({
+      backend,
+      params: {},
+      model: (given: object, x: Tensor) => ops.matMul(x, (given as { kernel: Tensor }).kernel),
+      ...quiet,
+    });
+    await expect(missing.predict(x)).rejects.toThrow(/got undefined(?!.*the data)/);
+    const nothing = await predictor({ backend, params: { w: x }, model: () => ({}), ...quiet });
+    await expect(nothing.predict(x)).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+  });
 });

@@ -79,6 +79,7 @@ export class Filling {
     const sources = read.map(({ name, found }) => sourceOf(name, found, this.#isInputsFirst(name)));
     const [first, second = first] = sources as [Source, Source?];
     const numbers = make(first, second);
+    if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
     return misfit(leaf, numbers, sources) ?? tensor(numbers.data, numbers.shape);
   }
 }
@@ -113,6 +114,8 @@ function candidate(
   const own = nameAt.get(path);
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }
+
+const named = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
 
 function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
   if (leaf.dtype !== "f32") return `it is ${leaf.dtype} in the model, weights are f32`;

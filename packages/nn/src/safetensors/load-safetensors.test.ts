@@ -264,6 +264,40 @@ describe("what does not fit", () => {
       ]);
   });
 
+  it("is an answer of another kind: a promise is no name, and not true", async () => {
+    const path = await write("answers", { "fc.weight": weights([3, 2]) });
+    for (const options of [
+      { rename: async (name: string) => name },
+      { rename: () => 5 },
+      { inputsFirst: async () => false },
+      { inputsFirst: () => undefined },
+    ])
+      await expect(
+        loadSafetensors(path, like, { allow: ["missing"], ...(options as object) }),
+      ).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+  });
+
+  it("is one of two biases of another shape, which would be left out of the sum", async () => {
+    const ones = (...shape: readonly number[]) =>
+      weights(shape, new Float32Array(shape.reduce((a, b) => a * b)));
+    for (const [layer, gates] of [
+      [lstm(2, 2), 8],
+      [gru(2, 2), 6],
+    ] as const) {
+      const path = await write("recurrent", {
+        weight_ih: ones(gates, 2),
+        weight_hh: ones(gates, 2),
+        bias_ih: ones(3),
+        bias_hh: ones(gates),
+      });
+      await expect(loadSafetensors(path, { params: layer.init(key(1)) })).rejects.toThrow(
+        new RegExp(
+          `params/bias: the file's "bias_ih" \\[3\\] and "bias_hh" \\[${gates}\\] have different shapes`,
+        ),
+      );
+    }
+  });
+
   it.each([
     ["../secret", /is no name of a file/],
     ["/etc/passwd", /is no name of a file/],

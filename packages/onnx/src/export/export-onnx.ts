@@ -1,6 +1,6 @@
 import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
 import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
-import { shown } from "@mp/core/internal";
+import { checks, shown } from "@mp/core/internal";
 import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
 import { subgraph } from "../trainable/subgraph.js";
@@ -23,7 +23,7 @@ import {
   traceModel,
   type Weights,
 } from "./traced-model.js";
-import { type Sizes, sizesIn, tracedSizes } from "./traced-sizes.js";
+import { type Sizes, sizesIn, tracedSizes, unevenSizes } from "./traced-sizes.js";
 
 /** What was trained. */
 export interface ExportWeights<P, S> {
@@ -39,7 +39,7 @@ export interface ExportWeights<P, S> {
  * `output`. A model of `fromOnnx` keeps the names of its file: those of inputs, outputs, parameters and statistics. `encodeModel` gives the bytes of its file.
  *
  * With `dynamicAxes` the model is traced at the sizes given and at three multiples of them that occur nowhere else in it,
- * and what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
+ * and at sizes between them if it takes those; what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
  * it is at those.
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
@@ -53,13 +53,16 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 ): OnnxModel {
   expectModel(model);
   const read = readExportOptions(options);
+  expectWeights(weights);
   const stored: Weights = {
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
   const traced = (sizes: Sizes): TracedModel => tracedAt(model as AnyExported, stored, read, sizes);
   const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
-  const sizes = tracedSizes(read.openSizes, taken);
+  const even = tracedSizes(read.openSizes, taken);
+  const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => traced(sizes)));
+  const sizes = [...even, ...uneven];
   const exported = openSizes(
     sizes.map((each) => written(traced(each), read)),
     read.openSizes,
@@ -82,6 +85,27 @@ function expectModel(model: unknown): void {
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `exportOnnx: takes a layer or a function of parameters, inputs and context, got ${shown(model)}`,
+  );
+}
+
+/** Whether the model takes such sizes; some only take multiples, and say so in any way. */
+function isTaken(trace: () => unknown): boolean {
+  try {
+    trace();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Another name, such as the trainer's `modelState`, would be left out without a word. @throws MP_INVALID_ARGUMENT */
+function expectWeights(weights: unknown): void {
+  checks.object("exportOnnx: the second argument, { params, state },", weights);
+  const other = Object.keys(weights as object).find((key) => key !== "params" && key !== "state");
+  if (other === undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `exportOnnx: the second argument has no ${JSON.stringify(other)}; it is { params, state }`,
   );
 }
 

@@ -4,16 +4,18 @@ import type { HostTensor } from "@mp/core";
 import {
   type AnyNode,
   consumers,
+  type FloatDType,
   type Graph,
   type GraphNode,
   isFloat,
   isNode,
+  roundTo,
   type Value,
 } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
-import type { TracedModel } from "./traced-model.js";
+import { freeName, type TracedModel } from "./traced-model.js";
 
 /** What a chain of nodes makes of each channel: x · scale + shift, from left to right. */
 interface Step {
@@ -40,6 +42,7 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   const made = new Map<AnyNode, readonly AnyNode[]>();
   const inputs = [...graph.inputs];
   const tensors = [...weights];
+  const names = new Set([...inputs, ...graph.outputs].map(({ name }) => name));
   const all = [...inputs.map(({ value }) => value), ...graph.nodes.flatMap(({ outputs }) => outputs)];
   let id = all.reduce((most, value) => Math.max(most, value.id), 0);
   for (const { conv, steps, end } of chains) {
@@ -54,6 +57,7 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
       (each, at) => each * (folded.scale[Math.floor(at / size)] as number),
     );
     const shifts = folded.shift.map((each, at) => each + (before?.[at] ?? 0) * (folded.scale[at] as number));
+    if (!isFloat(dtype) || !isHeld(numbers, dtype, size) || !isHeld(shifts, dtype, 1)) continue;
     const named = graph.inputs.find(({ value }) => value === kernel)?.name ?? conv.name;
     const operands = [
       ["", literals(numbers, dtype, shape)],
@@ -61,7 +65,7 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
     ] as const;
     const added = operands.map(([part, tensor]): Value => {
       const value = { id: ++id, dtype, shape: tensor.shape };
-      inputs.push({ name: `${named}_folded${part}`, role: "parameter", value });
+      inputs.push({ name: freeName(`${named}_folded${part}`, names), role: "parameter", value });
       tensors.push(tensor);
       return value;
     });
@@ -83,6 +87,19 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   );
   const outputs = graph.outputs.map((output) => ({ ...output, value: at(output.value) }));
   return { graph: { ...graph, inputs, nodes, outputs }, weights: tensors };
+}
+
+/** The share of a channel's largest number that its others may be off by once they are stored. */
+const MOST_LOST = 2 ** -7;
+
+/** Whether the dtype has these numbers: none infinite, and no channel of `size` numbers too small for it. */
+function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): boolean {
+  for (let begin = 0; begin < numbers.length; begin += size) {
+    const channel = numbers.slice(begin, begin + size);
+    const largest = channel.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+    if (!channel.every((each) => Math.abs(roundTo(dtype, each) - each) <= MOST_LOST * largest)) return false;
+  }
+  return true;
 }
 
 /** The values that depend on weights alone. */

@@ -32,6 +32,30 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
   return Array.from({ length: TRACES }, () => new Map(open.map((each) => [each.name, sizeOf(each)])));
 }
 
+/**
+ * More sizes to compare with: those of the first trace, each name in turn with one that is no multiple of its size, and
+ * of the other parity if the traced ones have the same. Paddings that follow from a stride are equal at multiples of it.
+ * A model need not take them.
+ */
+export function unevenSizes(
+  open: readonly OpenSize[],
+  traced: readonly Sizes[],
+  taken: ReadonlySet<number>,
+): readonly Sizes[] {
+  const [first = new Map<string, number>()] = traced;
+  return open.map(({ name, size }) => {
+    const known = traced.map((sizes) => sizes.get(name) as number);
+    const used = new Set([...taken, ...traced.flatMap((sizes) => [...sizes.values()])]);
+    const isUneven = (candidate: number): boolean =>
+      !used.has(candidate) &&
+      (size === 1 || candidate % size !== 0) &&
+      (candidate % 2 !== (known[0] as number) % 2 || known.some((each) => each % 2 !== candidate % 2));
+    let uneven = 2 * size + 1;
+    while (!isUneven(uneven)) uneven++;
+    return new Map([...first, [name, uneven]]);
+  });
+}
+
 /** The sizes of all values of a graph, also in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {
   const inputs = graph.inputs.map(({ value }) => value);
