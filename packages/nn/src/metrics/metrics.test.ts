@@ -1,7 +1,7 @@
 /** Streamed metrics over batches of 32, 32 and 19 samples, against scikit-learn, torchmetrics and Keras over all 83. */
 import { readFileSync } from "node:fs";
 import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import { add, mul, reduceMean, sigmoid } from "@mp/core/ops";
+import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import type { StreamedMetrics, WholeEvaluation } from "@mp/core/report";
 import { describe, expect, it } from "vitest";
@@ -150,14 +150,65 @@ describe("metrics of a whole set", () => {
   it("take logits that a policy made halves, and labels that are no class but ignored", async () => {
     const found = await evaluated(
       (_, { logits, labels }) => ({
-        ignored: metrics.accuracy(logits, add(labels, 1000), { ignoreIndex: 1002 }),
+        ignored: metrics.accuracy(logits, where(equal(labels, 2), 1002, labels), { ignoreIndex: 1002 }),
         matrix: metrics.confusionMatrix(logits, labels, { ignoreIndex: 0 }),
       }),
       mixedFloat16(),
     );
-    expect(found.ignored).toBe(0);
+    near(found.ignored, fixture.torchmetrics["accuracyIgnoring"], "ignored");
     expect(found.matrix[0]).toEqual([0, 0, 0, 0, 0]);
     expect(found.matrix.slice(1)).toEqual(fixture.plain.confusion.slice(1));
+  });
+
+  it.each([-1, 5, 2 ** 31])(
+    "refuse the label %d, which is no class, unless it has no weight",
+    async (wrong) => {
+      const judges = { accuracy: metrics.accuracy, confusionMatrix: metrics.confusionMatrix };
+      const wronged = (labels: Tensor): Tensor => where(equal(labels, 2), wrong, cast(labels, "i64"));
+      for (const [name, judge] of Object.entries({ ...judges, precisionRecall: metrics.precisionRecall })) {
+        const failing = evaluated((_, { logits, labels }) => ({ m: judge(logits, wronged(labels)) }));
+        await expect(failing).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+        await expect(failing).rejects.toThrow(`${name}: labels are outside the classes`);
+      }
+      const found = await evaluated((_, { logits, labels }) => ({
+        padded: metrics.accuracy(logits, wronged(labels), {
+          sampleWeights: sub(1, cast(equal(labels, 2), "f32")),
+        }),
+      }));
+      near(found.padded, fixture.torchmetrics["accuracyIgnoring"], "padded");
+    },
+  );
+
+  it("refuse targets of -1 for no event", async () => {
+    const signed = (targets: Tensor): Tensor => sub(mul(targets, 2), 1);
+    const judges = { rocAuc: metrics.rocAuc, averagePrecision: metrics.averagePrecision };
+    for (const [name, judge] of Object.entries({
+      ...judges,
+      binaryPrecisionRecall: metrics.binaryPrecisionRecall,
+    })) {
+      const failing = evaluated((_, { scores, targets }) => ({ m: judge(scores, signed(targets)) }));
+      await expect(failing).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+      await expect(failing).rejects.toThrow(`${name}: targets are outside 0 … 1`);
+    }
+  });
+
+  it("do not see what has no weight, be it NaN", async () => {
+    const found = await evaluated((_, { values, predictions, scores, targets }) => {
+      const sampleWeights = cast(targets, "f32");
+      // Infinite or NaN wherever the target is 0.
+      const broken = (x: Tensor): Tensor => add(x, log(sub(mul(sampleWeights, 2), 1)));
+      const half = { sampleWeights };
+      return {
+        mean: metrics.mean(broken(values), half),
+        meanAsIs: metrics.mean(values, half),
+        r2: metrics.rSquared(broken(predictions), broken(values), half),
+        r2AsIs: metrics.rSquared(predictions, values, half),
+        precision: metrics.averagePrecision(broken(scores), targets, half),
+      };
+    });
+    expect(found.mean).toBe(found.meanAsIs);
+    expect(found.r2).toBe(found.r2AsIs);
+    expect(found.precision).toBe(1);
   });
 
   it("merge variances without cancellation", async () => {

@@ -1,7 +1,19 @@
 /** What the metrics of a whole data set have in common. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import { argMax, cast, equal, mul, not, reshape, where } from "@mp/core/ops";
+import {
+  and,
+  argMax,
+  cast,
+  equal,
+  greaterOrEqual,
+  lessOrEqual,
+  mul,
+  not,
+  reduceSum,
+  reshape,
+  where,
+} from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
 import { expectTensor } from "../check-tensor.js";
 
@@ -34,6 +46,25 @@ export function inFloat32<T extends TensorTree>(statistics: () => T): T {
 
 /** The number of a sum without dimensions. */
 export const scalarOf = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
+
+/**
+ * x · w summed, f32 scalar. What has no weight does not count whatever it is: 0 times what is not finite would be NaN.
+ */
+export function weightedSum(x: Tensor, w: Tensor): Tensor {
+  return reduceSum(mul(where(equal(w, 0), 0, x), w));
+}
+
+/** The weight of the elements of x that are not in low … high, f32 scalar: the sum `outside` of a metric. */
+export function outside(x: Tensor, [low, high]: readonly [number, number], w: Tensor): Tensor {
+  const isInside = and(greaterOrEqual(x, low), lessOrEqual(x, high));
+  return weightedSum(cast(not(isInside), "f32"), w);
+}
+
+/** @throws MP_OUT_OF_RANGE if something with weight was outside */
+export function expectInside(values: StreamedValues, message: string): void {
+  if (scalarOf(values, "outside") === 0) return;
+  throw new MpError("MP_OUT_OF_RANGE", message);
+}
 
 const shapeOf = ({ shape }: Tensor): string => `[${shape.join(", ")}]`;
 
@@ -69,6 +100,8 @@ export interface Classified {
   /** [n, classes] */
   readonly logits: Tensor;
   readonly classes: number;
+  /** The weight of labels that are no classes. */
+  readonly outside: Tensor;
 }
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit */
@@ -87,13 +120,29 @@ export function classified(
       `${what}: logits ${shapeOf(logits)} take labels [${logits.shape.slice(0, -1).join(", ")}], got ${shapeOf(labels)}; the order is (logits, labels)`,
     );
   }
-  const { labels: flat, w } = samples(what, { labels }, options);
-  const given = cast(flat, "i32");
+  const { labels: vector, w: own } = samples(what, { labels }, options);
+  // An i64 is compared before it is cut to 32 bits.
+  const flat = vector.dtype === "i64" ? vector : cast(vector, "i32");
   const rows = reshape(logits, [-1, classes]);
-  const predicted = argMax(rows);
-  if (options.ignoreIndex === undefined) return { labels: given, predicted, w, logits: rows, classes };
-  const counts = not(equal(given, options.ignoreIndex));
+  const given = { predicted: argMax(rows), logits: rows, classes };
   // An ignored label need not be a class.
-  const valid = where(counts, given, 0);
-  return { labels: valid, predicted, w: mul(w, cast(counts, "f32")), logits: rows, classes };
+  const counts = options.ignoreIndex === undefined ? undefined : not(equal(flat, options.ignoreIndex));
+  const w = counts === undefined ? own : mul(own, cast(counts, "f32"));
+  const beyond = outside(flat, [0, classes - 1], w);
+  const valid = cast(counts === undefined ? flat : where(counts, flat, 0), "i32");
+  return { ...given, labels: valid, w, outside: beyond };
+}
+
+/** The result of a metric of classes. @throws MP_OUT_OF_RANGE for labels that are no classes */
+export function ofClasses<R>(
+  what: string,
+  result: (values: StreamedValues) => R,
+): (values: StreamedValues) => R {
+  return (values) => {
+    expectInside(
+      values,
+      `${what}: labels are outside the classes, which are counted from 0 by the last axis of the logits; correct them, or pass the ignoreIndex of those that do not count`,
+    );
+    return result(values);
+  };
 }

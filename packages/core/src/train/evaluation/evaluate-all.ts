@@ -142,11 +142,10 @@ class Means {
 
   add(outputs: Outputs, count: number): void {
     this.samples += count;
-    // A batch of padding alone has a loss of 0 / 0.
-    if (count === 0) return;
     const { loss, metrics } = evaluationIn(outputs);
     for (const [name, value] of [["", loss] as const, ...Object.entries(metrics)]) {
-      this.#sums.set(name, (this.#sums.get(name) ?? 0) + count * value);
+      // A batch of padding alone has a loss of 0 / 0.
+      this.#sums.set(name, (this.#sums.get(name) ?? 0) + (count === 0 ? 0 : count * value));
     }
   }
 
