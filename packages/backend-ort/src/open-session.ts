@@ -1,0 +1,43 @@
+import type { Place } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
+import { type ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
+import { type Lowered, lowerGraph } from "./lower.js";
+import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
+import type { PingPongSlots } from "./ping-pong-slots.js";
+import type { Target } from "./target.js";
+
+/** A session, and what it was made of. */
+export interface Opened {
+  readonly lowered: Lowered;
+  readonly session: NativeSession;
+  /** By the session's names; the caller releases them after the session. */
+  readonly constants: ReadonlyMap<string, PooledConstant>;
+}
+
+/**
+ * Lowers a graph and loads it. The slots of a constant state and large constants become initializers, in place, for the
+ * engine to fold, pack and lay out; those of any other state are inputs, and the engine rewrites nothing.
+ */
+export async function openSession(
+  runtime: NativeRuntime,
+  pool: ConstantPool,
+  target: Target,
+  { graph, bound, state, isConstant }: Place<PingPongSlots> & { readonly graph: Graph },
+): Promise<Opened> {
+  // The optimizer reads them on the host.
+  const isFolded = isConstant && state !== undefined && target.device === "cpu";
+  const lowered = lowerGraph(graph, target, isFolded ? new Set(bound.reads.keys()) : undefined);
+  const constants = pool.acquireAll(lowered.constants);
+  try {
+    if (!lowered.isFolded) return { lowered, constants, session: await runtime.createSession(lowered.model) };
+    const initializers = new Map<string, NativeTensor>();
+    for (const [name, { tensor }] of constants) initializers.set(name, tensor);
+    for (const [input, slot] of isFolded ? bound.reads : [])
+      initializers.set(lowered.inputName(input), state.current(slot));
+    const session = await runtime.createSession(lowered.model, { optimization: "all", initializers });
+    return { lowered, constants, session };
+  } catch (error) {
+    releaseConstants(constants);
+    throw error;
+  }
+}
