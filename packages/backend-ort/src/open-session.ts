@@ -1,5 +1,5 @@
 import type { Place } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import { type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
 import { type ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
 import { type Lowered, lowerGraph } from "./lower.js";
 import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
@@ -25,7 +25,8 @@ export async function openSession(
   { graph, bound, state, isConstant }: Place<PingPongSlots> & { readonly graph: Graph },
 ): Promise<Opened> {
   // The optimizer reads them on the host.
-  const isFolded = isConstant && state !== undefined && target.device === "cpu";
+  const isOnHost = isConstant && target.device === "cpu" && !loopsInHalves(graph, target.emulated);
+  const isFolded = isOnHost && state !== undefined;
   const lowered = lowerGraph(graph, target, isFolded ? new Set(bound.reads.keys()) : undefined);
   const constants = pool.acquireAll(lowered.constants);
   try {
@@ -40,4 +41,14 @@ export async function openSession(
     releaseConstants(constants);
     throw error;
   }
+}
+
+/** Its optimizer crashes on some loops that compute in a half, such as an LSTM. */
+function loopsInHalves({ nodes }: Graph, emulated: Target["emulated"]): boolean {
+  const isNative = ({ dtype }: Value): boolean => isHalf(dtype) && !emulated.includes(dtype);
+  return nodes.some((node) => {
+    if (!isNode(node, "Scan")) return false;
+    const { body } = node.attributes;
+    return body.nodes.some(({ outputs }) => outputs.some(isNative)) || loopsInHalves(body, emulated);
+  });
 }
