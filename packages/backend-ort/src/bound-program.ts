@@ -47,7 +47,7 @@ export class BoundProgram implements Program<NativeTensor> {
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { runtime, graph, bound, lowered, session } = parts;
-    this.#slots = lowered.isFolded ? [] : [...new Set(bound.reads.values())];
+    this.#slots = lowered.initializers !== undefined ? [] : [...new Set(bound.reads.values())];
     this.#peak = new RunPeak(session);
     this.feed = {
       write: (input, tensor) => this.#feeds.get(input)?.write(tensor),
@@ -124,7 +124,8 @@ export class BoundProgram implements Program<NativeTensor> {
     const { runtime, session, bound, state, lowered, constants } = this.#parts;
     const binding = runtime.bind(session);
     try {
-      if (!lowered.isFolded) for (const [name, { tensor }] of constants) binding.bindInput(name, tensor);
+      if (lowered.initializers === undefined)
+        for (const [name, { tensor }] of constants) binding.bindInput(name, tensor);
       this.#bindInputs(binding);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
       if (state === undefined) return binding;
@@ -142,7 +143,7 @@ export class BoundProgram implements Program<NativeTensor> {
   #bindInputs(binding: NativeBinding): void {
     const { bound, state, lowered } = this.#parts;
     for (const [name, buffer] of this.#feeds) binding.bindInput(lowered.inputName(name), buffer);
-    if (state === undefined || lowered.isFolded) return;
+    if (state === undefined || lowered.initializers !== undefined) return;
     for (const [input, slot] of bound.reads) {
       binding.bindInput(lowered.inputName(input), state.current(slot));
     }

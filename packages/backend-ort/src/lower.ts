@@ -34,8 +34,11 @@ export interface Lowered {
   readonly model: Uint8Array;
   /** Large constants, to be bound as inputs of these names, or to be given as initializers of these names. */
   readonly constants: readonly BoundConstant[];
-  /** Whether constants, and the inputs that are constant, are initializers, which the engine folds. */
-  readonly isFolded: boolean;
+  /**
+   * If the engine folds: the constants and the inputs that are initializers, to be given apart from the model. It removes
+   * those that nothing reads, and then does not take them.
+   */
+  readonly initializers: ReadonlySet<string> | undefined;
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
@@ -88,14 +91,12 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const { model, constants } = bindConstants(written);
   const plan = plannedOrder(closed, isFolded);
   const listedModel = importingOwn({ ...model, graph: listed(model.graph, plan) });
-  const given = new Set([
-    ...[...fixed].map((name) => inputs.get(name) ?? name),
-    ...constants.map(({ name }) => name),
-  ]);
+  const read = readNames(listedModel.graph);
+  const given = [...fixed].map((name) => inputs.get(name) ?? name).concat(constants.map(({ name }) => name));
   return {
-    model: isFolded ? withInitializers(listedModel, given) : encodeModel(listedModel),
+    model: isFolded ? withInitializers(listedModel, new Set(given), read) : encodeModel(listedModel),
     constants,
-    isFolded,
+    initializers: isFolded ? new Set(given.filter((name) => read.has(name))) : undefined,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
     nodeOf: (name) => {
@@ -109,12 +110,20 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   };
 }
 
-/** The model with these inputs as initializers that the session gets apart from it. */
-function withInitializers({ graph, ...model }: OnnxModel, names: ReadonlySet<string>): Uint8Array {
-  const external = graph.inputs.filter(({ name }) => names.has(name));
+/** The model with these inputs as initializers that the session gets apart from it, as far as they are read. */
+function withInitializers(
+  { graph, ...model }: OnnxModel,
+  names: ReadonlySet<string>,
+  read: ReadonlySet<string>,
+): Uint8Array {
+  const external = graph.inputs.filter(({ name }) => names.has(name) && read.has(name));
   const inputs = graph.inputs.filter(({ name }) => !names.has(name));
   return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
 }
+
+/** What any node reads, also in a body. */
+const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
+  new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
 /** The graph's node of each node of the session; a loop's, of those in its body. */
 function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {

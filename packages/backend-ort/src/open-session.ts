@@ -30,11 +30,13 @@ export async function openSession(
   const lowered = lowerGraph(graph, target, isFolded ? new Set(bound.reads.keys()) : undefined);
   const constants = pool.acquireAll(lowered.constants);
   try {
-    if (!lowered.isFolded) return { lowered, constants, session: await runtime.createSession(lowered.model) };
-    const initializers = new Map<string, NativeTensor>();
-    for (const [name, { tensor }] of constants) initializers.set(name, tensor);
-    for (const [input, slot] of isFolded ? bound.reads : [])
-      initializers.set(lowered.inputName(input), state.current(slot));
+    const { initializers: names } = lowered;
+    if (names === undefined || state === undefined)
+      return { lowered, constants, session: await runtime.createSession(lowered.model) };
+    const given: (readonly [string, NativeTensor])[] = [];
+    for (const [name, { tensor }] of constants) given.push([name, tensor]);
+    for (const [input, slot] of bound.reads) given.push([lowered.inputName(input), state.current(slot)]);
+    const initializers = new Map(given.filter(([name]) => names.has(name)));
     const session = await runtime.createSession(lowered.model, { optimization: "all", initializers });
     return { lowered, constants, session };
   } catch (error) {
