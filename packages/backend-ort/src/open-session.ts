@@ -14,6 +14,9 @@ export interface Opened {
   readonly constants: ReadonlyMap<string, PooledConstant>;
 }
 
+/** It moves pads into pools that then refuse to have so many, of the kernel's size or more. */
+const WITHOUT_PAD_FUSION = { "optimization.disable_specified_optimizers": "Pad_Fusion" };
+
 /**
  * Lowers a graph and loads it. The slots of a constant state and large constants become initializers, in place, for the
  * engine to fold, pack and lay out; those of any other state are inputs, and the engine rewrites nothing.
@@ -37,7 +40,11 @@ export async function openSession(
     for (const [name, { tensor }] of constants) given.push([name, tensor]);
     for (const [input, slot] of bound.reads) given.push([lowered.inputName(input), state.current(slot)]);
     const initializers = new Map(given.filter(([name]) => names.has(name)));
-    const session = await runtime.createSession(lowered.model, { optimization: "all", initializers });
+    const session = await runtime.createSession(lowered.model, {
+      optimization: "all",
+      config: WITHOUT_PAD_FUSION,
+      initializers,
+    });
     return { lowered, constants, session };
   } catch (error) {
     releaseConstants(constants);

@@ -88,6 +88,20 @@ describe("a program over a constant state", () => {
     expect(backend.stats()).toEqual(before);
   });
 
+  it("may have slots and constants that nothing reads", async () => {
+    const builder = new GraphBuilder();
+    const x = builder.input("x", { dtype: "f32", shape: [2] }, "batch");
+    builder.input("unread", { dtype: "f32", shape: [2000] }, "state");
+    const graph = builder.finish({ y: builder.emitOne("Neg", [x], {}) });
+    const state = await backend.createState({ unread: wave(1, [2000]) }, { constant: true });
+    const executable = await backend.compile(graph, {
+      state,
+      bindings: [{ slot: "unread", input: "unread" }],
+    });
+    const { y } = await executable.run({ x: tensor(Float32Array.of(1, -2)) });
+    expect(y?.data).toEqual(Float32Array.of(-1, 2));
+  });
+
   it("may hold large constants of the graph besides, and return what is constant", async () => {
     const table = wave(8, [64, 32]);
     const builder = new GraphBuilder();
