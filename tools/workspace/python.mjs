@@ -26,13 +26,13 @@ export function installPython() {
     );
     return { passed: 0, failed: Number(isRequired) };
   }
-  environment["MP_PYTHON"] = interpreterIn(folder);
+  Object.assign(environment, { MP_PYTHON: interpreterIn(folder) });
   return { passed: 1, failed: 0 };
 }
 
 /** Prints one line when the tests that need Python were left out. */
 export function sayPythonIsMissing() {
-  if (environment["MP_PYTHON"] !== undefined) return;
+  if ("MP_PYTHON" in environment) return;
   console.log(
     "Files were not read by onnx.checker, safetensors and TensorBoard of Python; npm test -- --python installs them first, MP_PYTHON names a Python that has them",
   );

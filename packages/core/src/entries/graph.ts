@@ -59,6 +59,7 @@ export type {
   RunInput,
   State,
   StateBinding,
+  StateOptions,
 } from "../backend.js";
 
 // Passes

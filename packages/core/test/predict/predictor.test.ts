@@ -162,6 +162,23 @@ describe("predictor", () => {
     await expect(serving.predict(data(0))).rejects.toThrow("the predictor was disposed");
   });
 
+  it("keeps the programs of shapes that take turns", async () => {
+    let traces = 0;
+    const serving = await predictor({
+      backend: await reference(),
+      model: (...given: Parameters<typeof apply>) => {
+        traces++;
+        return apply(...given);
+      },
+      params,
+      modelState,
+      ...quiet,
+    });
+    for (const rows of [[0], [0, 1], [0], [0, 1, 2], [0, 1], [0]]) await serving.predict(data(...rows));
+    expect(traces).toBe(3);
+    await serving.dispose();
+  });
+
   it("refuses what draws, what is no model, and numbers that the half does not hold", async () => {
     const backend = await reference();
     const start = (options: object) =>

@@ -3,6 +3,7 @@ import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
 import { checks, shown } from "@mp/core/internal";
 import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
+import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write.js";
 import { openSizes } from "./dynamic-axes.js";
@@ -23,7 +24,7 @@ import {
   traceModel,
   type Weights,
 } from "./traced-model.js";
-import { type Sizes, sizesIn, tracedSizes, unevenSizes } from "./traced-sizes.js";
+import { type Sizes, sizesIn, smallestSizes, tracedSizes, unevenSizes } from "./traced-sizes.js";
 
 /** What was trained. */
 export interface ExportWeights<P, S> {
@@ -58,7 +59,10 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
-  const traced = (sizes: Sizes): TracedModel => tracedAt(model as AnyExported, stored, read, sizes);
+  const folds = new FoldDecisions();
+  const traced = (sizes: Sizes): TracedModel =>
+    decidingBy(folds, () => tracedAt(model as AnyExported, stored, read, sizes));
+  if (read.openSizes.length > 0) decideAtSmallest(() => traced(smallestSizes(read.openSizes)));
   const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
   const even = tracedSizes(read.openSizes, taken);
   const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => traced(sizes)));
@@ -78,6 +82,18 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 }
 
 const { name, version } = manifest;
+
+/**
+ * So that what a reader evaluates depends on no size that is open. A model that does not take such small sizes decides
+ * at those given; what else it has to say, it says there.
+ */
+function decideAtSmallest(trace: () => unknown): void {
+  try {
+    trace();
+  } catch {
+    // At the sizes given it is traced again, and then it may throw.
+  }
+}
 
 function expectModel(model: unknown): void {
   const { apply } = (model ?? {}) as Partial<ExportLayer>;

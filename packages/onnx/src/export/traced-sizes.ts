@@ -23,7 +23,7 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
     );
   const used = new Set(taken);
   const sizeOf = ({ size }: OpenSize): number => {
-    // The smallest, since what a reader evaluates depends on how much it is.
+    // The smallest, for the least work.
     let traced = 2 * size;
     while (used.has(traced)) traced += size;
     used.add(traced);
@@ -55,6 +55,9 @@ export function unevenSizes(
     return new Map([...first, [name, uneven]]);
   });
 }
+
+/** One of every open axis. */
+export const smallestSizes = (open: readonly OpenSize[]): Sizes => new Map(open.map(({ name }) => [name, 1]));
 
 /** The sizes of all values of a graph, also in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {
