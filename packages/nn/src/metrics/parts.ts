@@ -3,7 +3,7 @@ import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/co
 import { checks } from "@mp/core/internal";
 import { argMax, cast, equal, mul, not, reshape, where } from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
-import { expectTensor } from "../check-tensor.js";
+import { expectLabels, expectTensor } from "../check-tensor.js";
 
 /** Which samples of a metric count. */
 export interface WeightOptions {
@@ -78,15 +78,7 @@ export function classified(
   labels: Tensor,
   options: Given<ClassOptions>,
 ): Classified {
-  expectTensor(`${what}: logits`, logits);
-  expectTensor(`${what}: labels`, labels);
-  const classes = logits.shape.at(-1);
-  if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: logits ${shapeOf(logits)} take labels [${logits.shape.slice(0, -1).join(", ")}], got ${shapeOf(labels)}; the order is (logits, labels)`,
-    );
-  }
+  const classes = expectLabels(what, logits, labels);
   const { labels: flat, w } = samples(what, { labels }, options);
   const given = cast(flat, "i32");
   const rows = reshape(logits, [-1, classes]);
