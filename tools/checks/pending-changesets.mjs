@@ -16,10 +16,9 @@ export function pendingChangesets() {
       const [, head, text] =
         /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
       const releases = new Map(
-        [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(([, name = "", step = ""]) => [
-          name,
-          step,
-        ]),
+        [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(
+          ([, name = "", step = ""]) => [name, step],
+        ),
       );
       if (releases.size === 0) fail(`.changeset/${file}: names no package with patch, minor or major`);
       const unknown = [...releases.keys()].find((name) => !known.has(name));

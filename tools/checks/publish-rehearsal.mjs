@@ -77,7 +77,9 @@ const steps = pendingChangesets().flatMap(({ releases }) => [...releases.values(
 const step = ["major", "minor", "patch"].find((one) => steps.includes(one));
 const wanted = new Set(packages.map(({ manifest }) => versionAfter(manifest.version ?? "", step)));
 if (versions.size !== 1 || !wanted.has(nextVersion))
-  fail(`publish: the next versions are ${[...versions].join(", ")}, a ${step} makes ${[...wanted].join(", ")}`);
+  fail(
+    `publish: the next versions are ${[...versions].join(", ")}, a ${step} makes ${[...wanted].join(", ")}`,
+  );
 
 for (const { path, name, manifest } of packages) {
   const folder = join(copy, path);
