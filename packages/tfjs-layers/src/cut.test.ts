@@ -1,5 +1,6 @@
 // A model without its head: what inner layers give, against tfjs's own model of the same layers.
-import { type HostTensor, isHostTensor, leavesOf, tensor } from "@mp/core";
+import { float32, type HostTensor, isHostTensor, leavesOf, predictor, tensor } from "@mp/core";
+import { reference } from "@mp/core/reference";
 import * as tf from "@tensorflow/tfjs-node";
 import { expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
@@ -50,6 +51,13 @@ it("a Sequential gives what its inner layers give, without the weights behind th
   const model = await cut(theirs, ["features"]);
   expect(difference(model, theirs, model.inputs)).toBeLessThan(1e-6);
   expect(pathsOf(model)).toEqual(["features/bias", "features/kernel", "first/bias", "first/kernel"]);
+  await using serving = await predictor({
+    backend: await reference(),
+    model,
+    params: model.init(),
+    precision: float32(),
+  });
+  expect((await serving.predict(fed)).shape).toEqual([3, 3]);
   const both = await cut(theirs, ["features", "first"]);
   expect(both.outputs).toEqual(["features", "first"]);
   expect(difference(both, theirs, both.inputs)).toBeLessThan(1e-6);
