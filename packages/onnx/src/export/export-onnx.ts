@@ -1,4 +1,13 @@
-import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
+import {
+  float32,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mixedBfloat16,
+  mixedFloat16,
+  type Tree,
+} from "@mp/core";
 import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
 import { shown } from "@mp/core/internal";
 import manifest from "../../package.json" with { type: "json" };
@@ -52,6 +61,7 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   options: ExportOptions<I>,
 ): OnnxModel {
   expectModel(model);
+  if (weights.state === undefined) expectNoStatistics(model as ExportLayer);
   const read = readExportOptions(options);
   const stored: Weights = {
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
@@ -82,6 +92,16 @@ function expectModel(model: unknown): void {
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `exportOnnx: takes a layer or a function of parameters, inputs and context, got ${shown(model)}`,
+  );
+}
+
+/** Otherwise a layer inside would ask for the trainer's context, which an export has not. */
+function expectNoStatistics(model: ExportLayer): void {
+  const statistics = model.initState?.() ?? {};
+  if (leavesOf(statistics, isHostTensor, "state").length === 0) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    "exportOnnx: the model has statistics; pass { params, state: await training.modelState() }",
   );
 }
 
