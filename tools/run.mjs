@@ -10,6 +10,7 @@
  *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
  *   node tools/run.mjs pack <folder>         every public package as a tarball
+ *   node tools/run.mjs version               the next version of all packages and their changelogs, from the changesets
  *   node tools/run.mjs docs                  the guide, all pages and the API reference as a site
  *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
@@ -73,6 +74,12 @@ switch (command) {
     runPack(folder);
     break;
   }
+  case "version": {
+    install();
+    const { runVersion } = await import("./commands/version.mjs");
+    runVersion();
+    break;
+  }
   case "docs": {
     install();
     const { runDocs } = await import("./commands/docs.mjs");
@@ -99,7 +106,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, test or turbo`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, test, turbo or version`,
     );
     process.exitCode = 2;
 }

@@ -6,10 +6,11 @@
  * package's newest changeset (or changelog, right after a release). Tests do not count.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 import { publicLibraries, root } from "../workspace/packages.mjs";
+import { pendingChangesets } from "./pending-changesets.mjs";
 
 /** @param {readonly string[]} args */
 function git(...args) {
@@ -22,26 +23,6 @@ function tryGit(...args) {
   } catch {
     return undefined;
   }
-}
-
-/** The changesets of the working tree, with the packages that each names. */
-function pendingChangesets() {
-  const folder = join(root, ".changeset");
-  const known = new Set(publicLibraries().map(({ name }) => name));
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".md") && file !== "README.md")
-    .map((file) => {
-      const [, head, text] =
-        /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
-      const names = [...(head ?? "").matchAll(/^["'](.+)["']: (patch|minor|major)$/gm)].map(
-        ([, name = ""]) => name,
-      );
-      if (names.length === 0) fail(`.changeset/${file}: names no package with patch, minor or major`);
-      const unknown = names.find((name) => !known.has(name));
-      if (unknown) fail(`.changeset/${file}: ${unknown} is not a public package of this workspace`);
-      if (!text?.trim()) fail(`.changeset/${file}: say in one sentence what changes for a user`);
-      return { path: `.changeset/${file}`, names };
-    });
 }
 
 /** The base of the change under review; undefined on main, where there is none. */
@@ -58,11 +39,15 @@ if (tryGit("rev-parse", "--is-shallow-repository") !== "false") {
   fail("changeset: needs a git checkout with its whole history (git fetch --unshallow)");
 }
 const changesets = pendingChangesets();
+const { fixed } = JSON.parse(readFileSync(join(root, ".changeset/config.json"), "utf8"));
+for (const { name } of publicLibraries())
+  if (!fixed[0]?.includes(name))
+    fail(`changeset: ${name} is not in "fixed" of .changeset/config.json; all packages have one version`);
 const base = baseOfChange();
 let problems = 0;
 
 for (const { name, path } of publicLibraries()) {
-  const covering = changesets.filter(({ names }) => names.includes(name)).map((changeset) => changeset.path);
+  const covering = changesets.filter(({ releases }) => releases.has(name)).map((changeset) => changeset.path);
   const changelog = `${path}/CHANGELOG.md`;
   if (existsSync(join(root, changelog))) covering.push(changelog);
   const newestCover = covering.length > 0 ? git("log", "-1", "--format=%H", "--", ...covering) : "";

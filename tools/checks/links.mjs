@@ -1,7 +1,10 @@
-/** Every relative link in a committed Markdown file must lead to a file, and the README links to every page of docs. */
+/**
+ * Every relative link in a committed Markdown file must lead to a file, and its anchor to a heading there; the README links
+ * to every page of docs.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { root } from "../workspace/packages.mjs";
 
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
@@ -10,19 +13,53 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
 })
   .split("\n")
   .filter((file) => file !== "" && existsSync(join(root, file)));
+
+/** @param {string} file */
+const textOf = (file) => readFileSync(join(root, file), "utf8");
+
+/**
+ * The anchors of a page as GitHub makes them: letters, digits, `_` and `-` of each heading in lower case, spaces as `-`,
+ * and a number behind those that exist already.
+ * @param {string} file
+ * @returns {ReadonlySet<string>}
+ */
+function anchorsOf(file) {
+  const found = new Set([...textOf(file).matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = ""]) => name));
+  const withoutCode = textOf(file).replace(/^(```+)[\s\S]*?^\1/gm, "");
+  for (const [, heading = ""] of withoutCode.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const anchor = text.replace(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-");
+    let unique = anchor;
+    for (let count = 1; found.has(unique); count++) unique = `${anchor}-${count}`;
+    found.add(unique);
+  }
+  return found;
+}
+
+/** @type {Map<string, ReadonlySet<string>>} */
+const known = new Map();
+/** @param {string} page @param {string} anchor */
+function hasAnchor(page, anchor) {
+  const anchors = known.get(page) ?? anchorsOf(page);
+  known.set(page, anchors);
+  return anchors.has(decodeURIComponent(anchor));
+}
+
 let links = 0;
 let broken = 0;
 for (const file of files) {
-  for (const [, target = ""] of readFileSync(join(root, file), "utf8").matchAll(/\]\(([^)\s]+)\)/g)) {
-    const path = target.replace(/#.*$/, "");
-    if (path === "" || /^[a-z]+:/.test(path)) continue;
+  for (const [, target = ""] of textOf(file).matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^[a-z]+:/.test(target)) continue;
+    const [path = "", anchor] = target.split("#");
+    const page = path === "" ? file : normalize(join(dirname(file), path)).replaceAll("\\", "/");
     links++;
-    if (existsSync(join(root, dirname(file), path))) continue;
+    const isThere = existsSync(join(root, page));
+    if (isThere && (anchor === undefined || !page.endsWith(".md") || hasAnchor(page, anchor))) continue;
     broken++;
-    console.error(`${file}: the link to ${target} leads nowhere`);
+    console.error(`${file}: the link to ${target} leads ${isThere ? "to no heading" : "nowhere"}`);
   }
 }
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const readme = textOf("README.md");
 for (const page of files.filter((file) => /^docs\/[^/]+\.md$/.test(file))) {
   if (readme.includes(`](${page})`) || readme.includes(`](${page}#`)) continue;
   broken++;

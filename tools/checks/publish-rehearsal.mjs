@@ -1,5 +1,5 @@
 /**
- * A rehearsal of a release, on a copy of the last commit and with a registry on this machine: `changeset version`, pack,
+ * A rehearsal of a release, on a copy of the last commit and with a registry on this machine: the next versions, pack,
  * publish every package, install by name as the README says in an empty folder, run its program.
  */
 import { spawnSync } from "node:child_process";
@@ -17,9 +17,11 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
+import { nextVersions } from "../workspace/next-versions.mjs";
 import { members, publicLibraries, root } from "../workspace/packages.mjs";
 import { startRegistry } from "../workspace/registry.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
+import { pendingChangesets } from "./pending-changesets.mjs";
 import { installByReadme, run, runByReadme, userEnvironment } from "./user-project.mjs";
 
 /** @typedef {import("../workspace/packages.mjs").Manifest} Manifest */
@@ -33,6 +35,14 @@ for (const folder of [tarballs, project]) mkdirSync(folder);
 
 /** @param {string} folder @returns {Manifest} */
 const manifestIn = (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+
+/** @param {string} version @param {string | undefined} step */
+function versionAfter(version, step) {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (step === "major") return `${major + 1}.0.0`;
+  if (step === "minor") return `${major}.${minor + 1}.0`;
+  return step === "patch" ? `${major}.${minor}.${patch + 1}` : version;
+}
 
 /** @param {Manifest} manifest @param {string} name */
 const isUsed = ({ dependencies, peerDependencies, devDependencies }, name) =>
@@ -55,7 +65,21 @@ if (!turbo(["build"], { filter: packages.map(({ path }) => `./${path}`), quiet: 
 
 must("git clone", "git", ["clone", "--quiet", root, copy], work);
 symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "junction");
-must("changeset version", "changeset", ["version"], copy);
+nextVersions(copy, () => {
+  must("changeset version", "changeset", ["version"], copy);
+  return true;
+});
+
+/** All packages have one version, the next after the largest step that a changeset asks for. */
+const versions = new Set(packages.map(({ path }) => manifestIn(join(copy, path)).version));
+const [nextVersion = ""] = versions;
+const steps = pendingChangesets().flatMap(({ releases }) => [...releases.values()]);
+const step = ["major", "minor", "patch"].find((one) => steps.includes(one));
+const wanted = new Set(packages.map(({ manifest }) => versionAfter(manifest.version ?? "", step)));
+if (versions.size !== 1 || !wanted.has(nextVersion))
+  fail(
+    `publish: the next versions are ${[...versions].join(", ")}, a ${step} makes ${[...wanted].join(", ")}`,
+  );
 
 for (const { path, name, manifest } of packages) {
   const folder = join(copy, path);
@@ -89,12 +113,16 @@ try {
 
   if (!installByReadme(project, (line) => line))
     fail(`publish: the README's commands failed, left in ${work}`);
-  /** @type {{ packages: Record<string, { integrity?: string }> }} */
+  /** @type {{ packages: Record<string, { integrity?: string; peerDependencies?: Record<string, string> }> }} */
   const lock = JSON.parse(readFileSync(join(project, "package-lock.json"), "utf8"));
   const installed = Object.entries(lock.packages).filter(([path]) => /node_modules\/@mp\/[\w-]+$/.test(path));
-  for (const [path, { integrity }] of installed)
+  for (const [path, { integrity, peerDependencies = {} }] of installed) {
     if (integrity !== integrities.get(path.replace(/^.*node_modules\//, "")))
       fail(`publish: ${path} is not the package that was published`);
+    for (const [name, range] of Object.entries(peerDependencies))
+      if (integrities.has(name) && range !== `^${nextVersion}`)
+        fail(`publish: the peer ${name} of ${path} is ${range} and not ^${nextVersion}`);
+  }
   const good =
     installed.length > 0 &&
     runByReadme(project) &&

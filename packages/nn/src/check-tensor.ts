@@ -9,6 +9,30 @@ export function expectTensor(what: string, value: unknown): asserts value is Ten
 }
 
 /**
+ * Logits [..., classes] and labels [...]; gives the number of classes.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
+ */
+export function expectLabels(what: string, logits: Tensor, labels: Tensor): number {
+  expectTensor(`${what}: logits`, logits);
+  expectTensor(`${what}: labels`, labels);
+  const classes = logits.shape.at(-1);
+  const wanted = logits.shape.slice(0, -1);
+  if (classes !== undefined && wanted.join() === labels.shape.join()) return classes;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `${what}: logits [${logits.shape.join(", ")}] take labels [${wanted.join(", ")}], got [${labels.shape.join(", ")}]; ${remedy(logits, labels)}`,
+  );
+}
+
+/** PyTorch's classes are the second axis, and so are the channels of a convolution. */
+function remedy({ shape: [n, , ...rest] }: Tensor, { shape }: Tensor): string {
+  const areSecond = rest.length > 0 && n !== undefined && [n, ...rest].join() === shape.join();
+  if (!areSecond) return "the order is (logits, labels)";
+  const last = [0, ...rest.map((_, at) => at + 2), 1];
+  return `classes are the last axis: pass transpose(logits, [${last.join(", ")}])`;
+}
+
+/**
  * Two tensors of one shape: nothing is broadcast.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */

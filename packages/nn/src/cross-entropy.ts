@@ -1,4 +1,4 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   add,
@@ -17,7 +17,7 @@ import {
   softmaxCrossEntropyLoss,
   where,
 } from "@mp/core/ops";
-import { expectAlike, expectTensor } from "./check-tensor.js";
+import { expectAlike, expectLabels } from "./check-tensor.js";
 import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction } from "./option-kinds.js";
 
@@ -55,20 +55,12 @@ export function softmaxCrossEntropy(
   labels: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
-  expectTensor("softmaxCrossEntropy: logits", logits);
-  expectTensor("softmaxCrossEntropy: labels", labels);
   const read = readOptions("softmaxCrossEntropy", options, CROSS_ENTROPY, {
     example: "{ labelSmoothing: 0.1 }",
   });
+  const classes = expectLabels("softmaxCrossEntropy", logits, labels);
   const { labelSmoothing } = read;
   const { labelSmoothing: _, sampleWeights, ...likelihood } = options;
-  const classes = logits.shape.at(-1);
-  if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `softmaxCrossEntropy: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]; the order is (logits, labels)`,
-    );
-  }
   const rows = reshape(logits, [-1, classes]);
   const classOf = reshape(labels.dtype === "i64" ? cast(labels, "i32") : labels, [-1]);
   const entropy = (by: LikelihoodOptions): Tensor =>

@@ -36,6 +36,23 @@ describe("encoderLayer", () => {
     expect(shapeOf(post)).toEqual([2, 3, 4]);
   });
 
+  it("has another GELU and epsilon where told", () => {
+    const norm = layerNorm(4, { epsilon: 0.5 });
+    const got = run({ params, x }, (t) =>
+      encoderLayer(4, 2, { approximate: "none", epsilon: 0.5 }).apply(t.params, t.x),
+    );
+    const wanted = run({ params, x }, ({ params: p, x: y }) => {
+      const middle = norm.apply(p.attentionNorm, add(y, parts.attention.apply(p.attention, y)));
+      return norm.apply(
+        p.norm,
+        add(middle, parts.contract.apply(p.contract, gelu(parts.expand.apply(p.expand, middle)))),
+      );
+    });
+    expect(numbers(got)).toEqual(numbers(wanted));
+    expect(() => encoderLayer(4, 2, { epsilon: -1 })).toThrow(/epsilon/);
+    expect(() => encoderLayer(4, 2, { approximate: "erf" as "none" })).toThrow(/"none" or "tanh"/);
+  });
+
   it("does not look where the mask is false", () => {
     const mask = tensor(Uint8Array.of(1, 1, 0), [1, 1, 1, 3], "bool");
     const other = tensor(Float32Array.from(x.data), x.shape);

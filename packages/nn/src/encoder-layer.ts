@@ -7,7 +7,7 @@ import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { type LayerNormParameters, layerNorm } from "./layer-norm.js";
 import { type AttentionParameters, multiHeadAttention } from "./multi-head-attention.js";
-import { checkSizes, initializer, integers } from "./option-kinds.js";
+import { checkSizes, epsilon as epsilonKind, initializer, integers } from "./option-kinds.js";
 
 export type EncoderLayerParameters = {
   readonly attention: AttentionParameters;
@@ -35,6 +35,10 @@ export interface EncoderLayerOptions {
    * the sums stay as they are: deep stacks train without warm-up, and need one more `layerNorm` at their end.
    */
   readonly norm?: "post" | "pre";
+  /** GELU's formula: `tanh` (the default, `gelu_new` of Hugging Face), or `none`, the exact one, as in today's BERTs. */
+  readonly approximate?: "none" | "tanh";
+  /** Of both normalizations, at least 0; default 1e-5. BERT's is 1e-12. */
+  readonly epsilon?: number;
   /** Initializer of all kernels; default `glorotUniform`. */
   readonly kernel?: Initializer;
 }
@@ -43,12 +47,14 @@ const ENCODER_LAYER = {
   hidden: (what: string, value: unknown) => void (value === undefined || integers(1)(what, value)),
   dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
   norm: withDefault("post" as const, checks.oneOf("post", "pre")),
+  approximate: withDefault("tanh" as const, checks.oneOf("none", "tanh")),
+  epsilon: withDefault(1e-5, epsilonKind),
   kernel: withDefault(glorotUniform, initializer),
 };
 
 /**
  * A layer of a transformer's encoder (Vaswani et al., arXiv 1706.03762; BERT, arXiv 1810.04805): self-attention and a
- * feed-forward network with GELU (its approximation by tanh), both residual and normalized; [batch, time, size] to the
+ * feed-forward network with GELU, both residual and normalized; [batch, time, size] to the
  * same shape. Takes a tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
  * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, or invalid options;
  * MP_SHAPE_MISMATCH for other inputs
@@ -60,7 +66,7 @@ export function encoderLayer(
 ): Layer<EncoderLayerParameters, Tensor | EncoderInput> {
   checkSizes("encoderLayer", { size, heads });
   const read = readOptions("encoderLayer", options, ENCODER_LAYER, { example: "{ dropout: 0.1 }" });
-  const { hidden = 4 * size, kernel } = read;
+  const { hidden = 4 * size, kernel, approximate, epsilon } = read;
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const attention = multiHeadAttention(size, heads, {
     kernel,
@@ -68,7 +74,7 @@ export function encoderLayer(
   });
   const expand = dense(size, hidden, { kernel });
   const contract = dense(hidden, size, { kernel });
-  const [attentionNorm, norm] = [layerNorm(size), layerNorm(size)];
+  const normalization = layerNorm(size, { epsilon });
 
   const apply = (
     parameters: Parameters<EncoderLayerParameters>,
@@ -92,7 +98,7 @@ export function encoderLayer(
     const feed = (y: Tensor): Tensor => {
       const widened = gelu(
         scope("expand", () => expand.apply(parameters.expand, y)),
-        { approximate: "tanh" },
+        { approximate },
       );
       return dropped(
         scope("contract", () => contract.apply(parameters.contract, widened)),
@@ -100,8 +106,8 @@ export function encoderLayer(
       );
     };
     const first = (y: Tensor): Tensor =>
-      scope("attentionNorm", () => attentionNorm.apply(parameters.attentionNorm, y));
-    const second = (y: Tensor): Tensor => scope("norm", () => norm.apply(parameters.norm, y));
+      scope("attentionNorm", () => normalization.apply(parameters.attentionNorm, y));
+    const second = (y: Tensor): Tensor => scope("norm", () => normalization.apply(parameters.norm, y));
     if (read.norm === "pre") {
       const middle = add(x, attend(first(x)));
       return add(middle, feed(second(middle)));
@@ -113,10 +119,10 @@ export function encoderLayer(
     name: "encoderLayer",
     init: (key: Key) => ({
       attention: attention.init(foldIn(key, "attention")),
-      attentionNorm: attentionNorm.init(foldIn(key, "attentionNorm")),
+      attentionNorm: normalization.init(foldIn(key, "attentionNorm")),
       expand: expand.init(foldIn(key, "expand")),
       contract: contract.init(foldIn(key, "contract")),
-      norm: norm.init(foldIn(key, "norm")),
+      norm: normalization.init(foldIn(key, "norm")),
     }),
     apply: (parameters, input, context) => scope("encoderLayer", () => apply(parameters, input, context)),
   };

@@ -279,6 +279,12 @@ describe("what layers refuse", () => {
       "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [3]; the order is (logits, labels)",
     ],
     [
+      "logits with the classes second",
+      () => run({ x, y: tensor(new Int32Array(8), [2, 4]) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
+      "MP_SHAPE_MISMATCH",
+      "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [2, 4]; classes are the last axis: pass transpose(logits, [0, 2, 1])",
+    ],
+    [
       "labels that are floats",
       () => run({ x, y: tensor(new Float32Array(6), [2, 3]) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
       "MP_DTYPE_MISMATCH",

@@ -1,6 +1,6 @@
 import { MpError, type Tensor } from "@mp/core";
 import { argMax, cast, equal, reduceMean, reduceSum, topK, unsqueeze } from "@mp/core/ops";
-import { expectTensor } from "./check-tensor.js";
+import { expectLabels } from "./check-tensor.js";
 
 /**
  * Fraction of labels i32 or i64 [...] whose logit is the largest of [..., classes], f32 scalar; of equal logits the
@@ -24,13 +24,6 @@ export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor 
 }
 
 function labelsOf(what: string, logits: Tensor, labels: Tensor): Tensor {
-  expectTensor(`${what}: logits`, logits);
-  expectTensor(`${what}: labels`, labels);
-  if (logits.shape.length === 0 || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: logits [${logits.shape.join(", ")}] take labels [${logits.shape.slice(0, -1).join(", ")}], got [${labels.shape.join(", ")}]; the order is (logits, labels)`,
-    );
-  }
+  expectLabels(what, logits, labels);
   return labels.dtype === "i64" ? cast(labels, "i32") : labels;
 }

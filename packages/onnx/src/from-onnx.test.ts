@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { type HostTensor, key, ops, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { float32, type HostTensor, key, ops, predictor, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import { traceInto } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
@@ -359,10 +359,27 @@ describe("dropout", () => {
 });
 
 describe("fromOnnx", () => {
+  it("is served: a model of one input and one output takes a tensor and gives one", async () => {
+    const model = await read(twoLayers());
+    await using serving = await predictor({
+      backend: await reference(),
+      model,
+      params: model.init(),
+      precision: float32(),
+    });
+    const { shape } = await serving.predict(numbers(6, [2, 3]));
+    expect(shape).toEqual([2, 2]);
+  });
+
   it.each<readonly [unknown, object, string, string]>([
     [7, {}, "MP_INVALID_ARGUMENT", "takes the path of a file or its bytes"],
     ["/nowhere/model.onnx", {}, "MP_IO", "ENOENT"],
-    [fixture("mlp"), { outputs: ["nothing"] }, "MP_INVALID_ARGUMENT", 'no value "nothing"'],
+    [
+      fixture("mlp"),
+      { outputs: ["nothing"] },
+      "MP_INVALID_ARGUMENT",
+      'no value "nothing"; its last values are "',
+    ],
     [fixture("mlp"), { output: ["y"] }, "MP_INVALID_ARGUMENT", "did you mean outputs"],
     [Uint8Array.of(1, 2, 3), {}, "MP_PARSE", "onnx"],
   ])("refuses %s with %j", async (given, options, code, message) => {

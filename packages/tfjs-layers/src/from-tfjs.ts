@@ -1,5 +1,5 @@
 import { type HostTensor, MpError } from "@mp/core";
-import { checks } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/core/internal";
 import type { Plan } from "./plan.js";
 import { malformed, quote } from "./problem.js";
 import { readText } from "./read/files.js";
@@ -9,22 +9,45 @@ import { type ScopeName, weightFinder } from "./read/weight-names.js";
 import { readWeights } from "./read/weights.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
 
+export interface FromTfjsOptions {
+  /**
+   * What the model gives, by names of its layers: `["features"]` cuts off all that follows, with its weights.
+   * Default: the file's own outputs.
+   */
+  readonly outputs?: readonly string[];
+}
+
+const OPTIONS = {
+  outputs: checks.optional(
+    checks.claim("a list of names of layers, each once", (given) => {
+      if (!Array.isArray(given) || given.length === 0) return false;
+      return new Set(given).size === given.length && given.every((name) => typeof name === "string");
+    }),
+  ),
+};
+
 /**
  * A LayersModel of TensorFlow.js, or of Keras as its converter writes it, as a layer to be trained: it computes what
  * TensorFlow.js computes of it. Weights are its parameters, nested by the names of layers; moving statistics its state.
- * @throws MP_INVALID_ARGUMENT for what is no path; MP_IO for files that cannot be read
+ * @throws MP_INVALID_ARGUMENT for what is no path, and an unknown option or layer; MP_IO for files that cannot be read
  * @throws MP_PARSE for a file that is not a well-formed LayersModel, and weights that lie outside of its folder
  * @throws MP_UNSUPPORTED for a GraphModel, and naming the layer that is not read, such as a `Lambda`
  */
-export async function fromTfjs(pathToModelJson: string): Promise<TfjsModel> {
+export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions = {}): Promise<TfjsModel> {
   checks.path("fromTfjs: the path", pathToModelJson);
+  const { outputs } = readOptions("fromTfjs", options, OPTIONS, { example: '{ outputs: ["features"] }' });
   const { name, plan, weightsManifest } = parseModel(
     pathToModelJson,
     await readText(pathToModelJson),
     readLayer,
   );
   const tensors = await readWeights(pathToModelJson, weightsManifest);
-  return tfjsModel(name, plan, placed(plan, tensors));
+  const weights = placed(plan, tensors);
+  if (outputs === undefined) return tfjsModel(name, plan, weights);
+  const cut = plan.upTo(outputs);
+  const kept = new Set(cut.children?.map((child) => child.name));
+  const isKept = ({ path }: PlacedWeight): boolean => kept.has(path.split("/", 1)[0] as string);
+  return tfjsModel(name, cut, weights.filter(isKept));
 }
 
 /** Every weight of the model with its tensor. @throws MP_PARSE for one that is missing, or a tensor without a layer */

@@ -49,22 +49,23 @@ export interface TfjsModel {
   init(key?: Key): TfjsTensors;
   /** The moving statistics of the file, f32; `{}` where there are none. */
   initState(): TfjsTensors;
-  /**
-   * The only output of the only input, and the next moving statistics.
-   * @throws MP_SHAPE_MISMATCH for an input that the file does not take, and what its layers' operators throw
-   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
-   */
-  apply(
-    parameters: TracedTfjsTensors,
-    input: Tensor,
-    context?: TfjsContext,
-  ): readonly [output: Tensor, state: TracedTfjsTensors];
   /** The outputs by name, of inputs by name. @throws as with one tensor */
   apply(
     parameters: TracedTfjsTensors,
     inputs: Readonly<Record<string, Tensor>>,
     context?: TfjsContext,
   ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedTfjsTensors];
+  /**
+   * The only output of the only input, and the next moving statistics.
+   * @throws MP_SHAPE_MISMATCH for an input that the file does not take, and what its layers' operators throw
+   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
+   */
+  // The last of several signatures is the one that TypeScript infers from: `predictor` then takes a tensor.
+  apply(
+    parameters: TracedTfjsTensors,
+    input: Tensor,
+    context?: TfjsContext,
+  ): readonly [output: Tensor, state: TracedTfjsTensors];
 }
 
 /** A weight of the file, and where it is in the model. */

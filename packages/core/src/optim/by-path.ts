@@ -1,5 +1,6 @@
 /** Groups of parameters, each with an optimizer of its own, as an optimizer. */
 import { MpError } from "../errors.js";
+import { namesInstead } from "../missing-name.js";
 import { shown } from "../shown.js";
 import { partOf, type TensorTree } from "../trace/map-tensors.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
@@ -190,7 +191,10 @@ function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
     for (const key of path.split("/")) {
       const isInner =
         typeof node === "object" && node !== null && !isTensor(node) && Object.hasOwn(node, key);
-      if (!isInner) refuse(`group ${group}: the parameters have no ${path}`);
+      if (!isInner)
+        refuse(
+          `group ${group}: the parameters have no ${path}${isTensor(node) ? "" : namesInstead(key, node)}`,
+        );
       node = (node as Readonly<Record<string, unknown>>)[key];
     }
   }

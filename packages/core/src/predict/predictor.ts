@@ -1,5 +1,7 @@
 import { callback, claim, oneOf, optional } from "../argument-checks.js";
 import { expectHalf } from "../cast/plan.js";
+import { MpError } from "../errors.js";
+import { isHostTensor } from "../host-tensor.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
@@ -7,6 +9,7 @@ import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import { backendPart, checkPrecision, later, parametersPart } from "../train/checks/check-parts.js";
 import { printWarning } from "../train/print-warning.js";
 import type { PredictFunction } from "../train/step/programs.js";
+import { leavesOf } from "../tree.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {
   Predictor,
@@ -60,6 +63,7 @@ export async function predictor(options: object): Promise<never> {
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision("predictor", precision);
   expectHalf(precision.policy, backend.manifest);
+  if (read.modelState === undefined) expectNoStatistics(read.model);
   const trees = { params: read.params as object, modelState: read.modelState ?? {} };
   const run = await PredictionRun.start({
     backend,
@@ -69,6 +73,17 @@ export async function predictor(options: object): Promise<never> {
   });
   // The class knows no types of trees, so only the names of its methods can be checked here.
   return run satisfies Record<keyof Predictor<never, never>, unknown> as never;
+}
+
+/** Otherwise a layer inside would ask for the trainer's context, which a server has not. */
+function expectNoStatistics(model: unknown): void {
+  const { initState } = model as { readonly initState?: unknown };
+  if (typeof initState !== "function") return;
+  if (leavesOf(initState.call(model), isHostTensor, "modelState").length === 0) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    "predictor: the model has statistics; pass modelState: await training.modelState(), or with a checkpoint model.initState()",
+  );
 }
 
 /** What calls the model; undefined for what is none. */

@@ -102,6 +102,9 @@ describe("predictor", () => {
       apply: (given: Params, { ids }: { readonly ids: Tensor }) => ops.gather(given.table, ids),
     };
     const first = await predictor({ backend, model: stateful, params, modelState, precision: float32() });
+    await expect(predictor({ backend, model: stateful, params })).rejects.toThrow(
+      /predictor: the model has statistics; pass modelState/,
+    );
     const second = await predictor({ backend, model: layer, params, precision: float32() });
     const logits: HostTensor = await first.predict(data(2));
     const rows: HostTensor = await second.predict(data(2));

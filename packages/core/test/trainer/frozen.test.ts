@@ -128,7 +128,7 @@ describe("a mask", () => {
   it.each([
     [true, "frozen: every parameter is frozen, there is nothing to train"],
     [{ a: true, c: true }, /every parameter is frozen/],
-    [{ d: true }, "frozen: the parameters have no d"],
+    [{ xyz: true }, "frozen: the parameters have no xyz; there are a, c"],
     [{ a: { 2: true } }, "frozen at a: the parameters have no a/2"],
     [{ c: { dtype: true } }, "frozen at c: the parameters have no c/dtype"],
     [{ c: 1 }, "frozen at c: a mask holds true and false, got 1"],

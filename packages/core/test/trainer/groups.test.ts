@@ -252,7 +252,9 @@ describe("groups are refused:", () => {
 
   it("a path that the parameters do not have, when training begins", async () => {
     const optimizer = byPath([{ group: "g", paths: ["out", "hiden"], optimizer: one }], one);
-    await expect(smallRun({ optimizer })).rejects.toThrow("byPath: group g: the parameters have no hiden");
+    await expect(smallRun({ optimizer })).rejects.toThrow(
+      "byPath: group g: the parameters have no hiden; did you mean hidden?",
+    );
   });
 });
 

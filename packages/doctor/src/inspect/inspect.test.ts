@@ -69,10 +69,33 @@ it("an ONNX model gives its opset, inputs, outputs, operators and initializers",
     inputs: [{ name: "x", dtype: "f32", shape: ["batch", 3] }],
     outputs: [{ name: "y", dtype: "unknown" }],
     operators: { MatMul: 1, Whirl: 1 },
+    nodes: [
+      { operator: "MatMul", inputs: ["x", "w"], outputs: ["h"] },
+      { operator: "Whirl", inputs: ["h"], outputs: ["y"] },
+    ],
     notRead: ["Whirl"],
     tensors: [{ name: "w", dtype: "f32", shape: [3, 4], bytes: 48 }],
   });
-  expect(printInspection(inspection, { all: false })).toMatch(/^ {2}not read by @mp\/onnx +Whirl$/m);
+  const printed = printInspection(inspection, { all: false });
+  expect(printed).toMatch(/^ {2}not read by @mp\/onnx +Whirl$/m);
+  expect(printed).toMatch(/^ {2}h +MatMul\(x, w\)\n {2}y +Whirl\(h\)$/m);
+});
+
+it("of a long model the last values are printed, where a head is cut off", async () => {
+  const path = join(folder, "long.onnx");
+  const nodes = Array.from({ length: 11 }, (_, i) => onnxNode("Relu", [`v${i}`], [`v${i + 1}`]));
+  const graph = onnxGraph("long", {
+    inputs: [{ name: "v0", type: { elementType: "f32", shape: [3] }, metadata: {} }],
+    initializers: [],
+    nodes,
+    outputs: [{ name: "v11", metadata: {} }],
+  });
+  await writeFile(path, encodeModel(onnxModel(graph)));
+  const inspection = await inspectFile(path);
+  expect(printInspection(inspection, { all: false })).toMatch(
+    /… and 3 before, --all shows them\n {2}v4 +Relu\(v3\)\n/,
+  );
+  expect(printInspection(inspection, { all: true })).toMatch(/^ {2}v1 +Relu\(v0\)$/m);
 });
 
 it("damaged and foreign files give their code", async () => {

@@ -36,9 +36,19 @@ export interface OnnxInspection {
   /** Operators among them that `fromOnnx` and `readGraph` do not read. */
   readonly notRead: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
+  /** The nodes of the graph in the file's order, without those of bodies and functions. */
+  readonly nodes: readonly InspectedNode[];
   readonly tensors: readonly InspectedTensor[];
   /** Files beside the model that hold data of its tensors. */
   readonly dataFiles: readonly string[];
+}
+
+export interface InspectedNode {
+  readonly operator: string;
+  /** Names of the values it reads; `""` is one left out. */
+  readonly inputs: readonly string[];
+  /** Names of the values it makes, which `fromOnnx` takes as `outputs`. */
+  readonly outputs: readonly string[];
 }
 
 export interface InspectedValue {

@@ -38,6 +38,11 @@ export function inspectOnnx(path: string, bytes: Uint8Array): OnnxInspection {
     operators,
     notRead: Object.keys(operators).filter((name) => !own.has(name) && !READ_OPERATORS.includes(name)),
     settings: { ...model.metadata },
+    nodes: graph.nodes.map(({ domain, opType, inputs, outputs }) => ({
+      operator: operatorName(domain, opType),
+      inputs,
+      outputs,
+    })),
     tensors: graph.initializers.map(({ name, tensor }) => ({
       name,
       dtype: tensor.dtype,

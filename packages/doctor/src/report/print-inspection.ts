@@ -10,6 +10,9 @@ import { columns } from "./columns.js";
 /** Rows of a list that are printed without `--all`. */
 const SHOWN = 20;
 
+/** Those of a head that is cut off. */
+const SHOWN_NODES = -8;
+
 export interface PrintOptions {
   /** All rows of long lists. */
   readonly all: boolean;
@@ -19,19 +22,22 @@ export function printInspection(inspection: Inspection, options: PrintOptions): 
   const parts = inspection.kind === "onnx" ? onnxParts(inspection) : checkpointParts(inspection);
   return parts
     .filter(({ rows }) => rows.length > 0)
-    .map(({ title, rows }) => `${title}\n${cut(rows, options)}`)
+    .map((part) => `${part.title}\n${cut(part, options)}`)
     .join("\n");
 }
 
 interface Part {
   readonly title: string;
   readonly rows: readonly (readonly string[])[];
+  /** Rows that are printed without `--all`, the last ones if that is negative. */
+  readonly shown?: number;
 }
 
-function cut(rows: Part["rows"], { all }: PrintOptions): string {
-  const shown = all ? rows : rows.slice(0, SHOWN);
-  const more = rows.length - shown.length;
-  return `${columns(shown, "  ")}${more > 0 ? `  … and ${more} more, --all shows them\n` : ""}`;
+function cut({ rows, shown = SHOWN }: Part, { all }: PrintOptions): string {
+  const kept = shown < 0 ? rows.slice(shown) : rows.slice(0, shown);
+  if (all || kept.length === rows.length) return columns(rows, "  ");
+  const rest = `  … and ${rows.length - kept.length} ${shown < 0 ? "before" : "more"}, --all shows them\n`;
+  return shown < 0 ? `${rest}${columns(kept, "  ")}` : `${columns(kept, "  ")}${rest}`;
 }
 
 function checkpointParts({
@@ -78,6 +84,16 @@ function onnxParts(model: OnnxInspection): readonly Part[] {
     {
       title: "operators",
       rows: Object.entries(model.operators).map(([name, count]) => [name, String(count)]),
+    },
+    {
+      title: "values and what makes them",
+      rows: model.nodes
+        .filter(({ operator }) => operator !== "Constant")
+        .map(({ operator, inputs, outputs }) => [
+          outputs.filter((name) => name !== "").join(", "),
+          `${operator}(${inputs.join(", ")})`,
+        ]),
+      shown: SHOWN_NODES,
     },
     tensorPart(model.tensors),
   ];

@@ -15,7 +15,7 @@ import {
   where,
 } from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
-import { expectTensor } from "../check-tensor.js";
+import { expectLabels, expectTensor } from "../check-tensor.js";
 
 /** Which samples of a metric count. */
 export interface WeightOptions {
@@ -111,15 +111,7 @@ export function classified(
   labels: Tensor,
   options: Given<ClassOptions>,
 ): Classified {
-  expectTensor(`${what}: logits`, logits);
-  expectTensor(`${what}: labels`, labels);
-  const classes = logits.shape.at(-1);
-  if (classes === undefined || logits.shape.slice(0, -1).join() !== labels.shape.join()) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: logits ${shapeOf(logits)} take labels [${logits.shape.slice(0, -1).join(", ")}], got ${shapeOf(labels)}; the order is (logits, labels)`,
-    );
-  }
+  const classes = expectLabels(what, logits, labels);
   const { labels: vector, w: own } = samples(what, { labels }, options);
   // An i64 is compared before it is cut to 32 bits.
   const flat = vector.dtype === "i64" ? vector : cast(vector, "i32");

@@ -265,6 +265,9 @@ describe("a model of a file", () => {
       { inputs: { pixels: { shape: [1, 3] } }, dynamicAxes: { pixels: { 0: "batch" } } },
     );
     expect(Object.keys(weightsOf(model))).toEqual(expect.arrayContaining(Object.keys(weights)));
+    const withoutState = () =>
+      exportOnnx(read, { params: read.init() }, { inputs: { pixels: { shape: [1, 3] } } });
+    expect(withoutState).toThrow("exportOnnx: the model has statistics; pass { params, state:");
     expect(model.graph.outputs.map(({ name }) => name)).toEqual(["classes"]);
     const [before, after] = [file, encodeModel(model)].map((bytes) => {
       const { graph, parameters } = readGraph(decodeModel(bytes), { sizes: { batch: 2 } });

@@ -1,4 +1,13 @@
-import { float32, type HostTensor, MpError, mixedBfloat16, mixedFloat16, type Tree } from "@mp/core";
+import {
+  float32,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mixedBfloat16,
+  mixedFloat16,
+  type Tree,
+} from "@mp/core";
 import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
 import { checks, shown } from "@mp/core/internal";
 import manifest from "../../package.json" with { type: "json" };
@@ -53,8 +62,9 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   options: ExportOptions<I>,
 ): OnnxModel {
   expectModel(model);
-  const read = readExportOptions(options);
   expectWeights(weights);
+  if (weights.state === undefined) expectNoStatistics(model as ExportLayer);
+  const read = readExportOptions(options);
   const stored: Weights = {
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
@@ -122,6 +132,16 @@ function expectWeights(weights: unknown): void {
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `exportOnnx: the second argument has no ${JSON.stringify(other)}; it is { params, state }`,
+  );
+}
+
+/** Otherwise a layer inside would ask for the trainer's context, which an export has not. */
+function expectNoStatistics(model: ExportLayer): void {
+  const statistics = model.initState?.() ?? {};
+  if (leavesOf(statistics, isHostTensor, "state").length === 0) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    "exportOnnx: the model has statistics; pass { params, state: await training.modelState() }",
   );
 }
 

@@ -11,6 +11,17 @@ export function readBy(node: OnnxNode): readonly string[] {
   return [...node.inputs, ...inner];
 }
 
+/** Where heads are cut off. */
+const LAST_VALUES = 6;
+
+const lastValues = ({ nodes }: OnnxGraph): string =>
+  nodes
+    .filter(({ opType }) => opType !== "Constant")
+    .flatMap((node) => node.outputs.filter((name) => name !== ""))
+    .slice(-LAST_VALUES)
+    .map(quote)
+    .join(", ");
+
 /**
  * The part of a graph that these values need. Inputs and initializers that it does not read are left out.
  * @throws MP_INVALID_ARGUMENT for a name that the graph does not have
@@ -33,7 +44,7 @@ export function subgraph(graph: OnnxGraph, outputs: readonly string[]): OnnxGrap
   if (missing !== undefined) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `fromOnnx: the model has no value ${quote(missing)}; its outputs are ${[...declared.keys()].map(quote).join(", ")}, any other value goes by its name in Netron`,
+      `fromOnnx: the model has no value ${quote(missing)}; its last values are ${lastValues(graph)}; \`npx @mp/doctor inspect FILE\` lists them all`,
       { details: { output: missing } },
     );
   }

@@ -54,6 +54,12 @@ export interface TrainableModel {
   init(key?: Key): OnnxTensors;
   /** The running statistics of the file, f32; `{}` where there are none. */
   initState(): OnnxTensors;
+  /** The outputs by name, of inputs by name. @throws as with one tensor */
+  apply(
+    parameters: TracedOnnxTensors,
+    inputs: Readonly<Record<string, Tensor>>,
+    context?: OnnxContext,
+  ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedOnnxTensors];
   /**
    * The only output of the only input, and the next running statistics. The sizes that the file leaves open are those
    * of the tensor, so that each new shape is a new graph.
@@ -61,17 +67,12 @@ export interface TrainableModel {
    * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
    * @throws MP_UNSUPPORTED naming operator, version and node, for what cannot be read
    */
+  // The last of several signatures is the one that TypeScript infers from: `predictor` then takes a tensor.
   apply(
     parameters: TracedOnnxTensors,
     input: Tensor,
     context?: OnnxContext,
   ): readonly [output: Tensor, state: TracedOnnxTensors];
-  /** The outputs by name, of inputs by name. @throws as with one tensor */
-  apply(
-    parameters: TracedOnnxTensors,
-    inputs: Readonly<Record<string, Tensor>>,
-    context?: OnnxContext,
-  ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedOnnxTensors];
 }
 
 /** What `fromOnnx` found in a file. */

@@ -78,7 +78,8 @@ async function placeOf(modelPath: string, shard: string): Promise<string> {
     import("node:fs/promises"),
     import("node:path"),
   ]);
-  const steps = shard.split("/");
+  // `save("downloads://…")` of TensorFlow.js writes "./model.weights.bin".
+  const steps = shard.replace(/^\.\//, "").split("/");
   if (
     shard === "" ||
     /[\\\0:]/.test(shard) ||

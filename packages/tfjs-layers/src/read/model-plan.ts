@@ -2,7 +2,7 @@
 // every tensor is made before it is read.
 import type { Tensor } from "@mp/core";
 import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { isObject, type JsonObject, malformed, quote, refuseArgument } from "../problem.js";
 import { Settings } from "../settings.js";
 import { callsOf, refOf, type TensorRef } from "./inbound.js";
 
@@ -15,6 +15,8 @@ export interface ModelInput {
 export interface ModelPlan extends Plan {
   readonly inputs: readonly ModelInput[];
   readonly outputs: readonly string[];
+  /** The part that gives what these layers give. @throws MP_INVALID_ARGUMENT */
+  upTo(outputs: readonly string[]): ModelPlan;
 }
 
 export type ModelKind = (settings: Settings, read: ReadLayer) => ModelPlan;
@@ -54,14 +56,39 @@ export const sequentialPlan: ModelKind & LayerKind = (settings, read) => {
   const input: ModelInput = isInput(head)
     ? { name: nameOf(head), shape: shapeOf(head["config"]) }
     : { name: `${children[0]?.name}_input`, shape: shapeOf(head["config"]) };
+  return chained(children, input, [children.at(-1)?.name ?? input.name]);
+};
+
+function chained(children: readonly ChildPlan[], input: ModelInput, outputs: readonly string[]): ModelPlan {
   return {
     children,
     inputs: [input],
-    outputs: [children.at(-1)?.name ?? input.name],
-    run: (call) =>
-      children.reduce<readonly Tensor[]>((tensors, { name }) => call.child(name, tensors), call.inputs),
+    outputs,
+    run: (call) => {
+      const made = new Map<string, Tensor>();
+      let tensors = call.inputs;
+      for (const { name } of children) {
+        tensors = call.child(name, tensors);
+        made.set(name, tensors[0] as Tensor);
+      }
+      return outputs.map((name) => made.get(name) ?? (tensors[0] as Tensor));
+    },
+    upTo: (names) => {
+      for (const name of names) layerOf(children, name);
+      const last = children.findLastIndex(({ name }) => names.includes(name));
+      return chained(children.slice(0, last + 1), input, names);
+    },
   };
-};
+}
+
+/** @throws MP_INVALID_ARGUMENT naming the last layers, where a head is cut off */
+function layerOf(children: readonly ChildPlan[], name: string): ChildPlan {
+  const last = children.slice(-5).map((child) => quote(child.name));
+  return (
+    children.find((child) => child.name === name) ??
+    refuseArgument(`the model has no layer ${quote(name)}; the last ones are ${last.join(", ")}`)
+  );
+}
 
 export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
   const layers = layersOf(settings);
@@ -71,7 +98,6 @@ export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
       .map((json) => [nameOf(json), { name: nameOf(json), shape: shapeOf(json["config"]) }]),
   );
   const calls = new Map<string, LayerCall>();
-  const outputs = refsOf(settings, "output_layers");
   const inputs = refsOf(settings, "input_layers");
   const children: ChildPlan[] = [];
   for (const json of layers.filter((layer) => !isInput(layer))) {
@@ -82,7 +108,21 @@ export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
       calls.set(idOf({ layer: child.name, node }), { layer: child.name, inputs: refs });
   }
   expectOwnNames(settings, children);
-  const resolve = countedFrom(calls, outputs);
+  const ends = refsOf(settings, "output_layers");
+  const resolve = countedFrom(calls, ends);
+  return connected({ children, inputs, inputLayers, calls, resolve }, ends);
+};
+
+interface Connections {
+  readonly children: readonly ChildPlan[];
+  readonly inputs: readonly TensorRef[];
+  readonly inputLayers: ReadonlyMap<string, ModelInput>;
+  readonly calls: ReadonlyMap<string, LayerCall>;
+  resolve(ref: TensorRef): string;
+}
+
+function connected(connections: Connections, outputs: readonly TensorRef[]): ModelPlan {
+  const { children, inputs, inputLayers, calls, resolve } = connections;
   const order = inOrder(calls, inputLayers, outputs, resolve);
   return {
     children,
@@ -103,8 +143,33 @@ export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
       }
       return outputs.map(tensorAt);
     },
+    upTo: (names) => {
+      const cut = names.map((name) => onlyCallOf(connections, name));
+      const used = inOrder(calls, inputLayers, cut, resolve).map((id) => calls.get(id) as LayerCall);
+      const isRead = (layer: string): boolean =>
+        used.some((call) => call.inputs.some((ref) => ref.layer === layer));
+      return connected(
+        {
+          ...connections,
+          children: children.filter(({ name }) => used.some(({ layer }) => layer === name)),
+          inputs: inputs.filter(({ layer }) => isRead(layer)),
+        },
+        cut,
+      );
+    },
   };
-};
+}
+
+/** @throws MP_INVALID_ARGUMENT for a layer that is unknown, or shared between several places */
+function onlyCallOf({ children, calls, resolve }: Connections, name: string): TensorRef {
+  layerOf(children, name);
+  const refs = [0, 1].map((node) => ({ layer: name, node, output: 0 }));
+  const called = [...calls.values()].filter(({ layer }) => layer === name).length;
+  const ref = refs.find((each) => calls.has(resolve(each)));
+  if (ref === undefined || called > 1)
+    return refuseArgument(`the layer ${quote(name)} is called ${called} times, and outputs take one`);
+  return ref;
+}
 
 /** Layers are found by their names. @throws MP_PARSE for two of one name */
 function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): void {

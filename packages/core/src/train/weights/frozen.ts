@@ -1,5 +1,6 @@
 import { MpError } from "../../errors.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { namesInstead } from "../../missing-name.js";
 import { shown } from "../../shown.js";
 import { partOf, type TensorTree } from "../../trace/map-tensors.js";
 import { isTensor } from "../../trace/tensor.js";
@@ -84,7 +85,8 @@ function collect(found: Collected, tree: unknown, mask: unknown, path: string): 
   }
   for (const [key, part] of Object.entries(mask)) {
     if (typeof tree !== "object" || tree === null || isHostTensor(tree) || !Object.hasOwn(tree, key)) {
-      throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}`);
+      const instead = isHostTensor(tree) ? "" : namesInstead(key, tree);
+      throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}${instead}`);
     }
     collect(found, (tree as Readonly<Record<string, unknown>>)[key], part, below(key));
   }

@@ -1,0 +1,13 @@
+import { meantInstead } from "./options.js";
+
+/** More would hide the one that was meant. */
+const MOST_NAMES = 8;
+
+/** What a message says behind a name that a tree does not have: the one that was likely meant, or those that there are. */
+export function namesInstead(name: string, node: unknown): string {
+  const names = typeof node === "object" && node !== null ? Object.keys(node) : [];
+  if (names.length === 0) return "";
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  const all = `there are ${names.slice(0, MOST_NAMES).join(", ")}${more}`;
+  return `; ${meantInstead(name, names) ?? all}`;
+}
