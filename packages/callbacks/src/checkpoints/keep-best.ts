@@ -60,7 +60,7 @@ export function keepBest(options: KeepBestOptions): KeepBest {
       await following.onStart?.(start);
       await saveIfDue();
     },
-    onSettled: saveIfDue,
+    afterCallbacks: saveIfDue,
     state: {
       name,
       save: () => ({ best: best === undefined ? null : { ...best }, isDue, monitor: monitor.save() }),

@@ -37,7 +37,7 @@ describe("the state of a callback", () => {
       const first = await smallRun();
       let bytes = new Uint8Array();
       const saving: FitCallback = {
-        onSettled: async ({ step }) => {
+        afterCallbacks: async ({ step }) => {
           if (step === at) bytes = await first.saveBytes();
         },
       };
@@ -150,7 +150,7 @@ describe("validation", () => {
         seen.push(result);
       },
       onEpoch: ({ step }) => void events.push(["epoch", step]),
-      onSettled: ({ step }) => void events.push(["settled", step]),
+      afterCallbacks: ({ step }) => void events.push(["settled", step]),
     };
     await training.fit(batches(2), { epochs: 2, callbacks: [callback], ...(validation && { validation }) });
     return { training, events, seen };

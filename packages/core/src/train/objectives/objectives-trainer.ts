@@ -7,7 +7,7 @@ import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
 import type { Diagnosis } from "../diagnosis/diagnose.js";
-import type { JudgeAllOptions, WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "../evaluation/evaluate-all.js";
 import type { StreamedMetrics } from "../evaluation/streamed-metric.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
@@ -90,8 +90,8 @@ export interface ObjectivesTrainer<P, B, M, O>
    */
   evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
-  ): Promise<{ readonly [N in keyof O]: WholeEvaluation<MetricsOf<O[N]>, S> }>;
+    options?: EvaluateAllMetricsOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<{ readonly [N in keyof O]: DatasetEvaluation<MetricsOf<O[N]>, S> }>;
   /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
   setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
   /** The settable rates by objective and group. */
