@@ -15,6 +15,7 @@ import { stepNumber } from "./moments.js";
 import { type LearningRate, type Optimizer, rate, rateAt, type Schedule } from "./optimizer.js";
 import { clipByBlockRms, scaleByParameterRms } from "./root-mean-square.js";
 import { isSettable } from "./settable.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
   /** Default 0.01, the paper's and PyTorch's. */
@@ -48,7 +49,7 @@ const ADAFACTOR = {
 export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredState> {
   const settings = readOptions("adafactor", options, ADAFACTOR, {
     example: "{ learningRate: 0.01 }",
-    elsewhere: { weightDecay: "use chain(weightDecay(1e-4), adafactor())" },
+    elsewhere: decayHint("adafactor()"),
   });
   const { decayPower, epsilon, relativeStep, clipThreshold, scaleParameter } = settings;
   const learningRate = relativeStep ? relative(settings.learningRate) : settings.learningRate;

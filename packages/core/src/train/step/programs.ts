@@ -5,7 +5,7 @@ import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
-import { foldIn, setRandomCounter } from "../../trace/random.js";
+import { setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
