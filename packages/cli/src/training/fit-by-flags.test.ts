@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DataSource, float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
