@@ -115,7 +115,7 @@ describe("a training by flags", () => {
     expect([notes, existsSync(page)]).toEqual([[`--report ${page}: written`], true]);
   });
 
-  it("puts what the run is judged by first in the report", async () => {
+  it("puts the run's metric first in the report", async () => {
     const page = join(folder, "page.html");
     const { record } = await run(["--backend", "reference", "--steps", "2", "--report", page]);
     const firstFact = () => /<dt>.*?<\/dt><dd>.*?<\/dd>/.exec(readFileSync(page, "utf8"))?.[0];

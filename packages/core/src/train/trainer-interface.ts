@@ -67,7 +67,7 @@ export interface Trainer<P, B, M, K extends string = string> {
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
   /**
-   * Loss and metrics over a whole data set, with `training` false: means weighed by the samples of each batch and summed
+   * Loss and metrics over a whole data set, with `training` false: means weighted by the samples of each batch and summed
    * in f64, so a smaller last batch counts as what it is. Also metrics that are no means, by `metrics`. Goes through the
    * data from its beginning once; changes no state, and no position in any data. May be called during `fit`.
    * @throws MP_INVALID_ARGUMENT for options, data without batches, or tensors of which the samples are unknown; what the

@@ -180,6 +180,10 @@ describe("metrics of a whole set", () => {
       none: { precision: 0, recall: 0, f1: 0, accuracy: 1 },
     });
     expect(nothing.r2).toBe(Number.NEGATIVE_INFINITY);
+    const broken = await evaluated((_, { scores, targets }) => ({
+      binary: metrics.binaryPrecisionRecall(mul(scores, Number.NaN), mul(targets, 0)),
+    }));
+    expect(broken.binary).toEqual({ precision: 0, recall: 0, f1: 0, accuracy: 1 });
     const fails = (metricsOf: (batch: Batch) => StreamedMetrics, message: string) =>
       expect(evaluated((_, batch) => metricsOf(batch))).rejects.toThrow(message);
     await fails(

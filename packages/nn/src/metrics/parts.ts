@@ -1,7 +1,7 @@
 /** What the metrics of a whole data set have in common. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import { argMax, cast, equal, mul, not, reshape, where } from "@mp/core/ops";
+import { argMax, cast, equal, expand, literal, mul, not, reshape, where } from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
 import { expectTensor } from "../check-tensor.js";
 
@@ -56,8 +56,9 @@ export function samples<K extends string>(
     );
   }
   const flat = Object.fromEntries(entries.map(([name, value]) => [name, reshape(value, [-1])]));
-  const ones = (): Tensor => cast(equal(reshape(first[1], [-1]), reshape(first[1], [-1])), "f32");
-  const w = sampleWeights === undefined ? ones() : cast(reshape(sampleWeights, [-1]), "f32");
+  const count = first[1].shape.reduce((product, size) => product * size, 1);
+  const w =
+    sampleWeights === undefined ? expand(literal(1), [count]) : cast(reshape(sampleWeights, [-1]), "f32");
   return { ...flat, w } as Readonly<Record<K, Tensor>> & { readonly w: Tensor };
 }
 

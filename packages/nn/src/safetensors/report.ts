@@ -30,7 +30,8 @@ export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected
 const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly string[]>> = {
   missing: ({ missing }) => missing.map((path) => `${path} is not in the file`),
   mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${path}: ${reason}`),
-  unexpected: ({ unexpected }) => unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
+  unexpected: ({ unexpected }) =>
+    unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
 const MOST_SHOWN = 5;
 

@@ -85,7 +85,7 @@ export interface ObjectivesTrainer<P, B, M, O>
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
   /**
-   * Each loss and its metrics over a whole data set, weighed by samples; streamed `metrics` are the run's, and are given
+   * Each loss and its metrics over a whole data set, weighted by samples; streamed `metrics` are the run's, and are given
    * with each objective. @throws as of a single loss
    */
   evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
