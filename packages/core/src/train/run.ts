@@ -35,10 +35,11 @@ import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
 import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
-import { MetricsByFunction } from "./evaluation/traced-metrics.js";
+import { type MetricsFunction, TracedMetrics } from "./evaluation/traced-metrics.js";
 import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
+import { ByFunction } from "./program/by-function.js";
 import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
 import { ratesOf, ratesToSet } from "./set-rates.js";
@@ -83,7 +84,11 @@ export class TrainingRun {
   readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
   readonly #weights: WeightsReader;
-  readonly #metrics = new MetricsByFunction(this.#warn);
+  readonly #metrics = new ByFunction(
+    "evaluateAll: metrics",
+    this.#warn,
+    (id, metrics: MetricsFunction) => new TracedMetrics(id, metrics),
+  );
   readonly #calls = new CallQueue("trainer");
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;

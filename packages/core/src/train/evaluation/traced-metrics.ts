@@ -3,9 +3,7 @@ import { shown } from "../../shown.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { isTensor } from "../../trace/tensor.js";
 import { keyProblem } from "../../tree.js";
-import { FunctionIds } from "../program/function-ids.js";
 import type { LossContext } from "../step/loss.js";
-import type { TrainingWarning } from "../warning.js";
 import { invalidMetrics, MetricAccumulator, type MetricResults } from "./metric-accumulator.js";
 import type { StreamedMetric, StreamedMetrics } from "./streamed-metric.js";
 
@@ -43,22 +41,6 @@ export class TracedMetrics {
   /** For the batches of one data set. */
   accumulator(): MetricAccumulator {
     return new MetricAccumulator(() => this.#results);
-  }
-}
-
-/** The traced metrics of a run by their functions. */
-export class MetricsByFunction {
-  readonly #ids: FunctionIds;
-  readonly #traced = new WeakMap<MetricsFunction, TracedMetrics>();
-
-  constructor(warn: (warning: TrainingWarning) => void) {
-    this.#ids = new FunctionIds("evaluateAll: metrics", warn);
-  }
-
-  of(metrics: MetricsFunction): TracedMetrics {
-    const traced = this.#traced.get(metrics) ?? new TracedMetrics(this.#ids.idOf(metrics), metrics);
-    this.#traced.set(metrics, traced);
-    return traced;
   }
 }
 

@@ -2,7 +2,7 @@ import { checkOptions, type OptionNames } from "../../options.js";
 import { checkFunction } from "../checks/check-parts.js";
 import type { FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
-import { FunctionIds } from "../program/function-ids.js";
+import { ByFunction } from "../program/by-function.js";
 import { outputTree, type Program, type TypeTree } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
 import { parametersProgram, predictProgram } from "../step/reading-programs.js";
@@ -17,7 +17,7 @@ export class WeightsReader {
   readonly #programs: ProgramCache;
   readonly #definition: StepDefinition;
   readonly #state: TypeTree;
-  readonly #functions: FunctionIds;
+  readonly #ids: ByFunction<PredictFunction, number>;
 
   /** @param definition that of the first objective: all have the same parameters */
   constructor(
@@ -29,7 +29,7 @@ export class WeightsReader {
     this.#programs = programs;
     this.#definition = definition;
     this.#state = state;
-    this.#functions = new FunctionIds("predict", warn);
+    this.#ids = new ByFunction("predict", warn, (id) => id);
   }
 
   /** Checks the arguments; the result runs the function on a batch. @throws MP_INVALID_ARGUMENT */
@@ -39,7 +39,7 @@ export class WeightsReader {
     return async (feed) => {
       const state = { state: this.#state, average };
       const build = (): Program => predictProgram(this.#definition, state, feed.types(), predict);
-      const kind = `predict ${this.#functions.idOf(predict)}${average ? " from the average" : ""}`;
+      const kind = `predict ${this.#ids.of(predict)}${average ? " from the average" : ""}`;
       const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     };
