@@ -72,6 +72,6 @@ function relative(learningRate: LearningRate): Schedule {
     const limit = div(1, sqrt(stepNumber({ step })));
     return minimum(typeof learningRate === "number" ? learningRate : rateAt(learningRate, { step }), limit);
   };
-  const told = typeof learningRate === "number" ? learningRate : learningRate.name || "unnamed";
-  return Object.defineProperty(schedule, "name", { value: `${told}` });
+  const name = typeof learningRate === "number" ? String(learningRate) : learningRate.name || "unnamed";
+  return Object.defineProperty(schedule, "name", { value: name });
 }
