@@ -42,16 +42,16 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { ByFunction } from "./program/by-function.js";
 import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
+import type { PredictFunction } from "./reading/user-function.js";
+import { WeightsReader } from "./reading/weights-reader.js";
 import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
-import type { PredictFunction } from "./step/user-function.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
-import { WeightsReader } from "./weights/weights-reader.js";
 
 /** One of each objective, in the order in which a step runs them. */
 export type Definitions = readonly [StepDefinition, ...StepDefinition[]];

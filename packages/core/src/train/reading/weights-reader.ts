@@ -5,10 +5,10 @@ import type { StepDefinition } from "../definition.js";
 import { ByFunction } from "../program/by-function.js";
 import { outputTree, type Program, type TypeTree } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
-import { parametersProgram, predictProgram } from "../step/reading-programs.js";
-import type { PredictFunction } from "../step/user-function.js";
 import type { TrainingWarning } from "../warning.js";
-import { readsAverage, type WeightsChoice } from "./average.js";
+import { readsAverage, type WeightsChoice } from "../weights/average.js";
+import { parametersProgram, predictProgram } from "./reading-programs.js";
+import type { PredictFunction } from "./user-function.js";
 
 const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 

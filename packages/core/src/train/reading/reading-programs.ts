@@ -10,8 +10,8 @@ import type { TracedMetrics } from "../evaluation/traced-metrics.js";
 import { stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
-import { parametersOf, strictLoss } from "./forward.js";
-import type { LossContext } from "./loss.js";
+import { parametersOf, strictLoss } from "../step/forward.js";
+import type { LossContext } from "../step/loss.js";
 import { type PredictFunction, underPolicy } from "./user-function.js";
 
 /**

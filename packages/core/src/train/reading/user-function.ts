@@ -3,8 +3,8 @@ import type { CastingPolicy } from "../../cast/policy.js";
 import type { BackendManifest } from "../../manifest.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { atUserLines } from "../../trace/trace.js";
-import type { LossContext } from "./loss.js";
-import { tellingNames } from "./missing-name.js";
+import type { LossContext } from "../step/loss.js";
+import { tellingNames } from "../step/missing-name.js";
 
 /** A user's function that is no loss, of parameters, data and context. */
 export type PredictFunction = (
