@@ -34,16 +34,16 @@ export interface RmsPropOptions extends ScaleByRmsOptions {
   readonly momentum?: number;
 }
 
-const LATER = {
+/** Options that came after the first checkpoints: of the direction, and of all. */
+const LATER_PART = {
   epsilonInRoot: withDefault(false, truth),
   centered: withDefault(false, truth),
-  momentum: withDefault(0, averageFactor),
 };
-const { momentum: _momentum, ...LATER_HERE } = LATER;
+const LATER = { ...LATER_PART, momentum: withDefault(0, averageFactor) };
 const SCALE_BY_RMS = {
   decay: withDefault(0.99, averageFactor),
   epsilon: withDefault(1e-8, positiveEpsilon),
-  ...LATER_HERE,
+  ...LATER_PART,
 } satisfies OptionTable<ScaleByRmsOptions>;
 const RMS_PROP = { learningRate: rate, ...SCALE_BY_RMS, ...LATER } satisfies OptionTable<RmsPropOptions>;
 const ELSEWHERE = { alpha: "did you mean decay?", rho: "did you mean decay?" };
