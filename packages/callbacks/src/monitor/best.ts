@@ -35,7 +35,12 @@ const least = (low: number): checks.Check =>
 export const DELTA: checks.Check = least(0);
 
 /** The table of `MonitorOptions`. */
-export const MONITOR = {
+export const MONITOR: {
+  readonly monitor: ReturnType<typeof withDefault<string>>;
+  readonly mode: checks.Check;
+  readonly minDelta: ReturnType<typeof withDefault<number>>;
+  readonly name: checks.Check;
+} = {
   monitor: withDefault("validation/loss", checks.text),
   mode: checks.optional(checks.oneOf("min", "max")),
   minDelta: withDefault(0, DELTA),
