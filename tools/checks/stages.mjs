@@ -54,7 +54,7 @@ const STAGES = [
         "foreign-images",
       ],
       ...["foreign-reductions", "formulas", "graph-reader", "initializer-roles", "node-reader"],
-      ...["branch", "oldest-versions-table", "scope-of", "sequence", "table-limit", "triangle"],
+      ...["branch", "unchanged-since-table", "scope-of", "sequence", "table-limit", "triangle"],
       ...[
         "read-options",
         "readers",

@@ -1,8 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import {
   emulateHalves,
-  expandAttentions,
-  expandEinsums,
+  expandComposites,
   type Graph,
   isNode,
   peakLiveBytes,
@@ -63,14 +62,10 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const target = isFolded ? { ...device, blockSize: undefined } : device;
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
-  const expansions = new Map<string, string>();
-  const attended = expandAttentions(graph, (made, { name }) => expansions.set(made, name));
   // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
-  const expanded = expandEinsums(attended, undefined, (made, { name }) =>
-    expansions.set(made, expansions.get(name) ?? name),
-  );
+  const expanded = expandComposites(graph);
   const widened = widenNodes(
-    expanded,
+    expanded.graph,
     (node) => isWidened(node, target),
     (made, { name }) => widenings.set(made, name),
   );
@@ -102,8 +97,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
     nodeOf: (name) => {
       const source = parts.get(name) ?? name;
       const wide = sources.get(source) ?? source;
-      const narrow = widenings.get(wide) ?? wide;
-      return expansions.get(narrow) ?? narrow;
+      return expanded.sourceOf(widenings.get(wide) ?? wide);
     },
     isInBody: (name) => parts.has(name) && !listedNames.has(name),
     plannedPeakBytes: plan.peakBytes,

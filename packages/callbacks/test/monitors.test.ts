@@ -39,7 +39,7 @@ async function after(callback: AnyCallback, losses: readonly number[]) {
     const at = { step: 10 * (epoch + 1), epoch };
     answers.push(await callback.onValidation?.({ ...at, loss } as typeof at));
     const before = saves.length;
-    await callback.onSettled?.(at);
+    await callback.afterCallbacks?.(at);
     if (saves.length > before) saved.push(epoch);
     rates.push(rate);
   }

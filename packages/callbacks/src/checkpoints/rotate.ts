@@ -58,7 +58,7 @@ export function rotate(options: RotateOptions): AnyCallback {
     onEpoch: () => {
       isDue = every === undefined;
     },
-    onSettled: async ({ step }) => {
+    afterCallbacks: async ({ step }) => {
       if (isDue) await save(step);
     },
     onEnd: async ({ steps, ended }) => {

@@ -4,7 +4,7 @@ import type { Precision } from "../precision/presets.js";
 import { CallQueue } from "../train/call-queue.js";
 import { type FedBatch, feedBatch } from "../train/data/batch.js";
 import { outputTree, type Program } from "../train/program/program.js";
-import { ProgramCache } from "../train/program/program-cache.js";
+import { KEPT_PROGRAMS, ProgramCache } from "../train/program/program-cache.js";
 import type { TrainingWarning } from "../train/warning.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";

@@ -152,13 +152,13 @@ describe("predictor", () => {
       precision: float32(),
       onWarning: ({ message }) => warnings.push(message),
     });
-    const all = [data(0), data(1), data(0, 1), data(2, 3), data(0, 1, 2)].map((each) =>
+    const all = [data(0), data(0, 1), data(1), data(2, 3), data(0, 1, 2)].map((each) =>
       serving.predict(each),
     );
     const late = serving.dispose();
     const rows = (await Promise.all(all)).map(({ logits }) => logits.shape[0]);
     await late;
-    expect(rows).toEqual([1, 1, 2, 2, 3]);
+    expect(rows).toEqual([1, 2, 1, 2, 3]);
     expect(traces).toBe(3);
     expect(warnings.join()).toContain("predict: a third distinct batch shape");
     expect(serving.warnings.map(({ message }) => message)).toEqual(warnings);

@@ -208,7 +208,7 @@ describe("metrics of a whole set", () => {
     await using training = await smallRun();
     const sums = (_: unknown, { y }: { y: Tensor }) => ({ m: { sums: { y }, result: () => 0 } });
     await expect(training.evaluateAll(parts, { metrics: sums })).rejects.toThrow(
-      "m: the sum y has 3 elements after 4 in earlier batches; what differs in size from batch to batch belongs into rows",
+      "m: the sum y has 3 elements after 4 in earlier batches; what differs in size from batch to batch belongs in rows",
     );
   });
 

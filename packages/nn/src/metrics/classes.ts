@@ -131,7 +131,7 @@ export interface PrecisionRecall {
 
 export interface PrecisionRecallOptions extends ClassOptions {
   /**
-   * `macro` (default): the mean over classes. `weighted`: the mean weighed by the labels of each class. `micro`: of the
+   * `macro` (default): the mean over classes. `weighted`: the mean weighted by the labels of each class. `micro`: of the
    * counts of all classes together, which equals the accuracy.
    */
   readonly average?: "macro" | "weighted" | "micro";

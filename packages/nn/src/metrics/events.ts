@@ -34,7 +34,7 @@ const outsideEvents = (what: string): string =>
 
 /**
  * Precision, recall, F1 and accuracy of scores [...] against targets of the same shape, 1 for an event and 0 for none (a
- * float, an integer or bool).
+ * float, an integer or bool). A score of NaN is above no threshold.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ; its result
  * MP_OUT_OF_RANGE for targets outside 0 … 1 that have weight
  */

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
-import type { StreamedMetrics, WholeEvaluation } from "@mp/core/report";
+import type { DatasetEvaluation, StreamedMetrics } from "@mp/core/report";
 import { describe, expect, it } from "vitest";
 import * as metrics from "./index.js";
 
-interface Judged {
+interface Expected {
   readonly accuracy: number;
   readonly top2: number;
   readonly confusion: readonly (readonly number[])[];
@@ -29,8 +29,8 @@ const fixture = JSON.parse(
   readFileSync(new URL("../../test/fixtures/metrics.json", import.meta.url), "utf8"),
 ) as {
   readonly data: Readonly<Record<string, readonly number[]>>;
-  readonly plain: Judged;
-  readonly byWeights: Judged;
+  readonly plain: Expected;
+  readonly byWeights: Expected;
   readonly torchmetrics: Readonly<Record<string, number>>;
   readonly keras: Readonly<Record<string, number>>;
 };
@@ -59,9 +59,9 @@ function part(from: number, to: number) {
 }
 
 async function evaluated<S extends StreamedMetrics>(
-  judge: (weights: unknown, batch: Batch) => S,
+  metricsOf: (weights: unknown, batch: Batch) => S,
   precision: PrecisionChoice = float32(),
-): Promise<WholeEvaluation<never, S>["metrics"]> {
+): Promise<DatasetEvaluation<never, S>["metrics"]> {
   await using training = await trainer({
     backend: await reference(),
     params: { w: tensor(Float32Array.of(1), []) },
@@ -71,7 +71,7 @@ async function evaluated<S extends StreamedMetrics>(
     onWarning: () => undefined,
   });
   const { metrics: found } = await training.evaluateAll([part(0, 32), part(32, 64), part(64, 83)], {
-    metrics: judge,
+    metrics: metricsOf,
   });
   return found;
 }
@@ -218,7 +218,7 @@ describe("metrics of a whole set", () => {
     expect(far.r2).toBeCloseTo(fixture.plain.r2, 3);
   });
 
-  it("are NaN where nothing is judged, and say what does not fit", async () => {
+  it("are NaN where nothing counts, and say what does not fit", async () => {
     const nothing = await evaluated((_, { scores, targets, values }) => ({
       auc: metrics.rocAuc(scores, mul(targets, 0)),
       ap: metrics.averagePrecision(scores, mul(targets, 0)),
@@ -231,8 +231,12 @@ describe("metrics of a whole set", () => {
       none: { precision: 0, recall: 0, f1: 0, accuracy: 1 },
     });
     expect(nothing.r2).toBe(Number.NEGATIVE_INFINITY);
-    const fails = (judge: (batch: Batch) => StreamedMetrics, message: string) =>
-      expect(evaluated((_, batch) => judge(batch))).rejects.toThrow(message);
+    const broken = await evaluated((_, { scores, targets }) => ({
+      binary: metrics.binaryPrecisionRecall(mul(scores, Number.NaN), mul(targets, 0)),
+    }));
+    expect(broken.binary).toEqual({ precision: 0, recall: 0, f1: 0, accuracy: 1 });
+    const fails = (metricsOf: (batch: Batch) => StreamedMetrics, message: string) =>
+      expect(evaluated((_, batch) => metricsOf(batch))).rejects.toThrow(message);
     await fails(
       ({ logits, labels }) => ({ m: metrics.accuracy(labels, logits) }),
       "accuracy: logits [32] take labels [], got [32, 5]; the order is (logits, labels)",

@@ -6,8 +6,10 @@ import {
   argMax,
   cast,
   equal,
+  expand,
   greaterOrEqual,
   lessOrEqual,
+  literal,
   mul,
   not,
   reduceSum,
@@ -87,8 +89,9 @@ export function samples<K extends string>(
     );
   }
   const flat = Object.fromEntries(entries.map(([name, value]) => [name, reshape(value, [-1])]));
-  const ones = (): Tensor => cast(equal(reshape(first[1], [-1]), reshape(first[1], [-1])), "f32");
-  const w = sampleWeights === undefined ? ones() : cast(reshape(sampleWeights, [-1]), "f32");
+  const count = first[1].shape.reduce((product, size) => product * size, 1);
+  const w =
+    sampleWeights === undefined ? expand(literal(1), [count]) : cast(reshape(sampleWeights, [-1]), "f32");
   return { ...flat, w } as Readonly<Record<K, Tensor>> & { readonly w: Tensor };
 }
 

@@ -3,7 +3,7 @@ import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, tensor } 
 import { formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
-import type { WeightMisfit, WeightsReport } from "./report.js";
+import type { WeightMismatch, WeightsReport } from "./report.js";
 import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
 
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
@@ -15,7 +15,7 @@ export class Filling {
   readonly #isInputsFirst: (name: string) => boolean;
   readonly #used = new Set<string>();
   readonly #matched: { readonly path: string; readonly from: readonly string[] }[] = [];
-  readonly #misfits: WeightMisfit[] = [];
+  readonly #misfits: WeightMismatch[] = [];
   readonly #missing: string[] = [];
 
   /** @param nameAt names of tensors in the file by their paths in the model */
@@ -45,9 +45,9 @@ export class Filling {
     const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
     return {
       matched: this.#matched,
-      misfits: this.#misfits,
+      mismatched: this.#misfits,
       missing: this.#missing,
-      left: left.filter((name) => !isBuffer(name)),
+      unexpected: left.filter((name) => !isBuffer(name)),
       ignored: [...ignored, ...left.filter(isBuffer)],
     };
   }

@@ -101,9 +101,9 @@ describe("PyTorch's layers", () => {
     const loaded = await loadSafetensors(join(folder, `mixed-${dtype}.safetensors`), mixedStart);
     expectClose(mixedOutput(loaded), `mixed-${dtype}`);
     expect(loaded.report).toMatchObject({
-      misfits: [],
+      mismatched: [],
       missing: [],
-      left: [],
+      unexpected: [],
       ignored: ["bn.num_batches_tracked"],
     });
     expect(loaded.report.matched).toContainEqual({
@@ -232,11 +232,11 @@ describe("what does not fit", () => {
       message: expect.stringMatching(
         /params\/fc\/bias is not in the file; params\/fc\/kernel: it is \[2, 3\], the file's "fc\.weight" \[2, 3\], which is \[inputs, outputs\] already: pass inputsFirst; "other\.weight" of the file has no place/,
       ) as string,
-      details: { report: { missing: ["params/fc/bias"], left: ["other.weight"] } },
+      details: { report: { missing: ["params/fc/bias"], unexpected: ["other.weight"] } },
     });
-    const loaded = await loadSafetensors(path, like, { allow: ["missing", "left", "misfits"] });
+    const loaded = await loadSafetensors(path, like, { allow: ["missing", "unexpected", "mismatched"] });
     expect(loaded.params).toEqual(like.params);
-    const turned = await loadSafetensors(path, like, { allow: ["missing", "left"], inputsFirst: true });
+    const turned = await loadSafetensors(path, like, { allow: ["missing", "unexpected"], inputsFirst: true });
     expect([...turned.params.fc.kernel.data]).toEqual([0, 0, 0, 0, 0, 0]);
     expect(turned.params.fc.bias).toBe(like.params.fc.bias);
   });

@@ -13,7 +13,7 @@ import {
   type Traced,
   type Tree,
 } from "@mp/core";
-import { drawnIn, type Graph, type InputRole, traceInto, type ValueType } from "@mp/core/graph";
+import { type Graph, type InputRole, randomNodeIn, traceInto, type ValueType } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 
@@ -173,7 +173,7 @@ function applied(
 }
 
 function expectNoRandomness(graph: Graph): void {
-  const drawn = drawnIn(graph);
+  const drawn = randomNodeIn(graph);
   if (drawn === undefined) return;
   throw new MpError(
     "MP_UNSUPPORTED",
