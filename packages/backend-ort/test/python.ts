@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 
 /** Named where the tests have a Python with other projects' readers: `npm test -- --python`. */
 const PYTHON = process.env["MP_PYTHON"];
-export const hasPython = PYTHON !== undefined;
+export const hasPython: boolean = PYTHON !== undefined;
 
 /** What a program prints, run in that folder. @throws with its messages */
 export function runPython(program: string, folder: string, ...given: readonly string[]): string {

@@ -14,7 +14,7 @@ export async function runGraph(
   inputs: Tensors,
   isWidened: (node: AnyNode) => boolean,
 ): Promise<Tensors> {
-  const place = { bound: resolveBindings(graph, undefined, {}), state: undefined };
+  const place = { bound: resolveBindings(graph, undefined, {}), state: undefined, isConstant: false };
   const program = new SessionProgram(graph, place, { binding, isWidened });
   const fed = Object.entries(inputs).map(([name, value]) => [name, uploaded(binding, value)] as const);
   try {
