@@ -44,9 +44,17 @@ const STAGES = [
   {
     folder: "packages/onnx/src/read",
     helpers: [
-      ...["constant-nodes", "dropout", "fold", "foreign", "foreign-activations", "foreign-images"],
+      ...[
+        "constant-nodes",
+        "dropout",
+        "fold",
+        "fold-decisions",
+        "foreign",
+        "foreign-activations",
+        "foreign-images",
+      ],
       ...["foreign-reductions", "formulas", "graph-reader", "initializer-roles", "node-reader"],
-      ...["branch", "oldest-versions-table", "scope-of", "sequence", "table-limit", "triangle"],
+      ...["branch", "unchanged-since-table", "scope-of", "sequence", "table-limit", "triangle"],
       ...[
         "read-options",
         "readers",
@@ -81,6 +89,7 @@ const STAGES = [
       ...[
         "blocked-layout",
         "division",
+        "fixed-values",
         "in-f32",
         "integer-cast",
         "integers",

@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { testArm64 } from "../workspace/arm64.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { apps, members, root } from "../workspace/packages.mjs";
+import { installPython, sayPythonIsMissing } from "../workspace/python.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { installTensorFlow, sayTensorFlowIsMissing, tensorFlowState } from "../workspace/tensorflow.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
@@ -41,6 +42,7 @@ function testPackages() {
   Object.assign(environment, { MP_TENSORFLOW_ADDON: tensorFlow });
   const succeeded = turbo(["test"], { keepGoing: true });
   if (tensorFlow === "none") sayTensorFlowIsMissing();
+  sayPythonIsMissing();
   const counts = tested.map(countOf);
   const passed = counts.reduce((sum, count) => sum + count.passed, 0);
   const failed = counts.reduce((sum, count) => sum + count.failed, 0);
@@ -66,7 +68,7 @@ function smoke(app) {
 function testOptions(args) {
   try {
     const flag = /** @type {const} */ ({ type: "boolean", default: false });
-    return parseArgs({ args: [...args], options: { tensorflow: flag, arm64: flag } }).values;
+    return parseArgs({ args: [...args], options: { tensorflow: flag, python: flag, arm64: flag } }).values;
   } catch (error) {
     return fail(`test: ${error instanceof Error ? error.message : String(error)}`, 2);
   }
@@ -74,13 +76,14 @@ function testOptions(args) {
 
 /**
  * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may download 270 MB;
- *   `--arm64` also runs ONNX Runtime's library for arm64, emulated, which downloads the emulator the first time
+ *   `--python` installs Python's readers of our files likewise; `--arm64` also runs ONNX Runtime's library for arm64, emulated, which downloads the emulator the first time
  * @returns {Promise<number>} exit code
  */
 export function runTests(args = process.argv.slice(3)) {
-  const { tensorflow, arm64 } = testOptions(args);
+  const { tensorflow, python, arm64 } = testOptions(args);
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
+    ...(python ? [{ name: "Python's readers", run: installPython }] : []),
     { name: "packages", run: testPackages },
     ...(arm64 ? [{ name: "ONNX Runtime on arm64, emulated", run: testArm64 }] : []),
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),

@@ -37,6 +37,8 @@ const leaky = (x: Tensor): Tensor => leakyRelu(x, 0.2);
 export function networks(options: NetworkOptions): Networks {
   const { channels, size, width, noise, checkpointing } = options;
   const side = size / 4;
+  const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, 2 * width * side * side]);
+  const unflatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, 2 * width, side, side]);
   const made = {
     discriminator: asModel(
       sequential(
@@ -45,14 +47,14 @@ export function networks(options: NetworkOptions): Networks {
         convolution(width, 2 * width, 4, { ...strided, bias: false }),
         batchNorm(2 * width),
         leaky,
-        (x: Tensor) => reshape(x, [x.shape[0] ?? 1, 2 * width * side * side]),
+        flatten,
         dense(2 * width * side * side, 1, { kernel }),
       ),
     ),
     generator: asModel(
       sequential(
         dense(noise, 2 * width * side * side, { kernel }),
-        (x: Tensor) => reshape(x, [x.shape[0] ?? 1, 2 * width, side, side]),
+        unflatten,
         batchNorm(2 * width),
         relu,
         transposedConvolution(2 * width, width, 4, { ...strided, bias: false }),

@@ -12,9 +12,9 @@ import {
   trainer,
 } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
-import { argMax } from "@mp/core/ops";
 import { imageBatches } from "@mp/data";
 import { type Model, softmaxCrossEntropy } from "@mp/nn";
+import { accuracy } from "@mp/nn/metrics";
 import type { Options } from "./flags.js";
 import type { Images } from "./images.js";
 import { castNetwork } from "./manual.js";
@@ -117,12 +117,10 @@ async function testAccuracy(
   batch: number,
 ): Promise<number> {
   type Trees = Tree<Tensor>;
-  const classify = (parameters: Trees, { x }: { readonly x: Tensor }, context: LossContext<Trees>) =>
-    argMax(model.apply(parameters, x, context)[0]);
-  let right = 0;
-  for await (const { x, y } of imageBatches(test, { batch, normalize: statistics, partial: "keep" })) {
-    const { data } = await training.predict(classify, { x });
-    right += y.data.filter((label, index) => Number(data[index]) === label).length;
-  }
-  return right / test.y.data.length;
+  const metrics = (parameters: Trees, { x, y }: Batch, context: LossContext<Trees>) => ({
+    accuracy: accuracy(model.apply(parameters, x, context)[0], y),
+  });
+  const batches = imageBatches(test, { batch, normalize: statistics, partial: "keep" });
+  const evaluation = await training.evaluateAll(batches, { metrics });
+  return evaluation.metrics.accuracy;
 }

@@ -9,7 +9,7 @@ export type PointBatch = {
   readonly y: HostTensor<"i32">;
 };
 
-export const POINTS = 64;
+const POINTS = 64;
 
 /** The batch of that step, as the README's program makes it. */
 export function pointBatch(step: number): PointBatch {

@@ -21,6 +21,7 @@ import {
   type TrainableModel,
 } from "@mp/onnx";
 import * as engine from "onnxruntime-node";
+import { median } from "../statistics.js";
 import { furthest } from "./compare-model.js";
 import type { ExportedModel } from "./exported.js";
 
@@ -38,7 +39,7 @@ export interface RoundTrip {
   readonly f16: WrittenFile | string;
   /** The largest difference from PyTorch's output, of the f32 file read by `fromOnnx` again. */
   readonly again: number;
-  /** The fastest of some runs of the f32 file, by a plain session and by a predictor. */
+  /** Medians of runs of the f32 file in turns, by a plain session and by a predictor. */
   readonly sessionMs: number;
   readonly predictorMs: number;
   /** Peak bytes that the engine held for a predictor and for a trainer with `sgd`; undefined if it does not say. */
@@ -46,7 +47,9 @@ export interface RoundTrip {
   readonly trainerBytes: number | undefined;
 }
 
-const RUNS = 20;
+const RUNS = 60;
+/** Before the runs that count: the first ones load code and fill caches. */
+const WARM_UP = 5;
 
 export async function roundTrip(backend: Backend, exported: ExportedModel): Promise<RoundTrip> {
   const model = await fromOnnx(exported.path);
@@ -54,17 +57,16 @@ export async function roundTrip(backend: Backend, exported: ExportedModel): Prom
   const again = await fromOnnx(f32);
   const serving = await serve(backend, again);
   const served = await serving.predict(exported.inputs);
-  const predictorMs = await fastest(() => serving.predict(exported.inputs));
+  const plain = await runPlain(f32, exported, () => serving.predict(exported.inputs));
   const predictorBytes = await serving.peakBytes();
   await serving.dispose();
-  const plain = await runPlain(f32, exported);
   return {
     nodes: decodeModel(f32).graph.nodes.length,
     f32: { bytes: f32.length, output: plain.output },
     f16: await inF16(model, exported),
     again: furthest(served["logits"] as HostTensor, exported.logits),
     sessionMs: plain.ms,
-    predictorMs,
+    predictorMs: plain.otherMs,
     predictorBytes,
     trainerBytes: await trained(backend, model, exported),
   };
@@ -100,7 +102,8 @@ async function inF16(model: TrainableModel, exported: ExportedModel): Promise<Wr
 async function runPlain(
   bytes: Uint8Array,
   { inputs, logits }: ExportedModel,
-): Promise<{ readonly output: number; readonly ms: number }> {
+  other: () => Promise<unknown> = async () => {},
+): Promise<{ readonly output: number; readonly ms: number; readonly otherMs: number }> {
   const session = await engine.InferenceSession.create(bytes, { intraOpNumThreads: 1 });
   try {
     const [once, thrice] = [1, 3].map((times) =>
@@ -114,7 +117,8 @@ async function runPlain(
       furthest(await at(once), logits),
       furthest(await at(thrice), repeated(logits, 3)),
     );
-    return { output, ms: await fastest(() => session.run(once)) };
+    const [ms = 0, otherMs = 0] = await medians(() => session.run(once), other);
+    return { output, ms, otherMs };
   } finally {
     await session.release();
   }
@@ -171,12 +175,15 @@ async function trained(
   return bytes;
 }
 
-async function fastest(run: () => Promise<unknown>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let at = 0; at < RUNS; at++) {
-    const began = performance.now();
-    await run();
-    least = Math.min(least, performance.now() - began);
+/** Of functions that take turns, so that what else the machine does slows all of them. */
+async function medians(...runs: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> {
+  const times = runs.map((): number[] => []);
+  for (let turn = -WARM_UP; turn < RUNS; turn++) {
+    for (const [at, run] of runs.entries()) {
+      const began = performance.now();
+      await run();
+      if (turn >= 0) times[at]?.push(performance.now() - began);
+    }
   }
-  return least;
+  return times.map(median);
 }

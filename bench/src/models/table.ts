@@ -59,7 +59,7 @@ function cells({ model, engine, exported, found }: Row): readonly string[] {
 }
 
 const WRITTEN_HEADINGS = [
-  "model", "nodes", "file, f32", "output", "read again", "file, f16", "output, f16", "session", "predictor",
+  "model", "nodes", "file, f32", "output", "read again", "file, f16", "output, f16", "session", "predictor", "ratio",
   "memory of a predictor", "of a trainer",
 ]; // biome-ignore format: one list
 
@@ -77,6 +77,7 @@ function writtenCells({ model, found }: WrittenRow): readonly string[] {
     size(found.again),
     ...half,
     ...[found.sessionMs, found.predictorMs].map((value) => `${value.toFixed(2)} ms`),
+    (found.predictorMs / found.sessionMs).toFixed(2),
     ...[found.predictorBytes, found.trainerBytes].map(megabytes),
   ];
 }
@@ -103,7 +104,7 @@ ${rows.map((row) => line(cells(row))).join("\n")}
 
 ## Out again
 
-The same models written by \`exportOnnx\` with an open batch size, and run by plain onnxruntime-node (1 thread) at PyTorch's batch and at three times its rows: the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same of the f32 file read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are the fastest of 20 runs of the f32 file, by a plain session and by the predictor. Memory is the most that the engine held for the predictor, and for a trainer of the same model with \`sgd\`, batch and float32.
+The same models written by \`exportOnnx\` with an open batch size, and run by plain onnxruntime-node (1 thread) at PyTorch's batch and at three times its rows: the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same of the f32 file read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are medians of 60 runs of the f32 file, by a plain session and by the predictor in turns, and the ratio of these. Memory is the most that the engine held for the predictor, without the copies that its optimizer makes of weights, and for a trainer of the same model with \`sgd\`, batch and float32.
 
 ${line(WRITTEN_HEADINGS)}
 ${line(WRITTEN_HEADINGS.map(() => "---"))}

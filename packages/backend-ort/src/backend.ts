@@ -3,8 +3,8 @@ import { defineBackend } from "@mp/core/backend";
 import { BoundProgram } from "./bound-program.js";
 import { ConstantPool } from "./constant-pool.js";
 import { emulatedAmong } from "./dtype.js";
-import { lowerGraph } from "./lower.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import { openSession } from "./open-session.js";
 import { PingPongSlots } from "./ping-pong-slots.js";
 import type { Findings } from "./probe/findings.js";
 import type { Target } from "./target.js";
@@ -25,9 +25,8 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
     // They are bound in advance.
     results: "until-next-run",
     compile: async (graph, place) => {
-      const lowered = lowerGraph(graph, target);
-      const session = await runtime.createSession(lowered.model);
-      return new BoundProgram({ ...place, runtime, graph, lowered, session, constants });
+      const opened = await openSession(runtime, constants, target, { graph, ...place });
+      return new BoundProgram({ ...place, ...opened, runtime, graph });
     },
     states: {
       create: (values) => new PingPongSlots(runtime, values),

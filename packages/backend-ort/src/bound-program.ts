@@ -1,27 +1,23 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
-import type { ConstantPool, PooledConstant } from "./constant-pool.js";
-import type { Lowered } from "./lower.js";
+import { releaseConstants } from "./constant-pool.js";
 import {
   type NativeBinding,
   type NativeRuntime,
-  type NativeSession,
   type NativeTensor,
   profileRows,
   profileRun,
   RunPacer,
 } from "./native/index.js";
+import type { Opened } from "./open-session.js";
 import type { PingPongSlots } from "./ping-pong-slots.js";
 import { PreparedBindings } from "./prepared-bindings.js";
 import { explainRunFailure } from "./run-failure.js";
 import { RunPeak } from "./run-peak.js";
 
-export interface ProgramParts extends Place<PingPongSlots> {
+export interface ProgramParts extends Place<PingPongSlots>, Opened {
   readonly runtime: NativeRuntime;
   readonly graph: Graph;
-  readonly lowered: Lowered;
-  readonly session: NativeSession;
-  readonly constants: ConstantPool;
 }
 
 type Buffers = ReadonlyMap<string, NativeTensor>;
@@ -37,9 +33,8 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #parts: ProgramParts;
   readonly #feeds = new Map<string, NativeTensor>();
   readonly #results = new Map<string, NativeTensor>();
-  readonly #constants = new Map<string, PooledConstant>();
   readonly #bindings = new PreparedBindings();
-  /** Slots that the graph reads or writes. */
+  /** Slots that are bound. */
   readonly #slots: readonly string[];
   /** The results by name; every run writes to the same buffers. */
   readonly #given: Results;
@@ -48,11 +43,11 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #pacer = new RunPacer();
   readonly #peak: RunPeak;
 
-  /** Owns the session from here on, even when it throws. */
+  /** Owns the session and the constants from here on, even when it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
-    const { runtime, graph, bound, lowered, session, constants } = parts;
-    this.#slots = [...new Set(bound.reads.values())];
+    const { runtime, graph, bound, lowered, session } = parts;
+    this.#slots = lowered.initializers !== undefined ? [] : [...new Set(bound.reads.values())];
     this.#peak = new RunPeak(session);
     this.feed = {
       write: (input, tensor) => this.#feeds.get(input)?.write(tensor),
@@ -65,7 +60,6 @@ export class BoundProgram implements Program<NativeTensor> {
       for (const { name, value } of graph.outputs) {
         if (!bound.taken.has(name)) this.#results.set(name, runtime.allocate(value));
       }
-      for (const { name, value } of lowered.constants) this.#constants.set(name, constants.acquire(value));
     } catch (error) {
       this.dispose();
       throw error;
@@ -96,13 +90,13 @@ export class BoundProgram implements Program<NativeTensor> {
   }
 
   memory(): MemoryReport {
-    const { lowered, state } = this.#parts;
+    const { lowered, constants, state } = this.#parts;
     const bytes = this.#peak.bytes;
     if (bytes === undefined) return { peakBytes: lowered.plannedPeakBytes };
     const buffers = [
       ...this.#feeds.values(),
       ...this.#results.values(),
-      ...[...this.#constants.values()].map(({ tensor }) => tensor),
+      ...[...constants.values()].map(({ tensor }) => tensor),
     ];
     return {
       peakBytes: buffers.reduce((sum, { byteLength }) => sum + byteLength, bytes + (state?.bytes ?? 0)),
@@ -114,8 +108,8 @@ export class BoundProgram implements Program<NativeTensor> {
     for (const buffers of [this.#feeds, this.#results] satisfies Buffers[]) {
       for (const buffer of buffers.values()) buffer.release();
     }
-    for (const constant of this.#constants.values()) constant.release();
     this.#parts.session.release();
+    releaseConstants(this.#parts.constants);
   }
 
   async #profile(binding: NativeBinding, onRow: OnRow): Promise<void> {
@@ -127,10 +121,11 @@ export class BoundProgram implements Program<NativeTensor> {
 
   /** A binding for the sides on which the state's slots now lie. */
   #bind(): NativeBinding {
-    const { runtime, session, bound, state, lowered } = this.#parts;
+    const { runtime, session, bound, state, lowered, constants } = this.#parts;
     const binding = runtime.bind(session);
     try {
-      for (const [name, { tensor }] of this.#constants) binding.bindInput(name, tensor);
+      if (lowered.initializers === undefined)
+        for (const [name, { tensor }] of constants) binding.bindInput(name, tensor);
       this.#bindInputs(binding);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
       if (state === undefined) return binding;
@@ -148,7 +143,7 @@ export class BoundProgram implements Program<NativeTensor> {
   #bindInputs(binding: NativeBinding): void {
     const { bound, state, lowered } = this.#parts;
     for (const [name, buffer] of this.#feeds) binding.bindInput(lowered.inputName(name), buffer);
-    if (state === undefined) return;
+    if (state === undefined || lowered.initializers !== undefined) return;
     for (const [input, slot] of bound.reads) {
       binding.bindInput(lowered.inputName(input), state.current(slot));
     }

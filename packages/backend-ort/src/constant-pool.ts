@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/core";
+import type { BoundConstant } from "./bound-constants.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 /** A constant in the engine's memory; `release` ends one use of it. */
@@ -22,6 +23,18 @@ export class ConstantPool {
     this.#runtime = runtime;
   }
 
+  /** By name. All of them or, if it throws, none. */
+  acquireAll(constants: readonly BoundConstant[]): ReadonlyMap<string, PooledConstant> {
+    const acquired = new Map<string, PooledConstant>();
+    try {
+      for (const { name, value } of constants) acquired.set(name, this.acquire(value));
+      return acquired;
+    } catch (error) {
+      releaseConstants(acquired);
+      throw error;
+    }
+  }
+
   acquire(value: HostTensor): PooledConstant {
     const content = contentOf(value);
     const known = this.#entries.get(content);
@@ -38,6 +51,10 @@ export class ConstantPool {
       },
     };
   }
+}
+
+export function releaseConstants(constants: ReadonlyMap<string, PooledConstant>): void {
+  for (const constant of constants.values()) constant.release();
 }
 
 function contentOf({ dtype, shape, data }: HostTensor): string {

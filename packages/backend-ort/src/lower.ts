@@ -1,8 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import {
   emulateHalves,
-  expandAttentions,
-  expandEinsums,
+  expandComposites,
   type Graph,
   isNode,
   peakLiveBytes,
@@ -23,6 +22,7 @@ import {
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
+import { fixedValues } from "./lowerings/fixed-values.js";
 import { lowerNodes } from "./lowerings/lower-node.js";
 import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
 import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./native/index.js";
@@ -31,8 +31,13 @@ import { isWidened, type Target } from "./target.js";
 /** A graph as the session gets it. */
 export interface Lowered {
   readonly model: Uint8Array;
-  /** Large constants, to be bound as inputs of these names. */
+  /** Large constants, to be bound as inputs of these names, or to be given as initializers of these names. */
   readonly constants: readonly BoundConstant[];
+  /**
+   * If the engine folds: the constants and the inputs that are initializers, to be given apart from the model. It removes
+   * those that nothing reads, and then does not take them.
+   */
+  readonly initializers: ReadonlySet<string> | undefined;
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
@@ -49,18 +54,18 @@ const NONE: Unswapped = new Set();
 /**
  * The graph as an ONNX model for this engine: halves that it cannot compute in are emulated, large constants are bound,
  * and nodes are listed so that ORT runs them in the graph's order.
+ * @param fixed inputs that are constant; if there are any, the model is for the engine's own optimizer
  */
-export function lowerGraph(graph: Graph, target: Target): Lowered {
+export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<string> = new Set()): Lowered {
+  const isFolded = fixed.size > 0;
+  // The optimizer chooses layouts and fuses transpositions itself, and does not see through ours.
+  const target = isFolded ? { ...device, blockSize: undefined } : device;
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
-  const expansions = new Map<string, string>();
-  const attended = expandAttentions(graph, (made, { name }) => expansions.set(made, name));
   // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
-  const expanded = expandEinsums(attended, undefined, (made, { name }) =>
-    expansions.set(made, expansions.get(name) ?? name),
-  );
+  const expanded = expandComposites(graph);
   const widened = widenNodes(
-    expanded,
+    expanded.graph,
     (node) => isWidened(node, target),
     (made, { name }) => widenings.set(made, name),
   );
@@ -70,7 +75,8 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
     types: false,
     lower: lowerNodes(target, {
       constantOf: constantsOf(closed),
-      unswapped: target.device === "cpu" ? unswappedOf(closed) : NONE,
+      unswapped: target.device === "cpu" && !isFolded ? unswappedOf(closed) : NONE,
+      fixed: fixedValues(closed, fixed),
     }),
   });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
@@ -78,22 +84,40 @@ export function lowerGraph(graph: Graph, target: Target): Lowered {
   const parts = partsOf(written.graph);
   const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
   const { model, constants } = bindConstants(written);
-  const plan = plannedOrder(closed);
+  const plan = plannedOrder(closed, isFolded);
+  const listedModel = importingOwn({ ...model, graph: listed(model.graph, plan) });
+  const read = readNames(listedModel.graph);
+  const given = [...fixed].map((name) => inputs.get(name) ?? name).concat(constants.map(({ name }) => name));
   return {
-    model: encodeModel(importingOwn({ ...model, graph: listed(model.graph, plan) })),
+    model: isFolded ? withInitializers(listedModel, new Set(given), read) : encodeModel(listedModel),
     constants,
+    initializers: isFolded ? new Set(given.filter((name) => read.has(name))) : undefined,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
     nodeOf: (name) => {
       const source = parts.get(name) ?? name;
       const wide = sources.get(source) ?? source;
-      const narrow = widenings.get(wide) ?? wide;
-      return expansions.get(narrow) ?? narrow;
+      return expanded.sourceOf(widenings.get(wide) ?? wide);
     },
     isInBody: (name) => parts.has(name) && !listedNames.has(name),
     plannedPeakBytes: plan.peakBytes,
   };
 }
+
+/** The model with these inputs as initializers that the session gets apart from it, as far as they are read. */
+function withInitializers(
+  { graph, ...model }: OnnxModel,
+  names: ReadonlySet<string>,
+  read: ReadonlySet<string>,
+): Uint8Array {
+  const external = graph.inputs.filter(({ name }) => names.has(name) && read.has(name));
+  const inputs = graph.inputs.filter(({ name }) => !names.has(name));
+  return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
+}
+
+/** What any node reads, also in a body. */
+const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
+  new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
 /** The graph's node of each node of the session; a loop's, of those in its body. */
 function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {
@@ -158,11 +182,14 @@ function peakOf(graph: Graph, list: Graph["nodes"]): number {
   return peakLiveBytes({ ...graph, nodes }, { outputsHeld: true }).bytes;
 }
 
-/** The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. */
-function plannedOrder(graph: Graph): Plan {
+/**
+ * The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. Also for an
+ * optimizer, which removes anchors.
+ */
+function plannedOrder(graph: Graph, isOptimized: boolean): Plan {
   const own = peakOf(graph, graph.nodes.toReversed());
   const scheduled = peakLiveBytes(graph, { outputsHeld: true }).bytes;
-  const isOwn = own <= scheduled * PEAK_ALLOWANCE;
+  const isOwn = isOptimized || own <= scheduled * PEAK_ALLOWANCE;
   return {
     list: isOwn ? (nodes) => nodes.toReversed() : withAnchors,
     peakBytes: isOwn ? own : scheduled,

@@ -89,6 +89,42 @@ it.each([
   },
 );
 
+it.each([
+  ["csvLog", csvLog, "my only copy"],
+  ["csvLog", csvLog, "event,step\n1,2\n"],
+  ["jsonLinesLog", jsonLinesLog, "my only copy"],
+  ["jsonLinesLog", jsonLinesLog, '{"step":1,"event":"lunch"}\n'],
+] as const)("%s leaves a file alone that is no log: %#", async (name, log, content) => {
+  const path = join(folder, "precious");
+  await writeFile(path, content);
+  const failing = (await smallRun()).fit(batches(1), { callbacks: [log(path)] });
+  await expect(failing).rejects.toThrow(`${name}: ${path} has other content than such a log`);
+  expect(await readFile(path, "utf8")).toBe(content);
+});
+
+it.each([
+  ["csvLog", csvLog, "event,st"],
+  ["jsonLinesLog", jsonLinesLog, '{"event":"step","st'],
+] as const)("%s removes half of its first line", async (_name, log, content) => {
+  const path = join(folder, "half");
+  await writeFile(path, content);
+  await (await smallRun()).fit(batches(1), { callbacks: [log(path)] });
+  const lines = (await readFile(path, "utf8")).split("\n");
+  expect(lines[0]).not.toBe(content);
+  expect(lines.slice(0, -1).every((line) => line.length > content.length)).toBe(true);
+});
+
+it("refuses two logs in one file at a time", async () => {
+  const path = join(folder, "shared.csv");
+  const training = await smallRun();
+  const failing = training.fit(batches(1), { callbacks: [csvLog(path), csvLog(path)] });
+  await expect(failing).rejects.toThrow(
+    `csvLog: another log of this process writes ${path}; name another file`,
+  );
+  await training.fit(batches(1), { callbacks: [csvLog(path)] });
+  expect((await readFile(path, "utf8")).trimEnd().split("\n")).toHaveLength(2);
+});
+
 it("tensorBoard refuses a folder that is a file, and options that it does not know", async () => {
   const path = join(folder, "a-file");
   await writeFile(path, "");

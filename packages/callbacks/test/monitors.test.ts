@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FitCallback, FitStart } from "@mp/core/fit";
@@ -39,7 +39,7 @@ async function after(callback: AnyCallback, losses: readonly number[]) {
     const at = { step: 10 * (epoch + 1), epoch };
     answers.push(await callback.onValidation?.({ ...at, loss } as typeof at));
     const before = saves.length;
-    await callback.onSettled?.(at);
+    await callback.afterCallbacks?.(at);
     if (saves.length > before) saved.push(epoch);
     rates.push(rate);
   }
@@ -162,7 +162,7 @@ describe("rotate", () => {
     expect((await resumed.counters()).iteration).toBe(10);
   });
 
-  it("removes what a run that went back had made first, and leaves other files", async () => {
+  it("removes what a run that went back had made, and leaves other files", async () => {
     const path = join(folder, "back");
     const training = await smallRun();
     const early = join(folder, "early");
@@ -184,9 +184,24 @@ describe("rotate", () => {
     await resumed.fit(batches(5), { steps: 4, callbacks: [rotate({ folder: path, every: 1, keep: 3 })] });
     expect((await readdir(path)).sort()).toEqual([
       "mine.safetensors",
-      "step-10.safetensors",
       "step-3.safetensors",
       "step-4.safetensors",
     ]);
+    // Otherwise a crash now would be followed by a run that goes on from the step that was given up.
+    expect(await latestCheckpoint(path)).toBe(join(path, "step-4.safetensors"));
+  });
+
+  it("leaves folders alone, and says what cannot be read or written", async () => {
+    const path = join(folder, "odd");
+    await mkdir(join(path, "step-50.safetensors"), { recursive: true });
+    const training = await smallRun();
+    await training.fit(batches(5), { steps: 2, callbacks: [rotate({ folder: path, every: 1, keep: 1 })] });
+    expect((await readdir(path)).sort()).toEqual(["step-2.safetensors", "step-50.safetensors"]);
+    const file = join(path, "step-2.safetensors");
+    expect(await latestCheckpoint(path)).toBe(file);
+    const failing = training.fit(batches(5), { callbacks: [rotate({ folder: file })] });
+    await expect(failing).rejects.toMatchObject({ code: "MP_IO", details: { path: file } });
+    await expect(latestCheckpoint(file)).rejects.toMatchObject({ code: "MP_IO", details: { path: file } });
+    await expect(latestCheckpoint("")).rejects.toThrow('latestCheckpoint: folder is a path, got ""');
   });
 });

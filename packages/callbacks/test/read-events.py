@@ -1,5 +1,5 @@
 """Prints what TensorBoard's own reader has of a folder of event files, as JSON: by tag, [step, value] of scalars, and
-histograms and texts likewise. Run by tensor-board.test.ts with the Python that has TensorBoard (PEER_PYTHON)."""
+histograms and texts likewise. Run by tensor-board.test.ts with the Python that has TensorBoard (MP_PYTHON)."""
 
 import json
 import sys

@@ -81,7 +81,7 @@ it("continues with the same bits from any step, with every callback that has a s
         training = start.training;
       },
       // Ends there; at the end of a pass after its validation.
-      onSettled: async ({ step }) => {
+      afterCallbacks: async ({ step }) => {
         if (step === at) await training?.save(path);
       },
       onStep: ({ step }) => (step === at + 1 ? "stop" : undefined),

@@ -2,6 +2,7 @@ import { aliasingCases } from "./cases/aliasing.js";
 import { aliasingChainCases } from "./cases/aliasing-chains.js";
 import { autocastCases } from "./cases/autocast.js";
 import { castCases } from "./cases/cast.js";
+import { constantStateCases } from "./cases/constant-state.js";
 import { determinismCases } from "./cases/determinism.js";
 import { disposeWhileCompilingCases } from "./cases/dispose-while-compiling.js";
 import { factoryCases } from "./cases/factory.js";
@@ -67,6 +68,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...aliasingChainCases,
   ...stateCases,
   ...stateSafetyCases,
+  ...constantStateCases,
   ...orderCases,
   ...orderScriptCases,
   ...orderDisposalCases,

@@ -1,6 +1,7 @@
 /** Helpers of the aliasing cases: arrays that are fed, returned, overwritten and compared again. */
 import type { HostTensor } from "@mp/core";
 import { hostArrayOf } from "@mp/core/graph";
+import { sameBytes } from "@mp/core/internal";
 import { fail } from "./expectations.js";
 
 const bytesOf = ({ data }: HostTensor): Uint8Array =>
@@ -18,8 +19,7 @@ export function refill(tensor: HostTensor, by: HostTensor): void {
 
 /** Whether two tensors of one type hold the same bits. */
 export function sameBits(a: HostTensor, b: HostTensor): boolean {
-  const [one, other] = [bytesOf(a), bytesOf(b)];
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+  return sameBytes(a.data, b.data);
 }
 
 /** @throws where the caller's array does not hold the same bits as before */

@@ -9,6 +9,7 @@ import { accumulationFaults, inHalves } from "./wrong-backends/accumulation-faul
 import { aliasingFaults } from "./wrong-backends/aliasing-faults.js";
 import { attentionFaults } from "./wrong-backends/attention-faults.js";
 import { committing } from "./wrong-backends/committing.js";
+import { constantFaults } from "./wrong-backends/constant-faults.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
 import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
@@ -45,6 +46,7 @@ const faults: readonly WrongBackend[] = [
   ...emptyAndZeroFaults,
   ...poolFaults,
   ...stateFaults,
+  ...constantFaults,
   ...lifecycleFaults,
   ...sizeFaults,
   ...integerFaults,

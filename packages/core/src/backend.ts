@@ -27,10 +27,20 @@ export interface State {
   /** Copies of the committed values; all of them by default. */
   read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>>;
   /**
-   * Replaces the named values: all of them, or none when one does not fit. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
+   * Replaces the named values: all of them, or none when one does not fit. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH,
+   * MP_INVALID_ARGUMENT for a constant state
    */
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
   dispose(): Promise<void>;
+}
+
+/** Options of a state. */
+export interface StateOptions {
+  /**
+   * Whether its values stay as they are: nothing writes them, and no output replaces a slot. An engine may then compute
+   * with them when it compiles, so that results differ from those of a state that changes by its rounding. Default false.
+   */
+  readonly constant?: boolean;
 }
 
 /** Binds a graph input to a slot of the state and says which output replaces it, and when. */
@@ -103,7 +113,7 @@ export interface Backend {
   readonly manifest: BackendManifest;
   /** @throws MP_UNSUPPORTED, before anything runs, for an op or dtype that the manifest calls unsupported */
   compile(graph: Graph, options?: CompileOptions): Promise<Executable>;
-  createState(values: Readonly<Record<string, HostTensor>>): Promise<State>;
+  createState(values: Readonly<Record<string, HostTensor>>, options?: StateOptions): Promise<State>;
   upload(tensor: HostTensor): Promise<Handle>;
   download(handle: Handle): Promise<HostTensor>;
   /**

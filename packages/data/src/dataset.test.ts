@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { describe, expect, it } from "vitest";
 import { type Dataset, indexedDataset, mapDataset } from "./dataset.js";
 

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { callback, claim, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { float32, MpError, sgd, tensor, trainer } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,7 @@
 import { COMMAND, HELP, type ParsedCommandLine, parseCommandLine } from "./command-line.js";
 import { diagnose } from "./diagnose.js";
 import { inspectFile } from "./inspect/inspect-file.js";
+import { visible } from "./report/columns.js";
 import { printDiagnosis } from "./report/print-diagnosis.js";
 import { printInspection } from "./report/print-inspection.js";
 
@@ -45,7 +46,7 @@ async function inspect({
     const { code, message } = error as Error & { code?: string };
     if (code === undefined) throw error;
     if (json) process.stdout.write(asJson({ error: { code, message } }));
-    process.stderr.write(`${COMMAND}: ${message} [${code}]\n`);
+    process.stderr.write(`${COMMAND}: ${visible(message)} [${code}]\n`);
     return EXIT_UNHEALTHY;
   }
 }

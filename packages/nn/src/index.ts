@@ -39,6 +39,7 @@ export {
   encoderLayer,
 } from "./encoder-layer.js";
 export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
+export { formatSummary } from "./format-summary.js";
 export { type GroupNormParameters, groupNorm } from "./group-norm.js";
 export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";
 export {
@@ -95,4 +96,4 @@ export {
   sequential,
 } from "./sequential.js";
 export type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
-export { formatSummary, type LayerSummary, type ModelSummary, summary } from "./summary.js";
+export { type LayerSummary, type ModelSummary, summary } from "./summary.js";

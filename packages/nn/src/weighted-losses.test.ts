@@ -82,7 +82,7 @@ describe("losses with weights of samples", () => {
     },
   );
 
-  it("weighs each with reduction none, and takes halves", () => {
+  it("weights each with reduction none, and takes halves", () => {
     for (const [name, loss] of Object.entries({
       squared: ({ x, y, rows }: Given) => meanSquaredError(x, y, { sampleWeights: rows, reduction: "none" }),
       binary: ({ x, events, rows }: Given) =>
@@ -126,7 +126,7 @@ describe("losses with weights of samples", () => {
     }
   });
 
-  it("weigh the sequences of a CTC loss", () => {
+  it("weight the sequences of a CTC loss", () => {
     const targets = {
       labels: tensor(Int32Array.of(1, 2, 2, 1), [2, 2]),
       labelLengths: tensor(Int32Array.of(2, 1)),

@@ -95,6 +95,37 @@ describe("integers of few bits", () => {
     expect(resultOf({ type: FLOAT, op: "Cast", made: INT8, to: INT8 }, { INT8: "i32" }, x)).toEqual([44, -1]);
   });
 
+  it("are what a branch gives, which wraps around after it too; those of a loop are refused", () => {
+    const { GRAPH } = AttributeProto_AttributeType;
+    const bytes = (opType: string): Uint8Array => {
+      const body = {
+        name: "body",
+        node: [{ opType: "Identity", input: ["x"], output: ["z"] }],
+        output: [info("z", INT8)],
+      };
+      const attribute = ["then_branch", "else_branch"].map((name) => ({ name, type: GRAPH, g: body }));
+      const graph = create(GraphProtoSchema, {
+        name: "g",
+        node: [
+          { opType, input: ["c"], output: ["w"], attribute },
+          { opType: "Mul", input: ["w", "w"], output: ["y"] },
+        ],
+        input: [info("x", INT8)],
+        output: [info("y", INT8)],
+        initializer: [{ name: "c", dataType: TensorProto_DataType.BOOL, rawData: Uint8Array.of(1) }],
+      });
+      const opsetImport = [{ domain: "", version: 23n }];
+      return toBinary(ModelProtoSchema, create(ModelProtoSchema, { irVersion: 10n, opsetImport, graph }));
+    };
+    const { graph } = readGraph(decodeModel(bytes("If"), { readAs: { INT8: "i32" } }));
+    expect(Array.from(evaluate(graph, { x: integers(16, -128) })["y"]?.data ?? [], Number)).toEqual([0, 0]);
+    const x = integers(12, 100);
+    expect(Array.from(evaluate(graph, { x })["y"]?.data ?? [], Number)).toEqual([-112, 16]);
+    expect(refusal(() => decodeModel(bytes("Loop"), { readAs: { INT8: "i32" } }))).toMatch(
+      /MP_UNSUPPORTED: onnx: Loop .* computes in INT8/,
+    );
+  });
+
   it("are refused in an operator whose numbers are not known", () => {
     const read = () => decodeModel(bytesOf({ type: INT8, op: "Softmax" }), { readAs: { INT8: "i32" } });
     expect(refusal(read)).toContain("MP_UNSUPPORTED: onnx: Softmax");

@@ -32,6 +32,14 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
   UINT32: { size: 2 ** 32, isSigned: false },
 };
 
+/** What small integers a node makes, of all its outputs or of each, and whether they may have left their range. */
+interface Made {
+  readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
+  readonly wraps: boolean;
+}
+
+const NOTHING: Made = { small: undefined, wraps: false };
+
 /**
  * Changes the model in place.
  * @throws MP_UNSUPPORTED for a number that the substitute does not hold, and for an operator of small integers that is
@@ -60,7 +68,8 @@ class Substitution {
     this.#names = names;
   }
 
-  graph(graph: GraphProto, around: SmallIntegers): void {
+  /** @returns which of the graph's outputs are small integers */
+  graph(graph: GraphProto, around: SmallIntegers): readonly (SmallInteger | undefined)[] {
     const types = new Map(around);
     const define = (name: string, code: number): void => {
       const type = smallIntegerOfCode(code, this.#readAs);
@@ -74,13 +83,15 @@ class Substitution {
     for (const info of graph.input) define(info.name, this.#declared(info));
     for (const info of [...graph.output, ...graph.valueInfo]) this.#declared(info);
     graph.node = graph.node.flatMap((node) => {
-      const type = this.#node(node, types);
-      for (const name of node.output) {
+      const { small, wraps } = this.#node(node, types);
+      for (const [at, name] of node.output.entries()) {
+        const type = Array.isArray(small) ? small[at] : small;
         if (type === undefined) types.delete(name);
-        else types.set(name, type.small);
+        else types.set(name, type);
       }
-      return type?.wraps ? this.#wrapped(node, type.small) : [node];
+      return wraps && typeof small === "string" ? this.#wrapped(node, small) : [node];
     });
+    return graph.output.map(({ name }) => types.get(name));
   }
 
   /** @returns the number of the type that was declared */
@@ -98,12 +109,9 @@ class Substitution {
     return substitute === undefined ? code : codeOfElementType(substitute);
   }
 
-  /** @returns what small integers it makes, and whether they may have left their range */
-  #node(
-    node: NodeProto,
-    types: SmallIntegers,
-  ): { readonly small: SmallInteger; readonly wraps: boolean } | undefined {
+  #node(node: NodeProto, types: SmallIntegers): Made {
     let named: SmallInteger | undefined;
+    let given: Made["small"];
     for (const attribute of node.attribute) {
       const what = `attribute ${quote(attribute.name)} of node ${quote(node.name === "" ? node.opType : node.name)}`;
       if (TYPE_ATTRIBUTES.has(attribute.name) && attribute.type === AttributeProto_AttributeType.INT) {
@@ -114,18 +122,24 @@ class Substitution {
         named = smallIntegerOfCode(attribute.t.dataType, this.#readAs);
         substituteTensor(attribute.t, what, this.#readAs);
       }
-      if (attribute.g !== undefined) this.graph(attribute.g, types);
+      if (attribute.g === undefined) continue;
+      const made = this.graph(attribute.g, types);
+      if (made.some((type) => type !== undefined)) given = made;
     }
     if (named !== undefined) return { small: named, wraps: node.opType.startsWith("Cast") };
     const operand = node.input.map((name) => types.get(name)).find((type) => type !== undefined);
-    if (operand === undefined) return undefined;
+    const body = Array.isArray(given) ? given.find((type) => type !== undefined) : undefined;
+    // What a branch gives the node gives; in loops it also goes around.
+    if (node.opType === "If" && body !== undefined) return { small: given, wraps: false };
+    if (operand === undefined && body === undefined) return NOTHING;
     const rule = smallIntegerRules.get(node.domain === "" || node.domain === "ai.onnx" ? node.opType : "");
+    const type = operand ?? (body as SmallInteger);
     if (rule === undefined)
       return unsupported(
-        `${node.opType} (makes ${quote(node.output[0] ?? "")}) computes in ${operand}, which is read as ${substitutes[operand]}; what it gives of these is not known`,
+        `${node.opType} (makes ${quote(node.output[0] ?? "")}) computes in ${type}, which is read as ${substitutes[type]}; what it gives of these is not known`,
       );
     const small = rule.of === undefined ? undefined : types.get(node.input[rule.of] ?? "");
-    return small === undefined ? undefined : { small, wraps: rule.wraps };
+    return small === undefined ? NOTHING : { small, wraps: rule.wraps };
   }
 
   /** The node, and others behind it that bring its first result into the range of the type. */

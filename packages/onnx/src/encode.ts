@@ -19,6 +19,8 @@ import {
   type GraphProtoSchema,
   ModelProtoSchema,
   type NodeProtoSchema,
+  TensorProto_DataLocation,
+  type TensorProtoSchema,
   type TypeProtoSchema,
   type ValueInfoProtoSchema,
 } from "./proto/onnx_pb.js";
@@ -27,11 +29,20 @@ import { tensorToProto } from "./tensor-proto.js";
 /** Protobuf's size limit; readers use signed 32-bit sizes. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
 
+/** Options of `encodeModel`. */
+export interface EncodeOptions {
+  /** Initializers whose data an engine gets apart from the model, by name and type: they are declared, without data. */
+  readonly external?: readonly OnnxValueInfo[];
+}
+
 /**
  * A model as the bytes of an `.onnx` file. Tensor data is copied once.
  * @throws MP_OUT_OF_RANGE for more tensor data than fits in one protobuf
  */
-export function encodeModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
+export function encodeModel(
+  model: OnnxModel,
+  { external = [] }: EncodeOptions = {},
+): Uint8Array<ArrayBuffer> {
   const dataBytes = model.graph.initializers.reduce((sum, { tensor }) => sum + tensor.data.byteLength, 0);
   if (dataBytes > MAX_MODEL_BYTES) {
     throw new MpError(
@@ -47,7 +58,7 @@ export function encodeModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
       opsetImport: opsetImports(model.opsets),
       ...text("producerName", model.producerName),
       ...text("producerVersion", model.producerVersion),
-      graph: graphInit(model.graph),
+      graph: graphInit(model.graph, external),
       functions: model.functions.map(functionInit),
       metadataProps: entries(model.metadata),
     }),
@@ -67,15 +78,33 @@ function opsetImports(opsets: Readonly<Record<string, number>>): { domain: strin
   return Object.entries(opsets).map(([domain, version]) => ({ domain, version: BigInt(version) }));
 }
 
-function graphInit(graph: OnnxGraph): MessageInitShape<typeof GraphProtoSchema> {
+function graphInit(
+  graph: OnnxGraph,
+  external: readonly OnnxValueInfo[] = [],
+): MessageInitShape<typeof GraphProtoSchema> {
   return {
     name: graph.name,
     input: graph.inputs.map(valueInfoInit),
     output: graph.outputs.map(valueInfoInit),
-    initializer: graph.initializers.map(({ name, tensor }) => tensorToProto(name, tensor)),
+    initializer: [
+      ...graph.initializers.map(({ name, tensor }) => tensorToProto(name, tensor)),
+      ...external.map(externalInit),
+    ],
     node: graph.nodes.map(nodeInit),
     valueInfo: graph.valueInfos.map(valueInfoInit),
     metadataProps: entries(graph.metadata),
+  };
+}
+
+/** A location is obligatory; no file has this name. */
+function externalInit({ name, type }: OnnxValueInfo): MessageInitShape<typeof TensorProtoSchema> {
+  const sizes = type?.shape?.map(Number) ?? [];
+  return {
+    name,
+    dataType: codeOfElementType(type?.elementType ?? "f32"),
+    dims: sizes.map(BigInt),
+    dataLocation: TensorProto_DataLocation.EXTERNAL,
+    externalData: [{ key: "location", value: "elsewhere" }],
   };
 }
 
@@ -169,6 +198,6 @@ function attributeInit([name, attribute]: readonly [string, OnnxAttribute]): Mes
     case "tensors":
       return { ...base, tensors: attribute.value.map((value) => tensorToProto("", value)) };
     case "graphs":
-      return { ...base, graphs: attribute.value.map(graphInit) };
+      return { ...base, graphs: attribute.value.map((body) => graphInit(body)) };
   }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -432,6 +432,29 @@ describe("fromOnnx", () => {
       await expect(fromOnnx(join(folder, "model.onnx"))).rejects.toMatchObject(refusal);
       await expect(fromOnnx(join(folder, "weights.bin"))).rejects.toMatchObject(refusal);
       await expect(fromOnnx(folder)).rejects.toMatchObject({ details: { errno: "EISDIR" } });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("follows links beside the model, and of a cache that has both, but none out of its folder", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mp-onnx-"));
+    try {
+      const { model, weights } = beside();
+      const [cache, place] = [join(folder, "blobs"), join(folder, "snapshot")];
+      await Promise.all([mkdir(cache), mkdir(place)]);
+      await writeFile(join(cache, "a"), model);
+      await writeFile(join(cache, "b"), weights);
+      await symlink("../blobs/b", join(place, "weights.bin"));
+      await writeFile(join(place, "model.onnx"), model);
+      await expect(fromOnnx(join(place, "model.onnx"))).rejects.toMatchObject({
+        code: "MP_PARSE",
+        message: expect.stringContaining("a link out of the model's folder") as string,
+      });
+      await rm(join(place, "model.onnx"));
+      await symlink("../blobs/a", join(place, "model.onnx"));
+      const expected = (await read(twoLayers())).init();
+      expect((await fromOnnx(join(place, "model.onnx"))).init()).toEqual(expected);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -6,6 +6,7 @@ hideFromOrigins(import.meta.url);
 export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
+export type { EncodeOptions } from "./encode.js";
 export { encodeModel } from "./encode.js";
 // Models for inference
 export type { ExportWeights } from "./export/export-onnx.js";

@@ -5,9 +5,9 @@ import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "./model
 import { quote } from "./problem.js";
 import { GraphReader } from "./read/graph-reader.js";
 import type { InitializerRole } from "./read/initializer-roles.js";
-import { oldestVersions } from "./read/oldest-versions-table.js";
 import type { ReadOptions } from "./read/read-options.js";
 import { readerOf } from "./read/readers.js";
+import { unchangedSince } from "./read/unchanged-since-table.js";
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface ReadModel {
@@ -79,7 +79,7 @@ export function expectVersions(model: OnnxModel): void {
 function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
   // What is not read in any version is refused with its node.
   const isChanged = ({ domain, opType }: OnnxNode): boolean =>
-    readerOf(domain, opType) !== undefined && (oldestVersions.get(opType) ?? OLDEST_OPSET) > version;
+    readerOf(domain, opType) !== undefined && (unchangedSince.get(opType) ?? OLDEST_OPSET) > version;
   for (const node of nodes) {
     if (isChanged(node)) return node.opType;
     for (const body of bodiesOf(node)) {

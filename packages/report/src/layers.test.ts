@@ -30,6 +30,21 @@ describe("rows by layer", () => {
     );
   });
 
+  it("name what is joined of a sequential by its first part", () => {
+    const rows = byLayer([
+      ...named(30, (index) => `${index % 10} sequential/${index % 3} conv`),
+      group("10 sequential"),
+      group("11 dense"),
+    ]);
+    expect(rows.map(({ layer }) => layer).filter((_, index) => index % 5 === 0 || index > 8)).toEqual([
+      "0/0 conv +2",
+      "5/2 conv +2",
+      "9/0 conv +2",
+      "10 sequential",
+      "11 dense",
+    ]);
+  });
+
   it("join neighbours where less of the path would leave next to nothing", () => {
     const rows = byLayer(named(60, (index) => `model/decoder${index}`));
     expect(rows).toHaveLength(20);

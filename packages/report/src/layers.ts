@@ -27,7 +27,21 @@ export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistog
 }
 
 function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
-  return joined(groups, (layer) => layerName(layer.split("/").slice(0, depth).join("/")));
+  const within = new Map<string, Set<string>>();
+  const rowOf = (layer: string): string => layer.split("/").slice(0, depth).join("/");
+  for (const { layer } of groups) {
+    const row = rowOf(layer);
+    const [, next] = layer.slice(row.length).split("/");
+    const parts = within.get(row) ?? new Set();
+    within.set(row, next === undefined ? parts : parts.add(next));
+  }
+  return joined(groups, (layer) => rowName(rowOf(layer), [...(within.get(rowOf(layer)) ?? [])]));
+}
+
+/** A row of a `sequential` is named by its first part, as rows of neighbors are: `0/0 conv +2`. */
+function rowName(row: string, [first, ...more]: readonly string[]): string {
+  if (first === undefined || !/(^|\/)\d+ sequential$/.test(row)) return layerName(row);
+  return `${layerName(`${row}/${first}`)}${more.length === 0 ? "" : ` +${more.length}`}`;
 }
 
 function neighboursJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {

@@ -1,7 +1,7 @@
 import type { PrecisionReport } from "@mp/core";
 import { expect, it } from "vitest";
 import { layerName } from "./layers.js";
-import { named } from "./named.js";
+import { layerNames, named } from "./named.js";
 
 /** As much of a report as has names. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
@@ -47,5 +47,18 @@ it("says of a sequential that it is one only where nothing within it is named", 
     "0/1 batchNorm",
     "4 sequential",
     "(top level)",
+  ]);
+});
+
+it("names the scope of a tensor as its layer, also where the scope comes without a label", () => {
+  const nodes = [
+    { scope: "1/0/residual/body/3/conv", label: "1 sequential/0 residual/residual/body/3 conv/conv" },
+  ];
+  nodes.push({ scope: "", label: "0 relu" }, { scope: "", label: "2 relu" });
+  const nameOf = layerNames({ groups: [], casts: { nodes } } as unknown as PrecisionReport);
+  expect(["1/0/residual/body/3/conv", "loss", ""].map((scope) => nameOf(scope))).toEqual([
+    "1 sequential/0 residual/body/3 conv",
+    "loss",
+    "",
   ]);
 });

@@ -9,15 +9,29 @@ interface Step {
   readonly shown: string;
 }
 
+/** What a path is shown as. */
+export type NameOf = (path: string, label?: string) => string;
+
 /**
- * The report with layers by their labels: parts of a `sequential` with what they are, once. Parameters' paths have no
- * labels; they get those of the scopes whose path they share.
+ * Names of layers by their labels: parts of a `sequential` with what they are, once. A path without a label gets that
+ * of the scope it is, or else the name of the scope whose path it shares, such as a parameter's.
  */
-export function named(report: PrecisionReport): PrecisionReport {
+export function layerNames({ groups, casts }: PrecisionReport): NameOf {
+  const scopes = groups.map(({ layer, label }) => [layer, label] as const);
+  scopes.push(...casts.nodes.map(({ scope, label }) => [scope, label] as const));
+  const labels = new Map<string, string | undefined>();
+  for (const [scope, label] of scopes) {
+    // Functions of a `sequential` have labels and no scope of their own.
+    labels.set(scope, labels.has(scope) && labels.get(scope) !== label ? undefined : label);
+  }
+  const known = namesByPath(scopes.flatMap(([, label]) => label ?? []));
+  return (path, label = labels.get(path)) =>
+    label === undefined ? nameByPath(path, known) : shownPath(stepsOf(label));
+}
+
+/** The report with these names of layers. */
+export function named(report: PrecisionReport, nameOf: NameOf = layerNames(report)): PrecisionReport {
   const { groups, casts, gradients } = report;
-  const known = namesByPath([...groups, ...casts.nodes].flatMap(({ label }) => label ?? []));
-  const nameOf = (path: string, label: string | undefined): string =>
-    label === undefined ? parameterName(path, known) : shownPath(stepsOf(label));
   const { largestIn } = gradients;
   return {
     ...report,
@@ -60,7 +74,7 @@ function namesByPath(labels: readonly string[]): ReadonlyMap<string, string | un
   return names;
 }
 
-function parameterName(path: string, known: ReadonlyMap<string, string | undefined>): string {
+function nameByPath(path: string, known: ReadonlyMap<string, string | undefined>): string {
   const parts = path.split("/");
   for (let length = parts.length; length > 0; length--) {
     const name = known.get(parts.slice(0, length).join("/"));

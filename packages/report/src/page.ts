@@ -2,7 +2,7 @@ import type { PrecisionReport } from "@mp/core";
 import { figure } from "./figure.js";
 import { html, Markup } from "./html.js";
 import { valueCount } from "./layers.js";
-import { named } from "./named.js";
+import { layerNames, named } from "./named.js";
 import { type HistoryStep, lossFigure, scaleFigure } from "./plots/history.js";
 import { memoryFigure } from "./plots/memory.js";
 import { castSection } from "./sections/casts.js";
@@ -43,7 +43,8 @@ const POLICY =
  */
 export function precisionReportPage(run: ReportedRun): string {
   const { title, history, skips, results = {} } = run;
-  const report = named(run.report);
+  const nameOf = layerNames(run.report);
+  const report = named(run.report, nameOf);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -72,7 +73,7 @@ ${
 }
 ${scalesSection(report)}
 ${rangesSection(report)}
-${skipSection(skips, history)}
+${skipSection({ skips, history, nameOf })}
 ${castSection(report.casts)}
 <section aria-labelledby="memory">
 <h2 id="memory">What memory is for</h2>

@@ -149,6 +149,10 @@ describe("the page", () => {
     const skips = run.skips.filter(({ overflow }) => overflow !== undefined);
     expect(skips.length).toBeGreaterThan(0);
     for (const { overflow } of skips) expect(pages["trained"]).toContain(`<b>${overflow?.cause}</b>`);
+    const [first] = skips;
+    const [, rows = ""] = (pages["trained"] ?? "").split('aria-label="Skipped steps"');
+    expect(rows.split("</table>")[0]).toContain(`>${first?.overflow?.op}</td>`);
+    expect(pages["trained"]).toContain(`<span>step ${first?.step}</span>`);
     expect(pages["empty"]).toContain("No step was skipped");
   });
 

@@ -1,11 +1,11 @@
-import type { HostTensor } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import type { Plan } from "./plan.js";
 import { malformed, quote } from "./problem.js";
 import { readText } from "./read/files.js";
 import { readLayer } from "./read/read-layer.js";
 import { parseModel } from "./read/topology.js";
-import { type ScopeName, weightName } from "./read/weight-names.js";
+import { type ScopeName, weightFinder } from "./read/weight-names.js";
 import { readWeights } from "./read/weights.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
 
@@ -52,14 +52,26 @@ export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions
 
 /** Every weight of the model with its tensor. @throws MP_PARSE for one that is missing, or a tensor without a layer */
 function placed(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): readonly PlacedWeight[] {
+  expectNames([...tensors.keys()]);
+  const find = weightFinder(tensors.keys());
   const weights = [...placesOf(plan, [], [], false)].map(({ scopes, variables, ...place }) => {
-    const name = weightName(tensors.keys(), { scopes, variables });
+    const name = find({ scopes, variables });
     return { ...place, name, tensor: tensors.get(name) as HostTensor };
   });
   const used = new Set(weights.map(({ name }) => name));
   const left = [...tensors.keys()].filter((name) => !used.has(name));
   if (left.length > 0) malformed(`no layer takes the weight ${left.slice(0, 5).map(quote).join(", ")}`);
   return weights;
+}
+
+/** The converter writes of a `.keras` file the places of weights inside it, which name neither layers nor variables. */
+function expectNames(names: readonly string[]): void {
+  if (names.length === 0 || !names.every((name) => /(^|\/)vars\/\d+$/.test(name))) return;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `fromTfjs: the weights are numbered, ${quote(names[0] ?? "")}, as the converter does it for a .keras file; save the model as .h5 and convert that, --input_format=keras`,
+    { details: { weight: names[0] } },
+  );
 }
 
 interface Place extends Omit<PlacedWeight, "name" | "tensor"> {

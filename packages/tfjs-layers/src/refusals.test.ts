@@ -1,5 +1,5 @@
 // Files that are not read, and those that nobody should follow.
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ErrorCode, type HostTensor, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
@@ -78,6 +78,23 @@ describe("what is not read", () => {
     [sequential(layer("Conv2D", { kernel_size: [1, "a"] })), /kernel_size is \[1,"a"\]/],
     [sequential({ class_name: "Dense" }), /no class_name or config/],
     [
+      sequential(layer("Bidirectional", { layer: { class_name: "LSTM" } })),
+      /inside Bidirectional .* no config/,
+    ],
+    [
+      sequential(
+        layer("Bidirectional", {
+          layer: layer("LSTM", { units: 2 }),
+          backward_layer: { class_name: "LSTM" },
+        }),
+      ),
+      /inside Bidirectional .* no config/,
+    ],
+    [
+      sequential(layer("Activation", { activation: "relu" }), layer("Activation", { activation: "tanh" })),
+      /two layers named "activation"/,
+    ],
+    [
       {
         class_name: "Model",
         config: {
@@ -104,8 +121,14 @@ describe("what is not read", () => {
     const open = '{"class_name":"Sequential","config":{"name":"s","layers":[';
     await writeFile(path, `{"modelTopology":${open.repeat(depth)}${"]}}".repeat(depth)}}`);
     await expectRefusal(fromTfjs(path), "MP_PARSE", /nested too deeply|no list of layers|not JSON/);
+    const wrapper = '{"class_name":"TimeDistributed","config":{"name":"t","layer":';
+    const inside = `${wrapper.repeat(1500)}${JSON.stringify(dense)}${"}}".repeat(1500)}`;
+    await writeFile(path, `{"modelTopology":${open}${inside}]}},"weightsManifest":[]}`);
+    await expectRefusal(fromTfjs(path), "MP_PARSE", /nested too deeply/);
     await writeFile(path, "{");
     await expectRefusal(fromTfjs(path), "MP_PARSE", /not JSON/);
+    await truncate(path, 700 * 2 ** 20);
+    await expectRefusal(fromTfjs(path), "MP_PARSE", /which no model's JSON has/);
     await expectRefusal(fromTfjs(join(folder.path, "none")), "MP_IO", /ENOENT/);
     await expectRefusal(fromTfjs(folder.path), "MP_IO", /EISDIR/);
     await expectRefusal(fromTfjs(3 as never), "MP_INVALID_ARGUMENT", /a path/);
@@ -150,6 +173,28 @@ describe("weights", () => {
     await expectRefusal(read(model, weights as readonly Json[], data), "MP_PARSE", message);
   });
 
+  it("named many times, or far larger than they say, are not read", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "model.json");
+    const weights = [kernel, weight("dense/bias")];
+    const write = (paths: readonly string[]) =>
+      writeFile(path, JSON.stringify({ modelTopology: model, weightsManifest: [{ paths, weights }] }));
+    await writeFile(join(folder.path, "w.bin"), all);
+    await write(new Array(100_000).fill("w.bin"));
+    await expectRefusal(fromTfjs(path), "MP_PARSE", /"w.bin" is named twice/);
+    await write(["w.bin"]);
+    await truncate(join(folder.path, "w.bin"), 2 ** 40);
+    await expectRefusal(fromTfjs(path), "MP_PARSE", /bytes of the weights' files belong to no weight/);
+  });
+
+  it("that the converter numbered are refused with what to do", async () => {
+    await expectRefusal(
+      read(model, [weight("layers/dense/vars/0", { shape: [2, 2] }), weight("layers/dense/vars/1")], all),
+      "MP_UNSUPPORTED",
+      /numbered.*save the model as \.h5/,
+    );
+  });
+
   it("quantized ones are decoded, the optimizer's left out", async () => {
     const halves = new Uint8Array(Uint16Array.of(0x3c00, 0xc000).buffer);
     const data = new Uint8Array([0, 1, 2, 255, ...halves, 9, 9, 9, 9]);
@@ -158,7 +203,7 @@ describe("weights", () => {
       [
         { ...kernel, quantization: { dtype: "uint8", scale: 0.5, min: -1 } },
         weight("dense/bias", { quantization: { dtype: "float16", original_dtype: "float32" } }),
-        weight("iter", { shape: [1], group: "optimizer" }),
+        weight("iter", { shape: [], dtype: "int32", group: "optimizer" }),
       ],
       data,
     );

@@ -9,9 +9,9 @@ import {
   tensor,
   zeros,
 } from "@mp/core";
-import { argMax } from "@mp/core/ops";
 import { arrayDataset } from "@mp/data";
 import { softmaxCrossEntropy } from "@mp/nn";
+import { accuracy } from "@mp/nn/metrics";
 import type { Options } from "../flags.js";
 import { classHead, type Encoder, type EncoderOptions, type EncoderParameters } from "../model.js";
 import type { Text } from "../text/load-text.js";
@@ -48,11 +48,9 @@ export function classifyTask(
   };
   const scores = (parameters: Traced<typeof params>, ids: Tensor, context: LossContext): Tensor =>
     head.apply(parameters.head, model.encoder.apply(parameters.encoder, ids, context), context);
-  const classify = (
-    parameters: Traced<typeof params>,
-    { ids }: { readonly ids: Tensor },
-    context: LossContext,
-  ) => argMax(scores(parameters, ids, context));
+  const metrics = (parameters: Traced<typeof params>, { ids, labels }: Labelled, context: LossContext) => ({
+    accuracy: accuracy(scores(parameters, ids, context), labels),
+  });
   const test = arrayDataset(examplesOf("test"), { batch, partial: "keep" });
   return {
     params,
@@ -67,15 +65,9 @@ export function classifyTask(
       ids: zeros([count, sequence], "i32"),
       labels: zeros([count], "i32"),
     }),
-    judge: async (training: Trainer<typeof params, Labelled, Readonly<Record<never, never>>>) => {
-      let right = 0;
-      let count = 0;
-      for await (const { ids, labels } of test) {
-        const { data } = await training.predict(classify, { ids });
-        right += labels.data.filter((label, index) => Number(data[index]) === label).length;
-        count += labels.data.length;
-      }
-      return { name: "test accuracy", value: right / count };
+    judge: async (training: Trainer<typeof params, Labelled, Readonly<Record<never, never>>, never>) => {
+      const evaluation = await training.evaluateAll(test, { metrics });
+      return { name: "test accuracy", value: evaluation.metrics.accuracy };
     },
   };
 }

@@ -60,14 +60,10 @@ export function maskedTask(
         pieces: zeros([hidden], "i32"),
       };
     },
-    judge: async (training: Trainer<typeof params, Masked, Readonly<Record<never, never>>>) => {
-      let sum = 0;
-      let count = 0;
-      for await (const data of heldOut) {
-        sum += (await training.evaluate(data)).loss;
-        count++;
-      }
-      return { name: "perplexity of hidden pieces", value: Math.exp(sum / count) };
+    judge: async (training: Trainer<typeof params, Masked, Readonly<Record<never, never>>, never>) => {
+      // As many pieces are hidden in each sequence.
+      const { loss } = await training.evaluateAll(heldOut, { samples: ({ ids }) => ids.shape[0] ?? 0 });
+      return { name: "perplexity of hidden pieces", value: Math.exp(loss) };
     },
   };
 }

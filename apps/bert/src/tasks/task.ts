@@ -10,7 +10,7 @@ export interface Task<P extends Tree<HostTensor>, B> {
   readonly batches: Dataset<Fed<B>>;
   /** A batch of that many sequences, of zeros: memory depends on shapes alone. */
   readonly sample: (batch: number) => Fed<B>;
-  readonly judge: (training: Trainer<P, B, Readonly<Record<never, never>>>) => Promise<Metric>;
+  readonly judge: (training: Trainer<P, B, Readonly<Record<never, never>>, never>) => Promise<Metric>;
 }
 
 export interface Metric {

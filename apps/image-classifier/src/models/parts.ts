@@ -35,7 +35,8 @@ export const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   const { castTo } = options;
   const toFloat32 = beforeMean(options);
-  return (x) => {
+  // With a name, which reports show.
+  return function channelMeans(x) {
     const mean = globalAveragePool(toFloat32(x));
     return castTo === undefined ? mean : cast(mean, castTo);
   };

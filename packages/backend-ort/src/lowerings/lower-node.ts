@@ -9,6 +9,7 @@ import type { Target } from "../target.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
 import type { ConstantOf } from "./division.js";
+import type { FixedValues } from "./fixed-values.js";
 import { indexingLowerings } from "./indexing.js";
 import { lossLowerings } from "./loss.js";
 import { matrixLowerings } from "./matrix.js";
@@ -25,13 +26,14 @@ import { unaryLowerings } from "./unary.js";
 export interface Surroundings {
   readonly constantOf: ConstantOf;
   readonly unswapped: Unswapped;
+  readonly fixed: FixedValues;
 }
 
 /** Lowers nodes for that engine. */
-export function lowerNodes(target: Target, { constantOf, unswapped }: Surroundings): LowerNode {
+export function lowerNodes(target: Target, { constantOf, unswapped, fixed }: Surroundings): LowerNode {
   const own: OwnLowerings = {
     ...unaryLowerings(target),
-    ...binaryLowerings(constantOf),
+    ...binaryLowerings(constantOf, fixed),
     ...matrixLowerings(target, unswapped),
     ...convolutionLowerings(target),
     ...reduceLowerings,

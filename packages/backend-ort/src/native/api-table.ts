@@ -21,6 +21,7 @@ export interface ParameterTypes {
   readonly int: number;
   readonly string: string;
   readonly strings: readonly string[];
+  readonly handles: BigUint64Array;
   readonly path: string;
 }
 
@@ -107,6 +108,11 @@ export const API_TABLE = {
     parameters: ["handle", "strings", "strings", "size"],
   },
   ReleaseCudaProviderOptions: { index: 208, result: "void", parameters: ["handle"] },
+  AddExternalInitializers: {
+    index: 210,
+    result: "status",
+    parameters: ["handle", "strings", "handles", "size"],
+  },
   GetBuildInfoString: { index: 254, result: "string", parameters: [] },
   GetKeyValuePairs: { index: 298, result: "void", parameters: ["handle", "out", "out", "out"] },
   ReleaseKeyValuePairs: { index: 300, result: "void", parameters: ["handle"] },

@@ -48,6 +48,7 @@ const parameterTypes: Readonly<Record<keyof ParameterTypes, string>> = {
   int: "int",
   string: "str",
   strings: "const char **",
+  handles: "void *",
   path: PATH_TYPE,
 };
 

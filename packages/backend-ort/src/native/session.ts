@@ -1,8 +1,10 @@
 import { MpError } from "@mp/core";
 import koffi from "koffi";
 import type { Environment } from "./environment.js";
+import { addExternalInitializers } from "./external-initializers.js";
 import type { OrtLibrary } from "./library.js";
 import { type Ledger, NativeResource } from "./resource.js";
+import type { NativeTensor } from "./tensor.js";
 
 /**
  * ORT's own graph rewriting. Training should use "none": rewriting moves rounding points, undoes recomputation and
@@ -31,6 +33,11 @@ export interface SessionOptions {
    * arena's memory.
    */
   readonly memoryPattern?: boolean;
+  /**
+   * Values on the host for initializers that the model declares without data, by name. The session reads them where they
+   * are, and they must not change while it lives.
+   */
+  readonly initializers?: ReadonlyMap<string, NativeTensor>;
   /** ORT's session configuration entries, by their own keys. */
   readonly config?: Readonly<Record<string, string>>;
 }
@@ -123,10 +130,13 @@ export async function createSession(
   }
   const { library, environment, ledger } = parts;
   const sessionOptions = makeSessionOptions(parts, options);
+  let freeInitializers: (() => void) | undefined;
   try {
+    freeInitializers = addExternalInitializers(library, sessionOptions, options.initializers ?? new Map());
     return new NativeSession(library, ledger, await load(library, environment, model, sessionOptions));
   } finally {
     library.functions.ReleaseSessionOptions(sessionOptions);
+    freeInitializers?.();
   }
 }
 

@@ -3,8 +3,7 @@ import { type HostTensor, zeros } from "@mp/core";
 import type { Bound } from "@mp/core/backend";
 import {
   type AnyNode,
-  expandAttentions,
-  expandEinsums,
+  expandComposites,
   type Graph,
   type GraphNode,
   type Op,
@@ -54,17 +53,13 @@ export interface ProgramOptions {
 }
 
 export function lowerProgram(graph: Graph, options: ProgramOptions): Program {
-  const expansions = new Map<string, string>();
-  const attended = expandAttentions(graph, (made, { name }) => expansions.set(made, name));
-  const expanded = expandEinsums(attended, isExpanded, (made, { name }) =>
-    expansions.set(made, expansions.get(name) ?? name),
-  );
-  const program = new ProgramLowering(expanded, options).run();
+  const expanded = expandComposites(graph, isExpanded);
+  const program = new ProgramLowering(expanded.graph, options).run();
   return {
     ...program,
     nodeOf: (engineNode) => {
       const name = program.nodeOf(engineNode);
-      return name === undefined ? undefined : (expansions.get(name) ?? name);
+      return name === undefined ? undefined : expanded.sourceOf(name);
     },
   };
 }

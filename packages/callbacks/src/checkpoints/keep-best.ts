@@ -1,8 +1,8 @@
 import type { FitTraining } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { type Best, betterBy, DELTA, type MonitorOptions } from "../monitor/best.js";
-import { Monitor, type MonitorState } from "../monitor/monitor.js";
+import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";
+import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
 import { withReading } from "../with-reading.js";
 
 /** Options of `keepBest`. */
@@ -17,13 +17,7 @@ export interface KeepBest extends AnyCallback {
   readonly best: Best | undefined;
 }
 
-const OPTIONS = {
-  path: checks.path,
-  monitor: withDefault("validation/loss", checks.text),
-  mode: checks.optional(checks.oneOf("min", "max")),
-  minDelta: withDefault(0, DELTA),
-  name: checks.optional(checks.text),
-};
+const OPTIONS = { ...MONITOR, path: checks.path };
 
 /**
  * Saves a checkpoint each time a number is better than ever before: a whole one, from which training can go on, and
@@ -36,10 +30,8 @@ export function keepBest(options: KeepBestOptions): KeepBest {
   const read = readOptions<KeepBestOptions, typeof OPTIONS>("keepBest", options, OPTIONS, {
     example: '{ path: "best.safetensors" }',
   });
-  const { path, monitor: number, name = `keepBest ${number}` } = read;
-  const isBetter = betterBy("keepBest", { ...read, mode: read.mode });
-  const monitor = new Monitor("keepBest", number);
-  let best: Best | undefined;
+  const { path, name = `keepBest ${read.monitor}` } = read;
+  const followed = new BestSoFar("keepBest", read);
   // Part of the state: a checkpoint may be saved by another callback before this one has saved.
   let isDue = false;
   let training: FitTraining | undefined;
@@ -48,10 +40,8 @@ export function keepBest(options: KeepBestOptions): KeepBest {
     isDue = false;
     await (training as FitTraining).save(path);
   };
-  const following = monitor.following((value, { step, epoch }) => {
-    if (!isBetter(value, best?.value)) return;
-    best = { value, step, epoch };
-    isDue = true;
+  const following = followed.following((isBest) => {
+    isDue ||= isBest;
   });
   const callback: AnyCallback = {
     ...following,
@@ -60,23 +50,16 @@ export function keepBest(options: KeepBestOptions): KeepBest {
       await following.onStart?.(start);
       await saveIfDue();
     },
-    onSettled: saveIfDue,
+    afterCallbacks: saveIfDue,
     state: {
       name,
-      save: () => ({ best: best === undefined ? null : { ...best }, isDue, monitor: monitor.save() }),
+      save: () => ({ ...followed.save(), isDue }),
       load: (saved) => {
-        const state = saved as unknown as Saved;
-        best = state.best ?? undefined;
+        const state = saved as unknown as BestState & { readonly isDue: boolean };
+        followed.load(state);
         isDue = state.isDue;
-        monitor.load(state.monitor);
       },
     },
   };
-  return withReading(callback, "best", () => best);
-}
-
-interface Saved {
-  readonly best: Best | null;
-  readonly isDue: boolean;
-  readonly monitor: MonitorState;
+  return withReading(callback, "best", () => followed.best);
 }

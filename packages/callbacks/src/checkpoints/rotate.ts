@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FitTraining } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
+import { notDone } from "../log/log-file.js";
 
 /** Options of `rotate`. */
 export interface RotateOptions {
@@ -22,9 +23,10 @@ const OPTIONS = {
 
 /**
  * Saves a checkpoint of its own name at the end of each pass, or every `every` iterations, and at the end of `fit`, and
- * then removes all but the last `keep`. Files of steps that the run has not made yet, which a run that went back to an
- * earlier checkpoint left, are removed first. Other files in the folder stay.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a file that cannot be written
+ * then removes all but the last `keep`. Files of steps that the run has not made yet are of another run, or of this one
+ * before it went back to an earlier checkpoint: all of them are removed after a save, so that `latestCheckpoint` is of
+ * this run. Other files in the folder stay.
+ * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder or a file that cannot be written
  */
 export function rotate(options: RotateOptions): AnyCallback {
   const { folder, keep, every } = readOptions<RotateOptions, typeof OPTIONS>("rotate", options, OPTIONS, {
@@ -37,14 +39,18 @@ export function rotate(options: RotateOptions): AnyCallback {
     isDue = false;
     await (training as FitTraining).save(join(folder, nameAt(step)));
     savedAt = step;
-    const ages = (await stepsIn(folder)).sort((a, b) => ageAt(step, a) - ageAt(step, b));
-    for (const old of ages.slice(keep)) await rm(join(folder, nameAt(old)), { force: true });
+    const found = await stepsIn(folder);
+    const made = found.filter((other) => other <= step).sort((a, b) => b - a);
+    const others = found.filter((other) => other > step);
+    for (const old of [...others, ...made.slice(keep)]) await remove(join(folder, nameAt(old)));
   };
   return {
     onStart: async (start) => {
       training = start.training;
       savedAt = start.step;
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+        throw notDone(folder, "made", error);
+      });
     },
     onStep: ({ step }) => {
       isDue = every !== undefined && step % every === 0;
@@ -52,7 +58,7 @@ export function rotate(options: RotateOptions): AnyCallback {
     onEpoch: () => {
       isDue = every === undefined;
     },
-    onSettled: async ({ step }) => {
+    afterCallbacks: async ({ step }) => {
       if (isDue) await save(step);
     },
     onEnd: async ({ steps, ended }) => {
@@ -64,8 +70,10 @@ export function rotate(options: RotateOptions): AnyCallback {
 /**
  * The checkpoint of the most iterations that `rotate` has left in a folder, for `load`; undefined if there is none, or no
  * folder.
+ * @throws MP_INVALID_ARGUMENT for what is no path, MP_IO for a folder that cannot be read
  */
 export async function latestCheckpoint(folder: string): Promise<string | undefined> {
+  checks.path("latestCheckpoint: folder", folder);
   const steps = await stepsIn(folder);
   return steps.length === 0 ? undefined : join(folder, nameAt(Math.max(...steps)));
 }
@@ -73,15 +81,17 @@ export async function latestCheckpoint(folder: string): Promise<string | undefin
 const nameAt = (step: number): string => `step-${step}.safetensors`;
 
 async function stepsIn(folder: string): Promise<number[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
-    throw error;
+    throw notDone(folder, "read", error);
   });
-  return names.flatMap((name) => {
-    const step = /^step-(\d+)\.safetensors$/.exec(name)?.[1];
-    return step === undefined ? [] : [Number(step)];
+  return entries.flatMap((entry) => {
+    const step = /^step-(\d+)\.safetensors$/.exec(entry.name)?.[1];
+    return step === undefined || entry.isDirectory() ? [] : [Number(step)];
   });
 }
 
-/** Iterations since the step; one that has not been made yet is older than all that have. */
-const ageAt = (now: number, step: number): number => (step <= now ? now - step : now + step);
+const remove = (path: string): Promise<void> =>
+  rm(path, { force: true }).catch((error: unknown) => {
+    throw notDone(path, "removed", error);
+  });

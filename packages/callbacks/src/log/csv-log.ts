@@ -2,11 +2,12 @@ import { checks } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { csvCells, csvLine } from "./csv-line.js";
-import { LogFile } from "./log-file.js";
+import { isHalfOf, LogFile } from "./log-file.js";
 import { type LogOptions, type LogRow, type LogSink, logRows } from "./log-rows.js";
 
 /** The columns of every file, in front of those of the numbers. */
 const PLACE = ["event", "step", "epoch"] as const;
+const BEGINNING = `${PLACE.join(",")},`;
 
 /**
  * Writes a CSV file with a row for each step and each validation. Its columns are `event` (`step` or `validation`),
@@ -18,7 +19,7 @@ const PLACE = ["event", "step", "epoch"] as const;
  */
 export function csvLog(path: string, options: LogOptions = {}): AnyCallback {
   checks.path("csvLog: path", path);
-  return logRows("csvLog", new CsvSink(path), options);
+  return logRows("csvLog", path, new CsvSink(path), options);
 }
 
 class CsvSink implements LogSink {
@@ -32,11 +33,13 @@ class CsvSink implements LogSink {
   }
 
   open(step: number): { readonly isValidated: boolean } {
-    const [header, ...lines] = this.#file.read();
-    this.#columns = header === undefined || step === 0 ? PLACE : csvCells(header);
-    if (header !== undefined && !`${header},`.startsWith(`${PLACE.join(",")},`)) {
+    const { lines: all, half } = this.#file.read();
+    const [header, ...lines] = all;
+    const isLog = header === undefined ? isHalfOf(half, BEGINNING) : `${header},`.startsWith(BEGINNING);
+    if (!isLog) {
       throw invalid(`csvLog: ${this.#path} has other content than such a log; name another file`);
     }
+    this.#columns = header === undefined || step === 0 ? PLACE : csvCells(header);
     const rows = lines.map((line) => ({ line, ...placeOf(line) }));
     const kept = rows.filter((row) => row.step <= step && step > 0);
     this.#replace(kept.map(({ line }) => line));
@@ -56,7 +59,7 @@ class CsvSink implements LogSink {
 
   /** Once for the first step and once for the first validation. */
   #widen(more: readonly string[]): void {
-    const [, ...lines] = this.#file.read();
+    const [, ...lines] = this.#file.read().lines;
     this.#columns = [...this.#columns, ...more];
     this.#replace(lines.map((line) => `${line}${",".repeat(more.length)}`));
   }

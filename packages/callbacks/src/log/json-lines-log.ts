@@ -1,8 +1,9 @@
+import type { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { toJson } from "../json-number.js";
-import { LogFile } from "./log-file.js";
+import { isHalfOf, LogFile } from "./log-file.js";
 import { type LogOptions, type LogRow, logRows } from "./log-rows.js";
 
 /**
@@ -18,9 +19,11 @@ export function jsonLinesLog(path: string, options: LogOptions = {}): AnyCallbac
   const file = new LogFile(path);
   return logRows(
     "jsonLinesLog",
+    path,
     {
       open: (step) => {
-        const lines = file.read();
+        const { lines, half } = file.read();
+        if (lines.length === 0 && !isHalfOf(half, '{"event":"')) throw foreign(path);
         const rows = lines.map((line) => ({ line, ...placeOf(line, path) }));
         const kept = rows.filter((row) => row.step <= step && step > 0);
         file.replace(kept.map(({ line }) => line));
@@ -39,7 +42,10 @@ export function jsonLinesLog(path: string, options: LogOptions = {}): AnyCallbac
 function placeOf(line: string, path: string): Pick<LogRow, "event" | "step"> {
   try {
     const { event, step } = JSON.parse(line) as LogRow;
-    if (Number.isSafeInteger(step)) return { event, step };
+    if (Number.isSafeInteger(step) && (event === "step" || event === "validation")) return { event, step };
   } catch {}
-  throw invalid(`jsonLinesLog: ${path} has other content than such a log; name another file`);
+  throw foreign(path);
 }
+
+const foreign = (path: string): MpError<"MP_INVALID_ARGUMENT"> =>
+  invalid(`jsonLinesLog: ${path} has other content than such a log; name another file`);

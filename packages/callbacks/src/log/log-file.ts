@@ -24,8 +24,8 @@ export class LogFile {
     this.#path = path;
   }
 
-  /** The whole lines that the file has; none where there is no file. @throws MP_IO */
-  read(): readonly string[] {
+  /** The whole lines that the file has, and half a line after them; none where there is no file. @throws MP_IO */
+  read(): { readonly lines: readonly string[]; readonly half: string } {
     const text = this.#attempt("read", () => {
       const file = openSync(this.#path, "a+");
       try {
@@ -36,7 +36,8 @@ export class LogFile {
       }
     });
     this.#content = text;
-    return text.split("\n").slice(0, -1);
+    const lines = text.split("\n");
+    return { lines: lines.slice(0, -1), half: lines.at(-1) ?? "" };
   }
 
   /**
@@ -81,6 +82,11 @@ export class LogFile {
       throw notDone(this.#path, what, error);
     }
   }
+}
+
+/** Whether half a line is the beginning of one that begins so. */
+export function isHalfOf(half: string, beginning: string): boolean {
+  return half.startsWith(beginning) || beginning.startsWith(half);
 }
 
 /** Also where the system takes fewer bytes than it is given. */

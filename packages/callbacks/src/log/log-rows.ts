@@ -1,6 +1,8 @@
+import { resolve } from "node:path";
 import type { FitEpoch, FitPosition } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
+import { invalid } from "../invalid.js";
 import { type Scalars, scalarsOf } from "../scalars.js";
 
 /** Options of `csvLog` and `jsonLinesLog`. */
@@ -35,14 +37,24 @@ export interface LogSink {
 
 const OPTIONS = { every: withDefault(1, checks.count) };
 
-/** The callback that writes rows to a sink. */
-export function logRows(owner: string, sink: LogSink, options: LogOptions): AnyCallback {
+/** The files that logs of this process write: rows of two runs in one would be those of neither. */
+const written = new Set<string>();
+
+/** The callback that writes rows to a sink, which is a file. */
+export function logRows(owner: string, path: string, sink: LogSink, options: LogOptions): AnyCallback {
+  const file = resolve(path);
   const { every } = readOptions<LogOptions, typeof OPTIONS>(owner, options, OPTIONS, {
     example: "{ every: 10 }",
   });
   let validatedAt = -1;
+  let isOpen = false;
   return {
     onStart: ({ step }) => {
+      if (written.has(file)) {
+        throw invalid(`${owner}: another log of this process writes ${path}; name another file`);
+      }
+      written.add(file);
+      isOpen = true;
       // A checkpoint that was saved between a step and its validation: the run repeats the validation.
       validatedAt = sink.open(step).isValidated ? step : -1;
     },
@@ -55,7 +67,12 @@ export function logRows(owner: string, sink: LogSink, options: LogOptions): AnyC
       if (validation.step === validatedAt) return;
       sink.write({ ...placed("validation", validation), scalars: scalarsOf(validation) });
     },
-    onEnd: () => sink.close(),
+    onEnd: () => {
+      if (!isOpen) return;
+      isOpen = false;
+      written.delete(file);
+      sink.close();
+    },
   };
 }
 

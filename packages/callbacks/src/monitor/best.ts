@@ -1,4 +1,4 @@
-import { checks } from "@mp/core/internal";
+import { checks, withDefault } from "@mp/core/internal";
 import { invalid } from "../invalid.js";
 
 /** Which number of the run decides, and what better means. */
@@ -34,14 +34,31 @@ const least = (low: number): checks.Check =>
 
 export const DELTA: checks.Check = least(0);
 
+/** The table of `MonitorOptions`. */
+export const MONITOR: {
+  readonly monitor: ReturnType<typeof withDefault<string>>;
+  readonly mode: checks.Check;
+  readonly minDelta: ReturnType<typeof withDefault<number>>;
+  readonly name: checks.Check;
+} = {
+  monitor: withDefault("validation/loss", checks.text),
+  mode: checks.optional(checks.oneOf("min", "max")),
+  minDelta: withDefault(0, DELTA),
+  name: checks.optional(checks.text),
+};
+
+/** Options that decide which values are better, with their defaults. */
+export interface ReadMonitor {
+  readonly monitor: string;
+  readonly mode?: "min" | "max" | undefined;
+  readonly minDelta: number;
+}
+
 /** Whether a value is better than the best so far. One that is not finite never is. */
 export type IsBetter = (value: number, best: number | undefined) => boolean;
 
 /** @throws MP_INVALID_ARGUMENT for a number of which it is unknown whether more is better */
-export function betterBy(
-  owner: string,
-  { monitor, mode, minDelta }: { monitor: string; mode: "min" | "max" | undefined; minDelta: number },
-): IsBetter {
+export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
   if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
     throw invalid(
       `${owner}: mode is needed for ${monitor}: "max" if a larger one is better, "min" if a smaller one is`,

@@ -1,8 +1,8 @@
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { withReading } from "../with-reading.js";
-import { type Best, betterBy, DELTA, type MonitorOptions } from "./best.js";
-import { Monitor, type MonitorState } from "./monitor.js";
+import { type Best, MONITOR, type MonitorOptions } from "./best.js";
+import { BestSoFar, type BestState } from "./best-so-far.js";
 
 /** Options of `earlyStopping`. */
 export interface EarlyStoppingOptions extends MonitorOptions {
@@ -16,13 +16,7 @@ export interface EarlyStopping extends AnyCallback {
   readonly best: Best | undefined;
 }
 
-const OPTIONS = {
-  monitor: withDefault("validation/loss", checks.text),
-  mode: checks.optional(checks.oneOf("min", "max")),
-  minDelta: withDefault(0, DELTA),
-  patience: withDefault(3, checks.count),
-  name: checks.optional(checks.text),
-};
+const OPTIONS = { ...MONITOR, patience: withDefault(3, checks.count) };
 
 /**
  * Ends training when a number has not become better `patience` times in a row, as Keras's and Lightning's `EarlyStopping`
@@ -37,37 +31,23 @@ export function earlyStopping(options: EarlyStoppingOptions = {}): EarlyStopping
       verbose: "it prints nothing",
     },
   });
-  const { monitor: number, patience, name = `earlyStopping ${number}` } = read;
-  const isBetter = betterBy("earlyStopping", { ...read, mode: read.mode });
-  const monitor = new Monitor("earlyStopping", number);
-  let best: Best | undefined;
+  const { patience, name = `earlyStopping ${read.monitor}` } = read;
+  const followed = new BestSoFar("earlyStopping", read);
   let waited = 0;
   const callback: AnyCallback = {
-    ...monitor.following((value, { step, epoch }) => {
-      if (isBetter(value, best?.value)) {
-        best = { value, step, epoch };
-        waited = 0;
-        return undefined;
-      }
-      waited++;
+    ...followed.following((isBest) => {
+      waited = isBest ? 0 : waited + 1;
       return waited >= patience ? "stop" : undefined;
     }),
     state: {
       name,
-      save: () => ({ best: best === undefined ? null : { ...best }, waited, monitor: monitor.save() }),
+      save: () => ({ ...followed.save(), waited }),
       load: (saved) => {
-        const state = saved as unknown as Saved;
-        best = state.best ?? undefined;
+        const state = saved as unknown as BestState & { readonly waited: number };
+        followed.load(state);
         waited = state.waited;
-        monitor.load(state.monitor);
       },
     },
   };
-  return withReading(callback, "best", () => best);
-}
-
-interface Saved {
-  readonly best: Best | null;
-  readonly waited: number;
-  readonly monitor: MonitorState;
+  return withReading(callback, "best", () => followed.best);
 }

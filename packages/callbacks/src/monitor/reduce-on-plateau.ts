@@ -2,7 +2,7 @@ import type { FitTraining, RatesByGroup } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
-import { betterBy, DELTA, type MonitorOptions } from "./best.js";
+import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./best.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
 /** Options of `reduceOnPlateau`. */
@@ -20,8 +20,7 @@ export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta">
 }
 
 const OPTIONS = {
-  monitor: withDefault("validation/loss", checks.text),
-  mode: checks.optional(checks.oneOf("min", "max")),
+  ...MONITOR,
   minDelta: withDefault(1e-4, DELTA),
   factor: withDefault(
     0.1,
@@ -33,7 +32,6 @@ const OPTIONS = {
   patience: withDefault(10, checks.count),
   cooldown: withDefault(0, checks.integer(0)),
   minRate: withDefault(0, DELTA),
-  name: checks.optional(checks.text),
 };
 
 /**
@@ -48,7 +46,7 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
     elsewhere: { minLr: "it is called minRate", threshold: "it is called minDelta" },
   });
   const { monitor: number, patience, cooldown, factor, minRate, name = `reduceOnPlateau ${number}` } = read;
-  const isBetter = betterBy("reduceOnPlateau", { ...read, mode: read.mode });
+  const isBetter = betterBy("reduceOnPlateau", read);
   const monitor = new Monitor("reduceOnPlateau", number);
   let training: FitTraining | undefined;
   let state: Waiting = { best: null, waited: 0, cooling: 0 };

@@ -25,8 +25,8 @@ const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
 /**
- * Reports progress that is not that of `fit`, whose callback is `progress`: a bar on a terminal, an occasional plain line on anything else. Writes to standard error by
- * default, so that standard output holds only results.
+ * Reports progress of work other than `fit`, whose callback is `progress`: a bar on a terminal, an occasional plain line
+ * on anything else. Writes to standard error by default, so that standard output holds only results.
  */
 export function progressDisplay(
   options: ProgressDisplayOptions,

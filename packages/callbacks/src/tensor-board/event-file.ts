@@ -30,10 +30,11 @@ export class EventFile {
    * @throws MP_IO
    */
   static open(folder: string, step: number): EventFile {
+    let file: EventFile | undefined;
     try {
       mkdirSync(folder, { recursive: true });
       const path = join(folder, nextName(readdirSync(folder)));
-      const file = new EventFile(path, openSync(path, "ax"));
+      file = new EventFile(path, openSync(path, "ax"));
       file.#write({ step: 0n, what: { case: "fileVersion", value: "brain.Event:2" } });
       if (step > 0) {
         const value = { status: SessionLog_SessionStatus.START };
@@ -41,6 +42,7 @@ export class EventFile {
       }
       return file;
     } catch (error) {
+      file?.close();
       throw notDone(folder, "written", error);
     }
   }

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DataSource, float32, type HostTensor, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { mul, reduceMean, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -115,7 +115,7 @@ describe("a training by flags", () => {
     expect([notes, existsSync(page)]).toEqual([[`--report ${page}: written`], true]);
   });
 
-  it("puts what the run is judged by first in the report", async () => {
+  it("puts the run's metric first in the report", async () => {
     const page = join(folder, "page.html");
     const { record } = await run(["--backend", "reference", "--steps", "2", "--report", page]);
     const firstFact = () => /<dt>.*?<\/dt><dd>.*?<\/dd>/.exec(readFileSync(page, "utf8"))?.[0];

@@ -25,7 +25,7 @@ export interface TrainingRecord {
   readonly applied: number;
   readonly skipped: number;
   readonly finalScale: number;
-  /** With `--report`: writes the page again, with what the run is judged by in its head. */
+  /** With `--report`: writes the page again, with the run's metric in its head. */
   readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
 

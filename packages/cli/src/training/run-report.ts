@@ -72,7 +72,7 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
     });
   }
 
-  /** Writes the page again, with what the run is judged by in its head. */
+  /** Writes the page again, with the run's metric in its head. */
   async conclude({ name, value }: RunResult["metric"]): Promise<void> {
     const { context, path } = this.#options;
     const report = this.#report;

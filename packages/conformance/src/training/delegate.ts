@@ -8,7 +8,7 @@ export function delegate(backend: Backend, replaced: Partial<Backend>): Backend 
     specVersion: backend.specVersion,
     manifest: backend.manifest,
     compile: (graph, options) => backend.compile(graph, options),
-    createState: (values) => backend.createState(values),
+    createState: (values, options) => backend.createState(values, options),
     upload: (tensor) => backend.upload(tensor),
     download: (handle) => backend.download(handle),
     stats: () => backend.stats(),
@@ -24,8 +24,8 @@ export function observingStates(backend: Backend): {
   readonly states: readonly State[];
 } {
   const states: State[] = [];
-  const createState: Backend["createState"] = async (values) => {
-    const state = await backend.createState(values);
+  const createState: Backend["createState"] = async (values, options) => {
+    const state = await backend.createState(values, options);
     states.push(state);
     return state;
   };

@@ -54,6 +54,13 @@ export function resolveBindings(
   return { reads, always, whenApplied, applied, taken };
 }
 
+/** @throws MP_INVALID_ARGUMENT for an output that replaces a slot of a constant state */
+export function expectReadOnly({ always, whenApplied }: Bound): void {
+  const [replaced] = [...always, ...whenApplied];
+  if (replaced === undefined) return;
+  throw invalid(`output "${replaced.output}" would replace slot "${replaced.slot}" of a constant state`);
+}
+
 function groupOf<G>(binding: StateBinding, applied: string | undefined, always: G, whenApplied: G): G {
   if (binding.commit !== "when-applied") return always;
   if (applied === undefined) {

@@ -1,12 +1,20 @@
 import { type Check, callback, object, oneOf, optional, text } from "../argument-checks.js";
-import type { Backend, BackendStats, CompileOptions, Executable, Handle, State } from "../backend.js";
+import type {
+  Backend,
+  BackendStats,
+  CompileOptions,
+  Executable,
+  Handle,
+  State,
+  StateOptions,
+} from "../backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { validateGraph } from "../graph/validate.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { BackendManifest } from "../manifest.js";
 import { shown } from "../shown.js";
-import { resolveBindings } from "./bindings.js";
+import { expectReadOnly, resolveBindings } from "./bindings.js";
 import { expectHostTensor } from "./check-tensor.js";
 import { emulationWarnings } from "./emulation-warnings.js";
 import { DefinedExecutable } from "./executable.js";
@@ -89,7 +97,7 @@ export function openBackend<T, S>(
     results,
     storages,
     states: slotFunctions(storages),
-    compile: (graph, { bound }) => hooks.compile(graph, { bound, state: undefined }),
+    compile: (graph, place) => hooks.compile(graph, { ...place, state: undefined }),
     slotsOf: (slots) => slots,
   });
 }
@@ -133,8 +141,8 @@ class DefinedBackend<T, S> implements Backend {
     return this.#settling(this.#compile(graph, options));
   }
 
-  createState(values: Named<HostTensor>): Promise<State> {
-    return this.#settling(this.#createState(values));
+  createState(values: Named<HostTensor>, options: StateOptions = {}): Promise<State> {
+    return this.#settling(this.#createState(values, options));
   }
 
   upload(tensor: HostTensor): Promise<Handle> {
@@ -167,9 +175,11 @@ class DefinedBackend<T, S> implements Backend {
     expectGraphSupported(this.name, this.manifest, graph);
     const state = options.state === undefined ? undefined : this.#own(options.state);
     const bound = resolveBindings(graph, state?.types, options);
+    const isConstant = state?.isConstant ?? false;
+    if (isConstant) expectReadOnly(bound);
     const { hooks, storages, compile, slotsOf, results } = this.#definition;
     const compiling = storages.attempt("compile", async () =>
-      expectProgram(await compile(graph, { bound, state: state?.kept })),
+      expectProgram(await compile(graph, { bound, state: state?.kept, isConstant })),
     );
     state?.holdFor(compiling);
     const program = await compiling;
@@ -197,7 +207,7 @@ class DefinedBackend<T, S> implements Backend {
     return executable;
   }
 
-  async #createState(values: Named<HostTensor>): Promise<State> {
+  async #createState(values: Named<HostTensor>, options: StateOptions): Promise<State> {
     this.#expectAlive();
     const checked = Object.entries(expectStateSupported(this.name, this.manifest, values));
     const tensors = Object.fromEntries(checked.map(([name, value]) => [name, withTruths(value)]));
@@ -209,6 +219,7 @@ class DefinedBackend<T, S> implements Backend {
       functions: states,
       types,
       kept,
+      isConstant: options.constant === true,
       onDispose: (gone) => this.#states.delete(gone),
     });
     this.#states.add(state);

@@ -73,6 +73,8 @@ export interface Place<S> {
   readonly bound: Bound;
   /** Given if the engine keeps states itself. */
   readonly state: S | undefined;
+  /** Whether nothing ever replaces or writes the state's slots, so that what is compiled may hold their values. */
+  readonly isConstant: boolean;
 }
 
 export interface BackendHooks<T, S> extends StorageFunctions<T> {

@@ -1,4 +1,5 @@
 import type { State } from "../backend.js";
+import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import { shown } from "../shown.js";
@@ -14,6 +15,7 @@ export interface StateParts<S> {
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
+  readonly isConstant: boolean;
   readonly onDispose: (state: DefinedState<S>) => void;
 }
 
@@ -34,6 +36,11 @@ export class DefinedState<S> implements State {
 
   get types(): Named<ValueType> {
     return this.#parts.types.byName;
+  }
+
+  /** Whether nothing writes it. */
+  get isConstant(): boolean {
+    return this.#parts.isConstant;
   }
 
   get isDisposed(): boolean {
@@ -62,6 +69,8 @@ export class DefinedState<S> implements State {
   async write(values: Named<HostTensor>): Promise<void> {
     this.expectAlive();
     const { storages, functions, types } = this.#parts;
+    if (this.isConstant)
+      throw new MpError("MP_INVALID_ARGUMENT", "write: the state is constant; create another one");
     const given = types.writing(values).map(([name, value]) => [name, withTruths(value)] as const);
     const write = (entries: typeof given): unknown =>
       storages.attempt("write", () => functions.write(this.kept, Object.fromEntries(entries)));

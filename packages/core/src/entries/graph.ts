@@ -42,7 +42,7 @@ export { GraphBuilder } from "../graph/builder.js";
 export { formatType } from "../graph/format-type.js";
 export { traceInto, type TracedInput } from "../trace/trace.js";
 export { applyGraph } from "../trace/apply-graph.js";
-export { drawnIn } from "../graph/drawn-in.js";
+export { randomNodeIn } from "../graph/random-node.js";
 export { validateGraph } from "../graph/validate.js";
 export { inferTypes } from "../graph/infer.js";
 export { printGraph } from "../graph/print.js";
@@ -59,6 +59,7 @@ export type {
   RunInput,
   State,
   StateBinding,
+  StateOptions,
 } from "../backend.js";
 
 // Passes
@@ -71,6 +72,7 @@ export { emulateHalves } from "../cast/emulate-halves.js";
 export { widenNodes } from "../cast/widen-nodes.js";
 export { expandAttentions } from "../transform/expand-attention.js";
 export { expandEinsums } from "../transform/expand-einsum.js";
+export { expandComposites, type ExpandedGraph } from "../transform/expand-composites.js";
 export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liveness.js";
 
 // What operators take

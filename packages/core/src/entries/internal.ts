@@ -14,7 +14,7 @@ export { squares32 } from "../trace/squares.js";
 export { poison } from "../trace/finite.js";
 export { shown } from "../shown.js";
 export { contentHash } from "../content-hash.js";
+export { sameBytes } from "../same-bytes.js";
 export { readOptions, withDefault } from "../option-table.js";
 export * as checks from "../argument-checks.js";
 export { arrayClassOf } from "../typed-array.js";
-export type { Json } from "../train/data/json.js";

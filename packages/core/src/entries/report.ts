@@ -23,8 +23,8 @@ export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.j
 // Whole data sets
 export type {
   EvaluateAllOptions,
-  JudgeAllOptions,
-  WholeEvaluation,
+  EvaluateAllMetricsOptions,
+  DatasetEvaluation,
 } from "../train/evaluation/evaluate-all.js";
 export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/evaluation/streamed-metric.js";
 

@@ -1,4 +1,3 @@
-import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul } from "../trace/ops/binary.js";
@@ -13,6 +12,8 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
+import { direction } from "./transformation.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface ScaleByAdadeltaOptions {
   /** ρ of both averages; default 0.9, PyTorch's. Keras has 0.95. */
@@ -42,7 +43,7 @@ type State = { readonly square: TensorTree; readonly delta: TensorTree };
 export function adadelta(options: AdadeltaOptions = {}): Optimizer<State> {
   const settings = readOptions("adadelta", options, ADADELTA, {
     example: "{ decay: 0.95 }",
-    elsewhere: { ...ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), adadelta())" },
+    elsewhere: { ...ELSEWHERE, ...decayHint("adadelta()") },
   });
   return composed("adadelta", settings, [part(settings)]);
 }
@@ -54,10 +55,7 @@ export function scaleByAdadelta(options: ScaleByAdadeltaOptions = {}): GradientT
 
 function part(settings: Required<ScaleByAdadeltaOptions>): GradientTransformation<State> {
   const { decay, epsilon } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByAdadelta",
-    description: described("scaleByAdadelta", settings),
+  return direction("scaleByAdadelta", settings, {
     init: (parameters) => ({ square: zerosLike(parameters), delta: zerosLike(parameters) }),
     update: (gradients, state) => {
       const squares = average(state.square, mapTensors(square, gradients), decay);
@@ -70,5 +68,5 @@ function part(settings: Required<ScaleByAdadeltaOptions>): GradientTransformatio
       const delta = average(state.delta, mapTensors(square, updates), decay);
       return { updates, state: { square: squares, delta } };
     },
-  };
+  });
 }

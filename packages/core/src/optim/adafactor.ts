@@ -15,6 +15,7 @@ import { stepNumber } from "./moments.js";
 import { type LearningRate, type Optimizer, rate, rateAt, type Schedule } from "./optimizer.js";
 import { clipByBlockRms, scaleByParameterRms } from "./root-mean-square.js";
 import { isSettable } from "./settable.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
   /** Default 0.01, the paper's and PyTorch's. */
@@ -48,7 +49,7 @@ const ADAFACTOR = {
 export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredState> {
   const settings = readOptions("adafactor", options, ADAFACTOR, {
     example: "{ learningRate: 0.01 }",
-    elsewhere: { weightDecay: "use chain(weightDecay(1e-4), adafactor())" },
+    elsewhere: decayHint("adafactor()"),
   });
   const { decayPower, epsilon, relativeStep, clipThreshold, scaleParameter } = settings;
   const learningRate = relativeStep ? relative(settings.learningRate) : settings.learningRate;
@@ -71,6 +72,6 @@ function relative(learningRate: LearningRate): Schedule {
     const limit = div(1, sqrt(stepNumber({ step })));
     return minimum(typeof learningRate === "number" ? learningRate : rateAt(learningRate, { step }), limit);
   };
-  const told = typeof learningRate === "number" ? learningRate : learningRate.name || "unnamed";
-  return Object.defineProperty(schedule, "name", { value: `${told}` });
+  const name = typeof learningRate === "number" ? String(learningRate) : learningRate.name || "unnamed";
+  return Object.defineProperty(schedule, "name", { value: name });
 }

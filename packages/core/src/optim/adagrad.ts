@@ -1,4 +1,3 @@
-import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div } from "../trace/ops/binary.js";
@@ -9,6 +8,7 @@ import { composed } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
 import { type GradientTransformation, type LearningRate, type Optimizer, rate } from "./optimizer.js";
+import { direction } from "./transformation.js";
 
 export interface ScaleByRssOptions {
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-10, PyTorch's. */
@@ -42,10 +42,7 @@ export function scaleByRss(options: ScaleByRssOptions = {}): GradientTransformat
 
 function part(settings: Required<ScaleByRssOptions>): GradientTransformation<State> {
   const { epsilon, initialAccumulator } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByRss",
-    description: described("scaleByRss", settings),
+  return direction("scaleByRss", settings, {
     init: (parameters) => ({
       sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
     }),
@@ -54,5 +51,5 @@ function part(settings: Required<ScaleByRssOptions>): GradientTransformation<Sta
       const updates = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);
       return { updates, state: { sum } };
     },
-  };
+  });
 }

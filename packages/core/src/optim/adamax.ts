@@ -1,11 +1,9 @@
-import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { type OptionTable, readOptions } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, maximum, mul } from "../trace/ops/binary.js";
 import { abs } from "../trace/ops/unary.js";
 import { composed } from "./composed.js";
-import { averageFactor } from "./hyperparameter.js";
-import { average, biasCorrection, positiveEpsilon, stepNumber } from "./moments.js";
+import { average, biasCorrection, stepNumber } from "./moments.js";
 import {
   type GradientTransformation,
   type LearningRate,
@@ -13,7 +11,9 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
-import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
+import { ADAM_ELSEWHERE, BETAS } from "./scale-by-adam.js";
+import { direction } from "./transformation.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface ScaleByAdamaxOptions {
   /** Default 0.9. */
@@ -28,12 +28,7 @@ export interface AdamaxOptions extends ScaleByAdamaxOptions {
   readonly learningRate: LearningRate;
 }
 
-const SCALE_BY_ADAMAX = {
-  beta1: withDefault(0.9, averageFactor),
-  beta2: withDefault(0.999, averageFactor),
-  epsilon: withDefault(1e-8, positiveEpsilon),
-} satisfies OptionTable<ScaleByAdamaxOptions>;
-const ADAMAX = { learningRate: rate, ...SCALE_BY_ADAMAX } satisfies OptionTable<AdamaxOptions>;
+const ADAMAX = { learningRate: rate, ...BETAS } satisfies OptionTable<AdamaxOptions>;
 
 type State = { readonly mean: TensorTree; readonly norm: TensorTree };
 
@@ -43,22 +38,19 @@ type State = { readonly mean: TensorTree; readonly norm: TensorTree };
 export function adamax(options: AdamaxOptions): Optimizer<State> {
   const settings = readOptions("adamax", options, ADAMAX, {
     example: "{ learningRate: 2e-3 }",
-    elsewhere: { ...ADAM_ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), adamax({ learningRate }))" },
+    elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("adamax({ learningRate })") },
   });
   return composed("adamax", settings, [part(settings)]);
 }
 
 /** The direction of Adamax, without its learning rate. */
 export function scaleByAdamax(options: ScaleByAdamaxOptions = {}): GradientTransformation<State> {
-  return part(readOptions("scaleByAdamax", options, SCALE_BY_ADAMAX, { elsewhere: ADAM_ELSEWHERE }));
+  return part(readOptions("scaleByAdamax", options, BETAS, { elsewhere: ADAM_ELSEWHERE }));
 }
 
 function part(settings: Required<ScaleByAdamaxOptions>): GradientTransformation<State> {
   const { beta1, beta2, epsilon } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByAdamax",
-    description: described("scaleByAdamax", settings),
+  return direction("scaleByAdamax", settings, {
     init: (parameters) => ({ mean: zerosLike(parameters), norm: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);
@@ -66,5 +58,5 @@ function part(settings: Required<ScaleByAdamaxOptions>): GradientTransformation<
       const correction = biasCorrection(beta1, stepNumber(context));
       return { updates: mapTensors((m, u) => div(m, mul(u, correction)), mean, norm), state: { mean, norm } };
     },
-  };
+  });
 }

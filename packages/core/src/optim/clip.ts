@@ -9,7 +9,7 @@ import type { Tensor } from "../trace/tensor.js";
 import { globalNorm } from "./global-norm.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { stateless } from "./stateless.js";
+import { stateless } from "./transformation.js";
 
 /**
  * With a limit of at least this, limit / norm and its square are normal f32 numbers for every norm whose square is

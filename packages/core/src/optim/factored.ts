@@ -1,5 +1,4 @@
 /** Second moments of matrices as the outer product of their rows' and their columns' means: Adafactor's memory. */
-import { described } from "../described.js";
 import { type DefaultedOptions, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
@@ -11,6 +10,7 @@ import type { Tensor } from "../trace/tensor.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square, stepNumber } from "./moments.js";
 import type { GradientTransformation } from "./optimizer.js";
+import { direction } from "./transformation.js";
 
 export interface ScaleByFactoredRmsOptions {
   /** The average of step t decays by 1 - t^-decayPower; default 0.8. */
@@ -42,10 +42,7 @@ export function scaleByFactoredRms(
 ): GradientTransformation<FactoredState> {
   const settings = readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS);
   const { decayPower, epsilon } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByFactoredRms",
-    description: described("scaleByFactoredRms", settings),
+  return direction("scaleByFactoredRms", settings, {
     init: (parameters) => ({
       row: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-1, 1, 1) : w.shape), parameters),
       column: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-2, 1, 1) : []), parameters),
@@ -69,7 +66,7 @@ export function scaleByFactoredRms(
       );
       return { updates, state: { row, column } };
     },
-  };
+  });
 }
 
 const zeros = (shape: readonly number[]): Tensor => expand(literal(0), shape);

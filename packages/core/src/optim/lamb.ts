@@ -2,13 +2,7 @@ import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { composed } from "./composed.js";
 import { positiveEpsilon } from "./moments.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
-import {
-  ADAM_ELSEWHERE,
-  type AdamState,
-  adamPart,
-  SCALE_BY_ADAM,
-  type ScaleByAdamOptions,
-} from "./scale-by-adam.js";
+import { ADAM_ELSEWHERE, type AdamState, adamPart, BETAS, type ScaleByAdamOptions } from "./scale-by-adam.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
@@ -20,11 +14,9 @@ export interface LambOptions extends Pick<ScaleByAdamOptions, "beta1" | "beta2">
   readonly weightDecay?: number;
 }
 
-const { beta1, beta2 } = SCALE_BY_ADAM;
 const LAMB = {
   learningRate: rate,
-  beta1,
-  beta2,
+  ...BETAS,
   epsilon: withDefault(1e-6, positiveEpsilon),
   weightDecay: withDefault(0, decay),
 } satisfies OptionTable<LambOptions>;

@@ -1,4 +1,3 @@
-import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { sign } from "../trace/ops/unary.js";
@@ -13,6 +12,7 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
+import { direction } from "./transformation.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
 export interface ScaleByLionOptions {
@@ -56,14 +56,11 @@ export function scaleByLion(options: ScaleByLionOptions = {}): GradientTransform
 
 function part(settings: Required<ScaleByLionOptions>): GradientTransformation<State> {
   const { beta1, beta2 } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByLion",
-    description: described("scaleByLion", settings),
+  return direction("scaleByLion", settings, {
     init: (parameters) => ({ mean: zerosLike(parameters) }),
     update: (gradients, { mean }) => ({
       updates: mapTensors(sign, average(mean, gradients, beta1)),
       state: { mean: average(mean, gradients, beta2) },
     }),
-  };
+  });
 }

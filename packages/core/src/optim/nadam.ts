@@ -1,4 +1,3 @@
-import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul, sub } from "../trace/ops/binary.js";
@@ -6,8 +5,8 @@ import { literal } from "../trace/ops/source.js";
 import { exp, sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { composed } from "./composed.js";
-import { averageFactor, hyperparameter } from "./hyperparameter.js";
-import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
+import { hyperparameter } from "./hyperparameter.js";
+import { average, biasCorrection, square, stepNumber } from "./moments.js";
 import {
   type GradientTransformation,
   type LearningRate,
@@ -15,7 +14,9 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
-import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
+import { ADAM_ELSEWHERE, BETAS } from "./scale-by-adam.js";
+import { direction } from "./transformation.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface ScaleByNadamOptions {
   /** Default 0.9. */
@@ -33,9 +34,7 @@ export interface NadamOptions extends ScaleByNadamOptions {
 }
 
 const SCALE_BY_NADAM = {
-  beta1: withDefault(0.9, averageFactor),
-  beta2: withDefault(0.999, averageFactor),
-  epsilon: withDefault(1e-8, positiveEpsilon),
+  ...BETAS,
   momentumDecay: withDefault(4e-3, hyperparameter({ from: 0 })),
 } satisfies OptionTable<ScaleByNadamOptions>;
 const NADAM = { learningRate: rate, ...SCALE_BY_NADAM } satisfies OptionTable<NadamOptions>;
@@ -50,7 +49,7 @@ type State = { readonly mean: TensorTree; readonly square: TensorTree; readonly 
 export function nadam(options: NadamOptions): Optimizer<State> {
   const settings = readOptions("nadam", options, NADAM, {
     example: "{ learningRate: 2e-3 }",
-    elsewhere: { ...ADAM_ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), nadam({ learningRate }))" },
+    elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("nadam({ learningRate })") },
   });
   return composed("nadam", settings, [part(settings)]);
 }
@@ -64,10 +63,7 @@ function part(settings: Required<ScaleByNadamOptions>): GradientTransformation<S
   const { beta1, beta2, epsilon, momentumDecay } = settings;
   const momentumAt = (t: Tensor): Tensor =>
     mul(sub(1, mul(exp(mul(t, momentumDecay * Math.log(0.96))), 0.5)), beta1);
-  return {
-    kind: "gradient",
-    name: "scaleByNadam",
-    description: described("scaleByNadam", settings),
+  return direction("scaleByNadam", settings, {
     init: (parameters) => ({
       mean: zerosLike(parameters),
       square: zerosLike(parameters),
@@ -92,5 +88,5 @@ function part(settings: Required<ScaleByNadamOptions>): GradientTransformation<S
       );
       return { updates, state: { mean, square: squares, product } };
     },
-  };
+  });
 }

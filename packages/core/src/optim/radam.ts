@@ -1,13 +1,11 @@
-import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { type OptionTable, readOptions } from "../option-table.js";
 import { mapTensors } from "../trace/map-tensors.js";
 import { add, div, greater, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
 import { literal } from "../trace/ops/source.js";
 import { sqrt, tanh } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { composed } from "./composed.js";
-import { averageFactor } from "./hyperparameter.js";
-import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
+import { average, biasCorrection, square, stepNumber } from "./moments.js";
 import {
   type GradientTransformation,
   type LearningRate,
@@ -15,7 +13,9 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
-import { ADAM_ELSEWHERE, type AdamState } from "./scale-by-adam.js";
+import { ADAM_ELSEWHERE, type AdamState, BETAS } from "./scale-by-adam.js";
+import { direction } from "./transformation.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface ScaleByRadamOptions {
   /** Default 0.9. */
@@ -30,12 +30,7 @@ export interface RadamOptions extends ScaleByRadamOptions {
   readonly learningRate: LearningRate;
 }
 
-const SCALE_BY_RADAM = {
-  beta1: withDefault(0.9, averageFactor),
-  beta2: withDefault(0.999, averageFactor),
-  epsilon: withDefault(1e-8, positiveEpsilon),
-} satisfies OptionTable<ScaleByRadamOptions>;
-const RADAM = { learningRate: rate, ...SCALE_BY_RADAM } satisfies OptionTable<RadamOptions>;
+const RADAM = { learningRate: rate, ...BETAS } satisfies OptionTable<RadamOptions>;
 
 type State = Pick<AdamState, "mean" | "square">;
 
@@ -46,14 +41,14 @@ type State = Pick<AdamState, "mean" | "square">;
 export function radam(options: RadamOptions): Optimizer<State> {
   const settings = readOptions("radam", options, RADAM, {
     example: "{ learningRate: 1e-3 }",
-    elsewhere: { ...ADAM_ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), radam({ learningRate }))" },
+    elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("radam({ learningRate })") },
   });
   return composed("radam", settings, [part(settings)]);
 }
 
 /** The direction of RAdam, without its learning rate. */
 export function scaleByRadam(options: ScaleByRadamOptions = {}): GradientTransformation<State> {
-  return part(readOptions("scaleByRadam", options, SCALE_BY_RADAM, { elsewhere: ADAM_ELSEWHERE }));
+  return part(readOptions("scaleByRadam", options, BETAS, { elsewhere: ADAM_ELSEWHERE }));
 }
 
 /** The variance is tractable for lengths above this. */
@@ -62,10 +57,7 @@ const SHORTEST = 5;
 function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<State> {
   const { beta1, beta2, epsilon } = settings;
   const limit = 2 / (1 - beta2) - 1;
-  return {
-    kind: "gradient",
-    name: "scaleByRadam",
-    description: described("scaleByRadam", settings),
+  return direction("scaleByRadam", settings, {
     init: (parameters) => ({ mean: zerosLike(parameters), square: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);
@@ -84,7 +76,7 @@ function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<S
       );
       return { updates, state: next };
     },
-  };
+  });
 }
 
 /**

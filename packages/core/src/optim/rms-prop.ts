@@ -1,5 +1,4 @@
 import { truth } from "../argument-checks.js";
-import { described } from "../described.js";
 import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, maximum, sub } from "../trace/ops/binary.js";
@@ -15,6 +14,8 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { scaleByMomentum } from "./sgd.js";
+import { direction } from "./transformation.js";
+import { decayHint } from "./weight-decay.js";
 
 export interface ScaleByRmsOptions {
   /** Default 0.99, PyTorch's. */
@@ -33,16 +34,16 @@ export interface RmsPropOptions extends ScaleByRmsOptions {
   readonly momentum?: number;
 }
 
-const LATER = {
+/** Options that came after the first checkpoints: of the direction, and of all. */
+const LATER_PART = {
   epsilonInRoot: withDefault(false, truth),
   centered: withDefault(false, truth),
-  momentum: withDefault(0, averageFactor),
 };
-const { momentum: _momentum, ...LATER_HERE } = LATER;
+const LATER = { ...LATER_PART, momentum: withDefault(0, averageFactor) };
 const SCALE_BY_RMS = {
   decay: withDefault(0.99, averageFactor),
   epsilon: withDefault(1e-8, positiveEpsilon),
-  ...LATER_HERE,
+  ...LATER_PART,
 } satisfies OptionTable<ScaleByRmsOptions>;
 const RMS_PROP = { learningRate: rate, ...SCALE_BY_RMS, ...LATER } satisfies OptionTable<RmsPropOptions>;
 const ELSEWHERE = { alpha: "did you mean decay?", rho: "did you mean decay?" };
@@ -56,7 +57,7 @@ export type RmsPropState = RmsState & { readonly velocity?: TensorTree };
 export function rmsProp(options: RmsPropOptions): Optimizer<RmsPropState> {
   const settings = readOptions("rmsProp", options, RMS_PROP, {
     example: "{ learningRate: 1e-3 }",
-    elsewhere: { ...ELSEWHERE, weightDecay: "use chain(weightDecay(1e-4), rmsProp({ learningRate }))" },
+    elsewhere: { ...ELSEWHERE, ...decayHint("rmsProp({ learningRate })") },
   });
   const { momentum } = settings;
   const after = momentum === 0 ? [] : [scaleByMomentum({ momentum })];
@@ -70,10 +71,7 @@ export function scaleByRms(options: ScaleByRmsOptions = {}): GradientTransformat
 
 function part(settings: Required<ScaleByRmsOptions>): GradientTransformation<RmsState> {
   const { decay, epsilon, epsilonInRoot, centered } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByRms",
-    description: described("scaleByRms", withoutDefaults(settings, LATER)),
+  return direction("scaleByRms", withoutDefaults(settings, LATER), {
     init: (parameters) => ({
       square: zerosLike(parameters),
       ...(centered ? { mean: zerosLike(parameters) } : {}),
@@ -91,5 +89,5 @@ function part(settings: Required<ScaleByRmsOptions>): GradientTransformation<Rms
       );
       return { updates, state: { square: squares, ...(mean === undefined ? {} : { mean }) } };
     },
-  };
+  });
 }

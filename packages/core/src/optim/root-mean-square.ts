@@ -5,7 +5,7 @@ import { sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { scaled, stateless } from "./stateless.js";
+import { scaled, stateless } from "./transformation.js";
 
 /** √mean(x²), f32 scalar; 0 of no elements. */
 const rootMeanSquare = (x: Tensor): Tensor =>

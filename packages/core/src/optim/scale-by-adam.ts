@@ -1,5 +1,4 @@
 import { truth } from "../argument-checks.js";
-import { described } from "../described.js";
 import { type DefaultedOptions, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, maximum, mul } from "../trace/ops/binary.js";
@@ -7,6 +6,7 @@ import { sqrt } from "../trace/ops/unary.js";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
 import { type GradientTransformation, zerosLike } from "./optimizer.js";
+import { direction } from "./transformation.js";
 
 export interface ScaleByAdamOptions {
   /** Default 0.9. */
@@ -42,12 +42,13 @@ export const LATER: DefaultedOptions<Pick<ScaleByAdamOptions, "amsgrad" | "epsil
   epsilonHat: withDefault(false, truth),
   epsilonRoot: withDefault(0, hyperparameter({ from: 0 })),
 };
-export const SCALE_BY_ADAM: DefaultedOptions<ScaleByAdamOptions> = {
+/** Of Adam and its relatives. */
+export const BETAS: DefaultedOptions<Pick<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
   beta1: withDefault(0.9, averageFactor),
   beta2: withDefault(0.999, averageFactor),
   epsilon: withDefault(1e-8, positiveEpsilon),
-  ...LATER,
 };
+export const SCALE_BY_ADAM: DefaultedOptions<ScaleByAdamOptions> = { ...BETAS, ...LATER };
 export const ADAM_ELSEWHERE = { betas: "did you mean beta1 and beta2?" };
 
 /**
@@ -61,10 +62,7 @@ export function scaleByAdam(options: ScaleByAdamOptions = {}): GradientTransform
 /** Of options that have been read. */
 export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransformation<AdamState> {
   const { beta1, beta2, epsilon, amsgrad, epsilonHat, epsilonRoot } = settings;
-  return {
-    kind: "gradient",
-    name: "scaleByAdam",
-    description: described("scaleByAdam", withoutDefaults(settings, LATER)),
+  return direction("scaleByAdam", withoutDefaults(settings, LATER), {
     init: (parameters) => ({
       mean: zerosLike(parameters),
       square: zerosLike(parameters),
@@ -84,5 +82,5 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
       const updates = mapTensors((m, v) => mul(div(m, add(sqrt(v), floor)), factor), mean, underRoot);
       return { updates, state: { mean, square: squares, ...(amsgrad ? { maximum: largest } : {}) } };
     },
-  };
+  });
 }

@@ -12,7 +12,7 @@ import {
   rateAt,
   type Schedule,
 } from "./optimizer.js";
-import { scaled } from "./stateless.js";
+import { scaled } from "./transformation.js";
 
 /**
  * The end of a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is

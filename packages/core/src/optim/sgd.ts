@@ -1,5 +1,4 @@
 import { truth } from "../argument-checks.js";
-import { described } from "../described.js";
 import { MpError } from "../errors.js";
 import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
@@ -14,7 +13,8 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
-import { decay, weightDecay } from "./weight-decay.js";
+import { direction } from "./transformation.js";
+import { decay, decayHint, weightDecay } from "./weight-decay.js";
 
 export interface SgdOptions {
   readonly learningRate: LearningRate;
@@ -29,7 +29,7 @@ export function sgd(options: SgdOptions): Optimizer {
     elsewhere: {
       momentum: "use momentum({ learningRate, momentum })",
       nesterov: "use momentum({ learningRate, nesterov })",
-      weightDecay: "use chain(weightDecay(1e-4), sgd({ learningRate }))",
+      ...decayHint("sgd({ learningRate })"),
     },
   });
   return composed("sgd", settings, []);
@@ -84,10 +84,7 @@ function part(what: string, settings: Required<ScaleByMomentumOptions>): Gradien
   if (nesterov && dampening !== 0) {
     throw new MpError("MP_INVALID_ARGUMENT", `${what}: nesterov takes no dampening, got ${dampening}`);
   }
-  return {
-    kind: "gradient",
-    name: "scaleByMomentum",
-    description: described("scaleByMomentum", withoutDefaults(settings, LATER)),
+  return direction("scaleByMomentum", withoutDefaults(settings, LATER), {
     init: (parameters) => ({ velocity: zerosLike(parameters) }),
     update: (gradients, state, _parameters, { step }) => {
       const share = dampening === 0 ? undefined : where(equal(step, 0), literal(1), 1 - dampening);
@@ -99,5 +96,5 @@ function part(what: string, settings: Required<ScaleByMomentumOptions>): Gradien
       const updates = nesterov ? mapTensors((g, v) => add(g, mul(v, factor)), gradients, velocity) : velocity;
       return { updates, state: { velocity } };
     },
-  };
+  });
 }

@@ -7,7 +7,7 @@ import type { Tensor } from "../trace/tensor.js";
 import { globalNorm } from "./global-norm.js";
 import { hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { scaled } from "./stateless.js";
+import { scaled } from "./transformation.js";
 
 export interface TrustRatioOptions {
   /** Default 1. */

@@ -3,7 +3,7 @@ import { mapTensors } from "../trace/map-tensors.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { checkHyperparameter, hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { stateless } from "./stateless.js";
+import { stateless } from "./transformation.js";
 
 /** λ·w may be added for any λ of at least 0. */
 export const decay: Check = hyperparameter({ from: 0 });
@@ -31,6 +31,11 @@ function added(name: string, lambda: number): GradientTransformation {
     mapTensors((g, w) => add(g, mul(w, lambda)), gradients, parameters),
   );
 }
+
+/** What to write for an optimizer without decay. */
+export const decayHint = (optimizer: string): { readonly weightDecay: string } => ({
+  weightDecay: `use chain(weightDecay(1e-4), ${optimizer})`,
+});
 
 /** The decay as a part, if there is any. */
 export const decayedBy = (lambda: number): readonly GradientTransformation[] =>

@@ -4,10 +4,13 @@ import type { Precision } from "../precision/presets.js";
 import { CallQueue } from "../train/call-queue.js";
 import { type FedBatch, feedBatch } from "../train/data/batch.js";
 import { outputTree, type Program } from "../train/program/program.js";
-import { ProgramCache } from "../train/program/program-cache.js";
+import { KEPT_PROGRAMS, ProgramCache } from "../train/program/program-cache.js";
 import type { TrainingWarning } from "../train/warning.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";
+
+/** One for each set of shapes; the least recently used is disposed beyond this, as in a trainer. */
+const KEPT_PROGRAMS = 8;
 
 export interface PredictionOptions {
   readonly backend: Backend;
@@ -36,13 +39,13 @@ export class PredictionRun {
     this.#served = served;
     this.#types = types;
     this.#onWarning = onWarning;
-    this.#programs = new ProgramCache(backend, state, 1, (warning) => this.#warn(warning));
+    this.#programs = new ProgramCache(backend, state, KEPT_PROGRAMS, (warning) => this.#warn(warning));
   }
 
   static async start(options: PredictionOptions): Promise<PredictionRun> {
     const { backend, served } = options;
     const { types, slots } = await keptWeights(backend, served.precision, options);
-    const run = new PredictionRun(options, types, await backend.createState(slots));
+    const run = new PredictionRun(options, types, await backend.createState(slots, { constant: true }));
     try {
       for (const warning of served.precision.warnings ?? []) run.#warn(warning);
       return run;

@@ -8,7 +8,7 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import { backendPart, checkPrecision, later, parametersPart } from "../train/checks/check-parts.js";
 import { printWarning } from "../train/print-warning.js";
-import type { PredictFunction } from "../train/step/programs.js";
+import type { PredictFunction } from "../train/reading/user-function.js";
 import { leavesOf } from "../tree.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {

@@ -1,16 +1,13 @@
-import { autocast } from "../cast/autocast.js";
 import { MpError } from "../errors.js";
-import { drawnIn } from "../graph/drawn-in.js";
+import { randomNodeIn } from "../graph/random-node.js";
 import type { BackendManifest } from "../manifest.js";
 import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { literal } from "../trace/ops/source.js";
 import { key } from "../trace/random.js";
-import { atUserLines } from "../trace/trace.js";
 import { type Program, type TypeTree, traceProgram } from "../train/program/program.js";
+import { type PredictFunction, underPolicy } from "../train/reading/user-function.js";
 import type { LossContext } from "../train/step/loss.js";
-import { tellingNames } from "../train/step/missing-name.js";
-import type { PredictFunction } from "../train/step/programs.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
 /** What decides the program of a predictor, apart from shapes. */
@@ -22,7 +19,7 @@ export interface Served {
 
 /**
  * The model over its kept weights, for such data.
- * @throws MP_UNSUPPORTED for one that draws random numbers
+ * @throws MP_INVALID_ARGUMENT for one that gives nothing; MP_UNSUPPORTED for one that draws random numbers
  */
 export function servedProgram(
   { model, precision, manifest }: Served,
@@ -37,15 +34,12 @@ export function servedProgram(
       modelState,
       step: literal(0, "i32"),
     };
-    const run = autocast(
-      (parameters: TensorTree, inputs: TensorTree) =>
-        tellingNames("the data", inputs, () => atUserLines(() => model(parameters, inputs, context))),
-      precision.policy,
-      { manifest },
-    );
+    const run = underPolicy(model, "the data", context, { policy: precision.policy, manifest });
     return { outputs: { result: run(weights, fed["data"] as TensorTree) } };
   });
-  const drawn = drawnIn(program.graph);
+  if (program.graph.outputs.length === 0)
+    throw new MpError("MP_INVALID_ARGUMENT", "predictor: the model gives no tensor");
+  const drawn = randomNodeIn(program.graph);
   if (drawn === undefined) return program;
   throw new MpError(
     "MP_UNSUPPORTED",

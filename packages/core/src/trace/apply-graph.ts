@@ -2,7 +2,7 @@ import { MpError } from "../errors.js";
 import type { Graph, Origin } from "../graph/graph.js";
 import { asTensor } from "./emit.js";
 import { Tensor } from "./tensor.js";
-import { currentBuilder, originHere } from "./trace.js";
+import { currentBuilder, joined, originHere } from "./trace.js";
 
 /**
  * Calls a graph as a function of tensors, such as a model read from a file in a training loss. Its nodes are added to
@@ -27,7 +27,6 @@ export function applyGraph<Outputs extends string = string>(
     return Tensor.valueIn(asTensor(inputs[name], what), builder, what);
   });
   const here = originHere(builder);
-  const joined = (...paths: readonly string[]): string => paths.filter((path) => path !== "").join("/");
   const namesOf = ({ scope, label }: Origin): Pick<Origin, "scope" | "label"> => ({
     scope: joined(here.scope, scope),
     ...(here.label === undefined && label === undefined

@@ -83,7 +83,8 @@ export function labelled<T>(name: string | undefined, label: string, body: () =>
   );
 }
 
-const joined = (path: string, name: string): string => (path === "" ? name : `${path}/${name}`);
+/** One path of several; empty ones are left out. */
+export const joined = (...paths: readonly string[]): string => paths.filter((path) => path !== "").join("/");
 
 export function withPhase<T>(phase: Phase, body: () => T): T {
   return withOrigin((origin) => ({ ...origin, phase }), body);

@@ -8,6 +8,7 @@ import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { backendPart, later, optimizerPart, parametersPart, signalPart } from "./checks/check-parts.js";
 import { printWarning } from "./print-warning.js";
+import { KEPT_PROGRAMS } from "./program/program-cache.js";
 import type { LossFunction } from "./step/loss.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
@@ -132,7 +133,7 @@ const TRAINER = {
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
   maxConsecutiveSkips: withDefault(50, count),
-  programs: withDefault(8, count),
+  programs: withDefault(KEPT_PROGRAMS, count),
   checkNewParameters: withDefault(true, truth),
   signal: optional(signalPart),
   onWarning: withDefault(printWarning, callback),

@@ -2,7 +2,7 @@ import type { Backend, ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
-import { checkOptions, type OptionNames } from "../options.js";
+import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
@@ -24,7 +24,7 @@ import {
 } from "./checkpoint/file/place.js";
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
-import { checkFunction, checkMicrobatches } from "./checks/check-parts.js";
+import { checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
 import type { FitResult, FitStep, RatesByGroup } from "./data/callback.js";
 import { breather } from "./data/event-loop.js";
@@ -35,24 +35,23 @@ import type { TrainingData } from "./data/source.js";
 import type { StepDefinition } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
 import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
-import { Judges } from "./evaluation/judge.js";
+import { type MetricsFunction, TracedMetrics } from "./evaluation/traced-metrics.js";
 import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
-import { FunctionIds } from "./program/function-ids.js";
-import { outputTree, type Program, type TypeTree } from "./program/program.js";
+import { ByFunction } from "./program/by-function.js";
+import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
+import type { PredictFunction } from "./reading/user-function.js";
+import { WeightsReader } from "./reading/weights-reader.js";
 import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
-import { type PredictFunction, parametersProgram, predictProgram } from "./step/programs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
 import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
-
-const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
 /** One of each objective, in the order in which a step runs them. */
 export type Definitions = readonly [StepDefinition, ...StepDefinition[]];
@@ -84,8 +83,12 @@ export class TrainingRun {
   readonly #stateTypes: TypeTree;
   readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
-  readonly #predictors = new FunctionIds("predict", this.#warn);
-  readonly #judges = new Judges(this.#warn);
+  readonly #weights: WeightsReader;
+  readonly #metrics = new ByFunction(
+    "evaluateAll: metrics",
+    this.#warn,
+    (id, metrics: MetricsFunction) => new TracedMetrics(id, metrics),
+  );
   readonly #calls = new CallQueue("trainer");
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
@@ -104,6 +107,7 @@ export class TrainingRun {
     this.#stateTypes = stateTypes;
     this.#given = given;
     this.#programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
+    this.#weights = new WeightsReader(this.#programs, definitions[0], stateTypes, this.#warn);
     this.#breathe = breather(backend.manifest);
     const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
     this.#isWindowed = isWindowed(definitions[0], allReduce);
@@ -276,9 +280,9 @@ export class TrainingRun {
     const average = this.#readsAverage("evaluateAll", options);
     const run: EvaluatingRun = {
       ...this.#feeding,
-      evaluate: (feed, model, judge) =>
-        this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, judge])),
-      judgeOf: (metrics) => this.#judges.of(metrics),
+      evaluate: (feed, model, metrics) =>
+        this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, metrics])),
+      traced: (metrics) => this.#metrics.of(metrics),
     };
     return this.#byObjective(await evaluateAll(run, data, options));
   }
@@ -288,29 +292,13 @@ export class TrainingRun {
   }
 
   async predict(predict: PredictFunction, data: unknown, options: WeightsChoice = {}): Promise<unknown> {
-    checkFunction("predict", predict);
-    checkOptions("predict", options, WEIGHTS, '{ weights: "ema" }');
-    const average = this.#readsAverage("predict", options);
+    const run = this.#weights.predictor(predict, options);
     const feed = this.#take(data, "data");
-    return this.#calls.add(async () => {
-      const build = (): Program =>
-        predictProgram(this.#definitions[0], { state: this.#stateTypes, average }, feed.types(), predict);
-      const kind = `predict ${this.#predictors.idOf(predict)}${average ? " from the average" : ""}`;
-      const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
-      return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
-    });
+    return this.#calls.add(() => run(feed));
   }
 
   async parameters(options: WeightsChoice = {}): Promise<unknown> {
-    checkOptions("parameters", options, WEIGHTS, '{ weights: "ema" }');
-    const average = this.#readsAverage("parameters", options);
-    return this.#calls.add(async () => {
-      const build = (): Program =>
-        parametersProgram(this.#definitions[0], { state: this.#stateTypes, average });
-      const kind = average ? "parameters of the average" : "parameters";
-      const { executable, outputs } = await this.#programs.compiled(kind, "", build);
-      return outputTree(outputs["parameters"], "parameters", await executable.run({}));
-    });
+    return this.#calls.add(this.#weights.parameters(options));
   }
 
   modelState(): Promise<unknown> {

@@ -13,7 +13,7 @@ import type { Json } from "./data/json.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
-import type { JudgeAllOptions, WholeEvaluation } from "./evaluation/evaluate-all.js";
+import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "./evaluation/evaluate-all.js";
 import type { StreamedMetrics } from "./evaluation/streamed-metric.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
 import type { Counters, Evaluation, StepResult } from "./step/result.js";
@@ -22,7 +22,7 @@ import type { WeightsChoice } from "./weights/average.js";
 
 /** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */
 export type ValidationMetrics<P, B, M> = NonNullable<
-  JudgeAllOptions<P, B, M, unknown, StreamedMetrics>["metrics"]
+  EvaluateAllMetricsOptions<P, B, M, unknown, StreamedMetrics>["metrics"]
 >;
 
 /** A run with a single loss; `ObjectivesTrainer` is one with several. */
@@ -67,7 +67,7 @@ export interface Trainer<P, B, M, K extends string = string> {
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluation<K> & { readonly modelState: M }>;
   /**
-   * Loss and metrics over a whole data set, with `training` false: means weighed by the samples of each batch and summed
+   * Loss and metrics over a whole data set, with `training` false: means weighted by the samples of each batch and summed
    * in f64, so a smaller last batch counts as what it is. Also metrics that are no means, by `metrics`. Goes through the
    * data from its beginning once; changes no state, and no position in any data. May be called during `fit`.
    * @throws MP_INVALID_ARGUMENT for options, data without batches, or tensors of which the samples are unknown; what the
@@ -75,8 +75,8 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
-  ): Promise<WholeEvaluation<K, S>>;
+    options?: EvaluateAllMetricsOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<DatasetEvaluation<K, S>>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,

@@ -3,6 +3,7 @@ import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Phase, Value } from "../graph/graph.js";
 import { isGraph } from "../graph/is-graph.js";
 import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { sameBytes } from "../same-bytes.js";
 
 /** Their bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
 const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
@@ -83,22 +84,13 @@ class ContentKeys {
   #tensor(tensor: HostTensor): string {
     const known = this.#known.get(tensor);
     if (known !== undefined) return known;
-    const bytes = bytesOf(tensor);
-    const stem = `${tensor.dtype}[${tensor.shape.join()}]#${contentHash(bytes)}`;
+    const stem = `${tensor.dtype}[${tensor.shape.join()}]#${contentHash(tensor.data)}`;
     const bucket = this.#buckets.get(stem) ?? [];
     this.#buckets.set(stem, bucket);
-    let index = bucket.findIndex((other) => sameBytes(bytesOf(other), bytes));
+    let index = bucket.findIndex((other) => sameBytes(other.data, tensor.data));
     if (index < 0) index = bucket.push(tensor) - 1;
     const key = `${stem}.${index}`;
     this.#known.set(tensor, key);
     return key;
   }
-}
-
-function bytesOf({ data }: HostTensor): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }

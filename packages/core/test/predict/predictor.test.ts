@@ -152,17 +152,34 @@ describe("predictor", () => {
       precision: float32(),
       onWarning: ({ message }) => warnings.push(message),
     });
-    const all = [data(0), data(1), data(0, 1), data(2, 3), data(0, 1, 2)].map((each) =>
+    const all = [data(0), data(0, 1), data(1), data(2, 3), data(0, 1, 2)].map((each) =>
       serving.predict(each),
     );
     const late = serving.dispose();
     const rows = (await Promise.all(all)).map(({ logits }) => logits.shape[0]);
     await late;
-    expect(rows).toEqual([1, 1, 2, 2, 3]);
+    expect(rows).toEqual([1, 2, 1, 2, 3]);
     expect(traces).toBe(3);
     expect(warnings.join()).toContain("predict: a third distinct batch shape");
     expect(serving.warnings.map(({ message }) => message)).toEqual(warnings);
     await expect(serving.predict(data(0))).rejects.toThrow("the predictor was disposed");
+  });
+
+  it("keeps the programs of shapes that take turns", async () => {
+    let traces = 0;
+    const serving = await predictor({
+      backend: await reference(),
+      model: (...given: Parameters<typeof apply>) => {
+        traces++;
+        return apply(...given);
+      },
+      params,
+      modelState,
+      ...quiet,
+    });
+    for (const rows of [[0], [0, 1], [0], [0, 1, 2], [0, 1], [0]]) await serving.predict(data(...rows));
+    expect(traces).toBe(3);
+    await serving.dispose();
   });
 
   it("refuses what draws, what is no model, and numbers that the half does not hold", async () => {
@@ -185,5 +202,19 @@ describe("predictor", () => {
       "predictor: params at kernel, kept in f16, is Infinity at element 0; mixed_float16 does not hold them",
     );
     await expect(start({ checkpoint: new Uint8Array(9) })).rejects.toMatchObject({ code: "MP_PARSE" });
+  });
+
+  it("tells what is missing among the parameters, and refuses a model that gives nothing", async () => {
+    const backend = await reference();
+    const x = tensor(Float32Array.of(1, 2), [1, 2]);
+    const missing = await predictor({
+      backend,
+      params: {},
+      model: (given: object, x: Tensor) => ops.matMul(x, (given as { kernel: Tensor }).kernel),
+      ...quiet,
+    });
+    await expect(missing.predict(x)).rejects.toThrow(/got undefined(?!.*the data)/);
+    const nothing = await predictor({ backend, params: { w: x }, model: () => ({}), ...quiet });
+    await expect(nothing.predict(x)).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
   });
 });

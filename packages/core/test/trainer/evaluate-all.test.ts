@@ -208,7 +208,7 @@ describe("metrics of a whole set", () => {
     await using training = await smallRun();
     const sums = (_: unknown, { y }: { y: Tensor }) => ({ m: { sums: { y }, result: () => 0 } });
     await expect(training.evaluateAll(parts, { metrics: sums })).rejects.toThrow(
-      "m: the sum y has 3 elements after 4 in earlier batches; what differs in size from batch to batch belongs into rows",
+      "m: the sum y has 3 elements after 4 in earlier batches; what differs in size from batch to batch belongs in rows",
     );
   });
 
@@ -222,6 +222,26 @@ describe("metrics of a whole set", () => {
       expect.stringContaining("evaluateAll: metrics: a third function is being compiled"),
     );
   });
+});
+
+it("of padding alone is NaN, with the names of all metrics, and weights below 0 are refused", async () => {
+  const vector = (...numbers: number[]) => tensor(Float32Array.from(numbers), [numbers.length]);
+  await using training = await trainer({
+    backend: await reference(),
+    params: { w: tensor(Float32Array.of(0), []) },
+    loss: ({ w }, { x }: { x: Tensor; weights: Tensor }) => {
+      return { loss: reduceMean(sub(x, w)), metrics: { size: reduceMean(x) } };
+    },
+    optimizer: sgd({ learningRate: 0.1 }),
+    precision: float32(),
+  });
+  const padding = await training.evaluateAll([{ x: vector(1, 2), weights: vector(0, 0) }]);
+  expect(padding).toEqual({ loss: Number.NaN, metrics: { size: Number.NaN }, samples: 0, batches: 1 });
+  for (const weight of [-1, Number.NaN]) {
+    await expect(training.evaluateAll([{ x: vector(1), weights: vector(weight) }])).rejects.toThrow(
+      `batch/weights count the samples, and their sum is ${weight}; weights are finite and at least 0`,
+    );
+  }
 });
 
 it("gives each objective's", async () => {

@@ -1,5 +1,5 @@
 import { tensor } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { describe, expect, it } from "vitest";
 import { channelStatistics, type ImageBatchOptions, imageBatches } from "./image-batches.js";
 

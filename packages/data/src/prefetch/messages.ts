@@ -1,6 +1,6 @@
 /** What the training thread and the one that makes batches tell each other. */
 import { ERROR_CODES, type ErrorCode, isHostTensor, MpError } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import type { LabelledImages } from "../image/labelled-images.js";
 
 /** A module of the user's, or the images for `imageBatches`. */

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import type { Json } from "@mp/core/internal";
+import type { Json } from "@mp/core/fit";
 import { type Check, claim, integer, optional, optionsOf } from "../check-arguments.js";
 import { type BatchIterator, type Dataset, withCursor, withDropped } from "../dataset.js";
 import type { LabelledImages } from "../image/labelled-images.js";

@@ -19,15 +19,28 @@ const IR_VERSION = 0x08;
 export async function inspectFile(path: string): Promise<Inspection> {
   const start = firstBytes(path);
   const isOnnx = start[HEADER_AT] !== BRACE && (start[0] === IR_VERSION || path.endsWith(".onnx"));
-  if (isOnnx) return inspectOnnx(path, new Uint8Array(readFileSync(path)));
+  if (isOnnx) return inspectOnnx(path, modelBytes(path));
   if (start[HEADER_AT] === BRACE || path.endsWith(".safetensors")) return inspectCheckpoint(path);
   throw new MpError("MP_PARSE", `${path} is neither a checkpoint (safetensors) nor an ONNX model`, {
     details: { path },
   });
 }
 
+/** Data of a larger model lies beside it. */
+const MOST_ONNX_BYTES = 2 ** 31 - 1;
+
+function modelBytes(path: string): Uint8Array {
+  return reading(path, () => {
+    const { size } = statSync(path);
+    if (size <= MOST_ONNX_BYTES) return new Uint8Array(readFileSync(path));
+    throw new MpError("MP_PARSE", `${path} has ${size} bytes, an ONNX model has less than 2 GiB`, {
+      details: { path, size },
+    });
+  });
+}
+
 function firstBytes(path: string): Uint8Array {
-  try {
+  return reading(path, () => {
     // A pipe would be waited for without end.
     if (!statSync(path).isFile()) throw Object.assign(new Error(), { code: "no regular file" });
     const file = openSync(path, "r");
@@ -37,7 +50,14 @@ function firstBytes(path: string): Uint8Array {
     } finally {
       closeSync(file);
     }
+  });
+}
+
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
   } catch (cause) {
+    if (MpError.is(cause)) throw cause;
     const { code = "" } = cause as NodeJS.ErrnoException;
     throw new MpError("MP_IO", `cannot read ${path}: ${code}`, { cause, details: { path, errno: code } });
   }

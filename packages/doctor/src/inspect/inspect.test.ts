@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { adamW, mixedFloat16, ops, tensor, trainer } from "@mp/core";
@@ -117,4 +117,27 @@ it("damaged and foreign files give their code", async () => {
   });
   await expect(inspectFile(join(folder, "missing"))).rejects.toMatchObject({ code: "MP_IO" });
   await expect(inspectFile(folder)).rejects.toMatchObject({ code: "MP_IO" });
+});
+
+it("a model that is too large to be one is refused unread", async () => {
+  const path = join(folder, "large.onnx");
+  await writeFile(path, "");
+  await truncate(path, 3 * 2 ** 30);
+  await expect(inspectFile(path)).rejects.toMatchObject({ code: "MP_PARSE" });
+});
+
+it("more rows than a call has arguments are printed, and letters that turn the order of others are not", () => {
+  const tensors = Array.from({ length: 150_000 }, (_, i) => ({
+    name: `t${i}\u202e`,
+    dtype: "U8",
+    shape: [1],
+    bytes: 1,
+  }));
+  const printed = printInspection(
+    { kind: "checkpoint", path: "p", isTraining: false, settings: {}, groups: {}, tensors },
+    { all: true },
+  );
+  expect(printed.split("\n")).toHaveLength(150_002);
+  expect(printed).toContain("t149999\\u202e");
+  expect(printed).not.toContain("\u202e");
 });

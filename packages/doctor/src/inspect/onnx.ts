@@ -76,15 +76,26 @@ function inspectedValue({ name, type }: OnnxValueInfo): InspectedValue {
 function placeholder(file: string, { offset, length }: DataPlace): Uint8Array {
   const size = sizeOf(file);
   const wanted = length ?? Math.max(0, size - offset);
-  if (offset + wanted <= size) return new Uint8Array(wanted);
-  throw new MpError("MP_PARSE", `onnx: ${file} has ${size} bytes, the model needs ${offset + wanted}`, {
-    details: { path: file, size },
-  });
+  if (offset + wanted > size)
+    throw new MpError("MP_PARSE", `onnx: ${file} has ${size} bytes, the model needs ${offset + wanted}`, {
+      details: { path: file, size },
+    });
+  try {
+    return new Uint8Array(wanted);
+  } catch (cause) {
+    throw new MpError(
+      "MP_OUT_OF_MEMORY",
+      `onnx: a tensor in ${file} takes ${wanted} bytes, more than can be allocated at once`,
+      { cause, details: { path: file, bytes: wanted } },
+    );
+  }
 }
 
 function sizeOf(file: string): number {
   try {
-    return statSync(file).size;
+    const found = statSync(file);
+    if (!found.isFile()) throw Object.assign(new Error(), { code: "no regular file" });
+    return found.size;
   } catch (cause) {
     const { code = "" } = cause as NodeJS.ErrnoException;
     throw new MpError("MP_IO", `cannot read ${file}, which holds data of the model: ${code}`, {

@@ -4,13 +4,18 @@
  */
 export function columns(cells: readonly (readonly string[])[], indent = ""): string {
   const rows = cells.map((row) => row.map(visible));
-  const count = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: count }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
   return rows
     .map((row) => indent + row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  "))
     .map((line) => `${line.trimEnd()}\n`)
     .join("");
 }
 
-const visible = (cell: string): string =>
-  cell.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** Without characters that steer a terminal, or that show what follows in another order. */
+export const visible = (text: string): string =>
+  text.replaceAll(
+    /\p{Cc}|\p{Bidi_Control}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -50,3 +50,16 @@ it("a refusal brings the command that it names", async () => {
     remedy: "npm i gone",
   });
 });
+
+it("what a crashed or hung child has started is not waited for, and messages of an engine are no answers", async () => {
+  const start =
+    'import { spawn } from "node:child_process"; spawn(process.execPath, ["-e", "setTimeout(() => {}, 20000)"], { stdio: ["ignore", "ignore", "inherit"], detached: true }).unref();';
+  const since = performance.now();
+  const crash = await findingOf(`${start} process.send("hello"); process.kill(process.pid, "SIGSEGV");`);
+  expect(crash.text).toMatch(/^the process crashed \(signal SIGSEGV\)/);
+  expect((await findingOf(`${start} setInterval(() => {}, 1000);`, 1500)).text).toBe(
+    "no answer within 1.5 s",
+  );
+  expect(performance.now() - since).toBeLessThan(15_000);
+  expect((await findingOf(made(1, "process.exit(7);"))).text).toBe("the process crashed (exit status 7)");
+});

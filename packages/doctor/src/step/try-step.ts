@@ -16,6 +16,9 @@ export interface TryOptions {
   readonly child?: string;
 }
 
+/** How long after its end the child's last words are waited for: what it has started may hold their pipe open. */
+const LAST_WORDS_MS = 1000;
+
 const CHILD: string = fileURLToPath(new URL("./step-child.js", import.meta.url));
 
 /** Never rejects: a crash or a hang is an outcome too. */
@@ -30,25 +33,36 @@ export function tryStep(
     });
     let said = "";
     let answered: StepAnswer | undefined;
-    const timer = setTimeout(() => {
-      resolve(answered ?? { kind: "hung", seconds: limitMs / 1000 });
-      running.kill("SIGKILL");
-    }, limitMs);
     const end = (outcome: StepOutcome) => {
       clearTimeout(timer);
       resolve(outcome);
+      // What the child has started may hold the ends of both, and would keep this process alive.
+      running.stderr?.destroy();
+      if (running.connected) running.disconnect();
     };
+    const timer = setTimeout(() => {
+      running.kill("SIGKILL");
+      end(answered ?? { kind: "hung", seconds: limitMs / 1000 });
+    }, limitMs);
     running.stderr?.setEncoding("utf8").on("data", (text: string) => {
       said = `${said}${text}`.slice(-4000);
     });
     running.on("message", (message) => {
-      answered = message as StepAnswer;
+      if (isAnswer(message)) answered = message;
     });
     running.on("error", ({ message }) => end({ kind: "crashed", how: message, lastLine: "" }));
-    running.on("close", (status, signal) => {
-      if (answered !== undefined && signal === null) return end(answered);
+    const ended = (status: number | null, signal: NodeJS.Signals | null) => {
+      if (answered !== undefined && status === 0) return end(answered);
       const how = signal === null ? `exit status ${status}` : `signal ${signal}`;
       end({ kind: "crashed", how, lastLine: said.trim().split("\n").at(-1) ?? "" });
-    });
+    };
+    running.on("close", ended);
+    running.on("exit", (status, signal) => setTimeout(ended, LAST_WORDS_MS, status, signal).unref());
   });
 }
+
+/** An engine may send messages of its own. */
+const isAnswer = (message: unknown): message is StepAnswer => {
+  const { kind } = (message ?? {}) as Partial<StepAnswer>;
+  return kind === "made" || kind === "failed";
+};

@@ -14,20 +14,29 @@ import {
   unsqueeze,
 } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
-import { type ClassOptions, classified, classTable, inFloat32, scalarOf } from "./parts.js";
+import {
+  type ClassOptions,
+  classified,
+  classTable,
+  inFloat32,
+  ofClasses,
+  scalarOf,
+  weightedSum,
+} from "./parts.js";
 
 const EXAMPLE = "{ ignoreIndex: -1 }";
 
 /**
  * Share of labels i32 or i64 [...] whose logit is the largest of [..., classes], 0 … 1; of equal logits the first
  * counts.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit; its result
+ * MP_OUT_OF_RANGE for labels that are no classes and have weight
  */
 export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
   const read = readOptions("accuracy", options, classTable, { example: EXAMPLE });
-  return share(() => {
-    const { predicted, labels: classOf, w } = classified("accuracy", logits, labels, read);
-    return { found: cast(equal(predicted, classOf), "f32"), w };
+  return share("accuracy", () => {
+    const { predicted, labels: classOf, w, outside } = classified("accuracy", logits, labels, read);
+    return { found: cast(equal(predicted, classOf), "f32"), w, outside };
   });
 }
 
@@ -42,23 +51,27 @@ export function topKAccuracy(
   options: ClassOptions = {},
 ): StreamedMetric {
   const read = readOptions("topKAccuracy", options, classTable, { example: EXAMPLE });
-  return share(() => {
-    const { logits: rows, labels: classOf, w, classes } = classified("topKAccuracy", logits, labels, read);
+  return share("topKAccuracy", () => {
+    const given = classified("topKAccuracy", logits, labels, read);
+    const { logits: rows, labels: classOf, w, classes, outside } = given;
     if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
       throw new MpError("MP_INVALID_ARGUMENT", `topKAccuracy: k is an integer of 1 to ${classes}, got ${k}`);
     }
     const hits = cast(equal(topK(rows, k).indices, unsqueeze(classOf, [-1])), "f32");
-    return { found: reduceSum(hits, { axes: [-1] }), w };
+    return { found: reduceSum(hits, { axes: [-1] }), w, outside };
   });
 }
 
-function share(statistics: () => { readonly found: Tensor; readonly w: Tensor }): StreamedMetric {
+function share(
+  what: string,
+  statistics: () => { readonly found: Tensor; readonly w: Tensor; readonly outside: Tensor },
+): StreamedMetric {
   return {
     sums: inFloat32(() => {
-      const { found, w } = statistics();
-      return { found: reduceSum(mul(found, w)), total: reduceSum(w) };
+      const { found, w, outside } = statistics();
+      return { found: reduceSum(mul(found, w)), total: reduceSum(w), outside };
     }),
-    result: (values) => scalarOf(values, "found") / scalarOf(values, "total"),
+    result: ofClasses(what, (values) => scalarOf(values, "found") / scalarOf(values, "total")),
   };
 }
 
@@ -73,7 +86,7 @@ export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions
     sums: inFloat32(() => {
       const { logits: rows, labels: classOf, w } = classified("perplexity", logits, labels, read);
       const entropies = softmaxCrossEntropyLoss(cast(rows, "f32"), classOf, { reduction: "none" });
-      return { entropy: reduceSum(mul(entropies, w)), total: reduceSum(w) };
+      return { entropy: weightedSum(entropies, w), total: reduceSum(w) };
     }),
     result: (values) => Math.exp(scalarOf(values, "entropy") / scalarOf(values, "total")),
   };
@@ -92,16 +105,17 @@ export function confusionMatrix(
   const read = readOptions("confusionMatrix", options, classTable, { example: EXAMPLE });
   return {
     sums: inFloat32(() => {
-      const { labels: classOf, predicted, w, classes } = classified("confusionMatrix", logits, labels, read);
+      const given = classified("confusionMatrix", logits, labels, read);
+      const { labels: classOf, predicted, w, classes, outside } = given;
       const weighted = mul(oneHot(classOf, classes), unsqueeze(w, [-1]));
-      return { matrix: matMul(transpose(weighted), oneHot(predicted, classes)) };
+      return { matrix: matMul(transpose(weighted), oneHot(predicted, classes)), outside };
     }),
-    result: ({ matrix = new Float64Array() }) => {
+    result: ofClasses("confusionMatrix", ({ matrix = new Float64Array() }) => {
       const classes = Math.sqrt(matrix.length);
       return Array.from({ length: classes }, (_, row) => [
         ...matrix.subarray(row * classes, (row + 1) * classes),
       ]);
-    },
+    }),
   };
 }
 
@@ -117,7 +131,7 @@ export interface PrecisionRecall {
 
 export interface PrecisionRecallOptions extends ClassOptions {
   /**
-   * `macro` (default): the mean over classes. `weighted`: the mean weighed by the labels of each class. `micro`: of the
+   * `macro` (default): the mean over classes. `weighted`: the mean weighted by the labels of each class. `micro`: of the
    * counts of all classes together, which equals the accuracy.
    */
   readonly average?: "macro" | "weighted" | "micro";
@@ -140,16 +154,18 @@ export function precisionRecall(
   const read = readOptions("precisionRecall", options, PRECISION_RECALL, { example: '{ average: "micro" }' });
   return {
     sums: inFloat32(() => {
-      const { labels: classOf, predicted, w, classes } = classified("precisionRecall", logits, labels, read);
+      const given = classified("precisionRecall", logits, labels, read);
+      const { labels: classOf, predicted, w, classes, outside } = given;
       const [is, taken] = [classOf, predicted].map((each) => oneHot(each, classes)) as [Tensor, Tensor];
       const weighted = mul(is, unsqueeze(w, [-1]));
       return {
         hits: reduceSum(mul(weighted, taken), { axes: [0] }),
         actual: reduceSum(weighted, { axes: [0] }),
         taken: reduceSum(mul(taken, unsqueeze(w, [-1])), { axes: [0] }),
+        outside,
       };
     }),
-    result: ({ hits = none, actual = none, taken = none }) => {
+    result: ofClasses("precisionRecall", ({ hits = none, actual = none, taken = none }) => {
       const classes = [...hits].map((hit, at) => ratios(hit, taken[at] ?? 0, actual[at] ?? 0));
       if (read.average === "micro") return { ...ratios(total(hits), total(taken), total(actual)), classes };
       const shares = [...actual].map((count) => (read.average === "macro" ? 1 : count));
@@ -159,7 +175,7 @@ export function precisionRecall(
           total(shares),
         );
       return { precision: mean("precision"), recall: mean("recall"), f1: mean("f1"), classes };
-    },
+    }),
   };
 }
 

@@ -1,10 +1,18 @@
 /** Metrics of events: scores against what happened. */
-import type { Tensor } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
 import type { StreamedMetric, StreamedValues } from "@mp/core/report";
 import { type PrecisionRecall, ratios } from "./classes.js";
-import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions } from "./parts.js";
+import {
+  expectInside,
+  inFloat32,
+  outside,
+  samples,
+  scalarOf,
+  tensorOption,
+  type WeightOptions,
+} from "./parts.js";
 
 export interface BinaryOptions extends WeightOptions {
   /** Scores above it count as events. Default 0, for logits; 0.5 for probabilities. */
@@ -19,10 +27,16 @@ const BINARY = {
   ),
 };
 
+/** What targets are. */
+const EVENTS = [0, 1] as const;
+const outsideEvents = (what: string): string =>
+  `${what}: targets are outside 0 … 1; they are 1 for an event and 0 for none, map -1 to 0`;
+
 /**
  * Precision, recall, F1 and accuracy of scores [...] against targets of the same shape, 1 for an event and 0 for none (a
- * float, an integer or bool).
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
+ * float, an integer or bool). A score of NaN is above no threshold.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ; its result
+ * MP_OUT_OF_RANGE for targets outside 0 … 1 that have weight
  */
 export function binaryPrecisionRecall(
   scores: Tensor,
@@ -41,9 +55,11 @@ export function binaryPrecisionRecall(
         actual: reduceSum(mul(is, w)),
         right: reduceSum(mul(cast(equal(taken, is), "f32"), w)),
         total: reduceSum(w),
+        outside: outside(is, EVENTS, w),
       };
     }),
     result: (values) => {
+      expectInside(values, outsideEvents("binaryPrecisionRecall"));
       const [hits, taken, actual, right, total] = ["hits", "taken", "actual", "right", "total"].map((name) =>
         scalarOf(values, name),
       ) as [number, number, number, number, number];
@@ -107,18 +123,23 @@ function ranked(
       const { scores: s, targets: t, w } = samples(what, { scores, targets }, options);
       return { scores: cast(s, "f32"), targets: cast(t, "f32"), weights: w };
     }),
-    result: (values) => result(stepsOf(values)),
+    result: (values) => result(stepsOf(what, values)),
   };
 }
 
-function stepsOf({ scores, targets, weights }: StreamedValues): readonly Step[] {
-  if (scores === undefined || scores.some(Number.isNaN)) return [[Number.NaN, Number.NaN]];
-  const order = Array.from(scores.keys()).sort((a, b) => (scores[b] as number) - (scores[a] as number));
+function stepsOf(what: string, { scores, targets, weights }: StreamedValues): readonly Step[] {
+  const counted = Array.from(scores?.keys() ?? []).filter((at) => weights?.[at] !== 0);
+  const scoreOf = (at: number): number => scores?.[at] ?? Number.NaN;
+  const [none, one] = EVENTS;
+  if (counted.some((at) => !((targets?.[at] ?? none) >= none && (targets?.[at] ?? none) <= one))) {
+    throw new MpError("MP_OUT_OF_RANGE", outsideEvents(what));
+  }
+  if (counted.some((at) => Number.isNaN(scoreOf(at)))) return [[Number.NaN, Number.NaN]];
   const steps: [number, number][] = [];
   let latest: number | undefined;
-  for (const at of order) {
-    if (scores[at] !== latest) steps.push([0, 0]);
-    latest = scores[at];
+  for (const at of counted.sort((a, b) => scoreOf(b) - scoreOf(a))) {
+    if (scoreOf(at) !== latest) steps.push([0, 0]);
+    latest = scoreOf(at);
     const step = steps.at(-1) as [number, number];
     const [event = 0, weight = 0] = [targets?.[at], weights?.[at]];
     step[0] += event * weight;

@@ -1,13 +1,13 @@
 /** Streamed metrics over batches of 32, 32 and 19 samples, against scikit-learn, torchmetrics and Keras over all 83. */
 import { readFileSync } from "node:fs";
 import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import { add, mul, reduceMean, sigmoid } from "@mp/core/ops";
+import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
-import type { StreamedMetrics, WholeEvaluation } from "@mp/core/report";
+import type { DatasetEvaluation, StreamedMetrics } from "@mp/core/report";
 import { describe, expect, it } from "vitest";
 import * as metrics from "./index.js";
 
-interface Judged {
+interface Expected {
   readonly accuracy: number;
   readonly top2: number;
   readonly confusion: readonly (readonly number[])[];
@@ -29,8 +29,8 @@ const fixture = JSON.parse(
   readFileSync(new URL("../../test/fixtures/metrics.json", import.meta.url), "utf8"),
 ) as {
   readonly data: Readonly<Record<string, readonly number[]>>;
-  readonly plain: Judged;
-  readonly byWeights: Judged;
+  readonly plain: Expected;
+  readonly byWeights: Expected;
   readonly torchmetrics: Readonly<Record<string, number>>;
   readonly keras: Readonly<Record<string, number>>;
 };
@@ -59,9 +59,9 @@ function part(from: number, to: number) {
 }
 
 async function evaluated<S extends StreamedMetrics>(
-  judge: (weights: unknown, batch: Batch) => S,
+  metricsOf: (weights: unknown, batch: Batch) => S,
   precision: PrecisionChoice = float32(),
-): Promise<WholeEvaluation<never, S>["metrics"]> {
+): Promise<DatasetEvaluation<never, S>["metrics"]> {
   await using training = await trainer({
     backend: await reference(),
     params: { w: tensor(Float32Array.of(1), []) },
@@ -71,7 +71,7 @@ async function evaluated<S extends StreamedMetrics>(
     onWarning: () => undefined,
   });
   const { metrics: found } = await training.evaluateAll([part(0, 32), part(32, 64), part(64, 83)], {
-    metrics: judge,
+    metrics: metricsOf,
   });
   return found;
 }
@@ -150,14 +150,65 @@ describe("metrics of a whole set", () => {
   it("take logits that a policy made halves, and labels that are no class but ignored", async () => {
     const found = await evaluated(
       (_, { logits, labels }) => ({
-        ignored: metrics.accuracy(logits, add(labels, 1000), { ignoreIndex: 1002 }),
+        ignored: metrics.accuracy(logits, where(equal(labels, 2), 1002, labels), { ignoreIndex: 1002 }),
         matrix: metrics.confusionMatrix(logits, labels, { ignoreIndex: 0 }),
       }),
       mixedFloat16(),
     );
-    expect(found.ignored).toBe(0);
+    near(found.ignored, fixture.torchmetrics["accuracyIgnoring"], "ignored");
     expect(found.matrix[0]).toEqual([0, 0, 0, 0, 0]);
     expect(found.matrix.slice(1)).toEqual(fixture.plain.confusion.slice(1));
+  });
+
+  it.each([-1, 5, 2 ** 31])(
+    "refuse the label %d, which is no class, unless it has no weight",
+    async (wrong) => {
+      const judges = { accuracy: metrics.accuracy, confusionMatrix: metrics.confusionMatrix };
+      const wronged = (labels: Tensor): Tensor => where(equal(labels, 2), wrong, cast(labels, "i64"));
+      for (const [name, judge] of Object.entries({ ...judges, precisionRecall: metrics.precisionRecall })) {
+        const failing = evaluated((_, { logits, labels }) => ({ m: judge(logits, wronged(labels)) }));
+        await expect(failing).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+        await expect(failing).rejects.toThrow(`${name}: labels are outside the classes`);
+      }
+      const found = await evaluated((_, { logits, labels }) => ({
+        padded: metrics.accuracy(logits, wronged(labels), {
+          sampleWeights: sub(1, cast(equal(labels, 2), "f32")),
+        }),
+      }));
+      near(found.padded, fixture.torchmetrics["accuracyIgnoring"], "padded");
+    },
+  );
+
+  it("refuse targets of -1 for no event", async () => {
+    const signed = (targets: Tensor): Tensor => sub(mul(targets, 2), 1);
+    const judges = { rocAuc: metrics.rocAuc, averagePrecision: metrics.averagePrecision };
+    for (const [name, judge] of Object.entries({
+      ...judges,
+      binaryPrecisionRecall: metrics.binaryPrecisionRecall,
+    })) {
+      const failing = evaluated((_, { scores, targets }) => ({ m: judge(scores, signed(targets)) }));
+      await expect(failing).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+      await expect(failing).rejects.toThrow(`${name}: targets are outside 0 … 1`);
+    }
+  });
+
+  it("do not see what has no weight, be it NaN", async () => {
+    const found = await evaluated((_, { values, predictions, scores, targets }) => {
+      const sampleWeights = cast(targets, "f32");
+      // Infinite or NaN wherever the target is 0.
+      const broken = (x: Tensor): Tensor => add(x, log(sub(mul(sampleWeights, 2), 1)));
+      const half = { sampleWeights };
+      return {
+        mean: metrics.mean(broken(values), half),
+        meanAsIs: metrics.mean(values, half),
+        r2: metrics.rSquared(broken(predictions), broken(values), half),
+        r2AsIs: metrics.rSquared(predictions, values, half),
+        precision: metrics.averagePrecision(broken(scores), targets, half),
+      };
+    });
+    expect(found.mean).toBe(found.meanAsIs);
+    expect(found.r2).toBe(found.r2AsIs);
+    expect(found.precision).toBe(1);
   });
 
   it("merge variances without cancellation", async () => {
@@ -167,7 +218,7 @@ describe("metrics of a whole set", () => {
     expect(far.r2).toBeCloseTo(fixture.plain.r2, 3);
   });
 
-  it("are NaN where nothing is judged, and say what does not fit", async () => {
+  it("are NaN where nothing counts, and say what does not fit", async () => {
     const nothing = await evaluated((_, { scores, targets, values }) => ({
       auc: metrics.rocAuc(scores, mul(targets, 0)),
       ap: metrics.averagePrecision(scores, mul(targets, 0)),
@@ -180,8 +231,12 @@ describe("metrics of a whole set", () => {
       none: { precision: 0, recall: 0, f1: 0, accuracy: 1 },
     });
     expect(nothing.r2).toBe(Number.NEGATIVE_INFINITY);
-    const fails = (judge: (batch: Batch) => StreamedMetrics, message: string) =>
-      expect(evaluated((_, batch) => judge(batch))).rejects.toThrow(message);
+    const broken = await evaluated((_, { scores, targets }) => ({
+      binary: metrics.binaryPrecisionRecall(mul(scores, Number.NaN), mul(targets, 0)),
+    }));
+    expect(broken.binary).toEqual({ precision: 0, recall: 0, f1: 0, accuracy: 1 });
+    const fails = (metricsOf: (batch: Batch) => StreamedMetrics, message: string) =>
+      expect(evaluated((_, batch) => metricsOf(batch))).rejects.toThrow(message);
     await fails(
       ({ logits, labels }) => ({ m: metrics.accuracy(labels, logits) }),
       "accuracy: logits [32] take labels [], got [32, 5]; the order is (logits, labels)",

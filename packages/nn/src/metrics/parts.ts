@@ -1,7 +1,21 @@
 /** What the metrics of a whole data set have in common. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import { argMax, cast, equal, mul, not, reshape, where } from "@mp/core/ops";
+import {
+  and,
+  argMax,
+  cast,
+  equal,
+  expand,
+  greaterOrEqual,
+  lessOrEqual,
+  literal,
+  mul,
+  not,
+  reduceSum,
+  reshape,
+  where,
+} from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
 import { expectLabels, expectTensor } from "../check-tensor.js";
 
@@ -35,6 +49,25 @@ export function inFloat32<T extends TensorTree>(statistics: () => T): T {
 /** The number of a sum without dimensions. */
 export const scalarOf = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
 
+/**
+ * x · w summed, f32 scalar. What has no weight does not count whatever it is: 0 times what is not finite would be NaN.
+ */
+export function weightedSum(x: Tensor, w: Tensor): Tensor {
+  return reduceSum(mul(where(equal(w, 0), 0, x), w));
+}
+
+/** The weight of the elements of x that are not in low … high, f32 scalar: the sum `outside` of a metric. */
+export function outside(x: Tensor, [low, high]: readonly [number, number], w: Tensor): Tensor {
+  const isInside = and(greaterOrEqual(x, low), lessOrEqual(x, high));
+  return weightedSum(cast(not(isInside), "f32"), w);
+}
+
+/** @throws MP_OUT_OF_RANGE if something with weight was outside */
+export function expectInside(values: StreamedValues, message: string): void {
+  if (scalarOf(values, "outside") === 0) return;
+  throw new MpError("MP_OUT_OF_RANGE", message);
+}
+
 const shapeOf = ({ shape }: Tensor): string => `[${shape.join(", ")}]`;
 
 /** Samples as vectors: their weights, f32 [n], and what else is given with the shape of the first one. */
@@ -56,8 +89,9 @@ export function samples<K extends string>(
     );
   }
   const flat = Object.fromEntries(entries.map(([name, value]) => [name, reshape(value, [-1])]));
-  const ones = (): Tensor => cast(equal(reshape(first[1], [-1]), reshape(first[1], [-1])), "f32");
-  const w = sampleWeights === undefined ? ones() : cast(reshape(sampleWeights, [-1]), "f32");
+  const count = first[1].shape.reduce((product, size) => product * size, 1);
+  const w =
+    sampleWeights === undefined ? expand(literal(1), [count]) : cast(reshape(sampleWeights, [-1]), "f32");
   return { ...flat, w } as Readonly<Record<K, Tensor>> & { readonly w: Tensor };
 }
 
@@ -69,6 +103,8 @@ export interface Classified {
   /** [n, classes] */
   readonly logits: Tensor;
   readonly classes: number;
+  /** The weight of labels that are no classes. */
+  readonly outside: Tensor;
 }
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit */
@@ -79,13 +115,29 @@ export function classified(
   options: Given<ClassOptions>,
 ): Classified {
   const classes = expectLabels(what, logits, labels);
-  const { labels: flat, w } = samples(what, { labels }, options);
-  const given = cast(flat, "i32");
+  const { labels: vector, w: own } = samples(what, { labels }, options);
+  // An i64 is compared before it is cut to 32 bits.
+  const flat = vector.dtype === "i64" ? vector : cast(vector, "i32");
   const rows = reshape(logits, [-1, classes]);
-  const predicted = argMax(rows);
-  if (options.ignoreIndex === undefined) return { labels: given, predicted, w, logits: rows, classes };
-  const counts = not(equal(given, options.ignoreIndex));
+  const given = { predicted: argMax(rows), logits: rows, classes };
   // An ignored label need not be a class.
-  const valid = where(counts, given, 0);
-  return { labels: valid, predicted, w: mul(w, cast(counts, "f32")), logits: rows, classes };
+  const counts = options.ignoreIndex === undefined ? undefined : not(equal(flat, options.ignoreIndex));
+  const w = counts === undefined ? own : mul(own, cast(counts, "f32"));
+  const beyond = outside(flat, [0, classes - 1], w);
+  const valid = cast(counts === undefined ? flat : where(counts, flat, 0), "i32");
+  return { ...given, labels: valid, w, outside: beyond };
+}
+
+/** The result of a metric of classes. @throws MP_OUT_OF_RANGE for labels that are no classes */
+export function ofClasses<R>(
+  what: string,
+  result: (values: StreamedValues) => R,
+): (values: StreamedValues) => R {
+  return (values) => {
+    expectInside(
+      values,
+      `${what}: labels are outside the classes, which are counted from 0 by the last axis of the logits; correct them, or pass the ignoreIndex of those that do not count`,
+    );
+    return result(values);
+  };
 }

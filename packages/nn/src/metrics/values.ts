@@ -3,7 +3,7 @@ import type { Tensor } from "@mp/core";
 import { readOptions } from "@mp/core/internal";
 import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
-import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions } from "./parts.js";
+import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions, weightedSum } from "./parts.js";
 
 const check = (what: string, options: WeightOptions): void => {
   readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
@@ -57,7 +57,7 @@ function meanOf(statistics: () => readonly [each: Tensor, w: Tensor]): StreamedM
   return {
     sums: inFloat32(() => {
       const [each, w] = statistics();
-      return { sum: reduceSum(mul(each, w)), total: reduceSum(w) };
+      return { sum: weightedSum(each, w), total: reduceSum(w) };
     }),
     result: (values) => scalarOf(values, "sum") / scalarOf(values, "total"),
   };
@@ -76,14 +76,14 @@ export function rSquared(predictions: Tensor, targets: Tensor, options: WeightOp
       const { predictions: p, targets: t, w } = samples("rSquared", { predictions, targets }, options);
       const [prediction, target] = [cast(p, "f32"), cast(t, "f32")];
       const total = reduceSum(w);
-      const center = div(reduceSum(mul(target, w)), where(equal(total, 0), 1, total));
+      const center = div(weightedSum(target, w), where(equal(total, 0), 1, total));
       const [residual, deviation] = [sub(prediction, target), sub(target, center)];
       const row = (value: Tensor): Tensor => reshape(value, [1]);
       return {
         totals: row(total),
         centers: row(center),
-        residuals: row(reduceSum(mul(mul(residual, residual), w))),
-        deviations: row(reduceSum(mul(mul(deviation, deviation), w))),
+        residuals: row(weightedSum(mul(residual, residual), w)),
+        deviations: row(weightedSum(mul(deviation, deviation), w)),
       };
     }),
     result: ({ totals = none, centers = none, residuals = none, deviations = none }) => {

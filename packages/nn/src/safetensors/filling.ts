@@ -3,7 +3,7 @@ import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, tensor } 
 import { formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
-import type { WeightMisfit, WeightsReport } from "./report.js";
+import type { WeightMismatch, WeightsReport } from "./report.js";
 import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
 
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
@@ -15,7 +15,7 @@ export class Filling {
   readonly #isInputsFirst: (name: string) => boolean;
   readonly #used = new Set<string>();
   readonly #matched: { readonly path: string; readonly from: readonly string[] }[] = [];
-  readonly #misfits: WeightMisfit[] = [];
+  readonly #misfits: WeightMismatch[] = [];
   readonly #missing: string[] = [];
 
   /** @param nameAt names of tensors in the file by their paths in the model */
@@ -45,9 +45,9 @@ export class Filling {
     const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
     return {
       matched: this.#matched,
-      misfits: this.#misfits,
+      mismatched: this.#misfits,
       missing: this.#missing,
-      left: left.filter((name) => !isBuffer(name)),
+      unexpected: left.filter((name) => !isBuffer(name)),
       ignored: [...ignored, ...left.filter(isBuffer)],
     };
   }
@@ -79,6 +79,7 @@ export class Filling {
     const sources = read.map(({ name, found }) => sourceOf(name, found, this.#isInputsFirst(name)));
     const [first, second = first] = sources as [Source, Source?];
     const numbers = make(first, second);
+    if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
     return misfit(leaf, numbers, sources) ?? tensor(numbers.data, numbers.shape);
   }
 }
@@ -113,6 +114,8 @@ function candidate(
   const own = nameAt.get(path);
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }
+
+const named = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
 
 function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
   if (leaf.dtype !== "f32") return `it is ${leaf.dtype} in the model, weights are f32`;

@@ -5,4 +5,4 @@ hideFromOrigins(import.meta.url);
 
 export { type LikeModel, type LoadSafetensorsOptions, loadSafetensors } from "./load-safetensors.js";
 export type { Renaming } from "./renaming.js";
-export type { WeightMisfit, WeightsReport } from "./report.js";
+export type { WeightMismatch, WeightsReport } from "./report.js";

@@ -6,8 +6,8 @@ import type { Numbers, Source } from "./source.js";
 /** Tensors of the file, by their names below the layer's path, and what they make. */
 export interface LayoutRule {
   readonly from: readonly string[];
-  /** The second is that of a rule from two tensors. */
-  make(first: Source, second: Source): Numbers;
+  /** The second is that of a rule from two tensors; undefined if their shapes do not go together. */
+  make(first: Source, second: Source): Numbers | undefined;
 }
 
 /** Shapes of the leaves below a place of the tree, by their paths from there. */
@@ -57,14 +57,14 @@ const inProjBias = (part: number): readonly LayoutRule[] =>
     make: (source) => rows(source, 3, part, part + 1),
   }));
 
-function sum(a: Numbers, b: Numbers): Numbers {
-  if (a.shape.join() !== b.shape.join()) return b;
+function sum(a: Numbers, b: Numbers): Numbers | undefined {
+  if (a.shape.join() !== b.shape.join()) return undefined;
   return { shape: a.shape, data: a.data.map((value, at) => value + (b.data[at] as number)) };
 }
 
 /** GRU: PyTorch's candidate has a bias inside the reset gate, that of `recurrentBias`. */
-function gruBias(input: Numbers, recurrent: Numbers): Numbers {
-  if (input.shape.join() !== recurrent.shape.join()) return recurrent;
+function gruBias(input: Numbers, recurrent: Numbers): Numbers | undefined {
+  if (input.shape.join() !== recurrent.shape.join()) return undefined;
   const gates = (input.data.length / 3) * 2;
   return {
     shape: input.shape,

@@ -101,9 +101,9 @@ describe("PyTorch's layers", () => {
     const loaded = await loadSafetensors(join(folder, `mixed-${dtype}.safetensors`), mixedStart);
     expectClose(mixedOutput(loaded), `mixed-${dtype}`);
     expect(loaded.report).toMatchObject({
-      misfits: [],
+      mismatched: [],
       missing: [],
-      left: [],
+      unexpected: [],
       ignored: ["bn.num_batches_tracked"],
     });
     expect(loaded.report.matched).toContainEqual({
@@ -232,11 +232,11 @@ describe("what does not fit", () => {
       message: expect.stringMatching(
         /params\/fc\/bias is not in the file; params\/fc\/kernel: it is \[2, 3\], the file's "fc\.weight" \[2, 3\], which is \[inputs, outputs\] already: pass inputsFirst; "other\.weight" of the file has no place/,
       ) as string,
-      details: { report: { missing: ["params/fc/bias"], left: ["other.weight"] } },
+      details: { report: { missing: ["params/fc/bias"], unexpected: ["other.weight"] } },
     });
-    const loaded = await loadSafetensors(path, like, { allow: ["missing", "left", "misfits"] });
+    const loaded = await loadSafetensors(path, like, { allow: ["missing", "unexpected", "mismatched"] });
     expect(loaded.params).toEqual(like.params);
-    const turned = await loadSafetensors(path, like, { allow: ["missing", "left"], inputsFirst: true });
+    const turned = await loadSafetensors(path, like, { allow: ["missing", "unexpected"], inputsFirst: true });
     expect([...turned.params.fc.kernel.data]).toEqual([0, 0, 0, 0, 0, 0]);
     expect(turned.params.fc.bias).toBe(like.params.fc.bias);
   });
@@ -262,6 +262,40 @@ describe("what does not fit", () => {
       expect((await loadSafetensors(path, like, { rename, allow: ["missing"] })).report.ignored).toEqual([
         "head.weight",
       ]);
+  });
+
+  it("is an answer of another kind: a promise is no name, and not true", async () => {
+    const path = await write("answers", { "fc.weight": weights([3, 2]) });
+    for (const options of [
+      { rename: async (name: string) => name },
+      { rename: () => 5 },
+      { inputsFirst: async () => false },
+      { inputsFirst: () => undefined },
+    ])
+      await expect(
+        loadSafetensors(path, like, { allow: ["missing"], ...(options as object) }),
+      ).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
+  });
+
+  it("is one of two biases of another shape, which would be left out of the sum", async () => {
+    const ones = (...shape: readonly number[]) =>
+      weights(shape, new Float32Array(shape.reduce((a, b) => a * b)));
+    for (const [layer, gates] of [
+      [lstm(2, 2), 8],
+      [gru(2, 2), 6],
+    ] as const) {
+      const path = await write("recurrent", {
+        weight_ih: ones(gates, 2),
+        weight_hh: ones(gates, 2),
+        bias_ih: ones(3),
+        bias_hh: ones(gates),
+      });
+      await expect(loadSafetensors(path, { params: layer.init(key(1)) })).rejects.toThrow(
+        new RegExp(
+          `params/bias: the file's "bias_ih" \\[3\\] and "bias_hh" \\[${gates}\\] have different shapes`,
+        ),
+      );
+    }
   });
 
   it.each([

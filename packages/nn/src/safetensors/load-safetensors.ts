@@ -61,7 +61,7 @@ export async function loadSafetensors<L extends LikeModel>(
   const { params, modelState } = expectTrees(like);
   const file = await openWeights(path);
   const { nameAt, ignored } = named(file, rename);
-  const isInputsFirst = typeof inputsFirst === "function" ? inputsFirst : () => inputsFirst;
+  const isInputsFirst = typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst;
   const filling = new Filling(nameAt, file, isInputsFirst);
   const loaded = {
     params: filling.filled(params, "params"),
@@ -71,6 +71,15 @@ export async function loadSafetensors<L extends LikeModel>(
   expectComplete(path, report, allow);
   return { ...loaded, report } as unknown as L & { readonly report: WeightsReport };
 }
+
+/** A promise would count as true. @throws MP_INVALID_ARGUMENT */
+const answering =
+  (inputsFirst: (name: string) => boolean) =>
+  (name: string): boolean => {
+    const given = inputsFirst(name);
+    checks.truth(`loadSafetensors: inputsFirst of ${JSON.stringify(name)}`, given);
+    return given;
+  };
 
 function expectTrees(like: LikeModel): LikeModel {
   checks.object("loadSafetensors: its second argument", like);

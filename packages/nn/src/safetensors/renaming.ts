@@ -1,4 +1,5 @@
 import { MpError } from "@mp/core";
+import { shown } from "@mp/core/internal";
 
 /**
  * The model's path of a tensor by its name in the file: a function, which leaves out what it gives no name, or pairs of
@@ -23,13 +24,25 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
   );
 }
 
-/** The path that a name means, its parts joined by slashes; undefined if the tensor is left out. */
+/**
+ * The path that a name means, its parts joined by slashes; undefined if the tensor is left out.
+ * @throws MP_INVALID_ARGUMENT for a function that gives something else, such as an async one
+ */
 export function pathOf(name: string, rename: Renaming | undefined): string | undefined {
-  const renamed = typeof rename === "function" ? rename(name) : replaced(name, rename ?? []);
+  const renamed =
+    typeof rename === "function" ? expectName(name, rename(name)) : replaced(name, rename ?? []);
   return renamed
     ?.split(/[./]/)
     .filter((part) => part !== "")
     .join("/");
+}
+
+function expectName(name: string, given: unknown): string | undefined {
+  if (given === undefined || given === null || typeof given === "string") return given ?? undefined;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `loadSafetensors: rename gives a name, or undefined to leave ${JSON.stringify(name)} out, got ${shown(given)}`,
+  );
 }
 
 function replaced(name: string, pairs: Exclude<Renaming, (name: string) => unknown>): string | undefined {

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 
-export interface WeightMisfit {
+export interface WeightMismatch {
   /** The parameter's or statistic's path in the model: `params/encoder/0/kernel`. */
   readonly path: string;
   /** Names of the tensors in the file that are meant for it. */
@@ -13,24 +13,25 @@ export interface WeightMisfit {
 export interface WeightsReport {
   /** Leaves of the model that were loaded, with the names of the tensors in the file. */
   readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];
-  /** Leaves for which the file has something else; they keep their start. */
-  readonly misfits: readonly WeightMisfit[];
+  /** Leaves for which the file has another shape or dtype; they keep their start. */
+  readonly mismatched: readonly WeightMismatch[];
   /** Paths of leaves that the file has nothing for; they keep their start. */
   readonly missing: readonly string[];
   /** Names of tensors in the file that the model has no place for. */
-  readonly left: readonly string[];
+  readonly unexpected: readonly string[];
   /** Names of tensors left out by `rename`, and of buffers that no model here has, such as `num_batches_tracked`. */
   readonly ignored: readonly string[];
 }
 
 /** What a load may leave undone. */
-export type Allowed = "missing" | "misfits" | "left";
-export const ALLOWED: readonly Allowed[] = ["missing", "misfits", "left"];
+export type Allowed = "missing" | "mismatched" | "unexpected";
+export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected"];
 
 const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly string[]>> = {
   missing: ({ missing }) => missing.map((path) => `${path} is not in the file`),
-  misfits: ({ misfits }) => misfits.map(({ path, reason }) => `${path}: ${reason}`),
-  left: ({ left }) => left.map((name) => `${JSON.stringify(name)} of the file has no place`),
+  mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${path}: ${reason}`),
+  unexpected: ({ unexpected }) =>
+    unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
 const MOST_SHOWN = 5;
 

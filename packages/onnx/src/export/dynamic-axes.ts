@@ -4,6 +4,7 @@
 // constant of that shape, or a declared shape. A list then reads the sizes from the input at run time. One number of a
 // Reshape that follows from the others is -1, whatever it is a product of. Everything else that differs is refused.
 import { type HostTensor, MpError } from "@mp/core";
+import { sameBytes } from "@mp/core/internal";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { mapBodies } from "../model.js";
 import { quote } from "../problem.js";
@@ -212,10 +213,4 @@ function isEqual(a: unknown, b: unknown): boolean {
     keys.length === Object.keys(b).length &&
     keys.every((key) => isEqual((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]))
   );
-}
-
-function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
-  if (a.byteLength !== b.byteLength) return false;
-  const [left, right] = [a, b].map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
-  return left?.every((byte, at) => byte === right?.[at]) === true;
 }

@@ -277,6 +277,47 @@ describe("a model of a file", () => {
   });
 });
 
+describe("a model of a file that makes tables of an open size", () => {
+  const COLUMNS = 100;
+  const file = encodeModel(
+    onnxModel(
+      onnxGraph("tables", {
+        inputs: [{ name: "x", type: { elementType: "f32", shape: ["batch", COLUMNS] }, metadata: {} }],
+        initializers: [{ name: "scale", tensor: full([COLUMNS], 3) }],
+        nodes: [
+          onnxNode("Shape", ["x"], ["sizes"], { name: "sizes" }),
+          onnxNode("ConstantOfShape", ["sizes"], ["table"], {
+            name: "table",
+            attributes: { value: { kind: "tensor", value: full([1], 2) } },
+          }),
+          onnxNode("Mul", ["table", "scale"], ["scaled"], { name: "scaled" }),
+          onnxNode("Neg", ["table"], ["negative"], { name: "negative" }),
+          onnxNode("Add", ["scaled", "negative"], ["row"], { name: "row" }),
+          onnxNode("Add", ["x", "row"], ["y"], { name: "y" }),
+        ],
+        outputs: [{ name: "y", metadata: {} }],
+      }),
+    ),
+  );
+
+  // A table of one row is small enough to be evaluated while the file is read, one of three is not.
+  it.each([1, 2, 7])("is the same file whatever size is given, such as %i", async (size) => {
+    const read = await fromOnnx(file);
+    const exported = (batch: number) =>
+      exportOnnx(
+        read,
+        { params: read.init() },
+        { inputs: { x: { shape: [batch, COLUMNS] } }, dynamicAxes: { x: { 0: "batch" } } },
+      );
+    expect(exported(size)).toEqual(exported(1));
+    const { graph, parameters } = readGraph(decodeModel(encodeModel(exported(size))), {
+      sizes: { batch: 5 },
+    });
+    const { y } = evaluate(graph, { ...parameters, x: full([5, COLUMNS], 0.5) });
+    expect(y).toEqual(full([5, COLUMNS], 4.5));
+  });
+});
+
 describe("foldBatchNorm", () => {
   const wave = (seed: number, shape: readonly number[]) =>
     tensor(

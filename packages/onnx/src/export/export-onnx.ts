@@ -9,9 +9,10 @@ import {
   type Tree,
 } from "@mp/core";
 import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
-import { shown } from "@mp/core/internal";
+import { checks, shown } from "@mp/core/internal";
 import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
+import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write.js";
 import { openSizes } from "./dynamic-axes.js";
@@ -32,7 +33,7 @@ import {
   traceModel,
   type Weights,
 } from "./traced-model.js";
-import { type Sizes, sizesIn, tracedSizes } from "./traced-sizes.js";
+import { type Sizes, sizesIn, smallestSizes, tracedSizes, unevenSizes } from "./traced-sizes.js";
 
 /** What was trained. */
 export interface ExportWeights<P, S> {
@@ -48,7 +49,7 @@ export interface ExportWeights<P, S> {
  * `output`. A model of `fromOnnx` keeps the names of its file: those of inputs, outputs, parameters and statistics. `encodeModel` gives the bytes of its file.
  *
  * With `dynamicAxes` the model is traced at the sizes given and at three multiples of them that occur nowhere else in it,
- * and what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
+ * and at sizes between them if it takes those; what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
  * it is at those.
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
@@ -61,15 +62,21 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   options: ExportOptions<I>,
 ): OnnxModel {
   expectModel(model);
+  expectWeights(weights);
   if (weights.state === undefined) expectNoStatistics(model as ExportLayer);
   const read = readExportOptions(options);
   const stored: Weights = {
     params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
-  const traced = (sizes: Sizes): TracedModel => tracedAt(model as AnyExported, stored, read, sizes);
+  const folds = new FoldDecisions();
+  const traced = (sizes: Sizes): TracedModel =>
+    decidingBy(folds, () => tracedAt(model as AnyExported, stored, read, sizes));
+  if (read.openSizes.length > 0) decideAtSmallest(() => traced(smallestSizes(read.openSizes)));
   const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
-  const sizes = tracedSizes(read.openSizes, taken);
+  const even = tracedSizes(read.openSizes, taken);
+  const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => traced(sizes)));
+  const sizes = [...even, ...uneven];
   const exported = openSizes(
     sizes.map((each) => written(traced(each), read)),
     read.openSizes,
@@ -86,12 +93,45 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 
 const { name, version } = manifest;
 
+/**
+ * So that what a reader evaluates depends on no size that is open. A model that does not take such small sizes decides
+ * at those given; what else it has to say, it says there.
+ */
+function decideAtSmallest(trace: () => unknown): void {
+  try {
+    trace();
+  } catch {
+    // At the sizes given it is traced again, and then it may throw.
+  }
+}
+
 function expectModel(model: unknown): void {
   const { apply } = (model ?? {}) as Partial<ExportLayer>;
   if (typeof model === "function" || typeof apply === "function") return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `exportOnnx: takes a layer or a function of parameters, inputs and context, got ${shown(model)}`,
+  );
+}
+
+/** Whether the model takes such sizes; some only take multiples, and say so in any way. */
+function isTaken(trace: () => unknown): boolean {
+  try {
+    trace();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Another name, such as the trainer's `modelState`, would be left out without a word. @throws MP_INVALID_ARGUMENT */
+function expectWeights(weights: unknown): void {
+  checks.object("exportOnnx: the second argument, { params, state },", weights);
+  const other = Object.keys(weights as object).find((key) => key !== "params" && key !== "state");
+  if (other === undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `exportOnnx: the second argument has no ${JSON.stringify(other)}; it is { params, state }`,
   );
 }
 

@@ -70,7 +70,16 @@ const OPTIONS = {
   opset: withDefault(OPSET_VERSION, checks.integer(18, OPSET_VERSION)),
   foldBatchNorm: withDefault(false, checks.truth),
   name: withDefault("model", checks.text),
-  metadata: withDefault({}, checks.object),
+  metadata: withDefault(
+    {},
+    checks.claim(
+      "an object of texts",
+      (given) =>
+        typeof given === "object" &&
+        given !== null &&
+        Object.values(given).every((text) => typeof text === "string"),
+    ),
+  ),
 } as const;
 
 export type ReadExportOptions = Required<Omit<ExportOptions, "inputs">> & {
@@ -91,6 +100,7 @@ export function readExportOptions(options: ExportOptions): ReadExportOptions {
 
 function inputType(name: string, given: ExportInput): ValueType {
   const what = `exportOnnx: input ${quote(name)}`;
+  if (name === "") invalid("an input has a name, got an empty one", {});
   checks.object(what, given);
   const { dtype = "f32", shape } = given;
   checks.oneOf(...INPUT_DTYPES)(`${what}: dtype`, dtype);
@@ -108,9 +118,10 @@ function openSizesOf(
     const shape = inputs.get(input)?.shape;
     if (shape === undefined)
       invalid(`dynamicAxes: there is no input ${quote(input)}`, { input, inputs: [...inputs.keys()] });
+    checks.object(`exportOnnx: dynamicAxes: ${quote(input)}`, axes);
     for (const [key, name] of Object.entries(axes)) {
       const axis = Number(key);
-      const size = shape[axis];
+      const size = String(axis) === key ? shape[axis] : undefined;
       if (size === undefined)
         invalid(`dynamicAxes: input ${quote(input)}, ${formatShape(shape)}, has no axis ${key}`, { input });
       checks.claim("a name", (given) => typeof given === "string" && given !== "")(

@@ -4,16 +4,18 @@ import type { HostTensor } from "@mp/core";
 import {
   type AnyNode,
   consumers,
+  type FloatDType,
   type Graph,
   type GraphNode,
   isFloat,
   isNode,
+  roundTo,
   type Value,
 } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
-import type { TracedModel } from "./traced-model.js";
+import { freeName, type TracedModel } from "./traced-model.js";
 
 /** What a chain of nodes makes of each channel: x · scale + shift, from left to right. */
 interface Step {
@@ -40,28 +42,23 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   const made = new Map<AnyNode, readonly AnyNode[]>();
   const inputs = [...graph.inputs];
   const tensors = [...weights];
+  const names = new Set([...inputs, ...graph.outputs].map(({ name }) => name));
   const all = [...inputs.map(({ value }) => value), ...graph.nodes.flatMap(({ outputs }) => outputs)];
   let id = all.reduce((most, value) => Math.max(most, value.id), 0);
-  for (const { conv, steps, end } of chains) {
-    const [x, kernel, bias] = conv.inputs as readonly [Value, Value, Value?];
+  for (const chain of chains) {
+    const { conv, end } = chain;
+    const [x, kernel] = conv.inputs as readonly [Value, Value];
     const [output] = conv.outputs as readonly [Value];
-    const { dtype, shape } = kernel;
-    const channels = shape[0] as number;
-    const folded = foldedNumbers(channels, steps, values);
-    const before = bias === undefined ? undefined : numbersIn(values, bias);
-    const size = numbersIn(values, kernel).length / channels;
-    const numbers = numbersIn(values, kernel).map(
-      (each, at) => each * (folded.scale[Math.floor(at / size)] as number),
-    );
-    const shifts = folded.shift.map((each, at) => each + (before?.[at] ?? 0) * (folded.scale[at] as number));
+    const folded = foldedWeights(chain, values);
+    if (folded === undefined) continue;
     const named = graph.inputs.find(({ value }) => value === kernel)?.name ?? conv.name;
     const operands = [
-      ["", literals(numbers, dtype, shape)],
-      ["_bias", literals(shifts, dtype, [channels])],
+      ["", folded.weights],
+      ["_bias", folded.bias],
     ] as const;
     const added = operands.map(([part, tensor]): Value => {
-      const value = { id: ++id, dtype, shape: tensor.shape };
-      inputs.push({ name: `${named}_folded${part}`, role: "parameter", value });
+      const value = { id: ++id, dtype: tensor.dtype, shape: tensor.shape };
+      inputs.push({ name: freeName(`${named}_folded${part}`, names), role: "parameter", value });
       tensors.push(tensor);
       return value;
     });
@@ -83,6 +80,19 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   );
   const outputs = graph.outputs.map((output) => ({ ...output, value: at(output.value) }));
   return { graph: { ...graph, inputs, nodes, outputs }, weights: tensors };
+}
+
+/** The share of a channel's largest number that its others may be off by once they are stored. */
+const MOST_LOST = 2 ** -7;
+
+/** Whether the dtype has these numbers: none infinite, and no channel of `size` numbers too small for it. */
+function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): boolean {
+  for (let begin = 0; begin < numbers.length; begin += size) {
+    const channel = numbers.slice(begin, begin + size);
+    const largest = channel.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+    if (!channel.every((each) => Math.abs(roundTo(dtype, each) - each) <= MOST_LOST * largest)) return false;
+  }
+  return true;
 }
 
 /** The values that depend on weights alone. */
@@ -145,6 +155,24 @@ function numbersIn(values: Numbers, value: Value): readonly number[] {
   const found = values.get(value);
   if (found === undefined) throw new Error("internal: a constant was not evaluated");
   return found;
+}
+
+/** The convolution's weights and bias that also do what follows it; undefined where their dtype does not hold them. */
+function foldedWeights(
+  { conv, steps }: Chain,
+  values: Numbers,
+): { readonly weights: HostTensor; readonly bias: HostTensor } | undefined {
+  const [, kernel, bias] = conv.inputs as readonly [Value, Value, Value?];
+  const { dtype, shape } = kernel;
+  const channels = shape[0] as number;
+  const { scale, shift } = foldedNumbers(channels, steps, values);
+  const weights = numbersIn(values, kernel);
+  const size = weights.length / channels;
+  const scaled = weights.map((each, at) => each * (scale[Math.floor(at / size)] as number));
+  const before = bias === undefined ? undefined : numbersIn(values, bias);
+  const shifted = shift.map((each, at) => each + (before?.[at] ?? 0) * (scale[at] as number));
+  if (!isFloat(dtype) || !isHeld(scaled, dtype, size) || !isHeld(shifted, dtype, 1)) return undefined;
+  return { weights: literals(scaled, dtype, shape), bias: literals(shifted, dtype, [channels]) };
 }
 
 function foldedNumbers(

@@ -13,7 +13,7 @@ import {
   type Traced,
   type Tree,
 } from "@mp/core";
-import { drawnIn, type Graph, type InputRole, traceInto, type ValueType } from "@mp/core/graph";
+import { type Graph, type InputRole, randomNodeIn, traceInto, type ValueType } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 
@@ -68,6 +68,7 @@ export function traceModel(
   const names = new Set(inputs.keys());
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
+  const paths: string[] = [];
   /** The tree with the place of each leaf among the traced inputs. */
   const file = fileNamesOf(model);
   const declare = (
@@ -80,9 +81,10 @@ export function traceModel(
       isHostTensor,
       (leaf, path) => {
         const wanted = given?.get(path) ?? path;
-        const name = wanted === "" || names.has(wanted) ? `${group}/${path}` : wanted;
+        const name = wanted === "" || names.has(wanted) ? freeName(`${group}/${path}`, names) : wanted;
         names.add(name);
         tensors.push(leaf);
+        paths.push(`${group}/${path}`);
         declared.push({ name, role, type: { dtype: leaf.dtype, shape: leaf.shape } });
         return declared.length - 1;
       },
@@ -106,7 +108,36 @@ export function traceModel(
     return isTensor(result) ? { [file?.outputs[0] ?? "output"]: result } : result;
   });
   expectNoRandomness(graph);
-  return { graph, weights: tensors };
+  expectOutputs(graph, inputs);
+  for (const { name } of graph.outputs) names.add(name);
+  const given = new Set(graph.outputs.map(({ name }) => name));
+  // What a model gives is asked for by its name; parameters yield.
+  const named = graph.inputs.map((input, at) =>
+    given.has(input.name)
+      ? { ...input, name: freeName(paths[at - inputs.size] ?? input.name, names) }
+      : input,
+  );
+  return { graph: { ...graph, inputs: named }, weights: tensors };
+}
+
+/** The name, with a number if it is taken. */
+export function freeName(wanted: string, taken: Set<string>): string {
+  let name = wanted;
+  for (let count = 1; taken.has(name); count++) name = `${wanted}~${count}`;
+  taken.add(name);
+  return name;
+}
+
+/** @throws MP_INVALID_ARGUMENT for a model without outputs, and for one of an input's name */
+function expectOutputs({ outputs }: Graph, inputs: Inputs): void {
+  if (outputs.length === 0) throw new MpError("MP_INVALID_ARGUMENT", "exportOnnx: the model gives no tensor");
+  const both = outputs.find(({ name }) => inputs.has(name));
+  if (both === undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `exportOnnx: ${quote(both.name)} is the name of an input and of an output; give the input another, or return the outputs by name, { ${both.name === "output" ? "y" : "output"}: … }`,
+    { details: { name: both.name } },
+  );
 }
 
 function resultOf(
@@ -142,7 +173,7 @@ function applied(
 }
 
 function expectNoRandomness(graph: Graph): void {
-  const drawn = drawnIn(graph);
+  const drawn = randomNodeIn(graph);
   if (drawn === undefined) return;
   throw new MpError(
     "MP_UNSUPPORTED",

@@ -23,7 +23,7 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
     );
   const used = new Set(taken);
   const sizeOf = ({ size }: OpenSize): number => {
-    // The smallest, since what a reader evaluates depends on how much it is.
+    // The smallest, for the least work.
     let traced = 2 * size;
     while (used.has(traced)) traced += size;
     used.add(traced);
@@ -31,6 +31,33 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
   };
   return Array.from({ length: TRACES }, () => new Map(open.map((each) => [each.name, sizeOf(each)])));
 }
+
+/**
+ * More sizes to compare with: those of the first trace, each name in turn with one that is no multiple of its size, and
+ * of the other parity if the traced ones have the same. Paddings that follow from a stride are equal at multiples of it.
+ * A model need not take them.
+ */
+export function unevenSizes(
+  open: readonly OpenSize[],
+  traced: readonly Sizes[],
+  taken: ReadonlySet<number>,
+): readonly Sizes[] {
+  const [first = new Map<string, number>()] = traced;
+  return open.map(({ name, size }) => {
+    const known = traced.map((sizes) => sizes.get(name) as number);
+    const used = new Set([...taken, ...traced.flatMap((sizes) => [...sizes.values()])]);
+    const isUneven = (candidate: number): boolean =>
+      !used.has(candidate) &&
+      (size === 1 || candidate % size !== 0) &&
+      (candidate % 2 !== (known[0] as number) % 2 || known.some((each) => each % 2 !== candidate % 2));
+    let uneven = 2 * size + 1;
+    while (!isUneven(uneven)) uneven++;
+    return new Map([...first, [name, uneven]]);
+  });
+}
+
+/** One of every open axis. */
+export const smallestSizes = (open: readonly OpenSize[]): Sizes => new Map(open.map(({ name }) => [name, 1]));
 
 /** The sizes of all values of a graph, also in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {

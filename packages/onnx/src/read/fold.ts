@@ -18,16 +18,16 @@ export const FOLD_BUDGET: number = 2 ** 20;
 /** Make or read what is no tensor. */
 const SEQUENCES: ReadonlySet<string> = new Set(["SplitToSequence", "SequenceConstruct", "SequenceAt"]);
 
-const isSmall = ({ shape }: { readonly shape: readonly number[] }): boolean =>
-  elementCount(shape, "fold") <= MAX_ELEMENTS;
-
-/** The outputs of a node whose operands are all known and small; undefined for every other node. */
+/** The outputs of a node whose operands are all known and small, unless any size will do; undefined for every other node. */
 export function foldNode(
   node: OnnxNode,
   version: number,
   read: ReadNode,
   values: ValueTable,
+  isAnySize = false,
 ): readonly HostTensor[] | undefined {
+  const isSmall = ({ shape }: { readonly shape: readonly number[] }): boolean =>
+    isAnySize || elementCount(shape, "fold") <= MAX_ELEMENTS;
   if (Object.values(node.attributes).some(({ kind }) => kind === "graph")) return undefined;
   const given = new Set(node.inputs.filter((name) => name !== ""));
   if (given.size === 0) return undefined;

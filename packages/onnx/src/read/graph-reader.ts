@@ -229,8 +229,12 @@ export class GraphReader {
   }
 
   #fold(node: OnnxNode, version: number, read: ReadNode): readonly HostTensor[] | undefined {
-    if (this.#foldBudget.left <= 0) return undefined;
-    const folded = foldNode(node, version, read, this.#values);
+    const { folds } = this.#options;
+    const [name = ""] = node.outputs;
+    const decided = folds?.get(name);
+    if (this.#foldBudget.left <= 0 || decided === false) return undefined;
+    const folded = foldNode(node, version, read, this.#values, decided);
+    if (decided === undefined) folds?.set(name, folded !== undefined);
     for (const { data } of folded ?? []) this.#foldBudget.left -= data.length;
     return folded;
   }

@@ -1,7 +1,7 @@
 import type { Shape } from "@mp/core";
 import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
-import { wrapped } from "./compositions/rearrangements.js";
+import { wrapped } from "./compositions/wrapped-pad.js";
 import type { NodeReader, ReaderTable } from "./node-reader.js";
 import { axisOf } from "./reduce.js";
 import { scalarOperand } from "./scalar-operand.js";

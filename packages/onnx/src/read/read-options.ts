@@ -1,4 +1,5 @@
 import type { HostTensor } from "@mp/core";
+import type { Folds } from "./fold-decisions.js";
 import type { InitializerRole } from "./initializer-roles.js";
 
 /** Options of `fromOnnx` beyond those of `readGraph`. */
@@ -7,6 +8,8 @@ export interface InnerReadOptions extends ReadOptions {
   readonly narrowInputs?: ReadonlySet<string>;
   /** Whether Dropout nodes drop out, each by a mask that is an input. */
   readonly dropsOut?: boolean;
+  /** Which nodes are evaluated, by the names of their first outputs: followed, and completed. */
+  readonly folds?: Folds;
 }
 
 export interface ReadOptions {

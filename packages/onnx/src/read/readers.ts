@@ -4,11 +4,13 @@ import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { branch } from "./branch.js";
+import { affineGrid } from "./compositions/affine-grid.js";
 import { bitReaders } from "./compositions/bits.js";
 import { causalConvolution } from "./compositions/causal-convolution.js";
 import { cumProd } from "./compositions/cum-prod.js";
 import { dft, stft } from "./compositions/fourier.js";
-import { affineGrid, gridSample } from "./compositions/grid-sample.js";
+import { gridSample } from "./compositions/grid-sample.js";
+import { col2Im, maxUnpool } from "./compositions/images-of-windows.js";
 import { linearAttention } from "./compositions/linear-attention.js";
 import { rearrangementReaders } from "./compositions/rearrangements.js";
 import { rotaryEmbedding } from "./compositions/rotary-embedding.js";
@@ -77,6 +79,8 @@ const standard = new Map<string, ReadNode>([
   ["DFT", dft],
   ["STFT", stft],
   ["GridSample", gridSample],
+  ["Col2Im", col2Im],
+  ["MaxUnpool", maxUnpool],
   ["CausalConvWithState", causalConvolution],
   ["LinearAttention", linearAttention],
   ["RotaryEmbedding", rotaryEmbedding],

@@ -13,8 +13,10 @@ import {
 import { add, cast, mul, randomBernoulli } from "@mp/core/ops";
 import type { OnnxModel, OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
+import { foldsToFollow } from "../read/fold-decisions.js";
 import { GraphReader } from "../read/graph-reader.js";
 import type { InitializerRole } from "../read/initializer-roles.js";
+import type { InnerReadOptions } from "../read/read-options.js";
 import { bindSizes } from "./bind-sizes.js";
 import { keepFileNames } from "./file-names.js";
 import { leafAt, nested } from "./named-tree.js";
@@ -103,8 +105,11 @@ export function trainableModel(found: Trainable): TrainableModel {
   const readFor = (given: Tensors, training: boolean): Read => {
     const sizes = bindSizes(inputs, given);
     const narrow = inputs.filter(({ name }) => given[name]?.dtype === "i32").map(({ name }) => name);
+    const folds = foldsToFollow(model);
+    if (folds !== undefined)
+      return readModel(found, { sizes, narrowInputs: new Set(narrow), folds }, training);
     const key = JSON.stringify([training, sizes, narrow]);
-    const known = read.get(key) ?? readModel(found, sizes, new Set(narrow), training);
+    const known = read.get(key) ?? readModel(found, { sizes, narrowInputs: new Set(narrow) }, training);
     read.delete(key);
     read.set(key, known);
     for (const oldest of read.keys()) if (read.size > MAX_READ) read.delete(oldest);
@@ -174,16 +179,12 @@ export function trainableModel(found: Trainable): TrainableModel {
 
 function readModel(
   { model, parameters, statistics, statisticTensors }: Trainable,
-  sizes: Readonly<Record<string, number>>,
-  narrowInputs: ReadonlySet<string>,
+  options: Pick<InnerReadOptions, "sizes" | "narrowInputs" | "folds">,
   training: boolean,
 ): Read {
   const graph = normalizedBy(model.graph, statistics, training ? "batch" : "running");
   const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
-  const reader = new GraphReader(
-    { ...model, graph },
-    { sizes, narrowInputs, isParameter, dropsOut: training },
-  );
+  const reader = new GraphReader({ ...model, graph }, { ...options, isParameter, dropsOut: training });
   return { graph: reader.read(), masks: reader.masks };
 }
 

@@ -81,23 +81,40 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
 function markers(recommended: number, used: number | undefined): readonly Markish[] {
   if (used === undefined) return marker(recommended, `recommended ${scaleText(recommended)}`);
   if (used === recommended) return marker(used, `recommended and in use ${scaleText(used)}`);
-  const isBefore = recommended < used;
-  return [
-    ...marker(recommended, `recommended ${scaleText(recommended)}`, { dy: -24, isBefore }),
-    ...marker(used, `in use ${scaleText(used)}`, { dy: -10, isBefore: !isBefore }),
+  const both = [
+    { scale: recommended, label: `recommended ${scaleText(recommended)}` },
+    { scale: used, label: `in use ${scaleText(used)}` },
   ];
+  const [left, right] = both.sort((a, b) => a.scale - b.scale);
+  if (left === undefined || right === undefined) return [];
+  const sides = [isNamedLeft(left.scale, true), isNamedLeft(right.scale, false)] as const;
+  // With both names on the left, the rule on the right passes above the other's name, and the other way round.
+  const lower = sides[0] && sides[1] ? left : right;
+  return [left, right].flatMap((one, index) =>
+    marker(one.scale, one.label, { isLeft: sides[index], dy: one === lower ? -10 : -24 }),
+  );
 }
 
 /** Scales nearer to an end than this have no room for a name on that side. */
 const NAME = 9;
 
+const placeOf = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
+
+/** Whether a name is to the left of its rule: where it should be, if there is room. */
+function isNamedLeft(scale: number, shouldBe: boolean): boolean {
+  const k = placeOf(scale);
+  return k >= NAME && (k > 24 - NAME || shouldBe);
+}
+
 function marker(
   scale: number,
   label: string,
-  { dy = -10, isBefore = scale > 2 ** 12 }: { readonly dy?: number; readonly isBefore?: boolean } = {},
+  {
+    dy = -10,
+    isLeft = isNamedLeft(scale, scale > 2 ** 12),
+  }: { readonly dy?: number; readonly isLeft?: boolean | undefined } = {},
 ): readonly Markish[] {
-  const k = Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
-  const isLeft = k < NAME ? false : k > 24 - NAME || isBefore;
+  const k = placeOf(scale);
   return [
     ruleX([k], { stroke: "var(--ink)", strokeWidth: 1.5, insetTop: dy + 4 }),
     text([label], {

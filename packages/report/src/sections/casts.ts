@@ -3,6 +3,7 @@ import type { CastExplanation } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { count } from "../numbers.js";
+import { folded } from "./folded.js";
 import { type Column, table } from "./table.js";
 
 /** Operators at one place with the same reason. */
@@ -37,25 +38,9 @@ export function castSection({ policy, hash, nodes, casts, lints }: CastReport): 
 <h2 id="casts">What computes in which dtype</h2>
 <p>Policy <code>${policy}</code>, plan <code>${hash}</code>: ${count(floats.length, "floating operator")} of the loss, ${inWords}; ${count(casts.length, "cast")} inserted. The backward pass of an operator computes in its dtype.</p>
 ${lints.length === 0 ? undefined : html`<ul>${lints.map(({ severity, message, remedy }) => html`<li><b>${severity}</b>: ${message}; ${remedy}</li>`)}</ul>`}
-${folded("wide", rows.length <= MOST_SHOWN, rows, table("Cast plan", columns, rows))}
-${folded("narrow", rows.length <= MOST_SHOWN_NARROW, rows, html`<ul class="cards">${rows.map(card)}</ul>`)}
+${folded({ summary: `${count(rows.length, "place")} with dtype and reason`, rows, wide: table("Cast plan", columns, rows), card })}
 </section>
 `;
-}
-
-/** Rows of a table, and of a list on a phone, that are not folded away. */
-const MOST_SHOWN = 40;
-const MOST_SHOWN_NARROW = 12;
-
-/** The rows as a wide or as a narrow page shows them. */
-function folded(
-  width: "wide" | "narrow",
-  isOpen: boolean,
-  rows: readonly CastRow[],
-  content: Markup,
-): Markup {
-  return html`<details class="${width}"${isOpen ? html` open` : undefined}><summary>${count(rows.length, "place")} with dtype and reason</summary>
-${content}</details>`;
 }
 
 /** A row where a table would be wider than the screen. */

@@ -1,8 +1,11 @@
 import type { Diagnosis } from "@mp/core";
 import { html, type Markup } from "../html.js";
+import { layerName } from "../layers.js";
+import type { NameOf } from "../named.js";
 import { count, scaleText } from "../numbers.js";
 import type { HistoryStep } from "../plots/history.js";
 import { lineName } from "./casts.js";
+import { folded } from "./folded.js";
 import { type Column, table } from "./table.js";
 
 /** A skipped step and what its replay found; `undefined` where it found nothing. */
@@ -12,22 +15,65 @@ export interface SkippedStep {
   readonly overflow: Diagnosis | undefined;
 }
 
-const columns: readonly Column<SkippedStep>[] = [
+/** A skipped step in words; empty where its replay found nothing. */
+interface SkipRow {
+  readonly step: number;
+  readonly scale: string;
+  readonly cause: string;
+  readonly phase: string;
+  /** The layer of the first tensor, or the input's name. */
+  readonly place: string;
+  readonly operator: string;
+  readonly type: string;
+  readonly line: string;
+}
+
+const columns: readonly Column<SkipRow>[] = [
   { head: "step", isNumber: true, cell: ({ step }) => step },
-  { head: "scale", isNumber: true, cell: ({ scale }) => scaleText(scale) },
-  { head: "cause", cell: ({ overflow }) => html`<b>${overflow?.cause ?? "not found again"}</b>` },
-  { head: "phase", cell: ({ overflow }) => overflow?.phase ?? "" },
-  { head: "first tensor", isName: true, cell: ({ overflow }) => overflow?.value ?? "" },
-  { head: "type", isName: true, cell: ({ overflow }) => overflow?.type ?? "" },
-  {
-    head: "line",
-    isName: true,
-    cell: ({ overflow }) => (overflow?.line === undefined ? "" : lineName(overflow.line)),
-  },
+  { head: "scale", isNumber: true, cell: ({ scale }) => scale },
+  { head: "cause", cell: ({ cause }) => html`<b>${cause}</b>` },
+  { head: "phase", cell: ({ phase }) => phase },
+  { head: "layer", isName: true, cell: ({ place }) => place },
+  { head: "operator", cell: ({ operator }) => operator },
+  { head: "type", isName: true, cell: ({ type }) => type },
+  { head: "line", isName: true, cell: ({ line }) => line },
 ];
 
+function rowOf({ step, scale, overflow }: SkippedStep, nameOf: NameOf): SkipRow {
+  const row = { step, scale: scaleText(scale) };
+  if (overflow === undefined) {
+    return { ...row, cause: "not found again", phase: "", place: "", operator: "", type: "", line: "" };
+  }
+  const { cause, phase, value, op, scope, type, line } = overflow;
+  const isOperator = phase !== "input" && phase !== "scale";
+  return {
+    ...row,
+    cause,
+    phase,
+    place: isOperator ? layerName(nameOf(scope)) : value,
+    operator: isOperator ? op : "",
+    type,
+    line: line === undefined ? "" : lineName(line),
+  };
+}
+
+function card({ step, scale, cause, phase, place, operator, type, line }: SkipRow): Markup {
+  const found = [place, operator, type].filter((word) => word !== "").join(" · ");
+  const where = [phase, line].filter((word) => word !== "").join(" · ");
+  return html`<li><span>step ${step}</span> <span>scale ${scale}</span> <b>${cause}</b>
+${found === "" ? undefined : html`<p>${found}</p><p>${where}</p>`}</li>
+`;
+}
+
+export interface SkipParts {
+  readonly skips: readonly SkippedStep[];
+  readonly history: readonly HistoryStep[];
+  readonly nameOf: NameOf;
+}
+
 /** Which tensor of each skipped step was the first that was not finite, and why. */
-export function skipSection(skips: readonly SkippedStep[], history: readonly HistoryStep[]): Markup {
+export function skipSection({ skips, history, nameOf }: SkipParts): Markup {
+  const rows = skips.map((skip) => rowOf(skip, nameOf));
   const skipped = history.filter(({ applied }) => !applied).length;
   const first = skips[0]?.overflow;
   const left = skipped - skips.length;
@@ -37,7 +83,7 @@ ${
   skips.length === 0
     ? html`<p>${skipped === 0 ? "No step was skipped: every loss and every gradient was finite." : `${count(skipped, "step")} skipped, none replayed.`}</p>`
     : html`<p>Each skipped step was run again at its scale with every value looked at; where one was not finite, also at scale 1 and in float32, which tells a scale that is too high from a model that makes infinities or NaN itself.${first === undefined ? undefined : html` The first time: <b>${first.cause}</b>, ${first.because}.`}</p>
-${table("Skipped steps", columns, skips)}
+${folded({ summary: `${count(rows.length, "skipped step")}, and the first tensor that was not finite`, rows, wide: table("Skipped steps", columns, rows), card })}
 ${left > 0 ? html`<p class="note">${count(left, "further skipped step")} not replayed.</p>` : undefined}`
 }
 </section>

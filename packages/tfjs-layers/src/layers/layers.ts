@@ -5,11 +5,13 @@ import { MERGE_LAYERS } from "./merge-table.js";
 import { NORMALIZATION_LAYERS } from "./normalization-table.js";
 import { POOLING_LAYERS } from "./pooling-table.js";
 import { RECURRENT_LAYERS } from "./recurrent-table.js";
+import { SHAPE_LAYERS } from "./shape-table.js";
 import { WRAPPER_LAYERS } from "./wrapper-table.js";
 
 /** Every kind of layer that is read, by its class. Models are read as layers too. */
 export const LAYERS: Readonly<Record<string, LayerKind>> = {
   ...CORE_LAYERS,
+  ...SHAPE_LAYERS,
   ...CONVOLUTION_LAYERS,
   ...POOLING_LAYERS,
   ...NORMALIZATION_LAYERS,

@@ -2,7 +2,7 @@
 import type { Tensor } from "@mp/core";
 import { add, concat, mul, reshape, slice } from "@mp/core/ops";
 import { inputOf, type LayerKind } from "../plan.js";
-import { isObject, type JsonObject } from "../problem.js";
+import { isObject, type JsonObject, malformed, quote } from "../problem.js";
 import type { Settings } from "../settings.js";
 
 const timeDistributed: LayerKind = (settings, read) => {
@@ -35,11 +35,18 @@ function prefixed(prefix: string, { name }: JsonObject): string {
   return String(name).startsWith(prefix) ? String(name) : `${prefix}${String(name)}`;
 }
 
+/** @throws MP_PARSE for a layer without a config */
+function configOf(settings: Settings, { config }: JsonObject): JsonObject {
+  return isObject(config)
+    ? config
+    : malformed(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
+}
+
 /** Keras 3 writes the layer of the other direction too; for others it is the first one, going backwards. */
 function backwardOf(settings: Settings, layer: JsonObject): JsonObject {
   const given = settings.config["backward_layer"];
   const written = isObject(given) ? given : undefined;
-  const config = (written ?? layer)["config"] as JsonObject;
+  const config = configOf(settings, written ?? layer);
   const name = prefixed("backward_", config);
   if (written !== undefined) return changed(written, { name });
   return changed(layer, { name, go_backwards: config["go_backwards"] !== true });
@@ -47,7 +54,7 @@ function backwardOf(settings: Settings, layer: JsonObject): JsonObject {
 
 const bidirectional: LayerKind = (settings, read) => {
   const layer = settings.object("layer");
-  const config = layer["config"] as JsonObject;
+  const config = configOf(settings, layer);
   const sequences = config["return_sequences"] === true;
   const mode = settings.config["merge_mode"] ?? "none";
   const merge = typeof mode === "string" ? MERGED[mode] : undefined;

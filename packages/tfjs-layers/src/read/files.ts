@@ -3,21 +3,74 @@
 import { MpError } from "@mp/core";
 import { malformed, quote } from "../problem.js";
 
-/** @throws MP_IO naming the path and the errno */
+/** Models of thousands of layers have some megabytes; a file of this size is not one. */
+const MOST_JSON_BYTES = 2 ** 27;
+
+/** @throws MP_IO naming the path and the errno, MP_PARSE for a file that is too long to be a model */
 export async function readText(path: string): Promise<string> {
-  return new TextDecoder().decode(await readBytes(path));
+  const { readFile } = await import("node:fs/promises");
+  return reading(path, async () => {
+    const size = await sizeOf(path);
+    if (size > MOST_JSON_BYTES)
+      malformed(`${quote(path)} has ${size} bytes, which no model's JSON has`, { path });
+    return new TextDecoder().decode(await readFile(path));
+  });
 }
 
-/** The bytes of several files in a row. @throws MP_IO, MP_PARSE for a path that leads out of the folder */
-export async function readShards(modelPath: string, shards: readonly string[]): Promise<Uint8Array> {
-  const parts = await Promise.all(shards.map(async (shard) => readBytes(await placeOf(modelPath, shard))));
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+/** A file of weights beside the model. */
+export interface Shard {
+  readonly path: string;
+  readonly size: number;
+}
+
+/** Where those files are, unopened. @throws MP_IO, MP_PARSE for a path that leads out of the folder, and for one that is named twice */
+export async function findShards(modelPath: string, names: readonly string[]): Promise<readonly Shard[]> {
+  const shards: Shard[] = [];
+  const known = new Set<string>();
+  for (const name of names) {
+    if (known.has(name)) malformed(`the weights' path ${quote(name)} is named twice`, { shard: name });
+    known.add(name);
+    const path = await placeOf(modelPath, name);
+    shards.push({ path, size: await reading(path, () => sizeOf(path)) });
+  }
+  return shards;
+}
+
+/** The bytes of those files in a row, read one after another. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> {
+  const { open } = await import("node:fs/promises");
+  const all = allocated(shards.reduce((sum, { size }) => sum + size, 0));
   let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+  for (const { path, size } of shards) {
+    await reading(path, async () => {
+      const file = await open(path, "r");
+      try {
+        for (const end = at + size; at < end; ) {
+          const { bytesRead } = await file.read(all, at, Math.min(end - at, MOST_READ_BYTES));
+          if (bytesRead === 0) malformed(`${quote(path)} shrank while it was read`, { path });
+          at += bytesRead;
+        }
+      } finally {
+        await file.close();
+      }
+    });
   }
   return all;
+}
+
+/** A system call reads 2 GiB at most. */
+const MOST_READ_BYTES = 2 ** 30;
+
+function allocated(bytes: number): Uint8Array {
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    throw new MpError(
+      "MP_OUT_OF_MEMORY",
+      `fromTfjs: the weights take ${bytes} bytes, more than can be allocated at once`,
+      { cause, details: { bytes } },
+    );
+  }
 }
 
 async function placeOf(modelPath: string, shard: string): Promise<string> {
@@ -40,21 +93,19 @@ async function placeOf(modelPath: string, shard: string): Promise<string> {
   return malformed(`the weights' path ${quote(shard)} is a link out of the model's folder`, { shard });
 }
 
-async function readBytes(path: string): Promise<Uint8Array> {
-  const { readFile, stat } = await import("node:fs/promises");
-  return reading(path, async () => {
-    // A pipe would be waited for without end.
-    const found = await stat(path);
-    if (!found.isFile())
-      throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
-    return new Uint8Array(await readFile(path));
-  });
+/** A pipe would be waited for without end, so that it is refused unopened. */
+async function sizeOf(path: string): Promise<number> {
+  const { stat } = await import("node:fs/promises");
+  const found = await stat(path);
+  if (found.isFile()) return found.size;
+  throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
 }
 
 async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
+    if (MpError.is(cause)) throw cause;
     const { code = "" } = cause as NodeJS.ErrnoException;
     throw new MpError("MP_IO", `fromTfjs: cannot read ${quote(path)}: ${code}`, {
       cause,

@@ -52,6 +52,7 @@ export const sequentialPlan: ModelKind & LayerKind = (settings, read) => {
   const layers = layersOf(settings);
   const [head, ...rest] = layers as [JsonObject, ...JsonObject[]];
   const children = (isInput(head) ? rest : layers).map(read);
+  expectOwnNames(settings, children);
   const input: ModelInput = isInput(head)
     ? { name: nameOf(head), shape: shapeOf(head["config"]) }
     : { name: `${children[0]?.name}_input`, shape: shapeOf(head["config"]) };
@@ -106,6 +107,7 @@ export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
     for (const [node, refs] of callsOf(options, json["inbound_nodes"]).entries())
       calls.set(idOf({ layer: child.name, node }), { layer: child.name, inputs: refs });
   }
+  expectOwnNames(settings, children);
   const ends = refsOf(settings, "output_layers");
   const resolve = countedFrom(calls, ends);
   return connected({ children, inputs, inputLayers, calls, resolve }, ends);
@@ -167,6 +169,16 @@ function onlyCallOf({ children, calls, resolve }: Connections, name: string): Te
   if (ref === undefined || called > 1)
     return refuseArgument(`the layer ${quote(name)} is called ${called} times, and outputs take one`);
   return ref;
+}
+
+/** Layers are found by their names. @throws MP_PARSE for two of one name */
+function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): void {
+  const known = new Set<string>();
+  for (const { name } of children) {
+    if (known.has(name))
+      malformed(`${settings.className} ${quote(settings.name)} has two layers named ${quote(name)}`);
+    known.add(name);
+  }
 }
 
 /** A list of references, one alone, or in a tree of them. */

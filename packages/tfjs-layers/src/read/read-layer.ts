@@ -18,14 +18,21 @@ const REFUSED: Readonly<Record<string, string>> = {
   Masking: "masks of time steps are not read; pad to one length, or mask in the loss",
 };
 
+/** Layers are in wrappers and models to a depth of few; the graph of one that is deeper than this no stack holds. */
+const MOST_DEEP = 100;
+
 /** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that is not read */
-export const readLayer: ReadLayer = (json) => {
+export const readLayer: ReadLayer = (json) => readAt(json, 0);
+
+const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {
+  if (depth > MOST_DEEP)
+    return malformed(`layers are nested too deeply, more than ${MOST_DEEP} in one another`);
   const { name, settings } = settingsOf(json);
   const { className } = settings;
   const kind = own(LAYERS, className) ?? own(MODELS, className);
   if (kind === undefined)
     return settings.refuse(own(REFUSED, className) ?? "layers of this kind are not read");
-  const plan = kind(settings, readLayer);
+  const plan = kind(settings, (inside) => readAt(inside, depth + 1));
   return { name, plan: settings.config["trainable"] === false ? { ...plan, isFrozen: true } : plan };
 };
 

@@ -15,26 +15,37 @@ export interface WeightPlace {
   readonly variables: readonly string[];
 }
 
-export function weightName(names: Iterable<string>, { scopes, variables }: WeightPlace): string {
-  const required = scopes
-    .findLast(({ isOptional }) => !isOptional)
-    ?.name.split("/")
-    .at(-1);
-  const known = scopes.flatMap(({ name }) => name.split("/"));
-  const found = [...names].flatMap((name) => {
+/** Finds the weight of a place among these names. @throws MP_PARSE where there is none, and where there are two */
+export function weightFinder(names: Iterable<string>): (place: WeightPlace) => string {
+  const byVariable = new Map<string, { readonly name: string; readonly parts: readonly string[] }[]>();
+  for (const name of names) {
     const parts = name.replace(/:\d+$/, "").split("/");
     const variable = parts.pop() ?? "";
-    if (!variables.includes(variable)) return [];
-    if (required !== undefined && !parts.includes(required)) return [];
-    const matches = known.filter((part) => parts.includes(part)).length;
-    return [{ name, rank: 1000 * matches - parts.length }];
-  });
-  const best = Math.max(...found.map(({ rank }) => rank));
-  const [first, ...others] = found.filter(({ rank }) => rank === best);
-  const place = `${known.join("/")}/${variables[0]}`;
-  if (first === undefined) return malformed(`the file has no weight for ${quote(place)}`, { weight: place });
-  if (others.length === 0) return first.name;
-  return malformed(`${quote(first.name)} and ${quote(others[0]?.name ?? "")} may both be ${quote(place)}`, {
-    weight: place,
-  });
+    const known = byVariable.get(variable);
+    if (known === undefined) byVariable.set(variable, [{ name, parts }]);
+    else known.push({ name, parts });
+  }
+  return ({ scopes, variables }) => {
+    const required = scopes
+      .findLast(({ isOptional }) => !isOptional)
+      ?.name.split("/")
+      .at(-1);
+    const known = scopes.flatMap(({ name }) => name.split("/"));
+    const found = variables
+      .flatMap((variable) => byVariable.get(variable) ?? [])
+      .filter(({ parts }) => required === undefined || parts.includes(required))
+      .map(({ name, parts }) => ({
+        name,
+        rank: 1000 * known.filter((part) => parts.includes(part)).length - parts.length,
+      }));
+    const best = found.reduce((most, { rank }) => Math.max(most, rank), Number.NEGATIVE_INFINITY);
+    const [first, ...others] = found.filter(({ rank }) => rank === best);
+    const place = `${known.join("/")}/${variables[0]}`;
+    if (first === undefined)
+      return malformed(`the file has no weight for ${quote(place)}`, { weight: place });
+    if (others.length === 0) return first.name;
+    return malformed(`${quote(first.name)} and ${quote(others[0]?.name ?? "")} may both be ${quote(place)}`, {
+      weight: place,
+    });
+  };
 }

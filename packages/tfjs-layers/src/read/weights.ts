@@ -3,7 +3,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
 import { isObject, type JsonObject, malformed, quote } from "../problem.js";
-import { readShards } from "./files.js";
+import { findShards, readShards } from "./files.js";
 
 type Decode = (bytes: Uint8Array, quantization: JsonObject) => Float32Array;
 
@@ -31,7 +31,19 @@ const STORED: Readonly<Record<string, Stored>> = {
   },
 };
 
-/** By name, without what the manifest calls the optimizer's. @throws MP_IO, MP_PARSE */
+/** Of what is stored with a model beside its weights, such as the steps that an optimizer has counted. */
+const BYTES_OF: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, uint8: 1, bool: 1 };
+
+/** A tensor of a group: where its bytes begin, and how they are read; the optimizer's are not. */
+interface Placed {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly begin: number;
+  readonly end: number;
+  readonly decode: ((bytes: Uint8Array) => Float32Array) | undefined;
+}
+
+/** By name, without what the manifest calls the optimizer's. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function readWeights(
   modelPath: string,
   manifest: unknown,
@@ -40,27 +52,49 @@ export async function readWeights(
   const all = new Map<string, HostTensor>();
   for (const group of manifest as readonly unknown[]) {
     const { paths, weights } = isObject(group) ? group : {};
-    if (!isNames(paths) || !Array.isArray(weights)) malformed("a group of the weightsManifest is malformed");
-    const bytes = await readShards(modelPath, paths as readonly string[]);
-    let at = 0;
-    for (const spec of weights as readonly unknown[]) {
-      if (!isObject(spec)) malformed("a weight of the weightsManifest is malformed");
-      const { name, shape, quantization } = spec as JsonObject;
-      if (typeof name !== "string" || !isShape(shape)) malformed("a weight has no name or shape");
-      const quantized = isObject(quantization) ? quantization : {};
-      const { bytes: width, decode } = storedOf(spec as JsonObject, quantized);
-      const length = (shape as readonly number[]).reduce((product, size) => product * size, width);
-      if (!(at + length <= bytes.length))
-        malformed(`the files end before the weight ${quote(name as string)}`);
-      const part = bytes.subarray(at, at + length);
-      at += length;
-      if ((spec as JsonObject)["group"] === "optimizer") continue;
-      all.set(name as string, tensor(decode(part, quantized), shape as readonly number[]));
-    }
-    if (at !== bytes.length)
-      malformed(`${bytes.length - at} bytes of the weights' files belong to no weight`);
+    if (!isNames(paths) || !Array.isArray(weights))
+      return malformed("a group of the weightsManifest is malformed");
+    const placed = placedOf(weights);
+    const shards = await findShards(modelPath, paths);
+    expectFits(
+      placed,
+      shards.reduce((sum, { size }) => sum + size, 0),
+    );
+    const bytes = await readShards(shards);
+    for (const { name, shape, begin, end, decode } of placed)
+      if (decode !== undefined) all.set(name, tensor(decode(bytes.subarray(begin, end)), shape));
   }
   return all;
+}
+
+/** One after another, as the manifest lists them. */
+function placedOf(weights: readonly unknown[]): readonly Placed[] {
+  let at = 0;
+  return weights.map((spec) => {
+    if (!isObject(spec)) return malformed("a weight of the weightsManifest is malformed");
+    const { name, shape, dtype, quantization } = spec;
+    if (typeof name !== "string" || !isShape(shape)) return malformed("a weight has no name or shape");
+    const quantized = isObject(quantization) ? quantization : {};
+    const isOptimizers = spec["group"] === "optimizer";
+    const stored = isOptimizers ? undefined : storedOf(spec, quantized);
+    const width = stored?.bytes ?? widthOf(name, quantized["dtype"] ?? dtype);
+    const begin = at;
+    at += shape.reduce((product, size) => product * size, width);
+    return { name, shape, begin, end: at, decode: stored && ((bytes) => stored.decode(bytes, quantized)) };
+  });
+}
+
+/** Before anything is read, since numbers in a file may be any. */
+function expectFits(placed: readonly Placed[], size: number): void {
+  const beyond = placed.find(({ end }) => !(end <= size));
+  if (beyond !== undefined) malformed(`the files end before the weight ${quote(beyond.name)}`);
+  const left = size - (placed.at(-1)?.end ?? 0);
+  if (left !== 0) malformed(`${left} bytes of the weights' files belong to no weight`);
+}
+
+function widthOf(name: string, dtype: unknown): number {
+  const isKnown = typeof dtype === "string" && Object.hasOwn(BYTES_OF, dtype);
+  return isKnown ? (BYTES_OF[dtype] as number) : malformed(`the weight ${quote(name)} is ${String(dtype)}`);
 }
 
 function storedOf({ name, dtype }: JsonObject, quantization: JsonObject): Stored {
@@ -72,7 +106,7 @@ function storedOf({ name, dtype }: JsonObject, quantization: JsonObject): Stored
   );
 }
 
-const isNames = (value: unknown): boolean =>
+const isNames = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((name) => typeof name === "string");
-const isShape = (value: unknown): boolean =>
+const isShape = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);

@@ -37,7 +37,7 @@ describe("the state of a callback", () => {
       const first = await smallRun();
       let bytes = new Uint8Array();
       const saving: FitCallback = {
-        onSettled: async ({ step }) => {
+        afterCallbacks: async ({ step }) => {
           if (step === at) bytes = await first.saveBytes();
         },
       };
@@ -150,7 +150,7 @@ describe("validation", () => {
         seen.push(result);
       },
       onEpoch: ({ step }) => void events.push(["epoch", step]),
-      onSettled: ({ step }) => void events.push(["settled", step]),
+      afterCallbacks: ({ step }) => void events.push(["after", step]),
     };
     await training.fit(batches(2), { epochs: 2, callbacks: [callback], ...(validation && { validation }) });
     return { training, events, seen };
@@ -163,18 +163,18 @@ describe("validation", () => {
       ["start", true],
       ...[1, 2].flatMap((step) => [
         ["step", step],
-        ["settled", step],
+        ["after", step],
       ]),
       ["validation", 2, 0],
       ["epoch", 2],
-      ["settled", 2],
+      ["after", 2],
       ...[3, 4].flatMap((step) => [
         ["step", step],
-        ["settled", step],
+        ["after", step],
       ]),
       ["validation", 4, 1],
       ["epoch", 4],
-      ["settled", 4],
+      ["after", 4],
     ]);
     const [one, two] = [await training.evaluate(batch(7)), await training.evaluate(batch(8))];
     expect(seen[1]?.loss).toBeCloseTo((one.loss + two.loss) / 2, 12);

@@ -2,7 +2,7 @@ import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import type { WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { DatasetEvaluation } from "../evaluation/evaluate-all.js";
 import type { StepResult } from "../step/result.js";
 import type { Json } from "./json.js";
 
@@ -63,7 +63,7 @@ export interface FitEpoch {
 
 /** What `evaluateAll` gave for the validation data, and where; with objectives their results are by name. */
 export interface FitValidation<K extends string = string>
-  extends Omit<WholeEvaluation<K>, "metrics">,
+  extends Omit<DatasetEvaluation<K>, "metrics">,
     FitEpoch {
   /** What the loss returned as `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result in. */
   readonly metrics: Readonly<Record<K, number>>;
@@ -124,7 +124,7 @@ export interface FitCallback<
    * After each step and after each pass, when all callbacks have been called for it: a checkpoint that is saved here
    * has the state of all of them, so a resumed run repeats nothing and leaves nothing out.
    */
-  readonly onSettled?: (position: FitEpoch) => void | Promise<void>;
+  readonly afterCallbacks?: (position: FitEpoch) => void | Promise<void>;
   /** Once, after the last save. Where `fit` fails, every callback is called, and `fit` rejects with the first error. */
   readonly onEnd?: (end: FitEnd) => void | Promise<void>;
 }
@@ -134,7 +134,7 @@ const FUNCTIONS: OptionNames<Omit<FitCallback, "state">> = {
   onStep: true,
   onValidation: true,
   onEpoch: true,
-  onSettled: true,
+  afterCallbacks: true,
   onEnd: true,
 };
 const CALLBACK: OptionNames<FitCallback> = { ...FUNCTIONS, state: true };
@@ -201,12 +201,12 @@ export async function tellEnd(callbacks: readonly Pick<FitCallback, "onEnd">[], 
   if (errors.length > 0) throw errors[0];
 }
 
-/** Calls `onSettled` of each in turn. */
+/** Calls `afterCallbacks` of each in turn. */
 export async function settle(
-  callbacks: readonly Pick<FitCallback, "onSettled">[],
+  callbacks: readonly Pick<FitCallback, "afterCallbacks">[],
   at: FitEpoch,
 ): Promise<void> {
-  for (const callback of callbacks) await callback.onSettled?.(at);
+  for (const callback of callbacks) await callback.afterCallbacks?.(at);
 }
 
 const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>

@@ -578,7 +578,7 @@ describe("callbacks", () => {
     [[{ onStep: () => {} }, { onStep: 3 }], "fit: callbacks[1]: onStep is a function, got 3"],
     [[{ onSteps: () => {} }], 'fit: callbacks[0]: has no option "onSteps"; did you mean onStep?'],
     [[{ onEpochEnd: () => {} }], "did you mean onEpoch?"],
-    [[{}], "fit: callbacks[0] has none of onStart, onStep, onValidation, onEpoch, onSettled, onEnd"],
+    [[{}], "fit: callbacks[0] has none of onStart, onStep, onValidation, onEpoch, afterCallbacks, onEnd"],
     [[new Map()], "fit: callbacks[0] has none of onStart"],
   ])("are refused where nothing of them would be called: %o", async (callbacks, message) => {
     const training = await smallRun();

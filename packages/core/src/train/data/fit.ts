@@ -4,7 +4,7 @@ import { MpError } from "../../errors.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import { later } from "../checks/check-parts.js";
 import type { EvaluateAllOptions } from "../evaluation/evaluate-all.js";
-import type { MetricsFunction } from "../evaluation/judge.js";
+import type { MetricsFunction } from "../evaluation/traced-metrics.js";
 import type { TrainingWarning } from "../warning.js";
 import {
   checkCallbacks,

@@ -11,9 +11,9 @@ import { metricsIn, numberIn } from "../step/outputs.js";
 import type { Evaluation } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
 import type { WeightsChoice } from "../weights/average.js";
-import type { Judge, MetricsFunction } from "./judge.js";
 import { countedBy, sampleCount } from "./sample-count.js";
 import type { MetricsAnd } from "./streamed-metric.js";
+import type { MetricsFunction, TracedMetrics } from "./traced-metrics.js";
 
 /** How a data set is evaluated; `T` is the type of its batches. */
 export interface EvaluateAllOptions<M, T> extends WeightsChoice {
@@ -30,8 +30,8 @@ export interface EvaluateAllOptions<M, T> extends WeightsChoice {
   readonly signal?: AbortSignal;
 }
 
-/** With metrics of the whole set. */
-export interface JudgeAllOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T> {
+/** Options of `evaluateAll`, with metrics of the whole set. */
+export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T> {
   /**
    * Metrics that are no means over batches: those of `@mp/nn/metrics`, or your own. Runs in one program with the loss,
    * under the same casting policy; compiled once per function object and batch shape.
@@ -40,7 +40,7 @@ export interface JudgeAllOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T>
 }
 
 /** Loss and metrics over a whole data set: means over its samples, and what the streamed metrics result in. */
-export interface WholeEvaluation<K extends string = string, S = unknown> {
+export interface DatasetEvaluation<K extends string = string, S = unknown> {
   /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
   readonly loss: number;
   /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
@@ -57,9 +57,9 @@ export interface EvaluatingRun {
   readonly evaluate: (
     batch: FedBatch,
     model: FedBatch | undefined,
-    judge: Judge | undefined,
+    metrics: TracedMetrics | undefined,
   ) => Promise<readonly Outputs[]>;
-  readonly judgeOf: (metrics: MetricsFunction) => Judge;
+  readonly traced: (metrics: MetricsFunction) => TracedMetrics;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
@@ -87,7 +87,7 @@ export async function evaluateAll<T>(
   run: EvaluatingRun,
   data: TrainingData<T>,
   options: AnyEvaluateAllOptions<T>,
-): Promise<readonly WholeEvaluation[]> {
+): Promise<readonly DatasetEvaluation[]> {
   const read = readOptions<AnyEvaluateAllOptions<T>, typeof EVALUATE_ALL>(
     "evaluateAll",
     options,
@@ -98,8 +98,8 @@ export async function evaluateAll<T>(
   );
   const { modelState, samples, signal } = read;
   const model = modelState === undefined ? undefined : run.take(modelState, "model");
-  const judge = read.metrics === undefined ? undefined : run.judgeOf(read.metrics);
-  const judging = judge?.start();
+  const traced = read.metrics && run.traced(read.metrics);
+  const accumulator = traced?.accumulator();
   const means: Means[] = [];
   let batches = 0;
   const dropping = droppedWarning("evaluateAll", data);
@@ -112,11 +112,11 @@ export async function evaluateAll<T>(
       if (batch === undefined) break;
       const fed = run.take(batch);
       const count = samples === undefined ? sampleCount(fed) : countedBy(samples, batch);
-      const outputs = await run.evaluate(fed, model, judge);
+      const outputs = await run.evaluate(fed, model, traced);
       for (const [at, values] of outputs.entries()) {
         means[at] ??= new Means();
         means[at].add(values, count);
-        judging?.add(values);
+        accumulator?.add(values);
       }
       batches++;
       const due = run.breathe();
@@ -126,13 +126,13 @@ export async function evaluateAll<T>(
     await source.close();
   }
   if (batches === 0) throw noBatches();
-  const judged = judging?.results() ?? {};
+  const streamed = accumulator?.results() ?? {};
   return means.map((mean) => {
     const { loss, metrics } = mean.result();
-    const both = Object.keys(judged).find((name) => Object.hasOwn(metrics, name));
+    const both = Object.keys(streamed).find((name) => Object.hasOwn(metrics, name));
     if (both !== undefined) throw namedTwice(both);
-    return { loss, metrics: { ...metrics, ...judged }, samples: mean.samples, batches };
-  }) as readonly WholeEvaluation[];
+    return { loss, metrics: { ...metrics, ...streamed }, samples: mean.samples, batches };
+  }) as readonly DatasetEvaluation[];
 }
 
 /** Means of scalars over samples, summed in f64. */
@@ -142,11 +142,10 @@ class Means {
 
   add(outputs: Outputs, count: number): void {
     this.samples += count;
-    // A batch of padding alone has a loss of 0 / 0.
-    if (count === 0) return;
     const { loss, metrics } = evaluationIn(outputs);
     for (const [name, value] of [["", loss] as const, ...Object.entries(metrics)]) {
-      this.#sums.set(name, (this.#sums.get(name) ?? 0) + count * value);
+      // A batch of padding alone has a loss of 0 / 0.
+      this.#sums.set(name, (this.#sums.get(name) ?? 0) + (count === 0 ? 0 : count * value));
     }
   }
 

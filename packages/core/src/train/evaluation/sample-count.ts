@@ -28,7 +28,11 @@ export function sampleCount({ inputs }: FedBatch): number {
   if (!isHostTensor(weights)) {
     throw invalid("batch/weights is not on the host; pass samples: (batch) => … that gives their sum");
   }
-  return (weights.data as Float32Array).reduce((sum, weight) => sum + weight, 0);
+  const sum = (weights.data as Float32Array).reduce((total, weight) => total + weight, 0);
+  if (sum >= 0 && Number.isFinite(sum)) return sum;
+  throw invalid(
+    `batch/weights count the samples, and their sum is ${sum}; weights are finite and at least 0`,
+  );
 }
 
 /** The samples by a function of the user. */

@@ -6,11 +6,12 @@ import type { FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
 import { evaluationIn } from "../evaluation/evaluate-all.js";
-import type { Judge } from "../evaluation/judge.js";
+import type { TracedMetrics } from "../evaluation/traced-metrics.js";
 import { outputTree, type Program } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
+import { evaluateProgram } from "../reading/reading-programs.js";
 import { numberIn, type Outputs } from "../step/outputs.js";
-import { evaluateProgram, scaleProgram } from "../step/programs.js";
+import { scaleProgram } from "../step/programs.js";
 import type { Counters, StepResult } from "../step/result.js";
 import { type Ran, Stepper, type StepperOptions } from "../step/stepper.js";
 import { named, ownSlot } from "./objective-state.js";
@@ -49,14 +50,14 @@ export class ObjectiveRun {
     return results;
   }
 
-  /** The outputs of evaluating a batch for each; the first also has the statistics of the judge. */
+  /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */
   static async evaluated(
     objectives: readonly ObjectiveRun[],
-    [feed, model, average, judge]: Parameters<ObjectiveRun["evaluated"]>,
+    [feed, model, average, metrics]: Parameters<ObjectiveRun["evaluated"]>,
   ): Promise<readonly Outputs[]> {
     const all: Outputs[] = [];
     for (const [at, objective] of objectives.entries()) {
-      const [outputs] = await objective.evaluated(feed, model, average, at === 0 ? judge : undefined);
+      const [outputs] = await objective.evaluated(feed, model, average, at === 0 ? metrics : undefined);
       all.push(outputs);
     }
     return all;
@@ -71,12 +72,12 @@ export class ObjectiveRun {
     return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
   }
 
-  /** The outputs of evaluating a batch, and their types; with the statistics of the judge. */
+  /** The outputs of evaluating a batch, and their types; with the statistics of the metrics. */
   async evaluated(
     feed: FedBatch,
     model: FedBatch | undefined,
     average: boolean,
-    judge?: Judge,
+    metrics?: TracedMetrics,
   ): Promise<readonly [Outputs, Program["outputs"]]> {
     const state = { state: this.#stateTypes, average };
     const build = (): Program =>
@@ -84,10 +85,10 @@ export class ObjectiveRun {
         this.definition,
         state,
         { batch: feed.types(), ...(model === undefined ? {} : { model: model.types() }) },
-        judge,
+        metrics,
       );
     const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
-    const what = judge === undefined ? "evaluate" : `evaluate with metrics ${judge.id}`;
+    const what = metrics === undefined ? "evaluate" : `evaluate with metrics ${metrics.id}`;
     const kind = named(this.definition, average ? `${what} the average` : what);
     const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
     return [await executable.run({ ...feed.inputs, ...model?.inputs }), outputs];

@@ -7,7 +7,7 @@ import type { FitOptions } from "../data/fit.js";
 import type { FeedingOptions } from "../data/made-steps.js";
 import type { TrainingData } from "../data/source.js";
 import type { Diagnosis } from "../diagnosis/diagnose.js";
-import type { JudgeAllOptions, WholeEvaluation } from "../evaluation/evaluate-all.js";
+import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "../evaluation/evaluate-all.js";
 import type { StreamedMetrics } from "../evaluation/streamed-metric.js";
 import type { FedBatch } from "../step/loss.js";
 import type { Counters, Evaluation, StepResult } from "../step/result.js";
@@ -85,13 +85,13 @@ export interface ObjectivesTrainer<P, B, M, O>
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<{ readonly [N in keyof O]: Evaluation<MetricsOf<O[N]>> & { readonly modelState: M } }>;
   /**
-   * Each loss and its metrics over a whole data set, weighed by samples; streamed `metrics` are the run's, and are given
+   * Each loss and its metrics over a whole data set, weighted by samples; streamed `metrics` are the run's, and are given
    * with each objective. @throws as of a single loss
    */
   evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
     data: TrainingData<FedBatch<B, D>>,
-    options?: JudgeAllOptions<P, B, M, FedBatch<B, D>, S>,
-  ): Promise<{ readonly [N in keyof O]: WholeEvaluation<MetricsOf<O[N]>, S> }>;
+    options?: EvaluateAllMetricsOptions<P, B, M, FedBatch<B, D>, S>,
+  ): Promise<{ readonly [N in keyof O]: DatasetEvaluation<MetricsOf<O[N]>, S> }>;
   /** Sets learning rates by group for the objectives named, those that are `settable`. @throws MP_INVALID_ARGUMENT */
   setRates(rates: Partial<Each<O, Readonly<Record<string, number>>>>): Promise<void>;
   /** The settable rates by objective and group. */

@@ -5,9 +5,10 @@
 import type { Executable, RunInput } from "../../backend.js";
 import { MpError } from "../../errors.js";
 import type { Op } from "../../graph/attributes.js";
-import type { AnyNode, Graph, Value } from "../../graph/graph.js";
+import type { AnyNode, Graph, GraphNode, Value } from "../../graph/graph.js";
 import { producers } from "../../graph/graph.js";
 import { isHostTensor } from "../../host-tensor.js";
+import type { Shape } from "../../shape.js";
 
 /** What the elements of an input may be. */
 interface IndexRange {
@@ -18,8 +19,37 @@ interface IndexRange {
   readonly ignored: number | undefined;
   /** What they are, for the message. */
   readonly what: string;
+  /** What to do about one that is outside, for the message. */
+  readonly remedy: (value: number | bigint) => string;
   readonly node: AnyNode;
 }
+
+type Allowed = Omit<IndexRange, "input" | "node">;
+
+function labels(
+  { attributes }: GraphNode<"SoftmaxCrossEntropyLoss" | "NegativeLogLikelihoodLoss">,
+  [, classes = 0]: Shape,
+): Allowed {
+  const high = classes - 1;
+  const remedy: IndexRange["remedy"] = (label) =>
+    `labels are classes from 0 to ${high}: give the last layer more outputs, correct the labels, or pass ignoreIndex: ${label}`;
+  return { low: 0, high, ignored: attributes.ignoreIndex, what: "label", remedy };
+}
+
+function indices({ attributes }: GraphNode<"Gather" | "GatherElements">, shape: Shape): Allowed {
+  const size = shape[attributes.axis] ?? 0;
+  const remedy = (): string =>
+    `the table has ${size} rows: give it more, or map what it does not know to one of them`;
+  return { low: -size, high: size - 1, ignored: undefined, what: "index", remedy };
+}
+
+/** What the second operand may be, by the shape of the first; other operators take no labels and indices. */
+const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allowed } = {
+  SoftmaxCrossEntropyLoss: labels,
+  NegativeLogLikelihoodLoss: labels,
+  Gather: indices,
+  GatherElements: indices,
+};
 
 /** Ops whose result holds all elements of their first operand and no others. */
 const MOVES: ReadonlySet<Op> = new Set<Op>([
@@ -51,7 +81,8 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
   };
   const ranges = graph.nodes.flatMap((node): readonly IndexRange[] => {
     if (node.origin.phase !== "forward" && node.origin.phase !== "loss") return [];
-    const range = rangeOf(node);
+    const rangeOf = RANGES[node.op] as ((node: AnyNode, shape: Shape) => Allowed) | undefined;
+    const range = rangeOf?.(node, node.inputs[0]?.shape ?? []);
     const input = range && inputOf(node.inputs[1] ?? undefined);
     return input === undefined || range === undefined ? [] : [{ ...range, input, node }];
   });
@@ -65,24 +96,6 @@ const isIndex = (value: Value | undefined): boolean => value?.dtype === "i32" ||
 
 const isSameRange = (a: IndexRange, b: IndexRange): boolean =>
   a.low === b.low && a.high === b.high && a.ignored === b.ignored;
-
-function rangeOf(node: AnyNode): Omit<IndexRange, "input" | "node"> | undefined {
-  const shape = node.inputs[0]?.shape ?? [];
-  switch (node.op) {
-    case "SoftmaxCrossEntropyLoss":
-    case "NegativeLogLikelihoodLoss": {
-      const { ignoreIndex } = node.attributes;
-      return { low: 0, high: (shape[1] ?? 0) - 1, ignored: ignoreIndex, what: "label" };
-    }
-    case "Gather":
-    case "GatherElements": {
-      const size = shape[node.attributes.axis] ?? 0;
-      return { low: -size, high: size - 1, ignored: undefined, what: "index" };
-    }
-    default:
-      return undefined;
-  }
-}
 
 /** The executable, with the labels and indices of host data checked before each run. */
 export function withCheckedIndices(executable: Executable, graph: Graph): Executable {
@@ -136,18 +149,14 @@ function placeOf(at: number, shape: readonly number[]): readonly number[] {
 function outOfRange(
   value: number | bigint,
   place: readonly number[],
-  { input, low, high, what, node }: IndexRange,
+  { input, low, high, what, remedy, node }: IndexRange,
 ): MpError<"MP_OUT_OF_RANGE"> {
   const { line, scope } = node.origin;
   const where = line === undefined ? "" : ` (at ${line})`;
   const of = scope === "" ? node.op : scope;
-  const remedy =
-    what === "label"
-      ? `labels are classes from 0 to ${high}: give the last layer more outputs, correct the labels, or pass ignoreIndex: ${value}`
-      : `the table has ${high + 1} rows: give it more, or map what it does not know to one of them`;
   return new MpError(
     "MP_OUT_OF_RANGE",
-    `${input}: ${what} ${value} at [${place.join(", ")}] is outside ${low} … ${high} of ${of}${where}; ${remedy}`,
+    `${input}: ${what} ${value} at [${place.join(", ")}] is outside ${low} … ${high} of ${of}${where}; ${remedy(value)}`,
     { details: { input, value: Number(value), place, low, high, node: node.name } },
   );
 }

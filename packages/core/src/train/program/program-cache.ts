@@ -7,6 +7,8 @@ import { graphFor } from "./graph-for.js";
 import { withCheckedIndices } from "./index-ranges.js";
 import type { Program } from "./program.js";
 
+/** Programs that are kept unless something else is asked for. */
+export const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
 export interface Compiled extends Pick<Program, "outputs" | "probes"> {
@@ -113,7 +115,7 @@ export class ProgramCache {
 /** The message is the same each time, so it is given once. */
 const evicted = (kept: number): TrainingWarning => ({
   type: "performance",
-  message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat, or keep more with the trainer's option programs`,
+  message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat; a trainer keeps more with its option programs`,
   details: { kept },
 });
 

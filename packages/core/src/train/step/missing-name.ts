@@ -13,6 +13,8 @@ export function tellingNames<T>(what: string, tree: TensorTree, body: () => T): 
   } catch (error) {
     if (!MpError.is(error) || error.details["got"] !== "undefined") throw error;
     const names = leavesOf(tree, isTensor, what).map(([path]) => path);
+    // Names are missing elsewhere if it has none.
+    if (isTensor(tree)) throw error;
     const there = names.length === 0 ? "is empty" : `has ${names.join(", ")}`;
     const { code, message, details } = error;
     throw new MpError(code, `${message}; ${what} ${there}`, { details: { ...details, names }, cause: error });

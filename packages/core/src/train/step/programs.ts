@@ -1,25 +1,20 @@
-/** The programs of a training run: each is traced once per batch shape and closed over nothing but its state. */
-import { autocast } from "../../cast/autocast.js";
+/** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
-import { f32Master } from "../../precision/master-weights.js";
 import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
-import { foldIn, setRandomCounter } from "../../trace/random.js";
+import { setRandomCounter } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { atUserLines, withPhase } from "../../trace/trace.js";
+import { withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition.js";
-import type { Judge } from "../evaluation/judge.js";
 import { joinStates, nextState, stateOf, statePart } from "../objectives/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
 import { frozenInAll, splitFrozen } from "../weights/frozen.js";
 import { applyGradients } from "./apply.js";
-import { forwardBackward, parametersOf, strictLoss, type TraceReports } from "./forward.js";
-import type { LossContext } from "./loss.js";
-import { tellingNames } from "./missing-name.js";
+import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
 import { scaleOf } from "./scale.js";
 
 /** Elements of one microbatch's draws: the counter's low half. */
@@ -190,106 +185,6 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
       return emptyWindow(definition, rest.master, model);
     });
     return { state: nextState(definition, tree, { ...next, window: empty }), outputs };
-  });
-}
-
-/**
- * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree
- * like the parameters, whatever the master weights are.
- */
-function readingProgram(
-  definition: StepDefinition,
-  { state, average }: ReadState,
-  fed: Readonly<Record<string, TypeTree>>,
-  body: (
-    definition: StepDefinition,
-    current: TrainingState,
-    fed: Readonly<Record<string, TensorTree>>,
-  ) => ProgramResult,
-): Program {
-  const types = statePart(definition, state, average ? "ema" : "master");
-  return traceProgram({ state: types, fed }, (tree, trees) => {
-    if (!average) return body(definition, stateOf(definition, tree), trees);
-    const averaged = { ...definition, precision: { ...definition.precision, masterWeights: f32Master() } };
-    const { ema } = tree as TrainingState;
-    return body(averaged, stateOf(averaged, { ...(tree as TrainingState), master: ema }), trees);
-  });
-}
-
-/** The state that a program reads. */
-export interface ReadState {
-  readonly state: TypeTree;
-  /** Whether the weights are their moving average. */
-  readonly average: boolean;
-}
-
-/** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
-export function evaluateProgram(
-  definition: StepDefinition,
-  state: ReadState,
-  fed: { readonly batch: TypeTree; readonly model?: TypeTree },
-  judge?: Judge,
-): Program {
-  return readingProgram(definition, state, fed, (read, current, trees) => {
-    const model = trees["model"] ?? current.model;
-    const lossOf = autocast(strictLoss(read, current, model, false), read.precision.policy, {
-      manifest: read.manifest,
-    });
-    const [loss, parts] = lossOf(parametersOf(read, current), trees["batch"] as TensorTree);
-    const outputs = { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
-    if (judge === undefined) return { outputs };
-    const judged = readFunction(read, { ...current, model }, judge.statistics, trees["batch"] as TensorTree);
-    return { outputs: { ...outputs, judged } };
-  });
-}
-
-/** A user's function that is no loss, of parameters, data and context. */
-function readFunction(
-  read: StepDefinition,
-  { model, ...current }: TrainingState,
-  fn: PredictFunction,
-  data: TensorTree,
-  what = "the batch",
-): TensorTree {
-  const context: LossContext<TensorTree> = {
-    training: false,
-    key: foldIn(read.key, "predict"),
-    modelState: model,
-    step: current.applied,
-  };
-  const run = autocast(
-    (weights: TensorTree, inputs: TensorTree) =>
-      tellingNames(what, inputs, () => atUserLines(() => fn(weights, inputs, context))),
-    read.precision.policy,
-    { manifest: read.manifest },
-  );
-  return run(parametersOf(read, { model, ...current }), data);
-}
-
-/** A function of parameters, data and context under the run's casting policy. */
-export type PredictFunction = (
-  parameters: TensorTree,
-  data: TensorTree,
-  context: LossContext<TensorTree>,
-) => TensorTree;
-
-export function predictProgram(
-  definition: StepDefinition,
-  state: ReadState,
-  data: TypeTree,
-  predict: PredictFunction,
-): Program {
-  return readingProgram(definition, state, { data }, (read, current, trees) => {
-    const result = readFunction(read, current, predict, trees["data"] as TensorTree, "the data");
-    return { outputs: { result } };
-  });
-}
-
-/** The parameters in f32, for any storage dtype. */
-export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
-  return readingProgram(definition, state, {}, (read, current) => {
-    const weights = parametersOf(read, current);
-    return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
   });
 }
 

@@ -29,12 +29,12 @@ export interface Places {
 
 /** Bool, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined where it always may. */
 export function allowedPlaces({ time, keys, before, isCausal, left, right }: Places): Tensor | undefined {
-  const right0 = isCausal ? (right < 0 ? 0 : Math.min(right, 0)) : right;
-  if (right0 < 0 && left < 0) return undefined;
+  const ahead = isCausal ? 0 : right;
+  if (ahead < 0 && left < 0) return undefined;
   const own = add(reshape(range(0, time), [time, 1]), before);
   const key = range(0, keys);
   const sides = [
-    ...(right0 < 0 ? [] : [lessOrEqual(key, add(own, right0))]),
+    ...(ahead < 0 ? [] : [lessOrEqual(key, add(own, ahead))]),
     ...(left < 0 ? [] : [greaterOrEqual(key, sub(own, left))]),
   ];
   return sides.reduce(and);

@@ -1,16 +1,13 @@
 // ONNX's operators that put elements elsewhere by what is known of them, or by indices that are made of data.
 import { type Tensor, tensor } from "@mp/core";
-import { elementCount, windowExtent } from "@mp/core/graph";
+import { elementCount } from "@mp/core/graph";
 import {
   add,
-  cast,
   constant,
-  convTranspose,
   expand,
   gather,
   gatherElements,
   less,
-  literal,
   mod,
   pad,
   range,
@@ -22,18 +19,9 @@ import {
 } from "@mp/core/ops";
 import { numbersOf } from "../../numbers.js";
 import { quote } from "../../problem.js";
-import type { NodeReader, ReadNode } from "../node-reader.js";
+import type { ReadNode } from "../node-reader.js";
 import { axisOf } from "../reduce.js";
-import { expectTable } from "../table-limit.js";
 import { traced } from "../traced.js";
-
-const indicesOf = (numbers: readonly number[]): Tensor => constant(tensor(Int32Array.from(numbers)));
-
-/** 0, 1, 2 … along one axis of a shape, i32. */
-function placesAlong(shape: readonly number[], axis: number): Tensor {
-  const own = shape.map((size, each) => (each === axis ? size : 1));
-  return expand(reshape(range(0, shape[axis] as number), own), shape);
-}
 
 /** The vector along one axis of a shape. */
 const vectorAlong = (x: Tensor, shape: readonly number[], axis: number): Tensor =>
@@ -45,6 +33,10 @@ const vectorAlong = (x: Tensor, shape: readonly number[], axis: number): Tensor 
     shape,
   );
 
+/** 0, 1, 2 … along one axis of a shape, i32. */
+const placesAlong = (shape: readonly number[], axis: number): Tensor =>
+  vectorAlong(range(0, shape[axis] as number), shape, axis);
+
 /** The elements whose place a known condition marks; without an axis of the flattened tensor. */
 const compress: ReadNode = (reader) => {
   const x = reader.operand(0);
@@ -55,7 +47,7 @@ const compress: ReadNode = (reader) => {
   return [
     traced(reader, [x], (values) => {
       const all = isFlat ? reshape(values, [elementCount(x.shape, "Compress")]) : values;
-      return gather(all, indicesOf(marked), axis);
+      return gather(all, constant(tensor(Int32Array.from(marked))), axis);
     }),
   ];
 };
@@ -107,76 +99,6 @@ const centerCropPad: ReadNode = (reader) => {
   ];
 };
 
-/** Columns that lie over each other are summed: what a transposed convolution with a kernel for each tap does. */
-const col2Im: ReadNode = (reader) => {
-  const x = reader.operand(0);
-  const [image, block] = [reader.integers(1), reader.integers(2)];
-  if (image === undefined || block === undefined)
-    return reader.unsupported("has no shape of images or blocks");
-  const rank = image.length;
-  const each = (name: string, count: number, otherwise: number): readonly number[] =>
-    reader.ints(name) ?? new Array<number>(count).fill(otherwise);
-  const [dilations, strides, pads] = [
-    each("dilations", rank, 1),
-    each("strides", rank, 1),
-    each("pads", 2 * rank, 0),
-  ];
-  const taps = block.reduce((product, size) => product * size, 1);
-  expectTable(reader, taps, taps);
-  const [batch = 0, rows = 0, columns = 0] = x.shape;
-  const free = image.map(
-    (size, axis) =>
-      size +
-      (pads[axis] ?? 0) +
-      (pads[rank + axis] ?? 0) -
-      windowExtent(block[axis] ?? 1, dilations[axis] ?? 1),
-  );
-  const blocks = free.map((size, axis) => Math.floor(size / (strides[axis] ?? 1)) + 1);
-  const isWhole = blocks.reduce((product, size) => product * size, 1) === columns && rows % taps === 0;
-  if (x.shape.length !== 3 || block.length !== rank || !isWhole)
-    return reader.unsupported(`makes images of [${image}] from [${x.shape}] by blocks of [${block}]`);
-  const channels = rows / taps;
-  const outputPadding = free.map((size, axis) => size % (strides[axis] ?? 1));
-  return [
-    traced(reader, [x], (values) => {
-      const kernels = Float32Array.from({ length: taps * taps }, (_, at) => (at % (taps + 1) === 0 ? 1 : 0));
-      const kernel = cast(constant(tensor(kernels, [taps, 1, ...block])), x.dtype);
-      const columnsOfTaps = reshape(values, [batch * channels, taps, ...blocks]);
-      const images = convTranspose(columnsOfTaps, kernel, { strides, dilations, pads, outputPadding });
-      return reshape(images, [batch, channels, ...image]);
-    }),
-  ];
-};
-
-/** Each value at its index of the flattened result, zeros elsewhere. */
-const maxUnpool: ReadNode = (reader) => {
-  const [x, at] = [reader.operand(0), reader.indices(1)];
-  const kernel = reader.ints("kernel_shape") ?? reader.unsupported("has no kernel_shape");
-  const strides = reader.ints("strides") ?? kernel.map(() => 1);
-  const pads = reader.ints("pads") ?? [...kernel, ...kernel].map(() => 0);
-  const own = kernel.map(
-    (size, axis) =>
-      ((x.shape[axis + 2] ?? 1) - 1) * (strides[axis] ?? 1) +
-      size -
-      (pads[axis] ?? 0) -
-      (pads[kernel.length + axis] ?? 0),
-  );
-  const inferred = [...x.shape.slice(0, 2), ...own];
-  const wanted = reader.integers(2) ?? inferred;
-  if (wanted.length !== inferred.length || wanted.some((size, axis) => size < (inferred[axis] ?? 0)))
-    return reader.unsupported(`makes [${wanted}] of [${inferred}]`);
-  const count = elementCount(inferred, "MaxUnpool");
-  return [
-    traced(reader, [x, at], (values, indices) => {
-      const flat = [elementCount(x.shape, "MaxUnpool")];
-      const zeros = expand(literal(0, values.dtype), [count]);
-      const placed = scatterElements(zeros, reshape(indices, flat), reshape(values, flat));
-      const missing = wanted.map((size, axis): [number, number] => [0, size - (inferred[axis] as number)]);
-      return pad(reshape(placed, inferred), missing);
-    }),
-  ];
-};
-
 /** A cache of keys or values [batch, …] with new ones from an index of each row on, around the end where that is asked for. */
 const tensorScatter: ReadNode = (reader) => {
   const [past, update] = [reader.operand(0), reader.operand(1)];
@@ -196,39 +118,9 @@ const tensorScatter: ReadNode = (reader) => {
   ];
 };
 
-/** As if the tensor were repeated on all sides. */
-export function wrapped(
-  reader: NodeReader,
-  x: Parameters<typeof traced>[1][number],
-  pads: readonly number[],
-): ReturnType<ReadNode> {
-  const rank = x.shape.length;
-  expectTable(
-    reader,
-    ...x.shape.map((size, axis) => size + Math.abs(pads[axis] ?? 0) + Math.abs(pads[rank + axis] ?? 0)),
-  );
-  return [
-    traced(reader, [x], (values) => {
-      let y = values;
-      x.shape.forEach((size, axis) => {
-        const [before, after] = [pads[axis] as number, pads[rank + axis] as number];
-        if (before === 0 && after === 0) return;
-        const places = Array.from(
-          { length: Math.max(0, size + before + after) },
-          (_, at) => (((at - before) % size) + size) % size,
-        );
-        y = gather(y, indicesOf(places), axis);
-      });
-      return y;
-    }),
-  ];
-}
-
 export const rearrangementReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
   ["Compress", compress],
   ["ReverseSequence", reverseSequence],
   ["CenterCropPad", centerCropPad],
-  ["Col2Im", col2Im],
-  ["MaxUnpool", maxUnpool],
   ["TensorScatter", tensorScatter],
 ]);

@@ -3,7 +3,7 @@
  * and opset 13, so that they are read in an older model too. An operator that is not listed took attributes for
  * operands, or meant something else.
  */
-export const oldestVersions: ReadonlyMap<string, number> = new Map(
+export const unchangedSince: ReadonlyMap<string, number> = new Map(
   Object.entries({
     Abs: 6,
     Acos: 7,

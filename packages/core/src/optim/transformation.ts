@@ -1,6 +1,16 @@
+import { described } from "../described.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
+
+/** The direction of an optimizer, with its state; its description has all settings. */
+export function direction<S extends TensorTree>(
+  name: string,
+  settings: Parameters<typeof described>[1],
+  part: Pick<GradientTransformation<S>, "init" | "update">,
+): GradientTransformation<S> {
+  return { kind: "gradient", name, description: described(name, settings), ...part };
+}
 
 /** A transformation of gradients without state. */
 export function stateless(

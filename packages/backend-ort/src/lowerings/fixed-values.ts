@@ -1,0 +1,27 @@
+/** Values that are known when a graph is compiled, for the engine's own optimizer. */
+import { type Graph, isFloat, type Value } from "@mp/core/graph";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+export type FixedValues = ReadonlySet<Value>;
+
+/** What depends on nothing but constants and those inputs; nothing if there are none. */
+export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>): FixedValues {
+  const fixed = new Set<Value>();
+  if (names.size === 0) return fixed;
+  for (const { name, value } of inputs) if (names.has(name)) fixed.add(value);
+  for (const node of nodes) {
+    if (!node.inputs.every((value) => fixed.has(value))) continue;
+    for (const output of node.outputs) fixed.add(output);
+  }
+  return fixed;
+}
+
+/** x - c as x + (-c), with the same bits: the optimizer makes sums part of a convolution, and no differences. */
+export const differenceAsSum =
+  (fixed: FixedValues): OwnLowering<"Sub"> =>
+  (node, operands, writer) => {
+    const [, subtrahend] = node.inputs;
+    if (subtrahend === undefined || !fixed.has(subtrahend) || !isFloat(operandType(node).dtype))
+      return undefined;
+    return [writer.one("Add", [at(operands, 0), writer.one("Neg", [at(operands, 1)])])];
+  };

@@ -1,0 +1,63 @@
+import type { Place } from "@mp/core/backend";
+import { type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
+import { type ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
+import { type Lowered, lowerGraph } from "./lower.js";
+import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
+import type { PingPongSlots } from "./ping-pong-slots.js";
+import type { Target } from "./target.js";
+
+/** A session, and what it was made of. */
+export interface Opened {
+  readonly lowered: Lowered;
+  readonly session: NativeSession;
+  /** By the session's names; the caller releases them after the session. */
+  readonly constants: ReadonlyMap<string, PooledConstant>;
+}
+
+/** It moves pads into pools that then refuse to have so many, of the kernel's size or more. */
+const WITHOUT_PAD_FUSION = { "optimization.disable_specified_optimizers": "Pad_Fusion" };
+
+/**
+ * Lowers a graph and loads it. The slots of a constant state and large constants become initializers, in place, for the
+ * engine to fold, pack and lay out; those of any other state are inputs, and the engine rewrites nothing.
+ */
+export async function openSession(
+  runtime: NativeRuntime,
+  pool: ConstantPool,
+  target: Target,
+  { graph, bound, state, isConstant }: Place<PingPongSlots> & { readonly graph: Graph },
+): Promise<Opened> {
+  // The optimizer reads them on the host.
+  const isOnHost = isConstant && target.device === "cpu" && !loopsInHalves(graph, target.emulated);
+  const isFolded = isOnHost && state !== undefined;
+  const lowered = lowerGraph(graph, target, isFolded ? new Set(bound.reads.keys()) : undefined);
+  const constants = pool.acquireAll(lowered.constants);
+  try {
+    const { initializers: names } = lowered;
+    if (names === undefined || state === undefined)
+      return { lowered, constants, session: await runtime.createSession(lowered.model) };
+    const given: (readonly [string, NativeTensor])[] = [];
+    for (const [name, { tensor }] of constants) given.push([name, tensor]);
+    for (const [input, slot] of bound.reads) given.push([lowered.inputName(input), state.current(slot)]);
+    const initializers = new Map(given.filter(([name]) => names.has(name)));
+    const session = await runtime.createSession(lowered.model, {
+      optimization: "all",
+      config: WITHOUT_PAD_FUSION,
+      initializers,
+    });
+    return { lowered, constants, session };
+  } catch (error) {
+    releaseConstants(constants);
+    throw error;
+  }
+}
+
+/** Its optimizer crashes on some loops that compute in a half, such as an LSTM. */
+function loopsInHalves({ nodes }: Graph, emulated: Target["emulated"]): boolean {
+  const isNative = ({ dtype }: Value): boolean => isHalf(dtype) && !emulated.includes(dtype);
+  return nodes.some((node) => {
+    if (!isNode(node, "Scan")) return false;
+    const { body } = node.attributes;
+    return body.nodes.some(({ outputs }) => outputs.some(isNative)) || loopsInHalves(body, emulated);
+  });
+}

@@ -1,0 +1,43 @@
+import type { CallbackAnswer } from "@mp/core/fit";
+import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./best.js";
+import { Monitor, type MonitorState } from "./monitor.js";
+
+/** What checkpoints have of it. */
+export type BestState = { readonly best: { readonly [K in keyof Best]: Best[K] } | null } & {
+  readonly monitor: ReturnType<Monitor["save"]>;
+};
+
+/** Follows a number of the run and keeps its best value. */
+export class BestSoFar {
+  readonly #monitor: Monitor;
+  readonly #isBetter: IsBetter;
+  #best: Best | undefined;
+
+  /** @throws MP_INVALID_ARGUMENT as `betterBy` */
+  constructor(owner: string, read: ReadMonitor) {
+    this.#monitor = new Monitor(owner, read.monitor);
+    this.#isBetter = betterBy(owner, read);
+  }
+
+  get best(): Best | undefined {
+    return this.#best;
+  }
+
+  /** Calls `onValue` after each value with whether it is the best so far. */
+  following(onValue: (isBest: boolean) => CallbackAnswer): ReturnType<Monitor["following"]> {
+    return this.#monitor.following((value, { step, epoch }) => {
+      const isBest = this.#isBetter(value, this.#best?.value);
+      if (isBest) this.#best = { value, step, epoch };
+      return onValue(isBest);
+    });
+  }
+
+  save(): BestState {
+    return { best: this.#best === undefined ? null : { ...this.#best }, monitor: this.#monitor.save() };
+  }
+
+  load({ best, monitor }: { readonly best: Best | null; readonly monitor: MonitorState }): void {
+    this.#best = best ?? undefined;
+    this.#monitor.load(monitor);
+  }
+}

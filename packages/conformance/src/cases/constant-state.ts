@@ -1,0 +1,133 @@
+/**
+ * A constant state, whose values an engine may compute with when it compiles. All numbers are small and whole, or powers
+ * of two, so that results are exact whatever it folds.
+ */
+import type { Backend, HostTensor } from "@mp/core";
+import type { Graph, State, StateBinding, StateOptions } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectCode } from "../expectations.js";
+import { generated } from "../samples/host-data.js";
+import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
+import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import type { Values } from "./with-state.js";
+
+const CONSTANT: StateOptions = { constant: true };
+/** As many as fill a block of channels in the layouts that engines have. */
+const CHANNELS = 16;
+const WEIGHTS = ["kernel", "mean", "gain", "bias"];
+
+const window = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
+
+/** A convolution, a normalization by constants and a sum with the image: what a served model folds most. */
+const normalized = (images: number): Graph =>
+  graphOf({
+    inputs: {
+      x: typed("f32", images, CHANNELS, 5, 4),
+      kernel: typed("f32", CHANNELS, CHANNELS, 3, 3),
+      ...Object.fromEntries(WEIGHTS.slice(1).map((name) => [name, typed("f32", CHANNELS, 1, 1)])),
+    },
+    outputs: (builder, inputs) => {
+      const convolved = builder.emitOne("Conv", [at(inputs, "x"), at(inputs, "kernel")], window);
+      const centered = builder.emitOne("Sub", [convolved, at(inputs, "mean")], {});
+      const scaled = builder.emitOne("Mul", [centered, at(inputs, "gain")], {});
+      const shifted = sum(builder, scaled, at(inputs, "bias"));
+      return {
+        y: sum(builder, builder.emitOne("Relu", [shifted], {}), at(inputs, "x")),
+        gain: at(inputs, "gain"),
+      };
+    },
+  });
+
+const whole = (shape: readonly number[], seed: number): HostTensor =>
+  generated("f32", shape, (place) => ((place * 7 + seed * 5) % 9) - 4);
+
+const weights = (seed: number): Values => ({
+  kernel: whole([CHANNELS, CHANNELS, 3, 3], seed),
+  mean: whole([CHANNELS, 1, 1], seed + 1),
+  gain: generated("f32", [CHANNELS, 1, 1], (place) => 2 ** (((place + seed) % 4) - 2)),
+  bias: whole([CHANNELS, 1, 1], seed + 2),
+});
+
+const bindings: readonly StateBinding[] = WEIGHTS.map((name) => ({ slot: name, input: name }));
+
+async function withConstants(
+  backend: Backend,
+  values: Values,
+  body: (state: State) => Promise<void>,
+): Promise<void> {
+  const state = await backend.createState(values, CONSTANT);
+  try {
+    await body(state);
+  } finally {
+    await state.dispose();
+  }
+}
+
+const running = (backend: Backend, graph: Graph, state: State, values: Values, what: string): Promise<void> =>
+  withExecutable(
+    backend,
+    graph,
+    async (executable) => {
+      for (const seed of [1, 2]) {
+        const x = whole(graph.inputs.find(({ name }) => name === "x")?.value.shape ?? [], seed);
+        const want = evaluate(graph, { ...values, x });
+        const got = await executable.run({ x });
+        for (const [name, value] of Object.entries(want)) expectSame(got[name], value, `${name} ${what}`);
+      }
+    },
+    { state, bindings },
+  );
+
+export const constantStateCases: readonly ConformanceCase[] = [
+  scriptedCase("constant/weights/are-folded-exactly", normalized(2), (backend) =>
+    withConstants(backend, weights(1), async (state) => {
+      await running(backend, normalized(2), state, weights(1), "of constant weights");
+      for (const [name, value] of Object.entries(await state.read()))
+        expectSame(value, weights(1)[name] as HostTensor, `the slot ${name} of a constant state`);
+    }),
+  ),
+  scriptedCase("constant/weights/belong-to-their-state", normalized(1), async (backend) => {
+    const graph = normalized(1);
+    await withConstants(backend, weights(1), (first) =>
+      withConstants(backend, weights(2), async (second) => {
+        await running(backend, graph, first, weights(1), "of the first state");
+        await running(backend, graph, second, weights(2), "of a second state, of the same graph");
+      }),
+    );
+  }),
+  scriptedCase("constant/weights/serve-several-shapes", [1, 3].map(normalized), (backend) =>
+    withConstants(backend, weights(3), (state) =>
+      withExecutable(
+        backend,
+        normalized(1),
+        async (executable) => {
+          await running(backend, normalized(3), state, weights(3), "of another shape");
+          const x = whole([1, CHANNELS, 5, 4], 4);
+          const want = evaluate(normalized(1), { ...weights(3), x });
+          const got = await executable.run({ x });
+          expectSame(got["y"], want["y"] as HostTensor, "y after the other shape's program was disposed");
+        },
+        { state, bindings },
+      ),
+    ),
+  ),
+  scriptedCase("constant/state/is-not-written", passing(), (backend) =>
+    withConstants(backend, { w: f32(1, 2) }, async (state) => {
+      await expectCode("MP_INVALID_ARGUMENT", "write of a constant state", () =>
+        state.write({ w: f32(3, 4) }),
+      );
+      await expectCode("MP_INVALID_ARGUMENT", "compile of an output that replaces a constant slot", () =>
+        backend.compile(passing(), { state, bindings: [{ slot: "w", input: "w", output: "next" }] }),
+      );
+      expectSame((await state.read())["w"], f32(1, 2), "a constant slot after what was refused");
+    }),
+  ),
+];
+
+function passing(): Graph {
+  return graphOf({
+    inputs: { w: typed("f32", 2), x: typed("f32", 2) },
+    outputs: (builder, inputs) => ({ next: sum(builder, at(inputs, "w"), at(inputs, "x")) }),
+  });
+}

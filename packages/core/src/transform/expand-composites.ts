@@ -1,0 +1,26 @@
+import type { Graph, GraphNode } from "../graph/graph.js";
+import { expandAttentions } from "./expand-attention.js";
+import { expandEinsums } from "./expand-einsum.js";
+
+/** A graph without Attention and Einsum. */
+export interface ExpandedGraph {
+  readonly graph: Graph;
+  /** The name of the node that a node of the new graph is part of; its own name where it was not expanded. */
+  readonly sourceOf: (name: string) => string;
+}
+
+/**
+ * Attention and Einsum as matrix products, sums and a softmax, for engines without good kernels for them; also in bodies
+ * of loops, whose nodes `sourceOf` does not know. As `expandAttentions`, then `expandEinsums`.
+ * @param isExpanded called for each Einsum; default all
+ */
+export function expandComposites(
+  graph: Graph,
+  isExpanded?: (node: GraphNode<"Einsum">) => boolean,
+): ExpandedGraph {
+  const sources = new Map<string, string>();
+  const sourceOf = (name: string): string => sources.get(name) ?? name;
+  const attended = expandAttentions(graph, (made, { name }) => sources.set(made, name));
+  const expanded = expandEinsums(attended, isExpanded, (made, { name }) => sources.set(made, sourceOf(name)));
+  return { graph: expanded, sourceOf };
+}
