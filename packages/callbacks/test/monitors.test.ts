@@ -118,6 +118,22 @@ describe("earlyStopping", () => {
 });
 
 describe("keepBest", () => {
+  it("saves the best when fit goes on after a save that failed", async () => {
+    const place = join(folder, "absent");
+    const path = join(place, "best");
+    // No later value is that much better.
+    const best = keepBest({ path, monitor: "error", mode: "min", minDelta: 100 });
+    const training = await smallRun();
+    const failing = training.fit(batches(1), { callbacks: [best] });
+    await expect(failing).rejects.toMatchObject({ code: "MP_IO" });
+    await mkdir(place);
+    await training.fit(batches(1), { epochs: 2, callbacks: [best] });
+    const kept = await smallRun();
+    await kept.load(path);
+    expect(best.best?.step).toBe(1);
+    expect((await kept.counters()).iteration).toBe(1);
+  });
+
   it("saves each time the number is better than ever", async () => {
     const best = keepBest({ path: "x" });
     expect((await after(best, [5, 6, 4, 4, 3])).saved).toEqual([0, 2, 4]);

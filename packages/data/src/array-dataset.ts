@@ -67,7 +67,7 @@ export function arrayDataset<
 }
 
 /** With the last one repeated: what a model makes of it is finite if it is of the examples. */
-const padded = (rows: readonly number[], size: number): readonly number[] =>
+export const padded = (rows: readonly number[], size: number): readonly number[] =>
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 
 const namedWeights = (): MpError =>
@@ -100,7 +100,7 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   return count ?? 0;
 }
 
-function takeRows(source: HostTensor, rows: readonly number[]): HostTensor {
+export function takeRows(source: HostTensor, rows: readonly number[]): HostTensor {
   const { dtype, shape, data } = source;
   const stride = shape.slice(1).reduce((product, dimension) => product * dimension, 1);
   const out = new hostArrayOf[dtype](rows.length * stride);

@@ -12,6 +12,8 @@ export type { BatchingOptions } from "./batching.js";
 export type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "./boxes/annotations.js";
 export { cocoBoxes } from "./boxes/coco.js";
 export { vocBoxes } from "./boxes/voc.js";
+export type { BucketBatch, BucketByOptions, BucketColumn } from "./bucket-by.js";
+export { bucketBy } from "./bucket-by.js";
 export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions } from "./dataset.js";
 export { indexedDataset, mapDataset } from "./dataset.js";
 export { datasetSignature } from "./dataset-signature.js";

@@ -37,8 +37,12 @@ export function keepBest(options: KeepBestOptions): KeepBest {
   let training: FitTraining | undefined;
   const saveIfDue = async (): Promise<void> => {
     if (!isDue) return;
+    // Before it saves: the file itself has nothing due.
     isDue = false;
-    await (training as FitTraining).save(path);
+    await (training as FitTraining).save(path).catch((error: unknown) => {
+      isDue = true;
+      throw error;
+    });
   };
   const following = followed.following((isBest) => {
     isDue ||= isBest;

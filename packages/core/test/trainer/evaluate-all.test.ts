@@ -156,6 +156,9 @@ describe("evaluateAll", () => {
     for (let rows = 1; rows < 5; rows++) await training.evaluate(batch(0, rows));
     expect(evicted()).toHaveLength(1);
     expect((await training.evaluateAll(parts)).samples).toBe(11);
+    // A shape that is compiled again is no further one.
+    for (const rows of [1, 2, 3, 1, 2, 3]) await training.step(batch(0, rows));
+    expect(warnings.filter((message) => message.startsWith("step: a third distinct"))).toHaveLength(1);
   });
 
   it("closes the data and rejects with the signal's reason", async () => {

@@ -75,6 +75,8 @@ export class ProgramCache {
 
   #countShapes(kind: string, signature: string): void {
     const seen = this.#signatures.get(kind) ?? new Set<string>();
+    // One that was disposed and is compiled again is no other shape.
+    if (seen.has(signature)) return;
     this.#signatures.set(kind, seen.add(signature));
     if (seen.size !== MANY_SHAPES) return;
     this.#warn({

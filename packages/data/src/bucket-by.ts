@@ -1,0 +1,247 @@
+import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
+import { formatShape, hostArrayOf } from "@mp/core/graph";
+import { shown } from "@mp/core/internal";
+import { padded, takeRows } from "./array-dataset.js";
+import { batchingChecks } from "./batching.js";
+import { claim, oneOf, optional, optionsOf } from "./check-arguments.js";
+import { type Dataset, indexedDataset } from "./dataset.js";
+import { datasetSignature } from "./dataset-signature.js";
+import { permutation, randomStream } from "./random.js";
+
+/** Sequences [length, …], one for each example, of one dtype; or what each example has one row of, [examples, …]. */
+export type BucketColumn = HostTensor | readonly HostTensor[];
+
+export interface BucketByOptions {
+  /** Lengths of the batches, ascending: a sequence is in the first bucket that it fits into, padded to its length. */
+  readonly buckets: readonly number[];
+  /** Examples in a batch. */
+  readonly batch: number;
+  /** What sequences are padded with, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
+  readonly padding?: number | Readonly<Record<string, number>>;
+  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  readonly epochs?: number;
+  /** Examples within a bucket, and batches of all buckets, in an order of their own in each epoch; without it, shortest first. */
+  readonly shuffle?: { readonly seed: number };
+  /**
+   * The last, smaller batch of each bucket: `drop` (default), `keep`, or `pad` by repeating its last example. With `pad`
+   * every batch has `weights`, f32 [batch], as of `arrayDataset`.
+   */
+  readonly partial?: "drop" | "keep" | "pad";
+  /** An example longer than the last bucket: `refuse` (default) throws, `drop` leaves it out of every pass. */
+  readonly tooLong?: "refuse" | "drop";
+}
+
+/** A batch: [batch, length of the bucket, …] of each list of sequences, rows of each tensor. */
+export type BucketBatch<T, O> = {
+  readonly [K in keyof T]: T[K] extends readonly (infer H extends HostTensor)[]
+    ? HostTensor<H["dtype"]>
+    : T[K] extends HostTensor
+      ? HostTensor<T[K]["dtype"]>
+      : never;
+} & (O extends { readonly partial: "pad" } ? { readonly weights: HostTensor<"f32"> } : unknown);
+
+const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
+const checkOptions = optionsOf<BucketByOptions>(
+  {
+    batch: batchingChecks.batch,
+    epochs: batchingChecks.epochs,
+    shuffle: batchingChecks.shuffle,
+    buckets: claim(
+      "ascending lengths, such as [16, 32, 64]",
+      (value) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((length, at) => isLength(length) && (at === 0 || length > value[at - 1])),
+    ),
+    padding: optional(
+      claim(
+        "a finite number, or numbers by name",
+        (value) =>
+          Number.isFinite(value) ||
+          (typeof value === "object" && value !== null && Object.values(value).every(Number.isFinite)),
+      ),
+    ),
+    partial: optional(oneOf("drop", "keep", "pad")),
+    tooLong: optional(oneOf("refuse", "drop")),
+  },
+  "{ buckets: [16, 32, 64], batch: 8 }",
+);
+
+/**
+ * Batches of sequences of like lengths, each padded to the length of its bucket: one shape for each bucket, so a step is
+ * compiled as often, and little of it is spent on padding. The length of an example is that of the longest of its
+ * sequences. `bucketBy({ tokens, labels }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer keeps
+ * its option `programs` of compiled shapes.
+ * @throws MP_INVALID_ARGUMENT for options, an example that fits into no bucket, buckets without a batch
+ * @throws MP_SHAPE_MISMATCH for different numbers of examples, or sequences that differ in more than their length
+ */
+export function bucketBy<
+  const T extends Readonly<Record<string, BucketColumn>>,
+  const O extends BucketByOptions,
+>(examples: T, options: O): Dataset<BucketBatch<T, O>> {
+  checkOptions("bucketBy", options);
+  const { buckets, batch: size, shuffle, epochs = 1, partial = "drop", padding = 0 } = options;
+  const columns = columnsOf(examples, partial);
+  const count = columns[0]?.count ?? 0;
+  const members = membersOf(columns, count, options);
+  const batchesIn = (all: number): number => (partial === "drop" ? Math.floor : Math.ceil)(all / size);
+  const batchesPerEpoch = members.reduce((sum, { length }) => sum + batchesIn(length), 0);
+  if (batchesPerEpoch < 1) throw invalid(`no bucket has the ${size} examples of a batch; use a smaller one`);
+  const given =
+    partial === "drop"
+      ? members.map(({ length }) => size * batchesIn(length))
+      : members.map((all) => all.length);
+  // One epoch's batches at a time; they are drawn again when a cursor points elsewhere.
+  let drawn: { readonly epoch: number; readonly plan: readonly Planned[] } | undefined;
+  const planOf = (epoch: number): readonly Planned[] => {
+    if (drawn?.epoch !== epoch) {
+      const stream = shuffle && randomStream(shuffle.seed, epoch);
+      const order = (length: number): ArrayLike<number> =>
+        stream === undefined ? Array.from({ length }, (_, at) => at) : permutation(length, stream);
+      const plan = members.flatMap((own, bucket) => {
+        const rows = Array.from(order(own.length), (at) => own[at] as number);
+        return Array.from({ length: batchesIn(own.length) }, (_, at) => ({
+          length: buckets[bucket] as number,
+          rows: rows.slice(at * size, (at + 1) * size),
+        }));
+      });
+      drawn = { epoch, plan: Array.from(order(plan.length), (at) => plan[at] as Planned) };
+    }
+    return drawn.plan;
+  };
+  return indexedDataset({
+    signature: datasetSignature("buckets", {
+      examples,
+      batch: size,
+      buckets,
+      padding,
+      seed: shuffle?.seed,
+      partial,
+    }),
+    batchesPerEpoch,
+    dropped: count - given.reduce((sum, all) => sum + all, 0),
+    epochs,
+    batch: ({ epoch, index }) => {
+      const { rows: own, length } = planOf(epoch)[index] as Planned;
+      const rows = partial === "pad" ? padded(own, size) : own;
+      const batch = columns.map(({ name, rowsOf }) => [name, rowsOf(rows, length, paddingOf(padding, name))]);
+      if (partial === "pad")
+        batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
+      return Object.fromEntries(batch) as BucketBatch<T, O>;
+    },
+  });
+}
+
+interface Planned {
+  readonly rows: readonly number[];
+  readonly length: number;
+}
+
+interface Column {
+  readonly name: string;
+  readonly count: number;
+  /** Undefined for rows. */
+  readonly lengthOf: ((example: number) => number) | undefined;
+  readonly rowsOf: (rows: readonly number[], length: number, padding: number) => HostTensor;
+}
+
+const paddingOf = (padding: number | Readonly<Record<string, number>>, name: string): number =>
+  typeof padding === "number" ? padding : Object.hasOwn(padding, name) ? (padding[name] ?? 0) : 0;
+
+function columnsOf(examples: Readonly<Record<string, BucketColumn>>, partial: string): readonly Column[] {
+  const columns = Object.entries(examples ?? {}).map(([name, column]) => columnOf(name, column));
+  const [first] = columns;
+  if (!columns.some(({ lengthOf }) => lengthOf !== undefined)) {
+    throw invalid("takes at least one list of sequences by name, such as { tokens: [tensor(…), …] }");
+  }
+  if (partial === "pad" && Object.hasOwn(examples, "weights")) {
+    throw invalid('with partial: "pad" the batches get weights, and there are some already; rename them');
+  }
+  const other = columns.find(({ count }) => count !== first?.count);
+  if (first === undefined || other === undefined) return columns;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `bucketBy: ${first.name} has ${first.count} examples and ${other.name} has ${other.count}`,
+  );
+}
+
+function columnOf(name: string, column: BucketColumn): Column {
+  if (isHostTensor(column)) {
+    return {
+      name,
+      count: column.shape[0] ?? 0,
+      lengthOf: undefined,
+      rowsOf: (rows) => takeRows(column, rows),
+    };
+  }
+  const [first] = Array.isArray(column) ? (column as readonly HostTensor[]) : [];
+  if (first === undefined) throw invalid(`${name} is a tensor or a list of tensors, got ${shown(column)}`);
+  for (const [at, sequence] of column.entries()) checkSequence(`${name}[${at}]`, sequence, first);
+  return {
+    name,
+    count: column.length,
+    lengthOf: (example) => column[example]?.shape[0] ?? 0,
+    rowsOf: (rows, length, padding) =>
+      stacked(
+        name,
+        rows.map((row) => column[row] as HostTensor),
+        length,
+        padding,
+      ),
+  };
+}
+
+function checkSequence(place: string, sequence: unknown, first: HostTensor): void {
+  if (!isHostTensor(sequence)) throw invalid(`${place} is a tensor of the host, got ${shown(sequence)}`);
+  const { dtype, shape } = sequence;
+  const fits = dtype === first.dtype && shape.slice(1).join() === first.shape.slice(1).join();
+  if (shape.length > 0 && shape.length === first.shape.length && fits) return;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `bucketBy: ${place} is ${dtype} ${formatShape(shape)}, and the first sequence ${first.dtype} ${formatShape(first.shape)}; they differ in their first dimension alone`,
+  );
+}
+
+/** The examples of each bucket. */
+function membersOf(
+  columns: readonly Column[],
+  count: number,
+  { buckets, tooLong = "refuse" }: BucketByOptions,
+): readonly (readonly number[])[] {
+  const members: number[][] = buckets.map(() => []);
+  for (let example = 0; example < count; example++) {
+    const length = Math.max(...columns.map(({ lengthOf }) => lengthOf?.(example) ?? 0));
+    const bucket = buckets.findIndex((most) => length <= most);
+    if (bucket >= 0) members[bucket]?.push(example);
+    else if (tooLong === "refuse") {
+      throw invalid(
+        `example ${example} has length ${length}, and the last bucket ${buckets.at(-1)}; add a bucket, or pass tooLong: "drop"`,
+      );
+    }
+  }
+  return members;
+}
+
+/** Sequences [≤ length, …] as one tensor [n, length, …]. */
+function stacked(
+  name: string,
+  sequences: readonly HostTensor[],
+  length: number,
+  padding: number,
+): HostTensor {
+  const [{ dtype, shape }] = sequences as [HostTensor];
+  if (padding !== 0 && (dtype === "f16" || dtype === "bf16")) {
+    throw invalid(`${name} is ${dtype}, which is padded with 0, got ${padding}`);
+  }
+  const rest = shape.slice(1);
+  const stride = length * rest.reduce((product, dimension) => product * dimension, 1);
+  const data = new hostArrayOf[dtype](sequences.length * stride);
+  // The union of array classes hides from `fill` and `set` that both sides are of the one that stores this dtype.
+  if (padding !== 0) (data as Uint8Array).fill((dtype === "i64" ? BigInt(padding) : padding) as number);
+  for (const [row, sequence] of sequences.entries()) {
+    (data as Uint8Array).set(sequence.data as Uint8Array, row * stride);
+  }
+  return { dtype, shape: [sequences.length, length, ...rest], data } as HostTensor;
+}
+
+const invalid = (message: string): MpError => new MpError("MP_INVALID_ARGUMENT", `bucketBy: ${message}`);
