@@ -9,9 +9,6 @@ import type { TrainingWarning } from "../train/warning.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";
 
-/** One for each set of shapes; the least recently used is disposed beyond this, as in a trainer. */
-const KEPT_PROGRAMS = 8;
-
 export interface PredictionOptions {
   readonly backend: Backend;
   readonly served: Served;
