@@ -75,7 +75,10 @@ describe("fuzzing readGraph", () => {
       };
       return modelOf(op, operands, { attributes, held, outputs: ["Y", "Y_h"] });
     });
-    survives(models.map((model) => encodeModel(model)), 3000);
+    survives(
+      models.map((model) => encodeModel(model)),
+      3000,
+    );
   });
 
   it("survives mutations of what others wrote", () => {

@@ -1,5 +1,5 @@
 /** Values that are known when a graph is compiled, for the engine's own optimizer. */
-import { type Graph, isFloat, type Value } from "@mp/core/graph";
+import type { Graph, Value } from "@mp/core/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 export type FixedValues = ReadonlySet<Value>;
@@ -16,12 +16,12 @@ export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>
   return fixed;
 }
 
-/** x - c as x + (-c), with the same bits: the optimizer makes sums part of a convolution, and no differences. */
+/** x - c as x + (-c) in f32, with the same bits: the optimizer makes sums part of a convolution, and no differences. */
 export const differenceAsSum =
   (fixed: FixedValues): OwnLowering<"Sub"> =>
   (node, operands, writer) => {
     const [, subtrahend] = node.inputs;
-    if (subtrahend === undefined || !fixed.has(subtrahend) || !isFloat(operandType(node).dtype))
+    if (subtrahend === undefined || !fixed.has(subtrahend) || operandType(node).dtype !== "f32")
       return undefined;
     return [writer.one("Add", [at(operands, 0), writer.one("Neg", [at(operands, 1)])])];
   };

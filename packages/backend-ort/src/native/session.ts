@@ -132,7 +132,8 @@ export async function createSession(
   const sessionOptions = makeSessionOptions(parts, options);
   let freeInitializers: (() => void) | undefined;
   try {
-    freeInitializers = addExternalInitializers(library, sessionOptions, options.initializers ?? new Map());
+    if (options.initializers !== undefined)
+      freeInitializers = addExternalInitializers(library, sessionOptions, options.initializers);
     return new NativeSession(library, ledger, await load(library, environment, model, sessionOptions));
   } finally {
     library.functions.ReleaseSessionOptions(sessionOptions);
