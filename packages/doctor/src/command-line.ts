@@ -42,7 +42,7 @@ export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
     if (command === undefined) {
       if (all) return refused("--all belongs to inspect FILE");
       const seconds = limit === undefined ? undefined : Number(limit);
-      if (seconds !== undefined && !(seconds > 0 && seconds <= 3600))
+      if (seconds !== undefined && !(seconds >= 1 && seconds <= 3600))
         return refused(`--limit takes seconds from 1 to 3600, got "${limit}"`);
       return { kind: "diagnose", json, limitMs: seconds === undefined ? undefined : seconds * 1000 };
     }

@@ -1,5 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MpError } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { CUDA_NEEDS, nvidiaFinding } from "./engines/cuda.js";
 import { ENGINE_NAMES, ENGINES } from "./engines/engine-table.js";
 import {
@@ -34,17 +36,31 @@ export interface Diagnosis {
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const DEFAULT_LIMIT_MS = 15_000;
+const OPTIONS = {
+  folder: checks.optional(checks.path),
+  limitMs: withDefault(
+    DEFAULT_LIMIT_MS,
+    checks.claim(
+      "a number of milliseconds above 0, up to an hour",
+      (given) => typeof given === "number" && given > 0 && given <= 3_600_000,
+    ),
+  ),
+};
 
 /**
  * What this machine has for training in that folder, and what it lacks. Tries one training step on each engine that is
  * installed, each in a process of its own. Changes nothing.
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_IO for a working directory that was removed
  * @example
  * ```ts
  * const { healthy, findings } = await diagnose();
  * ```
  */
 export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis> {
-  const { folder = process.cwd(), limitMs = DEFAULT_LIMIT_MS } = options;
+  const { folder: given, limitMs } = readOptions("diagnose", options, OPTIONS, {
+    example: "{ limitMs: 60_000 }",
+  });
+  const folder = given ?? workingFolder();
   const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
   const nvidia = await describeNvidia();
   const trials = await Promise.all(
@@ -71,6 +87,16 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
   const works = steps.some(({ status }, i) => status === "ok" && trials[i]?.task.engine !== "reference");
   const isBroken = findings.some(({ status }) => status === "problem");
   return { healthy: works && !isBroken, findings };
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new MpError("MP_IO", "diagnose: the working directory was removed; go to one that is there", {
+      cause,
+    });
+  }
 }
 
 interface Trial {

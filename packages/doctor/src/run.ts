@@ -1,4 +1,4 @@
-import { COMMAND, HELP, type ParsedCommandLine, parseCommandLine } from "./command-line.js";
+import { COMMAND, HELP, parseCommandLine } from "./command-line.js";
 import { diagnose } from "./diagnose.js";
 import { inspectFile } from "./inspect/inspect-file.js";
 import { visible } from "./report/columns.js";
@@ -22,26 +22,27 @@ export async function run(argv: readonly string[]): Promise<number> {
     case "refused":
       process.stderr.write(`${COMMAND}: ${parsed.message}; --help explains\n`);
       return EXIT_REFUSED;
-    case "diagnose": {
-      const { limitMs, json } = parsed;
-      const diagnosis = await diagnose(limitMs === undefined ? {} : { limitMs });
-      process.stdout.write(json ? asJson(diagnosis) : printDiagnosis(diagnosis));
-      return diagnosis.healthy ? EXIT_OK : EXIT_UNHEALTHY;
-    }
+    case "diagnose":
+      return failing(parsed, async () => {
+        const { limitMs, json } = parsed;
+        const diagnosis = await diagnose(limitMs === undefined ? {} : { limitMs });
+        process.stdout.write(json ? asJson(diagnosis) : printDiagnosis(diagnosis));
+        return diagnosis.healthy ? EXIT_OK : EXIT_UNHEALTHY;
+      });
     case "inspect":
-      return inspect(parsed);
+      return failing(parsed, async () => {
+        const { file, json, all } = parsed;
+        const inspection = await inspectFile(file);
+        process.stdout.write(json ? asJson(inspection) : printInspection(inspection, { all }));
+        return EXIT_OK;
+      });
   }
 }
 
-async function inspect({
-  file,
-  json,
-  all,
-}: Extract<ParsedCommandLine, { kind: "inspect" }>): Promise<number> {
+/** The code that it gives, or that of an error with a code, which is told in one line. */
+async function failing({ json }: { readonly json: boolean }, work: () => Promise<number>): Promise<number> {
   try {
-    const inspection = await inspectFile(file);
-    process.stdout.write(json ? asJson(inspection) : printInspection(inspection, { all }));
-    return EXIT_OK;
+    return await work();
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
     if (code === undefined) throw error;

@@ -6,13 +6,16 @@ async function answer(): Promise<StepAnswer> {
   try {
     return await trainingStep(JSON.parse(process.argv[2] ?? "") as StepTask);
   } catch (error) {
-    const { code, message, details } = error as Error & { code?: string; details?: { install?: string } };
-    const install = details?.install;
+    // Whatever was thrown: the answer has to be JSON.
+    const { code, message, details } = (error ?? {}) as Partial<
+      Record<"code" | "message" | "details", unknown>
+    >;
+    const { install } = (details ?? {}) as { readonly install?: unknown };
     return {
       kind: "failed",
-      code: code ?? "an error without a code",
-      message: message ?? String(error),
-      ...(install === undefined ? {} : { install }),
+      code: typeof code === "string" ? code : "an error without a code",
+      message: typeof message === "string" ? message : String(error),
+      ...(typeof install === "string" ? { install } : {}),
     };
   }
 }

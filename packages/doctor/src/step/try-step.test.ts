@@ -35,7 +35,9 @@ it("a crash and a hang are lines of the report", async () => {
   const crash = await findingOf('console.error("corrupted"); process.kill(process.pid, "SIGSEGV");');
   expect(crash.text).toBe("the process crashed (signal SIGSEGV): corrupted");
   expect((await findingOf(made(1, 'process.kill(process.pid, "SIGABRT"); return;'))).text).toMatch(/SIGABRT/);
-  expect((await findingOf("process.exit(3)")).text).toBe("the process crashed (exit status 3)");
+  expect((await findingOf("process.exit(3)")).text).toBe(
+    "the process crashed (exit status 3, without an answer)",
+  );
   expect(await findingOf("setInterval(() => {}, 1000); for (;;);", 1500)).toMatchObject({
     status: "problem",
     text: "no answer within 1.5 s",
@@ -61,5 +63,10 @@ it("what a crashed or hung child has started is not waited for, and messages of 
     "no answer within 1.5 s",
   );
   expect(performance.now() - since).toBeLessThan(15_000);
-  expect((await findingOf(made(1, "process.exit(7);"))).text).toBe("the process crashed (exit status 7)");
+  expect((await findingOf(made(1, "process.exit(7);"))).text).toBe(
+    "the process crashed (exit status 7, without an answer)",
+  );
+  expect((await findingOf("throw new RangeError('later')")).text).toBe(
+    "the process crashed (exit status 1, without an answer): RangeError: later",
+  );
 });

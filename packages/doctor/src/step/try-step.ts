@@ -53,12 +53,18 @@ export function tryStep(
     running.on("error", ({ message }) => end({ kind: "crashed", how: message, lastLine: "" }));
     const ended = (status: number | null, signal: NodeJS.Signals | null) => {
       if (answered !== undefined && status === 0) return end(answered);
-      const how = signal === null ? `exit status ${status}` : `signal ${signal}`;
-      end({ kind: "crashed", how, lastLine: said.trim().split("\n").at(-1) ?? "" });
+      const how = signal === null ? `exit status ${status}, without an answer` : `signal ${signal}`;
+      end({ kind: "crashed", how, lastLine: lastWords(said) });
     };
     running.on("close", ended);
     running.on("exit", (status, signal) => setTimeout(ended, LAST_WORDS_MS, status, signal).unref());
   });
+}
+
+/** Of what it printed; below an error Node prints where it was thrown, and its own version. */
+function lastWords(said: string): string {
+  const lines = said.split("\n").filter((line) => !/^\s*$|^\s+at |^Node\.js v/.test(line));
+  return lines.at(-1)?.trim() ?? "";
 }
 
 /** An engine may send messages of its own. */

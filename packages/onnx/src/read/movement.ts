@@ -34,7 +34,9 @@ function clampSlice(size: number, start: number, end: number, step: number): rea
 
 /** Sizes of a Split that says only how many parts there are: all equal, the last one smaller where it must be. */
 function equalParts(reader: NodeReader, size: number): readonly number[] {
-  const count = reader.int("num_outputs", reader.node.outputs.length);
+  const made = reader.node.outputs.length;
+  const count = reader.int("num_outputs", made);
+  if (count !== made) return reader.unsupported(`has num_outputs ${count} and ${made} outputs`);
   const part = Math.ceil(size / count);
   return Array.from({ length: count }, (_, index) => Math.max(0, Math.min(part, size - index * part)));
 }
