@@ -139,6 +139,7 @@ describe("the suite", () => {
         "bad-input": 4,
         "cast": 105,
         "clip": 2,
+        "constant": 4,
         "determinism": 5,
         "factory": 11,
         "finite-check": 22,
