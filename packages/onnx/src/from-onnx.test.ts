@@ -3,8 +3,21 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { float32, type HostTensor, key, ops, predictor, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import { traceInto } from "@mp/core/graph";
+import {
+  float32,
+  type HostTensor,
+  key,
+  mixed,
+  mixedFloat16,
+  ops,
+  type PrecisionChoice,
+  predictor,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { type Graph, traceInto } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
@@ -65,7 +78,11 @@ const normalized = (training: number): OnnxGraph =>
 
 const read = (graph: OnnxGraph, options = {}) => fromOnnx(encodeModel(onnxModel(graph)), options);
 
-async function training(model: Awaited<ReturnType<typeof read>>, input = "x") {
+async function training(
+  model: Awaited<ReturnType<typeof read>>,
+  precision: PrecisionChoice = mixed(),
+  input = "x",
+) {
   return trainer({
     backend: await reference(),
     params: model.init(),
@@ -76,6 +93,7 @@ async function training(model: Awaited<ReturnType<typeof read>>, input = "x") {
       return { loss: ops.reduceMean(ops.square(y as Tensor)), modelState };
     },
     optimizer: sgd({ learningRate: 0.1 }),
+    precision,
     onWarning: () => undefined,
   });
 }
@@ -168,6 +186,18 @@ describe("apply", () => {
     );
   });
 
+  it("leaves out casts to the dtype that a value has, which a policy would take for the user's", async () => {
+    const to = { attributes: { to: int(1) } };
+    const hidden = [onnxNode("Relu", ["sum"], ["relu"]), onnxNode("Cast", ["relu"], ["hidden"], to)];
+    const [model, plain] = [await read(twoLayers(hidden)), await read(twoLayers())];
+    const [run, without] = [await training(model, mixedFloat16()), await training(plain, mixedFloat16())];
+    const x = numbers(6, [2, 3]);
+    const casts = ({ nodes }: Graph): number => nodes.filter(({ op }) => op === "Cast").length;
+    expect(casts(run.graph({ x }))).toBe(casts(without.graph({ x })));
+    expect(run.explain({ x }).lints).toEqual([]);
+    await Promise.all([run.dispose(), without.dispose()]);
+  });
+
   it("refuses parameters that are no tensors", async () => {
     const model = await read(twoLayers());
     const types = [{ name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3] } }] as const;
@@ -233,7 +263,7 @@ describe("apply", () => {
       outputs: [{ name: "y", metadata: {} }],
     });
     const model = await read(graph);
-    const run = await training(model, "tokens");
+    const run = await training(model, mixed(), "tokens");
     const x = tensor(Int32Array.of(2, 0));
     const first = (await run.step({ x })).loss;
     expect((await run.step({ x })).loss).toBeLessThan(first);

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { graphOf, mlp } from "../../test/traced-nets.js";
 import type { Graph } from "../graph/graph.js";
 import { tensor } from "../host-tensor.js";
-import { emit } from "../trace/emit.js";
 import { add, div, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
@@ -144,14 +143,6 @@ describe("lintCasts", () => {
   it("takes no cast of a parameter that is kept in a half for the user's", () => {
     const f16 = { dtype: "f16", shape: [4, 4] } as const;
     const graph = graphOf({ w: f16 }, { x: [4, 4] }, ({ w, x }) => matMul(x, cast(w, "f32")));
-    expect(rules(graph)).toEqual([]);
-  });
-
-  it("takes no cast of a file to the dtype that a value has for a user's", () => {
-    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) =>
-      matMul(x, emit("Cast", [w], { to: "f32" })),
-    );
-    expect(graph.nodes.map(({ op }) => op)).toContain("Cast");
     expect(rules(graph)).toEqual([]);
   });
 

@@ -154,8 +154,6 @@ function undoneCasts(plan: CastPlan): readonly CastLint[] {
     if (!isUsers || value === undefined || !isComputeFloat(value.dtype) || returned.has(value)) return [];
     // A cast from an index or bool to a float is not about precision and cannot be omitted.
     if (!node.inputs.every((input) => isComputeFloat(input.dtype))) return [];
-    // A traced cast to the same dtype makes no node. PyTorch's exporter writes such casts into its files.
-    if (node.inputs.every(({ dtype }) => dtype === value.dtype)) return [];
     const taken = (readers.get(value) ?? []).flatMap((reader) => {
       const dtype = plan.takes(reader, value);
       return dtype === undefined ? [] : [{ reader, dtype }];

@@ -65,6 +65,7 @@ export type {
 // Passes
 export { prepareGraph } from "../transform/prepare.js";
 export { autocastGraph } from "../cast/autocast-graph.js";
+export { dropIdleCasts } from "../cast/idle-casts.js";
 export type { CastOptions } from "../cast/plan.js";
 export type { CastCategory } from "../cast/category.js";
 export type { OpCategories } from "../cast/policy.js";

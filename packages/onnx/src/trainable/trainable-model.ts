@@ -4,6 +4,7 @@ import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, ten
 import {
   applyGraph,
   decodeArray,
+  dropIdleCasts,
   elementCount,
   type Graph,
   isFloat,
@@ -185,7 +186,8 @@ function readModel(
   const graph = normalizedBy(model.graph, statistics, training ? "batch" : "running");
   const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
   const reader = new GraphReader({ ...model, graph }, { ...options, isParameter, dropsOut: training });
-  return { graph: reader.read(), masks: reader.masks };
+  // PyTorch's exporter writes casts to the dtype that a value has; a policy would take them for the user's.
+  return { graph: dropIdleCasts(reader.read()), masks: reader.masks };
 }
 
 const isTensor = (given: Tensor | Tensors | undefined): given is Tensor =>
