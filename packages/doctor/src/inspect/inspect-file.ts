@@ -3,6 +3,7 @@ import { MpError } from "@mp/core";
 import { inspectCheckpoint } from "./checkpoint.js";
 import type { Inspection } from "./inspection.js";
 import { inspectOnnx } from "./onnx.js";
+import { reading } from "./reading.js";
 
 /** A checkpoint begins with the length of its header in 8 bytes, then the header's brace. */
 const HEADER_AT = 8;
@@ -51,14 +52,4 @@ function firstBytes(path: string): Uint8Array {
       closeSync(file);
     }
   });
-}
-
-function reading<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (MpError.is(cause)) throw cause;
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `cannot read ${path}: ${code}`, { cause, details: { path, errno: code } });
-  }
 }

@@ -12,6 +12,7 @@ import {
   READ_OPERATORS,
 } from "@mp/onnx";
 import type { InspectedValue, OnnxInspection } from "./inspection.js";
+import { reading } from "./reading.js";
 
 /** Data beside the model is not read, and takes no memory until it is touched. */
 const MAX_TENSOR_BYTES = 2 ** 40;
@@ -92,15 +93,10 @@ function placeholder(file: string, { offset, length }: DataPlace): Uint8Array {
 }
 
 function sizeOf(file: string): number {
-  try {
+  const size = (): number => {
     const found = statSync(file);
     if (!found.isFile()) throw Object.assign(new Error(), { code: "no regular file" });
     return found.size;
-  } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `cannot read ${file}, which holds data of the model: ${code}`, {
-      cause,
-      details: { path: file, errno: code },
-    });
-  }
+  };
+  return reading(file, size, `${file}, which holds data of the model`);
 }

@@ -1,7 +1,7 @@
 // Tables of a dynamic size, such as arange(batch): what does not change along the axis, or counts along it in steps that
 // are the same at every traced size, is computed from the size at run time.
-import type { DType, HostTensor } from "@mp/core";
-import { isHalf } from "@mp/core/graph";
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, isHalf, stridesOf } from "@mp/core/graph";
 import { literals } from "../literals.js";
 
 /** One step for each place that an index is at along an open axis. */
@@ -98,22 +98,14 @@ function sameKind({ data }: HostTensor, values: readonly (number | bigint)[]): H
   return copy;
 }
 
-function offsetOf(shape: readonly number[], place: readonly number[]): number {
-  return shape.reduce((offset, size, axis) => offset * size + (place[axis] ?? 0), 0);
+function offsetOf(shape: Shape, place: readonly number[]): number {
+  return stridesOf(shape).reduce((offset, stride, axis) => offset + stride * (place[axis] ?? 0), 0);
 }
 
 /** Every place of a shape, the last axis changing fastest. */
-function placesOf(shape: readonly number[]): readonly (readonly number[])[] {
-  const count = shape.reduce((product, size) => product * size, 1);
-  return Array.from({ length: count }, (_, index) => {
-    let rest = index;
-    return shape
-      .toReversed()
-      .map((size) => {
-        const at = rest % size;
-        rest = Math.floor(rest / size);
-        return at;
-      })
-      .toReversed();
-  });
+function placesOf(shape: Shape): readonly (readonly number[])[] {
+  const strides = stridesOf(shape);
+  return Array.from({ length: elementCount(shape, "a table") }, (_, index) =>
+    strides.map((stride, axis) => Math.floor(index / stride) % (shape[axis] as number)),
+  );
 }

@@ -8,7 +8,7 @@ import type { Op } from "../../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode, Value } from "../../graph/graph.js";
 import { producers } from "../../graph/graph.js";
 import { isHostTensor } from "../../host-tensor.js";
-import type { Shape } from "../../shape.js";
+import { type Shape, stridesOf } from "../../shape.js";
 
 /** What the elements of an input may be. */
 interface IndexRange {
@@ -134,16 +134,8 @@ function checkRange(given: RunInput | undefined, range: IndexRange): void {
   }
 }
 
-function placeOf(at: number, shape: readonly number[]): readonly number[] {
-  let rest = at;
-  return shape
-    .toReversed()
-    .map((size) => {
-      const index = rest % size;
-      rest = Math.floor(rest / size);
-      return index;
-    })
-    .toReversed();
+function placeOf(at: number, shape: Shape): readonly number[] {
+  return stridesOf(shape).map((stride, axis) => Math.floor(at / stride) % (shape[axis] as number));
 }
 
 function outOfRange(

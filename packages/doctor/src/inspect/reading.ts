@@ -1,0 +1,12 @@
+import { MpError } from "@mp/core";
+
+/** What `read` returns. @throws MP_IO for an error of the system, naming the `subject`, which is at the path */
+export function reading<T>(path: string, read: () => T, subject: string = path): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (MpError.is(cause)) throw cause;
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `cannot read ${subject}: ${code}`, { cause, details: { path, errno: code } });
+  }
+}
