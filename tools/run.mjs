@@ -14,6 +14,7 @@
  *   node tools/run.mjs docs                  the guide, all pages and the API reference as a site
  *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
+ *   node tools/run.mjs vulkan <command …>    runs a command with software Vulkan, which is downloaded the first time
  */
 import { install, requireNode } from "./workspace/install.mjs";
 
@@ -87,14 +88,15 @@ switch (command) {
     break;
   }
   case "gpu": {
-    const { gpuOptions, packGpu, runGpu } = await import("./commands/gpu.mjs");
-    const { verb, folder, flags } = gpuOptions(rest);
-    if (verb === "run") {
-      process.exitCode = runGpu(folder, flags);
+    const { gpuOptions, runGpu } = await import("./commands/gpu.mjs");
+    const asked = gpuOptions(rest);
+    if (asked.verb === "run") {
+      process.exitCode = runGpu(asked.folder, asked.flags);
       break;
     }
     install();
-    packGpu(folder, { hasCuda: !flags.includes("--without-cuda") });
+    const { packGpu } = await import("./gpu/pack.mjs");
+    packGpu(asked.folder, asked.options);
     break;
   }
   case "soak": {
@@ -104,9 +106,14 @@ switch (command) {
     process.exitCode = await runSoak(options);
     break;
   }
+  case "vulkan": {
+    const { runWithVulkan } = await import("./commands/vulkan.mjs");
+    process.exitCode = runWithVulkan(rest);
+    break;
+  }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, test, turbo or version`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, test, turbo, version or vulkan`,
     );
     process.exitCode = 2;
 }

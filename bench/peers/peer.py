@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 
-def refuse(message):
-    print(json.dumps({"error": message}))
+def refuse(message, **more):
+    print(json.dumps({"error": message, **more}))
     sys.exit(1)
 
 
@@ -71,9 +71,19 @@ def busy_seconds():
     return (sum(fields) - fields[3] - fields[4]) / 100 - own.user - own.system
 
 
-def run(name, prepare, versions):
-    """`prepare(job)` builds the model and gives the step, a function without arguments that gives the loss."""
+def run(name, prepare, versions, out_of_memory=MemoryError):
+    """
+    `prepare(job)` builds the model and gives the step, a function without arguments that gives the loss;
+    `out_of_memory` is what it raises where the memory does not suffice.
+    """
     job = json.loads(sys.argv[1])
+    try:
+        print(json.dumps(report_of(name, job, prepare, versions)))
+    except (MemoryError, out_of_memory) as error:
+        refuse(f"{name}: {error}", code="MP_OUT_OF_MEMORY")
+
+
+def report_of(name, job, prepare, versions):
     halves = ("mixed_bfloat16", "mixed_float16") if job["device"] == "cuda" else ("mixed_bfloat16",)
     if job["precision"] not in ("float32", *halves):
         refuse(f"{name}: float32 and {' and '.join(halves)} are run on {job['device']}, not {job['precision']}")
@@ -90,7 +100,7 @@ def run(name, prepare, versions):
         losses.append(step())
         milliseconds.append(round((time.perf_counter() - before) * 1000, 3))
     elapsed, after = time.perf_counter() - began, busy_seconds()
-    report = {
+    return {
         "milliseconds": milliseconds,
         "losses": [round(float(loss), 6) for loss in losses],
         "startSeconds": round(start_seconds, 2),
@@ -98,4 +108,3 @@ def run(name, prepare, versions):
         "otherCores": None if busy is None else round(max(0.0, after - busy) / elapsed, 2),
         "versions": {**versions, "python": sys.version.split()[0]},
     }
-    print(json.dumps(report))

@@ -1,7 +1,7 @@
 """A training step of each workload in PyTorch: the peer that ours are run beside.
 
-float32 (on CUDA without TF32), or autocast to bfloat16, on CUDA to float16 too, with float32 weights. CUDA has not
-been run yet.
+float32 (on CUDA without TF32), or autocast to bfloat16, on CUDA to float16 too, with float32 weights; as it is, or
+through `torch.compile` where the job says so. CUDA has not been run yet.
 """
 
 import math
@@ -92,12 +92,24 @@ def word_model(sizes):
     return model, optimizer, inputs, loss_of, {"clip": 5.0, "divisor": sizes["time"]}
 
 
-class ResidualNet(nn.Module):
+class ConvolutionNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.draw = InitialValues()
+
+    def unit(self, kernel, inputs, outputs, stride=1):
+        convolution = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
+        values = self.draw.uniform((kernel, kernel, inputs, outputs), math.sqrt(6 / (kernel * kernel * inputs)))
+        convolution.weight.data = values.permute(3, 2, 0, 1).contiguous()
+        self.draw.skip(2)
+        return nn.Sequential(convolution, nn.BatchNorm2d(outputs, 1e-5, 0.1))
+
+
+class ResidualNet(ConvolutionNet):
     """ResNet-20 for small images; strided blocks have a convolution of one by one beside them."""
 
     def __init__(self, sizes):
         super().__init__()
-        self.draw = InitialValues()
         widths = sizes["widths"]
         self.stem = self.unit(3, 3, widths[0])
         self.blocks = nn.ModuleList()
@@ -112,13 +124,6 @@ class ResidualNet(nn.Module):
                 before = width
         self.output = self.draw.linear(before, sizes["classes"], math.sqrt(6 / (before + sizes["classes"])))
 
-    def unit(self, kernel, inputs, outputs, stride=1):
-        convolution = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
-        values = self.draw.uniform((kernel, kernel, inputs, outputs), math.sqrt(6 / (kernel * kernel * inputs)))
-        convolution.weight.data = values.permute(3, 2, 0, 1).contiguous()
-        self.draw.skip(2)
-        return nn.Sequential(convolution, nn.BatchNorm2d(outputs, 1e-5, 0.1))
-
     def forward(self, x):
         x = F.relu(self.stem(x))
         for block in self.blocks:
@@ -127,9 +132,41 @@ class ResidualNet(nn.Module):
         return self.output(x.mean((2, 3)))
 
 
-def residual_net(sizes):
+class BottleneckNet(ConvolutionNet):
+    """ResNet-50 when its stages have 3, 4, 6 and 3 blocks; the middle convolution of a block has the stride."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        width = sizes["width"]
+        self.stem = self.unit(7, 3, width, 2)
+        self.blocks = nn.ModuleList()
+        before = width
+        for stage, count in enumerate(sizes["blocks"]):
+            own = width * 2**stage
+            for index in range(count):
+                stride = 2 if stage > 0 and index == 0 else 1
+                parts = {
+                    "first": self.unit(1, before, own),
+                    "second": self.unit(3, own, own, stride),
+                    "third": self.unit(1, own, 4 * own),
+                }
+                if index == 0:
+                    parts["beside"] = self.unit(1, before, 4 * own, stride)
+                self.blocks.append(nn.ModuleDict(parts))
+                before = 4 * own
+        self.output = self.draw.linear(before, sizes["classes"], math.sqrt(6 / (before + sizes["classes"])))
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.stem(x)), 3, 2, 1)
+        for block in self.blocks:
+            inner = block["third"](F.relu(block["second"](F.relu(block["first"](x)))))
+            x = F.relu(inner + (block["beside"](x) if "beside" in block else x))
+        return self.output(x.mean((2, 3)))
+
+
+def convolution_net(make, sizes):
     batch, size, classes = sizes["batch"], sizes["size"], sizes["classes"]
-    model = ResidualNet(sizes)
+    model = make(sizes)
     images = uniform(1, (batch, size, size, 3), math.sqrt(3)).permute(0, 3, 1, 2).contiguous()
     labels = tokens(2, (batch,), classes)
     optimizer = torch.optim.SGD(model.parameters(), 0.05, 0.9)
@@ -194,26 +231,35 @@ def encoder(sizes):
     return model, optimizer, inputs, loss_of, {}
 
 
-WORKLOADS = {"w1": mlp, "w2": word_model, "w3": residual_net, "w4": encoder, "w2-1536": word_model}
+WORKLOADS = {
+    "w1": mlp,
+    "w2": word_model,
+    "w3": lambda sizes: convolution_net(ResidualNet, sizes),
+    "w4": encoder,
+    "w5": lambda sizes: convolution_net(BottleneckNet, sizes),
+}
 
 
 def build(job):
     """The step as a function without arguments that gives the loss."""
+    if job["workload"] not in WORKLOADS:
+        refuse(f"torch: there is no {job['workload']}, only {', '.join(WORKLOADS)}")
     model, optimizer, inputs, loss_of, options = WORKLOADS[job["workload"]](job["sizes"])
     model.train()
     low = {"mixed_bfloat16": torch.bfloat16, "mixed_float16": torch.float16}.get(job["precision"])
     is_low = low is not None
     scaler = torch.amp.GradScaler(job["device"], enabled=low is torch.float16)
-    if is_low and isinstance(model, ResidualNet):
+    if is_low and isinstance(model, ConvolutionNet):
         # The layout that it is fastest in; in float32 it is the one it has by itself.
         model = model.to(memory_format=torch.channels_last)
         inputs = inputs.to(memory_format=torch.channels_last)
+    forward = torch.compile(model) if job.get("compile") else model
     clip, divisor = options.get("clip"), options.get("divisor", 1)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(job["device"], dtype=low, enabled=is_low):
-            output = model(inputs)
+            output = forward(inputs)
         loss = loss_of(output)
         scaler.scale(loss).backward()
         if clip is not None:
@@ -234,4 +280,4 @@ def prepare(job):
     return build(job)
 
 
-run("torch", prepare, {"torch": torch.__version__})
+run("torch", prepare, {"torch": torch.__version__}, out_of_memory=torch.OutOfMemoryError)

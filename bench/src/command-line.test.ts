@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseCommandLine, UsageError } from "./command-line.js";
+import { nameOf, type SizedWorkload } from "./workloads/workloads.js";
 
 const defaults = { python: "python3", results: "results" };
 const parse = (line: string) => parseCommandLine(line.split(" ").filter(Boolean), defaults);
@@ -7,7 +8,7 @@ const parse = (line: string) => parseCommandLine(line.split(" ").filter(Boolean)
 describe("parseCommandLine", () => {
   it("tells workloads from scenarios", () => {
     expect(parse("w1 memory w2 --against torch --precision mixed_bfloat16 --rounds 5")).toMatchObject({
-      workloads: ["w1", "w2"],
+      workloads: [{ workload: "w1" }, { workload: "w2" }],
       scenarios: ["memory"],
       against: ["torch"],
       precision: "mixed_bfloat16",
@@ -18,7 +19,7 @@ describe("parseCommandLine", () => {
 
   it("runs everything that can be run when nothing is named", () => {
     expect(parse("")).toMatchObject({
-      workloads: ["w1", "w2"],
+      workloads: [{ workload: "w1" }, { workload: "w2" }],
       rounds: 3,
       against: [],
       choice: { engine: "ort", device: "cpu" },
@@ -34,10 +35,32 @@ describe("parseCommandLine", () => {
   });
 
   it("takes PyTorch in float16 where a GPU multiplies it", () => {
-    expect(parse("w2-1536 --against torch --precision mixed_float16 --device cuda")).toMatchObject({
-      workloads: ["w2-1536"],
+    expect(parse("w2 --against torch,torch-compile --precision mixed_float16 --device cuda")).toMatchObject({
+      against: ["torch", "torch-compile"],
       precision: "mixed_float16",
       choice: { device: "cuda" },
+    });
+  });
+
+  it("takes sizes of a workload, and leaves the others as they are", () => {
+    const [large] = parse("w2:cells=1024,batch=128")?.workloads ?? [];
+    expect(large).toEqual({
+      workload: "w2",
+      sizes: { batch: 128, time: 35, vocabulary: 10_000, cells: 1024, layers: 2 },
+    });
+    expect(nameOf(large as SizedWorkload)).toBe("w2:batch=128,cells=1024");
+    expect(parse("w5:size=64 --largest-batch 4 --operators")).toMatchObject({
+      workloads: [{ workload: "w5", sizes: { size: 64, blocks: [3, 4, 6, 3] } }],
+      largestBatch: 4,
+      operators: true,
+    });
+  });
+
+  it("takes options for CUDA", () => {
+    const flags = ["w5", "--device", "cuda", "--cuda", '{"channelsLast":true}'];
+    expect(parseCommandLine(flags, defaults)?.choice).toMatchObject({
+      device: "cuda",
+      cuda: { channelsLast: true },
     });
   });
 
@@ -50,7 +73,15 @@ describe("parseCommandLine", () => {
     ["--fast", /--fast/],
     ["w1 --rounds 0", /--rounds 0: expected an integer/],
     ["w1 --seconds x", /--seconds x: expected a number/],
-    ["w1 --against jax", /--against jax: expected torch, keras/],
+    ["w1 --against jax", /--against jax: expected torch, torch-compile, keras/],
+    ["w2:cell=4", /w2:cell=4: its sizes are batch, time, vocabulary, cells, layers, got cell/],
+    ["w2:cells=1.5", /w2:cells=1.5: cells is an integer of 1 or more, got 1.5/],
+    ["w5:blocks=3", /its sizes are batch, size, width, classes, got blocks/],
+    ["w1 --device gpu", /--device gpu: expected cpu, cuda, webgpu/],
+    ["w1 --device webgpu --against torch", /no peer runs on webgpu/],
+    ["w1 --backend tfjs --device webgpu", /TensorFlow has no webgpu/],
+    ["w1 --cuda 1", /--cuda 1: expected a JSON object/],
+    ["w1 --largest-batch 0", /--largest-batch 0: expected an integer/],
     ["w1 --backend wasm", /--backend wasm: expected ort, tfjs/],
     ["w1 --precision f16", /--precision f16: expected float32/],
     ["w1 --against torch --precision mixed_float16", /bfloat16 only/],

@@ -1,12 +1,13 @@
 /** Ours compared with peers: fresh processes in turn, medians, and the ratio of the medians. */
-import { fileURLToPath } from "node:url";
 import { textTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
-import { askProcess } from "./fresh-process.js";
-import type { ChildJob, StepJob, StepReport, WorkloadName } from "./job.js";
+import type { OwnStepReport, StepJob, StepReport } from "./job.js";
+import { largestBatches } from "./largest-batch.js";
+import { formatGain, type OperatorGain, operatorGain } from "./operator-gain.js";
 import { idleMachine, isDisturbedBy } from "./processor-load.js";
+import { ask, OURS, type SideName } from "./side.js";
 import { median, rounded } from "./statistics.js";
-import { WORKLOAD_SIZES, workloadOf } from "./workloads/workloads.js";
+import { nameOf, type SizedWorkload } from "./workloads/workloads.js";
 
 export interface SideRun extends StepReport {
   readonly side: string;
@@ -17,7 +18,8 @@ export interface SideRun extends StepReport {
 }
 
 export interface WorkloadResult {
-  readonly workload: WorkloadName;
+  /** As on the command line: `w2:cells=1024`. */
+  readonly workload: string;
   readonly title: string;
   readonly precision: string;
   readonly threads: number;
@@ -27,25 +29,15 @@ export interface WorkloadResult {
   /** Ours divided by each peer's: a ratio of at most 1.05 counts as no slower. */
   readonly ratioOfMedians: Readonly<Record<string, number>>;
   readonly matrixGigaflops: number;
+  /** Each operator beside its time in float32; with `--operators`. */
+  readonly operators?: OperatorGain;
+  /** By side, in the precision; with `--largest-batch`. */
+  readonly largestBatch?: Readonly<Record<string, number>>;
 }
 
-const OURS = "mp";
-const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
 const ATTEMPTS = 2;
 
-const peerScript = (peer: string): string =>
-  fileURLToPath(new URL(`../peers/${peer}_step.py`, import.meta.url));
-
-function ask(side: string, job: StepJob, options: BenchOptions): Promise<StepReport> {
-  if (side === OURS) {
-    const child: ChildJob = { kind: "steps", job, choice: options.choice };
-    return askProcess(process.execPath, [CHILD, JSON.stringify(child)]);
-  }
-  const peer = { ...job, sizes: WORKLOAD_SIZES[job.workload], device: options.choice.device };
-  return askProcess(options.python, [peerScript(side), JSON.stringify(peer)]);
-}
-
-async function runOnce(side: string, round: number, job: StepJob, options: BenchOptions): Promise<SideRun> {
+async function runOnce(side: SideName, round: number, job: StepJob, options: BenchOptions): Promise<SideRun> {
   for (let attempt = 1; ; attempt++) {
     const isIdle = await idleMachine(options.idleSeconds);
     const report = await ask(side, job, options);
@@ -63,15 +55,14 @@ async function runOnce(side: string, round: number, job: StepJob, options: Bench
 
 /** Runs every round of a workload; `onRun` is called when each process ends. */
 export async function compareWorkload(
-  workload: WorkloadName,
+  workload: SizedWorkload,
   options: BenchOptions,
   onRun: (run: SideRun) => void,
 ): Promise<WorkloadResult> {
-  const { title, matrixFlops } = workloadOf(workload);
   const { precision, warmup, steps, seconds } = options;
   const { threads } = options.choice;
-  const job: StepJob = { workload, precision, threads, warmup, steps, seconds };
-  const sides = [OURS, ...options.against];
+  const job: StepJob = { ...workload, precision, threads, warmup, steps, seconds };
+  const sides: readonly SideName[] = [OURS, ...options.against];
   const runs: SideRun[] = [];
   for (let round = 1; round <= options.rounds; round++) {
     for (const side of round % 2 === 1 ? sides : sides.toReversed()) {
@@ -90,8 +81,9 @@ export async function compareWorkload(
     peer,
     rounded((medians[OURS] ?? Number.NaN) / (medians[peer] ?? Number.NaN), 4),
   ]);
+  const { title, matrixFlops } = runs.find(isOurs) ?? { title: nameOf(workload), matrixFlops: Number.NaN };
   return {
-    workload,
+    workload: nameOf(workload),
     title,
     precision,
     threads,
@@ -99,8 +91,14 @@ export async function compareWorkload(
     medianMilliseconds: medians,
     ratioOfMedians: Object.fromEntries(ratios),
     matrixGigaflops: matrixFlops / 1e9,
+    ...(options.operators ? { operators: await operatorGain(workload, options) } : {}),
+    ...(options.largestBatch === undefined
+      ? {}
+      : { largestBatch: await largestBatches(workload, options, options.largestBatch) }),
   };
 }
+
+const isOurs = (run: SideRun): run is SideRun & OwnStepReport => run.side === OURS;
 
 export function formatRun(run: SideRun): string {
   const others = run.otherCores === null ? "" : `, others used ${run.otherCores} cores`;
@@ -143,6 +141,9 @@ export function formatWorkload(result: WorkloadResult): string {
       ([peer, ratio]) => `ours over ${peer}, ratio of medians: ${ratio.toFixed(3)}`,
     ),
   ];
+  if (result.operators !== undefined) lines.push(formatGain(result.operators));
+  for (const [side, batch] of Object.entries(result.largestBatch ?? {}))
+    lines.push(`largest batch that fits, ${side}: ${batch}`);
   if (runs.some(({ isDisturbed }) => isDisturbed)) lines.push("* other processes used processors meanwhile");
   return lines.join("\n");
 }

@@ -1,27 +1,22 @@
-import { ort } from "@mp/backend-ort";
+import { type OrtOptions, ort } from "@mp/backend-ort";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
-import { type Backend, float32, MpError, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
+import { type Backend, float32, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
 import type { EngineChoice, EngineName, PrecisionName } from "./job.js";
 
-type Device = "cpu" | "cuda";
-
-const engines: Readonly<Record<EngineName, (threads: number, device: Device) => Promise<Backend>>> = {
-  ort: (threads, device) => ort({ threads, device }),
-  tfjs: async (threads, device) => {
+const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Backend>>> = {
+  // A device that this release does not know is refused by the backend, by its name.
+  ort: ({ threads, device, cuda }) =>
+    ort({ threads, device, ...(cuda === undefined ? {} : { cuda }) } as OrtOptions),
+  tfjs: async ({ threads, device }) => {
     // TensorFlow reads these when it creates its thread pools, at the first session.
     process.env["TF_NUM_INTRAOP_THREADS"] = String(threads);
     process.env["TF_NUM_INTEROP_THREADS"] = String(threads);
-    return tfjs({ tf: await loadTfjsNode({ device }) });
+    return tfjs({ tf: await loadTfjsNode({ device: device as "cpu" | "cuda" }) });
   },
 };
 
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */
-export function openEngine({ engine, threads, device }: EngineChoice): Promise<Backend> {
-  if (device !== "cpu" && device !== "cuda") {
-    throw new MpError("MP_INVALID_ARGUMENT", `device: cpu or cuda, got ${device}`);
-  }
-  return engines[engine](threads, device);
-}
+export const openEngine = (choice: EngineChoice): Promise<Backend> => engines[choice.engine](choice);
 
 const precisions: Readonly<Record<PrecisionName, () => Precision>> = {
   float32,

@@ -1,8 +1,17 @@
 import { spawn } from "node:child_process";
 
+export const OUT_OF_MEMORY = "MP_OUT_OF_MEMORY";
+
 /** The process ended without an answer, or answered that it could not. */
 export class ProcessFailed extends Error {
   override readonly name = "ProcessFailed";
+  /** The answer's code; `MP_OUT_OF_MEMORY` also where the system killed the process. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** Starts a program, waits for its end and reads the last line of its output as JSON. @throws ProcessFailed */
@@ -24,8 +33,14 @@ export async function askProcess<R>(
     child.on("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
   const answer = lastJson(output);
-  if (answer === undefined) throw new ProcessFailed(`${command}: ended with ${ended} and no answer`);
-  if ("error" in answer) throw new ProcessFailed(String(answer["error"]));
+  if (answer === undefined) {
+    // Linux ends a process that takes the last of the memory.
+    const code = ended === "SIGKILL" ? OUT_OF_MEMORY : undefined;
+    throw new ProcessFailed(`${command}: ended with ${ended} and no answer`, code);
+  }
+  const { error, code } = answer;
+  if (error !== undefined)
+    throw new ProcessFailed(String(error), typeof code === "string" ? code : undefined);
   return answer as R;
 }
 

@@ -1,24 +1,32 @@
 /** Requests to a fresh process and its answers, as JSON: the only contract between all sides. */
+import type { OperatorTable } from "@mp/cli/training";
+import type { SizedWorkload } from "./workloads/workloads.js";
 
 export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as const;
 export type PrecisionName = (typeof PRECISIONS)[number];
-export const WORKLOADS = ["w1", "w2", "w3", "w4", "w2-1536"] as const;
-export type WorkloadName = (typeof WORKLOADS)[number];
 export const ENGINES = ["ort", "tfjs"] as const;
 export type EngineName = (typeof ENGINES)[number];
-export const PEERS = ["torch", "keras"] as const;
-export type PeerName = (typeof PEERS)[number];
+export const DEVICES = ["cpu", "cuda", "webgpu"] as const;
+export type DeviceName = (typeof DEVICES)[number];
+/** Programs in `peers/`, and what their jobs say besides the workload. */
+export const PEERS = {
+  torch: { script: "torch_step.py", job: {} },
+  "torch-compile": { script: "torch_step.py", job: { compile: true } },
+  keras: { script: "keras_step.py", job: {} },
+} as const;
+export type PeerName = keyof typeof PEERS;
 
 /** Which of our engines is measured, and where it runs. */
 export interface EngineChoice {
   readonly engine: EngineName;
-  readonly device: string;
+  readonly device: DeviceName;
   readonly threads: number;
+  /** Options of ONNX Runtime on CUDA, such as `channelsLast`. */
+  readonly cuda?: Readonly<Record<string, unknown>>;
 }
 
 /** Time steps of one workload. */
-export interface StepJob {
-  readonly workload: WorkloadName;
+export interface StepJob extends SizedWorkload {
   readonly precision: PrecisionName;
   readonly threads: number;
   /** Steps before the timed ones. */
@@ -41,6 +49,15 @@ export interface StepReport {
   readonly versions: Readonly<Record<string, string>>;
 }
 
+/** Ours, with its title and its work. */
+export interface OwnStepReport extends StepReport {
+  readonly title: string;
+  readonly matrixFlops: number;
+}
+
+/** A step's time by operator, from the engine's profile; or why there is none. */
+export type ProfileReport = { readonly table: OperatorTable } | { readonly unsupported: string };
+
 /** Figures of one scenario's part, by name. */
 export interface ScenarioReport {
   readonly figures: Readonly<Record<string, number>>;
@@ -53,6 +70,13 @@ export interface ScenarioReport {
 export type ChildJob =
   | { readonly kind: "steps"; readonly job: StepJob; readonly choice: EngineChoice }
   | {
+      readonly kind: "profile";
+      readonly workload: SizedWorkload;
+      readonly precision: PrecisionName;
+      readonly choice: EngineChoice;
+      readonly quick: boolean;
+    }
+  | {
       readonly kind: "scenario";
       readonly scenario: string;
       readonly part: string;
@@ -64,4 +88,6 @@ export type ChildJob =
 /** The process's answer that it could not do the job. */
 export interface Refusal {
   readonly error: string;
+  /** Of an error that has one: `MP_OUT_OF_MEMORY`. */
+  readonly code?: string;
 }

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
 import { precisionOf } from "./engine.js";
 import { askProcess } from "./fresh-process.js";
-import { PRECISIONS, type PrecisionName, WORKLOADS, type WorkloadName } from "./job.js";
+import { PRECISIONS, type PrecisionName } from "./job.js";
 import { observeTensorFlow } from "./observed-tensorflow.js";
-import { workloadOf } from "./workloads/workloads.js";
+import { nameOf, readWorkload, type SizedWorkload, WORKLOADS, workloadOf } from "./workloads/workloads.js";
 
 interface Trace {
   readonly milliseconds: number;
@@ -22,7 +22,7 @@ interface Trace {
 
 const TRACER = fileURLToPath(new URL("../peers/tensorflow_kernels.py", import.meta.url));
 
-async function traceStep(workload: WorkloadName, precision: PrecisionName): Promise<Trace> {
+async function traceStep(workload: SizedWorkload, precision: PrecisionName): Promise<Trace> {
   const folder = mkdtempSync(join(tmpdir(), "mp-kernels-"));
   try {
     const observed = observeTensorFlow(await loadTfjsNode(), folder);
@@ -39,14 +39,16 @@ async function traceStep(workload: WorkloadName, precision: PrecisionName): Prom
   }
 }
 
-const workload = WORKLOADS.find((name) => name === process.argv[2]);
+const workload = readWorkload(process.argv[2] ?? "");
 const precision = PRECISIONS.find((name) => name === (process.argv[3] ?? "float32"));
 if (workload === undefined || precision === undefined) {
   console.error(`usage: node dist/kernels.js ${WORKLOADS.join("|")} [${PRECISIONS.join("|")}]`);
   process.exitCode = 2;
 } else {
   const { milliseconds, kernels, versions } = await traceStep(workload, precision);
-  console.log(`${workload} ${precision}: ${milliseconds} ms a step, TensorFlow ${versions["tensorflow"]}`);
+  console.log(
+    `${nameOf(workload)} ${precision}: ${milliseconds} ms a step, TensorFlow ${versions["tensorflow"]}`,
+  );
   for (const { op, count, milliseconds: spent } of kernels.slice(0, 20)) {
     console.log(`${spent.toFixed(2).padStart(9)} ms ${String(count).padStart(5)} ${op}`);
   }

@@ -14,7 +14,13 @@ export default preset(
     "checkpoint-files": "src/checkpoint/files.ts",
     "no-checkpoint-files": "src/checkpoint/no-files.ts",
     internal: "src/entries/internal.ts",
+    // No entries of the package, but files of their own: so a bundler leaves them out of a program without use for them.
+    "define-backend": "src/backend/define-backend.ts",
+    probe: "src/probe/index.ts",
   },
   // Symbol.asyncDispose, of Backend and Trainer.
-  { typeLibrary: "esnext.disposable" },
+  {
+    typeLibrary: "esnext.disposable",
+    apart: { "./entries/ops.js": "ops", "../probe/index.js": "probe" },
+  },
 );

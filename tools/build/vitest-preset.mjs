@@ -14,6 +14,10 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
+const SPECIAL = ["browser", "webgpu"];
+/** @param {string} suite */
+const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
+
 /**
  * Two cores: one worker per package, since turbo already runs packages in parallel. Type tests start the compiler, so
  * they are on only where there are any. `npm test` counts from the JSON report.
@@ -25,6 +29,8 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     typecheck: { enabled: hasTypeTests, include: typeTests },
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
+    // Each of these is a run of its own, in what the machine may lack.
+    exclude: SPECIAL.map(testsOf),
     maxWorkers: 1,
     // For tests that hang, not for slow ones: the machine may be busy with other things.
     testTimeout: 300_000,
@@ -32,3 +38,21 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     ...test,
   },
 });
+
+/** @param {string} suite */
+const special =
+  (suite) =>
+  (/** @type {Record<string, unknown>} */ test = {}) =>
+    preset({
+      include: [testsOf(suite)],
+      exclude: [],
+      typecheck: { enabled: false },
+      outputFile: { json: `.results/test-${suite}.json` },
+      ...test,
+    });
+
+/** Tests in `test/browser`, which open one: `npm test -- --browser`. */
+export const browserPreset = special("browser");
+
+/** Tests in `test/webgpu`, which need a device of WebGPU outside a browser: `npm test -- --webgpu`. */
+export const webgpuPreset = special("webgpu");

@@ -27,11 +27,12 @@ const web = {
 };
 const NO_PATHS = /^MP_UNSUPPORTED .*use saveBytes\(\)/;
 
-if (!turbo(["build:js"], { filter: ["@mp/core"], quiet: true })) process.exit(1);
-const { code, nodeImports } = bundleForBrowser();
+if (!turbo(["build:js"], { filter: ["@mp/core", "@mp/onnx"], quiet: true })) process.exit(1);
+const { core, training } = bundleForBrowser();
+const { code } = core;
 /** @type {string[]} */
-const problems = [...nodeImports];
-if (nodeImports.length === 0) problems.push(...(await differences(code)));
+const problems = [...core.nodeImports, ...training.nodeImports];
+if (core.nodeImports.length === 0) problems.push(...(await differences(code)));
 for (const problem of problems) console.error(`browser: ${problem}`);
 console.log(`a bundle of ${Math.round(code.length / 1000)} kB, ${problems.length} problems`);
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -3,7 +3,7 @@
  *
  * On a branch, or with a base given as argument, everything since the base is one change, and a changeset anywhere in
  * it is enough. On main itself there is no base to compare with; there the rule is that no source is newer than the
- * package's newest changeset (or changelog, right after a release). Tests do not count.
+ * package's newest changeset (or changelog, right after a release); a merged branch is one change. Tests do not count.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -50,14 +50,14 @@ for (const { name, path } of publicLibraries()) {
   const covering = changesets.filter(({ releases }) => releases.has(name)).map((changeset) => changeset.path);
   const changelog = `${path}/CHANGELOG.md`;
   if (existsSync(join(root, changelog))) covering.push(changelog);
-  const newestCover = covering.length > 0 ? git("log", "-1", "--format=%H", "--", ...covering) : "";
+  const newestCover = covering.length > 0 ? git("log", "-1", "--first-parent", "--format=%H", "--", ...covering) : "";
 
   const sources = [`${path}/src`, `:(exclude)${path}/**/*.test.ts`, `:(exclude)${path}/**/*.test-d.ts`];
   const start = base ?? newestCover;
   const commits = git(
     "log",
+    "--first-parent",
     "--format=%h %s",
-    "--no-merges",
     start === "" ? "HEAD" : `${start}..HEAD`,
     "--",
     ...sources,

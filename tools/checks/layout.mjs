@@ -14,14 +14,9 @@ const ROOMS = [
   { room: "packages/core/src/cast/", name: /^(auto)?cast(s|ing)?-|-cast(s|ing)?\.|^autocast/ },
   { room: "packages/core/src/precision/", name: /^(loss-scaler|master-weights|precision)/ },
 ];
-const BACKEND_FILES = [
-  "src/index.ts",
-  "src/manifest.ts",
-  "src/backend.ts",
-  "src/dtype.ts",
-  "src/known-failures.ts",
-  "test/conformance.test.ts",
-];
+const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts", "src/known-failures.ts"];
+/** One of them: a backend for browsers runs the suite in one. */
+const CONFORMANCE = ["test/conformance.test.ts", "test/browser/conformance.test.ts"];
 /** Tables with one row per operator and generated code are searched, not read from top to bottom. */
 const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
@@ -72,6 +67,8 @@ for (const { path } of libraries().filter(({ folder }) => folder.startsWith("bac
   for (const file of BACKEND_FILES) {
     if (!files.includes(`${path}/${file}`)) problems.push(`${path}: every backend has ${file}`);
   }
+  if (!CONFORMANCE.some((file) => files.includes(`${path}/${file}`)))
+    problems.push(`${path}: every backend has ${CONFORMANCE.join(" or ")}`);
 }
 
 for (const path of ["", ...[...libraries(), ...apps()].map((member) => `${member.path}/`)]) {

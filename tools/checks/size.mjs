@@ -1,7 +1,7 @@
-/** The sizes that .size-limit.json limits; one of them is of core's bundle for a browser, which is made here. */
+/** The sizes that .size-limit.json limits; two of them are of bundles for a browser, which are made here. */
 import { tool, turbo } from "../workspace/turbo.mjs";
 import { bundleForBrowser } from "./browser-bundle.mjs";
 
-const built = turbo(["build"], { filter: ["@mp/core", "@mp/safetensors"], quiet: true });
+const built = turbo(["build"], { filter: ["@mp/core", "@mp/onnx", "@mp/safetensors"], quiet: true });
 if (built) bundleForBrowser();
 process.exitCode = built && tool("size-limit", []) ? 0 : 1;

@@ -84,7 +84,7 @@ const STAGES = [
     ],
   },
   {
-    folder: "packages/backend-ort/src/lowerings",
+    folder: "packages/ort-lowering/src/lowerings",
     helpers: [
       ...[
         "blocked-layout",

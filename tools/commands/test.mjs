@@ -1,52 +1,29 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { testArm64 } from "../workspace/arm64.mjs";
+import { testBrowser } from "../workspace/browser.mjs";
 import { fail } from "../workspace/fail.mjs";
-import { apps, members, root } from "../workspace/packages.mjs";
+import { testPackages } from "../workspace/package-tests.mjs";
+import { apps, root } from "../workspace/packages.mjs";
 import { installPython, sayPythonIsMissing } from "../workspace/python.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { installTensorFlow, sayTensorFlowIsMissing, tensorFlowState } from "../workspace/tensorflow.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
+import { testWebgpu } from "../workspace/webgpu.mjs";
 
 /** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
 
-/**
- * Counts from vitest's JSON report; a package without a report, or whose files did not load, has failed. So has a test
- * that was not run: nothing may be skipped.
- * @param {WorkspacePackage} tested
- */
-function countOf(tested) {
-  try {
-    const report = JSON.parse(readFileSync(join(root, tested.path, ".results", "test.json"), "utf8"));
-    const brokenFiles = report.testResults.filter(
-      (/** @type {{ status: string; assertionResults: unknown[] }} */ file) =>
-        file.status === "failed" && file.assertionResults.length === 0,
-    ).length;
-    const skipped = report.numPendingTests + report.numTodoTests;
-    if (skipped > 0) console.error(`${tested.path}: ${skipped} tests were skipped, which counts as failed`);
-    const passed = report.numPassedTests;
-    const failed = report.numFailedTests + brokenFiles + skipped;
-    return { passed, failed: failed === 0 && !report.success ? 1 : failed };
-  } catch {
-    return { passed: 0, failed: 1 };
-  }
-}
-
-function testPackages() {
-  const tested = members().filter(({ manifest }) => manifest.scripts?.["test"] !== undefined);
-  for (const { path } of tested) rmSync(join(root, path, ".results"), { recursive: true, force: true });
+/** @param {{ webgpu: boolean; browser: boolean }} later which tests have a stage of their own */
+function testOnEngines(later) {
   // Not a file of any package: without this, turbo would reuse results from before TensorFlow was installed.
   const tensorFlow = tensorFlowState();
-  Object.assign(environment, { MP_TENSORFLOW_ADDON: tensorFlow });
-  const succeeded = turbo(["test"], { keepGoing: true });
+  const counts = testPackages("test", { MP_TENSORFLOW_ADDON: tensorFlow });
   if (tensorFlow === "none") sayTensorFlowIsMissing();
   sayPythonIsMissing();
-  const counts = tested.map(countOf);
-  const passed = counts.reduce((sum, count) => sum + count.passed, 0);
-  const failed = counts.reduce((sum, count) => sum + count.failed, 0);
-  return { passed, failed: failed === 0 && !succeeded ? 1 : failed };
+  for (const [name, isRun] of Object.entries(later))
+    if (!isRun) console.log(`Tests in test/${name} were left out; npm test -- --${name} runs them`);
+  return counts;
 }
 
 /**
@@ -68,7 +45,8 @@ function smoke(app) {
 function testOptions(args) {
   try {
     const flag = /** @type {const} */ ({ type: "boolean", default: false });
-    return parseArgs({ args: [...args], options: { tensorflow: flag, python: flag, arm64: flag } }).values;
+    const options = { tensorflow: flag, python: flag, arm64: flag, webgpu: flag, browser: flag };
+    return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     return fail(`test: ${error instanceof Error ? error.message : String(error)}`, 2);
   }
@@ -76,16 +54,21 @@ function testOptions(args) {
 
 /**
  * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may download 270 MB;
- *   `--python` installs Python's readers of our files likewise; `--arm64` also runs ONNX Runtime's library for arm64, emulated, which downloads the emulator the first time
+ *   `--python` installs Python's readers of our files likewise; `--arm64` also runs ONNX Runtime's library for arm64, emulated,
+ *   which downloads the emulator the first time; `--webgpu` also runs what needs a device of WebGPU, on software Vulkan
+ *   that is downloaded the first time; `--browser` also runs what needs a browser
  * @returns {Promise<number>} exit code
  */
 export function runTests(args = process.argv.slice(3)) {
-  const { tensorflow, python, arm64 } = testOptions(args);
+  const { tensorflow, python, arm64, webgpu, browser } = testOptions(args);
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     ...(python ? [{ name: "Python's readers", run: installPython }] : []),
-    { name: "packages", run: testPackages },
+    { name: "packages", run: () => testOnEngines({ webgpu, browser }) },
     ...(arm64 ? [{ name: "ONNX Runtime on arm64, emulated", run: testArm64 }] : []),
+    // In a stage of their own: software Vulkan comes with libraries that other tests should not find.
+    ...(webgpu ? [{ name: "packages on WebGPU", run: testWebgpu }] : []),
+    ...(browser ? [{ name: "packages in a browser", run: testBrowser }] : []),
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
     {
       name: "README's program",

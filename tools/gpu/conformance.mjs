@@ -1,17 +1,17 @@
 // A process of its own: the whole suite on the device, its report as the last line.
-/** @param {string} path */
-const load = (path) => import(new URL(`../../packages/${path}/dist/index.js`, import.meta.url).href);
+import { openedBackend } from "./engine.mjs";
 
-const { ort } = await load("backend-ort");
-const { allCases, runConformance, failuresOf } = await load("conformance");
+const { allCases, runConformance, failuresOf } = await import(
+  new URL("../../packages/conformance/dist/index.js", import.meta.url).href
+);
 
-const [device, share = "1"] = process.argv.slice(2);
+const [engine = "ort", device = "cpu", share = "1"] = process.argv.slice(2);
 const cases = allCases.filter(
   (/** @type {unknown} */ _, /** @type {number} */ index) => index % Number(share) === 0,
 );
 const began = performance.now();
 const report = await runConformance({
-  factory: () => ort({ device }),
+  factory: () => openedBackend(engine, device),
   cases,
   // If a case ends the process, the last line tells which came before it.
   onOutcome: (/** @type {{ id: string; status: string }} */ { id, status }) =>

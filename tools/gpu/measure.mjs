@@ -1,31 +1,32 @@
-// Started by run.sh on the machine: every part runs in separate processes, so that a crash loses nothing else, and the
-// JSON result is rewritten after each part.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { arch, cpus, release, tmpdir, totalmem } from "node:os";
+// Started by run.sh on the machine: every job runs in a process of its own, so that a crash loses nothing else, and the
+// result is rewritten after each job.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { machineOf, torchOf } from "./machine.mjs";
+import { pageOf } from "./page.mjs";
+import { DEVICES, PARTS, planOf, planText } from "./plan.mjs";
 import { lastJson, ranProcess } from "./process.mjs";
 
+/** @typedef {import("./plan.mjs").Job} Job */
+
 /**
- * @typedef {object} Options
+ * @typedef {object} Result
+ * @property {string} date
  * @property {string} device
- * @property {string} out
- * @property {string | undefined} python
  * @property {boolean} small
- * @property {readonly string[] | undefined} only
+ * @property {boolean} ok
+ * @property {unknown} machine
+ * @property {Record<string, unknown>} jobs by id
+ * @property {readonly string[]} left ids of jobs for which no time was left
  */
 
-/** @typedef {(options: Options, torch: string | undefined) => Promise<unknown>} Part */
-
-const PRECISIONS = ["float32", "mixed_float16", "mixed_bfloat16"];
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** A step that hangs is ended after this time; the rest continues. */
+/** A job that hangs is ended after this time; the rest continues. */
 const LIMIT_SECONDS = 1800;
-/** With --small, one in this many of the suite's cases runs. */
-const SMALL_SHARE = 20;
 
-/** @returns {Options} */
 function options() {
   const { values } = parseArgs({
     options: {
@@ -34,136 +35,82 @@ function options() {
       python: { type: "string" },
       small: { type: "boolean", default: false },
       only: { type: "string" },
+      rounds: { type: "string", default: "3" },
+      minutes: { type: "string" },
+      resume: { type: "boolean", default: false },
+      plan: { type: "boolean", default: false },
     },
   });
   const only = values.only?.split(",");
-  const unknown = only?.find((name) => !Object.hasOwn(PARTS, name));
-  if (unknown !== undefined) {
-    console.error(`run.sh: --only ${unknown}: expected ${Object.keys(PARTS).join(", ")}`);
-    process.exit(2);
+  const unknown = only?.find((name) => !PARTS.includes(name));
+  if (unknown !== undefined) refuse(`--only ${unknown}: expected ${PARTS.join(", ")}`);
+  if (!DEVICES.includes(values.device)) refuse(`--device ${values.device}: expected ${DEVICES.join(", ")}`);
+  const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes);
+  if (!(minutes > 0)) refuse(`--minutes ${values.minutes}: expected a number above 0`);
+  const rounds = Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1)
+    refuse(`--rounds ${values.rounds}: expected an integer of 1 or more`);
+  return { ...values, only, minutes, rounds, out: resolve(values.out) };
+}
+
+/** @param {string} message @returns {never} */
+function refuse(message) {
+  console.error(`run.sh: ${message}`);
+  process.exit(2);
+}
+
+/** @type {{ readonly [K in Job["answer"]]: (job: Job, limitSeconds: number) => Promise<unknown> }} */
+const ANSWERS = {
+  line: async (job, limit) => {
+    const ended = await nodeProcess(job.program, job.args, limit);
+    return (ended.code === 0 ? lastJson(ended.output) : undefined) ?? failure(ended);
+  },
+  suite: async (job, limit) => {
+    const ended = await nodeProcess(job.program, job.args, limit);
+    const report = lastJson(ended.output);
+    if (ended.code === 0 && report !== undefined) return report;
+    // It crashed during the suite: the cases that ended are known, and so is the last one before the crash.
+    const cases = ended.output.split("\n").filter((text) => text.startsWith("case "));
+    return { ...failure(ended), ended: cases.length, last: cases.at(-1) ?? null };
+  },
+  app: (job, limit) =>
+    withFolder(async (folder) => {
+      const json = join(folder, "result.json");
+      const ended = await nodeProcess(job.program, [...job.args, "--json", json], limit);
+      return ended.code === 0 ? JSON.parse(readFileSync(json, "utf8")) : failure(ended);
+    }),
+  bench: benched,
+};
+
+/** With fewer and fewer peers, since one of them may be what failed. @param {Job} job @param {number} limit */
+async function benched(job, limit) {
+  const ends = performance.now() + limit * 1000;
+  const { peers = [] } = job;
+  /** @type {unknown} */
+  let besides;
+  for (let count = peers.length; count >= 0; count--) {
+    const beside = peers.slice(0, count).join(",");
+    const flags =
+      count === 0 || given.python === undefined ? [] : ["--against", beside, "--python", given.python];
+    const seconds = Math.max(1, (ends - performance.now()) / 1000);
+    const answer = await comparison([...job.args, ...flags], seconds);
+    if (isGood(answer)) return besides === undefined ? answer : { ...answer, besides };
+    if (count === 0) return answer;
+    besides = answer;
   }
-  return { ...values, only, out: resolve(values.out), python: values.python };
-}
-
-/** @param {string} command @param {readonly string[]} args */
-async function line(command, args) {
-  const { code, output } = await ranProcess(command, args, { limitSeconds: 120 });
-  return code === 0 ? output.trim() : undefined;
-}
-
-/** The version of PyTorch that can be run on the device. @param {Options} options */
-async function torchOf({ python, device }) {
-  if (python === undefined) return undefined;
-  const wanted = device === "cuda" ? "torch.cuda.is_available()" : "True";
-  const program = `import torch, sys; print(torch.__version__) if ${wanted} else sys.exit(1)`;
-  return line(python, ["-c", program]);
-}
-
-/** @type {Part} */
-async function machine({ python }, torch) {
-  const query = ["--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader"];
-  const [processor] = cpus();
-  return {
-    processor: processor?.model,
-    cores: cpus().length,
-    memoryBytes: totalmem(),
-    system: `${process.platform} ${arch()} ${release()}`,
-    node: process.version,
-    gpu: (await line("nvidia-smi", query)) ?? null,
-    cuda: (await line("sh", ["-c", "nvidia-smi | grep -o 'CUDA Version: [0-9.]*'"])) ?? null,
-    python: python === undefined ? null : ((await line(python, ["--version"])) ?? null),
-    torch: torch ?? null,
-  };
-}
-
-/** @type {Part} */
-async function probe({ device }) {
-  return answerOf(await nodeProcess("tools/gpu/probe.mjs", [device]));
-}
-
-/** @type {Part} */
-async function conformance({ device, small }) {
-  const share = small ? [String(SMALL_SHARE)] : [];
-  const ended = await nodeProcess("tools/gpu/conformance.mjs", [device, ...share]);
-  const report = lastJson(ended.output);
-  if (ended.code === 0 && report !== undefined) return report;
-  // It crashed during the suite: the cases that ended are known, and so is the last one before the crash.
-  const cases = ended.output.split("\n").filter((text) => text.startsWith("case "));
-  return { ...failure(ended), ended: cases.length, last: cases.at(-1) ?? null };
-}
-
-/** @type {Part} */
-async function workloads(options, torch) {
-  return eachPrecision(["w1", "w2", "w3", "w4"], (name, precision) =>
-    benched(name, precision, options, torch),
-  );
-}
-
-/** @type {Part} */
-async function wordLm(options, torch) {
-  return eachPrecision(["w2-1536", "word-lm"], (name, precision) =>
-    name === "word-lm" ? trained(precision, options) : benched(name, precision, options, torch),
-  );
-}
-
-/** @type {Readonly<Record<string, Part>>} */
-const PARTS = { machine, probe, conformance, workloads, "word-lm": wordLm };
-
-/**
- * @param {readonly string[]} names
- * @param {(name: string, precision: string) => Promise<unknown>} measured
- */
-async function eachPrecision(names, measured) {
-  /** @type {Record<string, Record<string, unknown>>} */
-  const results = {};
-  for (const name of names) {
-    results[name] = {};
-    for (const precision of PRECISIONS) results[name][precision] = await measured(name, precision);
-  }
-  return results;
-}
-
-/**
- * @param {string} workload
- * @param {string} precision
- * @param {Options} options
- * @param {string | undefined} torch
- */
-async function benched(workload, precision, { device, small, python }, torch) {
-  const size = small
-    ? ["--rounds", "1", "--warmup", "1", "--steps", "3", "--seconds", "5", "--idle-seconds", "0"]
-    : ["--idle-seconds", "30"];
-  const flags = [workload, "--precision", precision, "--device", device, ...size];
-  // PyTorch's CPU has no float16 to be compared with.
-  const isBeside = torch !== undefined && (device === "cuda" || precision !== "mixed_float16");
-  if (!isBeside || python === undefined) return comparison(flags);
-  const both = await comparison([...flags, "--against", "torch", "--python", python]);
-  if (isGood(both)) return both;
-  // PyTorch may be the one that failed, as its bfloat16 LSTM does on a CPU without bfloat16 units.
-  return { ...(await comparison(flags)), besideTorch: both["errors"] };
 }
 
 /**
  * @param {readonly string[]} flags of the benchmark
+ * @param {number} limit
  * @returns {Promise<Record<string, unknown>>}
  */
-function comparison(flags) {
+function comparison(flags, limit) {
   return withFolder(async (folder) => {
-    const ended = await nodeProcess("bench/dist/main.js", [...flags, "--results", folder]);
+    const ended = await nodeProcess("bench/dist/main.js", [...flags, "--results", folder], limit);
     const [file] = readdirSync(folder);
     if (ended.code !== 0 || file === undefined) return failure(ended);
     return JSON.parse(readFileSync(join(folder, file), "utf8")).workloads[0];
-  });
-}
-
-/** @param {string} precision @param {Options} options */
-async function trained(precision, { device, small }) {
-  const size = small ? ["--cells", "64", "--steps", "10"] : ["--cells", "1536", "--steps", "300"];
-  return withFolder(async (folder) => {
-    const json = join(folder, "result.json");
-    const flags = ["--device", device, "--precision", precision, "--json", json, ...size];
-    const ended = await nodeProcess("apps/word-lm/dist/main.js", flags);
-    return ended.code === 0 ? JSON.parse(readFileSync(json, "utf8")) : failure(ended);
   });
 }
 
@@ -180,14 +127,15 @@ async function withFolder(body) {
   }
 }
 
-/** @param {string} program @param {readonly string[]} args */
-function nodeProcess(program, args) {
-  return ranProcess(process.execPath, [join(root, program), ...args], { limitSeconds: LIMIT_SECONDS });
-}
-
-/** @param {import("./process.mjs").Ended} ended */
-function answerOf(ended) {
-  return (ended.code === 0 ? lastJson(ended.output) : undefined) ?? failure(ended);
+/** @param {string} program @param {readonly string[]} args @param {number} limitSeconds */
+function nodeProcess(program, args, limitSeconds) {
+  // CUDA 12 and 13 have libraries of the same name, such as cuDNN's: only TensorFlow's processes look there first.
+  const libraries = args.includes("tfjs") ? [join(root, "tensorflow", "lib")] : [];
+  const searched = [...libraries, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
+  return ranProcess(process.execPath, [join(root, program), ...args], {
+    limitSeconds,
+    environment: { LD_LIBRARY_PATH: searched },
+  });
 }
 
 /** @param {import("./process.mjs").Ended} ended */
@@ -200,24 +148,79 @@ function isGood(value) {
   if (typeof value !== "object" || value === null) return true;
   if ("failed" in value && typeof value.failed === "string") return false;
   if ("ok" in value && value.ok === false) return false;
-  return Object.values(value).every(isGood);
+  return Object.entries(value).every(([key, inner]) => key === "besides" || isGood(inner));
+}
+
+/** @param {string} device @param {boolean} small @param {boolean} hasTorch */
+function jobsFor(device, small, hasTorch) {
+  const hasTensorFlow = existsSync(join(root, "tensorflow"));
+  const plan = planOf({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow });
+  return plan.filter(({ part }) => given.only === undefined || given.only.includes(part));
+}
+
+/** @returns {Record<string, unknown>} */
+function finishedBefore() {
+  if (!given.resume || !existsSync(given.out)) return {};
+  const before = /** @type {Result} */ (JSON.parse(readFileSync(given.out, "utf8")));
+  if (before.device !== given.device || before.small !== given.small)
+    refuse(`--resume: ${given.out} is of --device ${before.device}${before.small ? " --small" : ""}`);
+  return Object.fromEntries(Object.entries(before.jobs).filter(([, answer]) => isGood(answer)));
 }
 
 const given = options();
-const torch = await torchOf(given);
-/** @type {Record<string, unknown>} */
-const result = { date: new Date().toISOString(), device: given.device, small: given.small };
-let isWhole = true;
-for (const [name, part] of Object.entries(PARTS)) {
-  if (given.only !== undefined && !given.only.includes(name)) continue;
-  const began = performance.now();
-  result[name] = await part(given, torch);
-  const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  const isPartGood = isGood(result[name]);
-  isWhole &&= isPartGood;
-  result["ok"] = isWhole;
-  writeFileSync(given.out, `${JSON.stringify(result, null, 1)}\n`);
-  console.log(`${isPartGood ? "ok    " : "FAILED"} ${name} ${seconds} s`);
+const torch = await torchOf(given.python, given.device);
+const plan = jobsFor(given.device, given.small, torch !== undefined || given.plan);
+if (given.plan) {
+  console.log(`${plan.length} jobs on ${given.device}:\n${planText(plan)}`);
+  process.exit(0);
 }
-console.log(`written to ${given.out}`);
-process.exitCode = isWhole ? 0 : 1;
+const began = performance.now();
+/** @type {Result} */
+const result = {
+  date: new Date().toISOString(),
+  device: given.device,
+  small: given.small,
+  ok: true,
+  machine: await machineOf(given.python, torch),
+  jobs: finishedBefore(),
+  left: [],
+};
+/** @type {string[]} */
+const left = [];
+for (const job of plan) {
+  if (Object.hasOwn(result.jobs, job.id)) continue;
+  const started = performance.now();
+  const remaining = given.minutes * 60 - (started - began) / 1000;
+  if (remaining <= 0) left.push(job.id);
+  else {
+    const answer = await ANSWERS[job.answer](job, Math.min(LIMIT_SECONDS, remaining));
+    const seconds = (performance.now() - started) / 1000;
+    // Ended because the time was over, it has not failed.
+    if (!isGood(answer) && seconds >= remaining) left.push(job.id);
+    else {
+      result.jobs[job.id] = answer;
+      console.log(`${isGood(answer) ? "ok    " : "FAILED"} ${job.id} ${seconds.toFixed(0)} s`);
+    }
+  }
+  write();
+}
+write();
+if (left.length > 0)
+  console.log(`no time was left for ${left.length} jobs; the same command with --resume runs them`);
+if (given.device === "cpu") {
+  const onGpu = jobsFor("cuda", false, true);
+  console.log(`\nOn a GPU (--device cuda) it would run these ${onGpu.length} jobs:\n${planText(onGpu)}\n`);
+}
+console.log(`written to ${given.out} and ${pagePath()}`);
+process.exitCode = result.ok ? 0 : 1;
+
+function pagePath() {
+  return given.out.replace(/(\.json)?$/, ".html");
+}
+
+function write() {
+  result.left = left;
+  result.ok = isGood(result.jobs);
+  writeFileSync(given.out, `${JSON.stringify(result, null, 1)}\n`);
+  writeFileSync(pagePath(), pageOf(result));
+}

@@ -1,9 +1,9 @@
-// A separate process: opens the device and prints what the backend's probe found.
-const { ort } = await import(new URL("../../packages/backend-ort/dist/index.js", import.meta.url).href);
+// A separate process: opens the engine on the device and prints what the backend's probe found.
+import { openedBackend } from "./engine.mjs";
 
-const device = process.argv[2];
+const [engine = "ort", device = "cpu"] = process.argv.slice(2);
 const began = performance.now();
-const backend = await ort({ device });
+const backend = await openedBackend(engine, device);
 const openSeconds = (performance.now() - began) / 1000;
 const { manifest } = backend;
 await backend.dispose();

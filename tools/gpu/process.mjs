@@ -14,12 +14,15 @@ const KEPT = 4000;
  * Runs a program to its end, or to the limit; its output is copied to this process's stderr.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ limitSeconds?: number; cwd?: string }} [options]
+ * @param {{ limitSeconds?: number; environment?: Record<string, string> }} [options]
  * @returns {Promise<Ended>}
  */
-export function ranProcess(command, args, { limitSeconds = 3600, cwd } = {}) {
+export function ranProcess(command, args, { limitSeconds = 3600, environment = {} } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], cwd });
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...environment },
+    });
     let output = "";
     let errors = "";
     const timer = setTimeout(() => child.kill("SIGKILL"), limitSeconds * 1000);

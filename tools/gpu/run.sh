@@ -1,6 +1,7 @@
 #!/bin/sh
 # Unpacks this folder's archives and measures the machine: probes, conformance, training steps beside PyTorch.
-# Needs nothing but sh, tar, gzip and sha256sum; with --device cuda NVIDIA's driver, CUDA 13 and cuDNN 9 as well.
+# Needs nothing but sh, tar, gzip and sha256sum; with --device cuda NVIDIA's driver, CUDA 13 and cuDNN 9 as well, with
+# --device webgpu a Vulkan driver and its loader, libvulkan.so.1.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,31 +13,36 @@ case " $* " in *" --help "*) set -- --help ;; esac
 usage() {
   cat <<TEXT
 sh run.sh [flags]
-  --device cuda|cpu   default cuda, which has not been run yet
+  --device NAME       cuda, webgpu or cpu; default cuda, which has not been run yet
   --work DIR          where to unpack; default unpacked, beside this script
   --python PATH       interpreter whose PyTorch to run beside; default python3, where there is one
-  --out FILE          the result; default gpu-result.json in the current folder
+  --out FILE          the result; default gpu-result.json in the current folder, with a page beside it
   --small             a few steps of each, to see that everything runs; its figures mean nothing
-  --only PART,...     of machine, probe, conformance, workloads, word-lm; default all
+  --only PART,...     of probe, word-lm, operators, resnet-50, encoder, largest-batch, fused-lstm, conformance,
+                      workloads, app, tensorflow; default all, in this order
+  --rounds N          processes of each side; default 3
+  --minutes N         start nothing after this time, and say what is left
+  --resume            run only what the file of --out does not have yet
+  --plan              print what would run, and run nothing
 TEXT
 }
 
 needs_value() { [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }; }
 
-out=gpu-result.json small= only=
+out=gpu-result.json more=
 while [ $# -gt 0 ]; do
   case $1 in
     --device) needs_value "$@"; device=$2; shift 2 ;;
     --work) needs_value "$@"; work=$2; shift 2 ;;
     --python) needs_value "$@"; python=$2; shift 2 ;;
     --out) needs_value "$@"; out=$2; shift 2 ;;
-    --only) needs_value "$@"; only=$2; shift 2 ;;
-    --small) small=--small; shift ;;
+    --only | --rounds | --minutes) needs_value "$@"; more="$more $1 $2"; shift 2 ;;
+    --small | --resume | --plan) more="$more $1"; shift ;;
     --help) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1" >&2; usage >&2; exit 2 ;;
   esac
 done
-case $device in cpu | cuda) ;; *) echo "run.sh: --device is cpu or cuda, got $device" >&2; exit 2 ;; esac
+case $device in cpu | cuda | webgpu) ;; *) echo "run.sh: --device is cuda, webgpu or cpu, got $device" >&2; exit 2 ;; esac
 
 (cd "$here" && sha256sum --quiet -c SHA256SUMS)
 if [ "$device" = cuda ] && ! ls "$here"/cuda.tar.gz* > /dev/null 2>&1; then
@@ -44,10 +50,14 @@ if [ "$device" = cuda ] && ! ls "$here"/cuda.tar.gz* > /dev/null 2>&1; then
   exit 2
 fi
 mkdir -p "$work"
-for name in mp node cuda; do
-  # Pieces are numbered, so that their order is that of their names.
-  if ls "$here/$name.tar.gz"* > /dev/null 2>&1; then cat "$here/$name.tar.gz"* | tar -xzf - -C "$work"; fi
-done
+# What lies there already is not unpacked again.
+if ! cmp -s "$here/SHA256SUMS" "$work/SHA256SUMS"; then
+  for name in mp node cuda tensorflow; do
+    # Pieces are numbered, so that their order is that of their names.
+    if ls "$here/$name.tar.gz"* > /dev/null 2>&1; then cat "$here/$name.tar.gz"* | tar -xzf - -C "$work"; fi
+  done
+  cp "$here/SHA256SUMS" "$work/SHA256SUMS"
+fi
 
 [ -n "$python" ] || python=$(command -v python3 || true)
 # CUDA that came with PyTorch's packages lies in folders that the loader does not search.
@@ -60,5 +70,7 @@ done
 # TF32 would make float32 something else, in ours and in PyTorch; the libraries of CUDA read this themselves.
 export LD_LIBRARY_PATH="$libraries" NVIDIA_TF32_OVERRIDE=0
 
+# $more holds flags and single words.
+# shellcheck disable=SC2086
 exec "$work/node/bin/node" "$work/tools/gpu/measure.mjs" \
-  --device "$device" --out "$out" ${python:+--python "$python"} ${small:+"$small"} ${only:+--only "$only"}
+  --device "$device" --out "$out" ${python:+--python "$python"} $more

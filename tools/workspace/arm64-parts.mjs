@@ -2,24 +2,13 @@
  * What is needed to run arm64 programs on x64: qemu's user emulation and the C libraries from Debian's pool, Node and
  * koffi's library from npm. apt-get and npm download them into a cache; they are unpacked, not installed.
  */
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
+import { unpackDebian } from "./debian.mjs";
+import { keptFolder, onlyFile, PartsMissing, run } from "./parts.mjs";
 
-// Debian 12's qemu 7.2 crashes under Node. A release that has left the pool is no longer found: raise both numbers.
-const SUITE = "trixie";
+// Debian 12's qemu 7.2 crashes under Node.
+const FROM = { suites: "trixie", architectures: ["amd64", "arm64"] };
 /** @type {readonly { name: string; version: string; sha256: string; into: string; only?: string }[]} */
 const DEBIAN = [
   {
@@ -69,86 +58,18 @@ const NPM = [
   },
 ];
 
-export class PartsMissing extends Error {}
-
-/** @param {string} folder under the user's cache */
-function cacheFolder(folder) {
-  const given = process.env["XDG_CACHE_HOME"] ?? "";
-  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", folder);
-}
-
-/**
- * @param {string} command
- * @param {readonly string[]} args
- * @param {{ cwd: string; env?: NodeJS.ProcessEnv }} options
- */
-function run(command, args, { cwd, env = process.env }) {
-  const { status, error, stderr, stdout } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
-  if (error) throw new PartsMissing(`${command} does not start (${error.message})`);
-  if (status === 0) return stdout;
-  const said =
-    stderr.split("\n").findLast((line) => /^(E:|npm error)|error/i.test(line)) ?? `ended with ${status}`;
-  throw new PartsMissing(`${command} ${args[0]}: ${said.trim()}`);
-}
-
-/**
- * @param {string} folder
- * @param {string} name the package, for messages
- * @param {string} sha256
- * @returns {string} the one file of the folder, checked
- */
-function onlyFile(folder, name, sha256) {
-  const [file] = readdirSync(folder);
-  if (file === undefined) throw new PartsMissing(`${name} was not fetched`);
-  const found = createHash("sha256")
-    .update(readFileSync(join(folder, file)))
-    .digest("hex");
-  if (found !== sha256) throw new Error(`${name}: its sha256 is ${found}, want ${sha256}`);
-  return join(folder, file);
-}
-
-/**
- * Uses its own package lists: those of the system are neither read nor changed.
- * @param {string} folder
- */
-function aptEnvironment(folder) {
-  for (const part of ["state/lists/partial", "cache/archives/partial", "status.d"])
-    mkdirSync(join(folder, part), { recursive: true });
-  writeFileSync(join(folder, "status"), "");
-  writeFileSync(
-    join(folder, "debian.sources"),
-    `Types: deb\nURIs: http://deb.debian.org/debian\nSuites: ${SUITE}\nComponents: main\nArchitectures: amd64 arm64\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n`,
-  );
-  const settings = {
-    "Dir::State": join(folder, "state"),
-    "Dir::State::status": join(folder, "status"),
-    "Dir::Cache": join(folder, "cache"),
-    "Dir::Etc::SourceList": join(folder, "debian.sources"),
-    "Dir::Etc::SourceParts": "/dev/null",
-    "APT::Architecture": "amd64",
-    "APT::Sandbox::User": "root",
-    "Acquire::Languages": "none",
-    "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
-  };
-  const lines = Object.entries(settings).map(([key, value]) => `${key} "${value}";`);
-  writeFileSync(join(folder, "apt.conf"), `${lines.join("\n")}\nAPT::Architectures { "amd64"; "arm64"; };\n`);
-  return { ...process.env, APT_CONFIG: join(folder, "apt.conf") };
-}
-
 /** @param {string} into an empty folder */
 function fetchParts(into) {
   const work = join(into, "work");
   mkdirSync(work);
-  const env = aptEnvironment(work);
-  run("apt-get", ["update", "-qq"], { cwd: work, env });
-  for (const { name, version, sha256, into: part, only } of DEBIAN) {
-    const folder = mkdtempSync(join(work, "deb-"));
-    run("apt-get", ["download", "-qq", `${name}=${version}`], { cwd: folder, env });
-    const whole = join(only === undefined ? into : work, part);
-    run("dpkg-deb", ["-x", onlyFile(folder, name, sha256), whole], { cwd: folder });
+  unpackDebian(DEBIAN, FROM, {
+    work,
+    into: ({ into: part, only }) => join(only === undefined ? into : work, part),
+  });
+  for (const { into: part, only } of DEBIAN) {
     if (only === undefined) continue;
     mkdirSync(join(into, part));
-    renameSync(join(whole, only), join(into, part, basename(only)));
+    renameSync(join(work, part, only), join(into, part, basename(only)));
   }
   // Debian's packages rely on this link, which another package creates.
   if (!existsSync(join(into, "root", "lib"))) symlinkSync("usr/lib", join(into, "root", "lib"));
@@ -171,23 +92,7 @@ export function arm64Parts() {
     throw new PartsMissing(
       `the emulator fetched is for linux/x64, this is ${process.platform}/${process.arch}`,
     );
-  const key = createHash("sha256")
-    .update(JSON.stringify([DEBIAN, NPM]))
-    .digest("hex")
-    .slice(0, 12);
-  const cache = cacheFolder("arm64");
-  const folder = join(cache, key);
-  if (!existsSync(folder)) {
-    mkdirSync(cache, { recursive: true });
-    const fresh = mkdtempSync(join(cache, "new-"));
-    try {
-      fetchParts(fresh);
-      // Another run may have been faster.
-      if (!existsSync(folder)) renameSync(fresh, folder);
-    } finally {
-      rmSync(fresh, { recursive: true, force: true });
-    }
-  }
+  const folder = keptFolder("arm64", [DEBIAN, NPM], fetchParts);
   return {
     /** Command and arguments that start Node. */
     node: [

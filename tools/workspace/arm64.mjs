@@ -2,12 +2,13 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { arm64Parts, KOFFI_VERSION, PartsMissing } from "./arm64-parts.mjs";
+import { arm64Parts, KOFFI_VERSION } from "./arm64-parts.mjs";
 import { root } from "./packages.mjs";
+import { countMissing } from "./parts.mjs";
 import { turbo } from "./turbo.mjs";
 
 const backend = join(root, "packages", "backend-ort");
-const OWN = ["safetensors", "core", "onnx", "backend-ort", "conformance"];
+const OWN = ["safetensors", "core", "onnx", "ort-lowering", "backend-ort", "conformance"];
 
 /**
  * A project without the workspace's links, with the arm64 library of koffi.
@@ -48,12 +49,12 @@ export function testArm64() {
   try {
     parts = arm64Parts();
   } catch (error) {
-    if (!(error instanceof PartsMissing)) throw error;
-    const isRequired = (process.env["MP_REQUIRE"] ?? "").split(",").includes("arm64");
-    console.log(
-      `arm64 was not tested: ${error.message}; it takes apt-get, dpkg-deb and npm with their indexes${isRequired ? ", and MP_REQUIRE names arm64" : ""}`,
+    return countMissing(
+      "arm64",
+      "arm64 was not tested",
+      error,
+      "apt-get, dpkg-deb and npm with their indexes",
     );
-    return { passed: 0, failed: Number(isRequired) };
   }
   const folder = mkdtempSync(join(tmpdir(), "mp-arm64-"));
   try {

@@ -1,9 +1,7 @@
-import { formatOperatorTable, operatorTable } from "@mp/cli/training";
+import { formatOperatorTable } from "@mp/cli/training";
 import { float32 } from "@mp/core";
-import { graphCost, type ProfileRow } from "@mp/core/graph";
-import { WORKLOADS, type WorkloadName } from "../job.js";
-import { median } from "../statistics.js";
-import { workloadOf } from "../workloads/workloads.js";
+import { profiledOperators } from "../operator-profile.js";
+import { usualSizes, type WorkloadName, workloadOf } from "../workloads/workloads.js";
 import type { Scenario } from "./scenario.js";
 
 /** Time per operator of W1 to W4 in float32, from the engine's own profile. */
@@ -12,13 +10,11 @@ export const operators: Scenario = {
   parts: ["w1", "w2", "w3", "w4"],
   rounds: 1,
   run: async ({ backend, part, quick }) => {
-    const name = WORKLOADS.find((workload) => workload === part) as WorkloadName;
-    const training = await workloadOf(name).train(backend, float32());
-    for (let step = 0; step < (quick ? 1 : 5); step++) await training.step();
-    const profiles: (readonly ProfileRow[])[] = [];
-    for (let step = 0; step < (quick ? 1 : 9); step++) profiles.push(await training.profile());
-    const graph = training.graph();
-    const table = operatorTable(medianRows(profiles), { nodes: graph.nodes, work: graphCost(graph).byOp });
+    const training = await workloadOf(usualSizes(part as WorkloadName)).train(backend, float32());
+    const table = await profiledOperators(
+      training,
+      quick ? { warmup: 1, steps: 1 } : { warmup: 5, steps: 9 },
+    );
     await training.dispose();
     return {
       figures: { milliseconds: table.milliseconds },
@@ -32,16 +28,3 @@ export const operators: Scenario = {
       unit: "ms",
     })),
 };
-
-/** Each row's median over several profiles of the same program. */
-function medianRows(profiles: readonly (readonly ProfileRow[])[]): readonly ProfileRow[] {
-  const rows = new Map<string, ProfileRow[]>();
-  for (const row of profiles.flat()) {
-    const id = `${row.node} ${row.op}`;
-    rows.set(id, [...(rows.get(id) ?? []), row]);
-  }
-  return [...rows.values()].map((same) => ({
-    ...(same[0] as ProfileRow),
-    microseconds: median(same.map(({ microseconds }) => microseconds)),
-  }));
-}

@@ -1,16 +1,9 @@
-import { type HostTensor, momentum, tensor } from "@mp/core";
+import { momentum, tensor } from "@mp/core";
 import { reduceMean, relu } from "@mp/core/ops";
-import {
-  type BatchNormParameters,
-  batchNorm,
-  convolution,
-  dense,
-  residual,
-  sequential,
-  softmaxCrossEntropy,
-} from "@mp/nn";
-import { tokenValues, uniformValues } from "./hash-values.js";
-import { type InitialValues, initialValues } from "./initial-values.js";
+import { dense, residual, sequential, softmaxCrossEntropy } from "@mp/nn";
+import { drawImages, drawUnit, type UnitPlan, unit } from "./convolution-unit.js";
+import { tokenValues } from "./hash-values.js";
+import { initialValues } from "./initial-values.js";
 import { defineStatefulWorkload, type Workload } from "./workload.js";
 
 export interface ResidualNetSizes {
@@ -29,52 +22,6 @@ export const RESIDUAL_NET_SIZES: ResidualNetSizes = {
   blocks: 3,
   classes: 10,
 };
-
-/** `values` of that shape, their axes in the order of `perm`. */
-function permuted(values: Float32Array, shape: Triple, perm: Triple): Float32Array {
-  const strides = [shape[1] * shape[2], shape[2], 1];
-  const [a, b, c] = perm.map((axis) => ({ size: shape[axis] ?? 1, stride: strides[axis] ?? 1 })) as [
-    Axis,
-    Axis,
-    Axis,
-  ];
-  const turned = new Float32Array(values.length);
-  let next = 0;
-  for (let i = 0; i < a.size; i++)
-    for (let j = 0; j < b.size; j++)
-      for (let k = 0; k < c.size; k++)
-        turned[next++] = values[i * a.stride + j * b.stride + k * c.stride] ?? 0;
-  return turned;
-}
-
-interface Axis {
-  readonly size: number;
-  readonly stride: number;
-}
-type Triple = readonly [number, number, number];
-
-interface UnitPlan {
-  readonly taps: number;
-  readonly inputs: number;
-  readonly outputs: number;
-  readonly stride: number;
-}
-type UnitParameters = readonly [{ readonly kernel: HostTensor<"f32"> }, BatchNormParameters];
-
-/** A convolution without bias, followed by its normalization. */
-const unit = ({ taps, inputs, outputs, stride }: UnitPlan) =>
-  sequential(
-    convolution(inputs, outputs, taps, { stride, padding: taps >> 1, bias: false }),
-    batchNorm(outputs, { momentum: 0.9 }),
-  );
-
-/** Kernels are drawn with the taps first, as the peers draw them, and then transposed. */
-function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPlan): UnitParameters {
-  const area = taps * taps;
-  const { data } = draw.uniform([area, inputs, outputs], Math.sqrt(6 / (area * inputs)));
-  const kernel = tensor(permuted(data, [area, inputs, outputs], [2, 1, 0]), [outputs, inputs, taps, taps]);
-  return [{ kernel }, { scale: draw.ones([outputs]), bias: draw.zeros([outputs]) }];
-}
 
 /** The plans of a block: two units in the body, and one in the shortcut where the width changes. */
 function planBlocks({ widths, blocks }: ResidualNetSizes): readonly (readonly UnitPlan[])[] {
@@ -120,8 +67,7 @@ export function residualNet(sizes: ResidualNetSizes = RESIDUAL_NET_SIZES): Workl
     {},
     { kernel: draw.uniform([wide, classes], limit), bias: draw.zeros([classes]) },
   ];
-  const pixels = uniformValues(1, batch * size * size * 3, Math.sqrt(3));
-  const images = tensor(permuted(pixels, [batch, size * size, 3], [0, 2, 1]), [batch, 3, size, size]);
+  const images = drawImages(batch, size);
   const labels = tensor(tokenValues(2, batch, classes), [batch]);
   return defineStatefulWorkload({
     title: `ResNet-${6 * sizes.blocks + 2} on images of ${size} by ${size}, batch ${batch}`,

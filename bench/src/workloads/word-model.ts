@@ -22,9 +22,6 @@ export const WORD_MODEL_SIZES: WordModelSizes = {
   layers: 2,
 };
 
-/** 1536 cells are nearly Zaremba's large model, and give a GPU enough work. */
-export const LARGE_WORD_MODEL_SIZES: WordModelSizes = { ...WORD_MODEL_SIZES, cells: 1536 };
-
 /**
  * W2: embedding, LSTM layers from zero state, softmax over the vocabulary; the loss is the sum over time
  * divided by the batch, gradients are clipped to norm 5, SGD with momentum 0.9 at rate 0.1.

@@ -2,6 +2,7 @@ import { type Backend, float32 } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { LSTM_FORMS } from "./basic-lstm.js";
+import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
 import { encoder } from "./encoder.js";
 import { tokenValues, uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
@@ -93,6 +94,20 @@ describe("workloads", () => {
       for (const other of others) expect(other[step]).toBeCloseTo(loss, 5);
     // One more is the softmax's.
     expect(products).toEqual([layers * (1 + time) + 1, layers * time + 1, layers * 4 * time + 1]);
+  });
+
+  it("bottleneck net: learns its batch, from a loss near that of guessing", async () => {
+    const workload = bottleneckNet({ batch: 4, size: 32, width: 4, blocks: [1, 2], classes: 5 });
+    const found = await losses(workload, await reference(), 4);
+    expect(found[0]).toBeGreaterThan(Math.log(5) / 2);
+    expect(found.at(-1)).toBeLessThan(found[0] ?? 0);
+  });
+
+  it("bottleneck net: has the work of ResNet-50, and of each of its stages", () => {
+    const { title, matrixFlops } = bottleneckNet({ ...BOTTLENECK_NET_SIZES, batch: 1 });
+    expect(title).toBe("ResNet-50 of width 64 on images of 224 by 224, batch 1");
+    // 4.09 billion multiply-adds forward (torchvision), three passes but for the gradient of the images.
+    expect(matrixFlops / 1e9).toBeCloseTo(3 * 2 * 4.089 - 0.236, 1);
   });
 
   it("residual net: learns its batch, from a loss near that of guessing", async () => {

@@ -1,28 +1,85 @@
-import type { WorkloadName } from "../job.js";
+import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
 import { ENCODER_SIZES, encoder } from "./encoder.js";
 import { MLP_SIZES, mlp } from "./mlp.js";
 import { RESIDUAL_NET_SIZES, residualNet } from "./residual-net.js";
-import { LARGE_WORD_MODEL_SIZES, WORD_MODEL_SIZES, wordModel } from "./word-model.js";
+import { WORD_MODEL_SIZES, wordModel } from "./word-model.js";
 import type { Workload } from "./workload.js";
 
-/** Sizes by workload: peers get them with their job, so that they are defined only once. */
-export const WORKLOAD_SIZES: Readonly<Record<WorkloadName, object>> = {
-  w1: MLP_SIZES,
-  w2: WORD_MODEL_SIZES,
-  w3: RESIDUAL_NET_SIZES,
-  w4: ENCODER_SIZES,
-  "w2-1536": LARGE_WORD_MODEL_SIZES,
+/** A workload's sizes; those that are one number may be chosen on the command line. */
+export type Sizes = Readonly<Record<string, number | readonly number[]>>;
+
+interface Kind {
+  readonly sizes: Sizes;
+  readonly make: (sizes: Sizes) => Workload;
+}
+
+const kind = <S extends object>(sizes: S, make: (sizes: S) => Workload): Kind => ({
+  sizes: sizes as unknown as Sizes,
+  make: (given) => make(given as unknown as S),
+});
+
+export const WORKLOADS = ["w1", "w2", "w2-by-step", "w2-by-gate", "w3", "w4", "w5"] as const;
+export type WorkloadName = (typeof WORKLOADS)[number];
+
+const kinds: Readonly<Record<WorkloadName, Kind>> = {
+  w1: kind(MLP_SIZES, mlp),
+  w2: kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes)),
+  "w2-by-step": kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes, "by step")),
+  "w2-by-gate": kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes, "by gate")),
+  w3: kind(RESIDUAL_NET_SIZES, residualNet),
+  w4: kind(ENCODER_SIZES, encoder),
+  w5: kind(BOTTLENECK_NET_SIZES, bottleneckNet),
 };
 
-const built: Readonly<Record<WorkloadName, () => Workload>> = {
-  w1: () => mlp(),
-  w2: () => wordModel(),
-  w3: () => residualNet(),
-  w4: () => encoder(),
-  "w2-1536": () => wordModel(LARGE_WORD_MODEL_SIZES),
-};
+/** A workload at certain sizes. */
+export interface SizedWorkload {
+  readonly workload: WorkloadName;
+  /** All of them: peers get them with their job, so that they are defined only once. */
+  readonly sizes: Sizes;
+}
 
 /** Draws data and initial weights. */
-export function workloadOf(name: WorkloadName): Workload {
-  return built[name]();
+export const workloadOf = ({ workload, sizes }: SizedWorkload): Workload => kinds[workload].make(sizes);
+
+export const usualSizes = (workload: WorkloadName): SizedWorkload => ({
+  workload,
+  sizes: kinds[workload].sizes,
+});
+
+/**
+ * Reads `w2` or `w2:cells=1024,batch=128`; undefined when it begins with no workload's name.
+ * @throws RangeError for a size that the workload does not have, or that is no integer of 1 or more
+ */
+export function readWorkload(word: string): SizedWorkload | undefined {
+  const [name = "", ...rest] = word.split(":");
+  const workload = WORKLOADS.find((known) => known === name);
+  if (workload === undefined) return undefined;
+  const { sizes } = kinds[workload];
+  const chosen = rest
+    .join(":")
+    .split(",")
+    .filter(Boolean)
+    .map((text) => sizeOf(text, sizes, word));
+  return { workload, sizes: { ...sizes, ...Object.fromEntries(chosen) } };
+}
+
+function sizeOf(text: string, sizes: Sizes, word: string): readonly [string, number] {
+  const [name = "", value = ""] = text.split("=");
+  const free = Object.keys(sizes).filter((key) => typeof sizes[key] === "number");
+  if (!free.includes(name)) throw new RangeError(`${word}: its sizes are ${free.join(", ")}, got ${name}`);
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new RangeError(`${word}: ${name} is an integer of 1 or more, got ${value || "nothing"}`);
+  return [name, number];
+}
+
+/** The workload as it is named on the command line: with the sizes that are not its usual ones. */
+export function nameOf({ workload, sizes }: SizedWorkload): string {
+  const usual = kinds[workload].sizes;
+  const changed = Object.keys(sizes).filter(
+    (key) => sizes[key] !== usual[key] && typeof sizes[key] === "number",
+  );
+  return changed.length === 0
+    ? workload
+    : `${workload}:${changed.map((key) => `${key}=${sizes[key]}`).join(",")}`;
 }

@@ -1,41 +1,63 @@
-import type { Backend, BackendManifest } from "@mp/core";
+import type { Backend, BackendManifest, HostTensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
+import { type Findings, targetOf } from "@mp/ort-lowering";
 import { BoundProgram } from "./bound-program.js";
+import { allCaptured, captured } from "./captured.js";
 import { ConstantPool } from "./constant-pool.js";
-import { emulatedAmong } from "./dtype.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { openSession } from "./open-session.js";
 import { PingPongSlots } from "./ping-pong-slots.js";
-import type { Findings } from "./probe/findings.js";
-import type { Target } from "./target.js";
+
+async function createdSlots(
+  runtime: NativeRuntime,
+  values: Readonly<Record<string, HostTensor>>,
+): Promise<PingPongSlots> {
+  const slots = new PingPongSlots(runtime, values);
+  try {
+    await runtime.expectSound();
+    return slots;
+  } catch (error) {
+    slots.release();
+    throw error;
+  }
+}
 
 /** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
 export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, findings: Findings): Backend {
-  const { nativeHalves, widened, blockSize, castsThroughDoubles } = findings;
-  const emulated = emulatedAmong(nativeHalves);
-  const target: Target = { device: runtime.device, emulated, widened, blockSize, castsThroughDoubles };
+  const target = targetOf(findings);
   const constants = new ConstantPool(runtime);
+  const { turns } = runtime;
   return defineBackend<NativeTensor, PingPongSlots>({
     name: "ort",
     manifest,
     emulationAdvice: "for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units",
-    upload: (tensor) => runtime.upload(tensor),
-    download: (tensor) => tensor.read(),
-    release: (tensor) => tensor.release(),
+    upload: (tensor) => {
+      const given = captured(turns, tensor);
+      return turns.take(() => runtime.upload(given));
+    },
+    download: (tensor) => turns.take(() => tensor.download()),
+    release: (tensor) => void turns.take(() => tensor.release()),
     // They are bound in advance.
     results: "until-next-run",
-    compile: async (graph, place) => {
-      const opened = await openSession(runtime, constants, target, { graph, ...place });
-      return new BoundProgram({ ...place, ...opened, runtime, graph });
-    },
+    compile: (graph, place) =>
+      turns.take(async () => {
+        const opened = await openSession(runtime, constants, target, { graph, ...place });
+        return new BoundProgram({ ...place, ...opened, runtime, graph });
+      }),
     states: {
-      create: (values) => new PingPongSlots(runtime, values),
-      read: (slots, names) => slots.read(names),
-      write: (slots, values) => slots.write(values),
-      release: (slots) => slots.release(),
+      create: (values) => {
+        const given = allCaptured(turns, values);
+        return turns.take(() => createdSlots(runtime, given));
+      },
+      read: (slots, names) => turns.take(() => slots.read(names)),
+      write: (slots, values) => {
+        const given = allCaptured(turns, values);
+        return turns.take(() => slots.write(given));
+      },
+      release: (slots) => void turns.take(() => slots.release()),
       bytes: (slots) => slots.bytes,
     },
     heldBytes: () => runtime.stats().bytes,
-    close: () => runtime.dispose(),
+    close: () => turns.take(() => runtime.dispose()),
   });
 }

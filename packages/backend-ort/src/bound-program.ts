@@ -1,5 +1,6 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
+import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
+import { captured } from "./captured.js";
 import { releaseConstants } from "./constant-pool.js";
 import {
   type NativeBinding,
@@ -30,6 +31,7 @@ type OnRow = (row: ProfileRow) => void;
  */
 export class BoundProgram implements Program<NativeTensor> {
   readonly feed: FeedFunctions<NativeTensor>;
+  readonly warnings: Executable["warnings"];
   readonly #parts: ProgramParts;
   readonly #feeds = new Map<string, NativeTensor>();
   readonly #results = new Map<string, NativeTensor>();
@@ -40,18 +42,26 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #given: Results;
   /** The flag, if it replaces a slot as well: what the run wrote there. */
   readonly #flag: (() => Results) | undefined;
+  readonly #repeated: readonly Repeated[];
   readonly #pacer = new RunPacer();
-  readonly #peak: RunPeak;
+  /** Undefined on a device, whose memory is not the arena's. */
+  readonly #peak: RunPeak | undefined;
+  /** Copies into fed inputs that wait for the device. */
+  #feeding: Promise<void>[] = [];
 
   /** Owns the session and the constants from here on, even when it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { runtime, graph, bound, lowered, session } = parts;
     this.#slots = lowered.initializers !== undefined ? [] : [...new Set(bound.reads.values())];
-    this.#peak = new RunPeak(session);
+    this.#peak = runtime.device === "cpu" ? new RunPeak(session) : undefined;
+    this.warnings = parts.warnings;
     this.feed = {
-      write: (input, tensor) => this.#feeds.get(input)?.write(tensor),
-      copy: (input, tensor) => this.#feeds.get(input)?.copyFrom(tensor),
+      write: (input, tensor) => {
+        const given = captured(runtime.turns, tensor);
+        this.#whenFree(() => this.#feeds.get(input)?.write(given));
+      },
+      copy: (input, tensor) => this.#whenFree(() => this.#feeds.get(input)?.copyFrom(tensor)),
     };
     try {
       for (const { name, value } of graph.inputs) {
@@ -61,25 +71,47 @@ export class BoundProgram implements Program<NativeTensor> {
         if (!bound.taken.has(name)) this.#results.set(name, runtime.allocate(value));
       }
     } catch (error) {
-      this.dispose();
+      this.#free();
       throw error;
     }
     this.#given = Object.fromEntries(this.#results);
     this.#flag = takenFlag(parts);
+    this.#repeated = repeatedSlots(parts);
   }
 
-  async run(_: unknown, onRow?: OnRow): Promise<Results> {
-    const { graph, lowered, runtime, state } = this.#parts;
+  run(_: unknown, onRow?: OnRow): Promise<Results> | Results {
+    return this.#parts.runtime.turns.take(() => this.#run(onRow));
+  }
+
+  /** In the runtime's turn, before the run's. */
+  #whenFree(work: () => void): void {
+    const waiting = this.#parts.runtime.turns.take(work);
+    if (!(waiting instanceof Promise)) return;
+    this.#feeding.push(waiting);
+    // The run reports it; until then it must not count as unhandled.
+    waiting.catch(() => undefined);
+  }
+
+  async #run(onRow?: OnRow): Promise<Results> {
+    if (this.#feeding.length > 0) {
+      const feeding = this.#feeding;
+      this.#feeding = [];
+      await Promise.all(feeding);
+    }
+    const { graph, lowered, runtime, session, state } = this.#parts;
     const binding = this.#bindings.get(state?.sides(this.#slots) ?? "", () => this.#bind());
     // On a device the engine copies, when it is bound, an input that a CPU node reads: a binding made once would go
     // stale.
-    if (runtime.device !== "cpu") this.#bindInputs(binding);
+    if (runtime.device !== "cpu" && !session.captures) this.#bindInputs(binding);
     try {
-      if (onRow === undefined) await this.#peak.watch(() => this.#pacer.run(binding));
-      else await this.#profile(binding, onRow);
+      const run = (): Promise<void> => this.#pacer.run(binding);
+      if (onRow !== undefined) await this.#profile(binding, onRow);
+      else await (this.#peak === undefined ? run() : this.#peak.watch(run));
     } catch (error) {
       throw explainRunFailure(error, graph, lowered.nodeOf);
     }
+    if (state !== undefined)
+      for (const { slot, like } of this.#repeated) state.next(slot).copyFrom(state.next(like));
     return this.#flag === undefined ? this.#given : { ...this.#given, ...this.#flag() };
   }
 
@@ -91,7 +123,7 @@ export class BoundProgram implements Program<NativeTensor> {
 
   memory(): MemoryReport {
     const { lowered, constants, state } = this.#parts;
-    const bytes = this.#peak.bytes;
+    const bytes = this.#peak?.bytes;
     if (bytes === undefined) return { peakBytes: lowered.plannedPeakBytes };
     const buffers = [
       ...this.#feeds.values(),
@@ -104,6 +136,10 @@ export class BoundProgram implements Program<NativeTensor> {
   }
 
   dispose(): void {
+    void this.#parts.runtime.turns.take(() => this.#free());
+  }
+
+  #free(): void {
     this.#bindings.releaseAll();
     for (const buffers of [this.#feeds, this.#results] satisfies Buffers[]) {
       for (const buffer of buffers.values()) buffer.release();
@@ -129,8 +165,9 @@ export class BoundProgram implements Program<NativeTensor> {
       this.#bindInputs(binding);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
       if (state === undefined) return binding;
+      const copied = new Set(this.#repeated.map(({ slot }) => slot));
       for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
-        binding.bindOutput(lowered.outputName(output), state.next(slot));
+        if (!copied.has(slot)) binding.bindOutput(lowered.outputName(output), state.next(slot));
       }
       return binding;
     } catch (error) {
@@ -155,4 +192,22 @@ function takenFlag({ bound, state }: ProgramParts): (() => Results) | undefined 
   const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
   if (applied === undefined || taken === undefined || state === undefined) return undefined;
   return () => Object.fromEntries([[applied, state.next(taken.slot)]]);
+}
+
+interface Repeated {
+  readonly slot: string;
+  /** The slot that the output is bound to. */
+  readonly like: string;
+}
+
+/** Slots that take an output after another one: the engine writes an output to one buffer, so they get copies. */
+function repeatedSlots({ bound }: ProgramParts): readonly Repeated[] {
+  const first = new Map<string, string>();
+  const repeated: Repeated[] = [];
+  for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
+    const like = first.get(output);
+    if (like === undefined) first.set(output, slot);
+    else repeated.push({ slot, like });
+  }
+  return repeated;
 }

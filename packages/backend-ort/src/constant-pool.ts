@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/core";
-import type { BoundConstant } from "./bound-constants.js";
+import type { BoundConstant } from "@mp/ort-lowering";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 /** A constant in the engine's memory; `release` ends one use of it. */

@@ -3,24 +3,43 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";
-import { probeEngine } from "./probe/findings.js";
+import { findingsOf } from "./probe/findings-of.js";
 
 export type OrtOptions = RuntimeOptions;
 
 const { integer, listOf, oneOf, optional, text, truth } = checks;
 
+const PROVIDER = optional(
+  checks.claim("options of the provider by name", (value) => typeof value === "object" && value !== null),
+);
+
 const CUDA = {
   deviceId: optional(integer(0)),
-  provider: optional(
-    checks.claim("options of the provider by name", (value) => typeof value === "object" && value !== null),
-  ),
+  tf32: optional(truth),
+  memoryLimit: optional(integer(1)),
+  channelsLast: optional(truth),
+  graphCapture: optional(truth),
+  provider: PROVIDER,
+};
+
+const WEBGPU = {
+  powerPreference: optional(oneOf("high-performance", "low-power")),
+  maxBufferBytes: optional(integer(2 ** 27)),
+  graphCapture: optional(truth),
+  provider: PROVIDER,
 };
 
 const ORT = {
-  device: withDefault("cpu", oneOf("cpu", "cuda")),
+  device: withDefault("cpu", oneOf("cpu", "cuda", "webgpu")),
   cuda: (what: string, cuda: unknown) => {
     if (cuda !== undefined)
       readOptions(what, cuda as NonNullable<OrtOptions["cuda"]>, CUDA, { example: "{ deviceId: 0 }" });
+  },
+  webgpu: (what: string, webgpu: unknown) => {
+    if (webgpu !== undefined)
+      readOptions(what, webgpu as NonNullable<OrtOptions["webgpu"]>, WEBGPU, {
+        example: '{ powerPreference: "low-power" }',
+      });
   },
   library: optional(text),
   searchFrom: optional(listOf("paths", (path) => typeof path === "string")),
@@ -31,7 +50,8 @@ const ORT = {
 };
 
 /**
- * Opens ONNX Runtime: on the CPU with the library that `onnxruntime-node` ships, or on CUDA.
+ * Opens ONNX Runtime: on the CPU with the library that `onnxruntime-node` ships, on any GPU through
+ * that library's WebGPU, or on CUDA.
  * @example
  * ```ts
  * const backend = await ort();
@@ -44,7 +64,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   const runtime = await openRuntime(options);
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
-    const findings = await probeEngine(runtime);
+    const findings = await findingsOf(runtime);
     return ortBackend(runtime, ortManifest(engine, runtime.device, findings), findings);
   } catch (error) {
     await runtime.dispose();

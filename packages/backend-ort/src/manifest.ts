@@ -1,53 +1,20 @@
-import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { exactNumerics, libraryTolerance, opSupport, probes } from "@mp/core/backend";
-import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
-import type { Findings } from "./probe/findings.js";
+import type { BackendManifest } from "@mp/core";
+import { type Findings, kernelManifest } from "@mp/ort-lowering";
+import type { NativeRuntime } from "./native/index.js";
 
-type Asked = Pick<Findings, "nativeHalves" | "missing" | "widened" | "narrowSums" | "nonFinite">;
-
-/** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
-function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
-  const reason = findings.missing.get(probes.pairKey({ op: "Identity", dtype }));
-  if (reason !== undefined) return { unsupported: reason };
-  if (isCarriedInF32(dtype, findings.nativeHalves)) return { storage: "f32", compute: "emulated" };
-  // A half whose matrix products are computed in f32 saves memory but no time.
-  const isFast = !findings.widened.has(probes.pairKey({ op: "MatMul", dtype }));
-  return { storage: dtype, compute: isFast ? "native" : "emulated" };
-}
-
-/** Every sum accumulates in f32, except those that the probe found not to. */
-function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
-  if (narrowSums.length === 0) return exactNumerics.accumulate;
-  const ops: Partial<Record<AddingOp, Partial<Record<HalfDType, HalfDType>>>> = {};
-  for (const { op, dtype } of narrowSums) ops[op] = { ...ops[op], [dtype]: dtype };
-  return { ...exactNumerics.accumulate, ops };
-}
-
-const isCarriedInF32 = (dtype: DType, native: Findings["nativeHalves"]): boolean =>
-  isHalf(dtype) && !native.includes(dtype);
-
-/** What the probe found, as a manifest for users, core and the conformance suite. */
+/** What the probe found, and what this package makes of the engine, for users, core and the conformance suite. */
 export function ortManifest(
   engine: BackendManifest["engine"],
-  device: "cpu" | "cuda",
-  findings: Asked,
+  device: NativeRuntime["device"],
+  findings: Findings,
 ): BackendManifest {
-  const { missing, nativeHalves, nonFinite } = findings;
-  const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, nativeHalves) ? "f32" : dtype);
   return Object.freeze({
     specVersion: "v1",
     engine,
     device,
-    dtypes: Object.fromEntries(
-      DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
-    ) as BackendManifest["dtypes"],
-    ...exactNumerics,
-    accumulate: accumulation(findings),
-    ops: opSupport((op, dtype) => missing.get(probes.pairKey({ op, dtype: computedIn(dtype) }))),
-    tolerance: libraryTolerance,
-    nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
+    ...kernelManifest(findings),
     eventLoop: "free",
     profile: true,
-    memory: device === "cpu" ? true : { unsupported: "the device's arena is not read" },
+    memory: device === "cuda" ? { unsupported: "the device's arena is not read" } : true,
   });
 }

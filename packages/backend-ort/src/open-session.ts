@@ -1,10 +1,10 @@
 import type { Place } from "@mp/core/backend";
-import { type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
+import { type Executable, type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
+import { type Lowered, lowerGraph, type Target } from "@mp/ort-lowering";
 import { type ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
-import { type Lowered, lowerGraph } from "./lower.js";
+import { type Loaded, loadOnDevice } from "./load-on-device.js";
 import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
 import type { PingPongSlots } from "./ping-pong-slots.js";
-import type { Target } from "./target.js";
 
 /** A session, and what it was made of. */
 export interface Opened {
@@ -12,6 +12,7 @@ export interface Opened {
   readonly session: NativeSession;
   /** By the session's names; the caller releases them after the session. */
   readonly constants: ReadonlyMap<string, PooledConstant>;
+  readonly warnings: Executable["warnings"];
 }
 
 /** It moves pads into pools that then refuse to have so many, of the kernel's size or more. */
@@ -35,7 +36,7 @@ export async function openSession(
   try {
     const { initializers: names } = lowered;
     if (names === undefined || state === undefined)
-      return { lowered, constants, session: await runtime.createSession(lowered.model) };
+      return { lowered, constants, ...(await load(runtime, lowered.model)) };
     const given: (readonly [string, NativeTensor])[] = [];
     for (const [name, { tensor }] of constants) given.push([name, tensor]);
     for (const [input, slot] of bound.reads) given.push([lowered.inputName(input), state.current(slot)]);
@@ -45,11 +46,16 @@ export async function openSession(
       config: WITHOUT_PAD_FUSION,
       initializers,
     });
-    return { lowered, constants, session };
+    return { lowered, constants, session, warnings: [] };
   } catch (error) {
     releaseConstants(constants);
     throw error;
   }
+}
+
+async function load(runtime: NativeRuntime, model: Uint8Array): Promise<Loaded> {
+  if (runtime.device !== "cpu") return loadOnDevice(runtime, model);
+  return { session: await runtime.createSession(model), warnings: [] };
 }
 
 /** Its optimizer crashes on some loops that compute in a half, such as an LSTM. */

@@ -69,8 +69,13 @@ export class PingPongSlots {
     }
   }
 
-  read(names: readonly string[]): Tensors {
-    return Object.fromEntries(names.map((name) => [name, this.current(name).read()]));
+  /** One after another: a device does not take several copies at once. */
+  async read(names: readonly string[]): Promise<Tensors> {
+    const values: Record<string, HostTensor> = {};
+    await this.#runtime.expectSound();
+    for (const name of names) values[name] = await this.current(name).download();
+    await this.#runtime.expectSound();
+    return values;
   }
 
   write(values: Tensors): void {

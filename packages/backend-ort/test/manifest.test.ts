@@ -1,17 +1,13 @@
 import { type HalfDType, type HostTensor, MpError } from "@mp/core";
 import { probes } from "@mp/core/backend";
-import { GraphBuilder, type Op, opDTypes } from "@mp/core/graph";
+import { GraphBuilder, opDTypes } from "@mp/core/graph";
+import { narrowSums, nativeHalves, pairsFor, probeKernels, runGraph, type Target } from "@mp/ort-lowering";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { ortManifest } from "../src/manifest.js";
 import { openRuntime } from "../src/native/index.js";
-import { probeEngine } from "../src/probe/findings.js";
-import { probeGraph } from "../src/probe/probe-graph.js";
-import { nativeHalves } from "../src/probe/probe-halves.js";
-import { pairsFor, probeKernels } from "../src/probe/probe-kernels.js";
-import { narrowSums } from "../src/probe/probe-sums.js";
-import { runGraph } from "../src/probe/run-once.js";
-import type { Target } from "../src/target.js";
+import { findingsOf } from "../src/probe/findings-of.js";
+import { probedEngine } from "../src/probe/probed-engine.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
 beforeAll(async () => {
@@ -20,14 +16,6 @@ beforeAll(async () => {
 afterAll(() => runtime.dispose());
 
 const engine = { name: "onnxruntime", version: "test" };
-
-const nothing = {
-  missing: new Map(),
-  nativeHalves: [],
-  widened: new Set<string>(),
-  narrowSums: [],
-  nonFinite: undefined,
-};
 
 const emulating = (...emulated: readonly HalfDType[]): Target => ({
   device: "cpu",
@@ -39,9 +27,9 @@ const emulating = (...emulated: readonly HalfDType[]): Target => ({
 
 describe("what the engine is found to do", () => {
   it("is everything, with this release's processor kernels and halves emulated", async () => {
-    const found = await probeEngine(runtime);
-    const { missing, nativeHalves: native, blockSize: block } = found;
-    expect(native).toEqual([]);
+    const found = await findingsOf(runtime);
+    const { missing, emulated, blockSize: block } = found;
+    expect(emulated).toEqual(["f16", "bf16"]);
     // Depends on the width of the processor's vectors.
     expect([8, 16]).toContain(block);
     expect(missing).toEqual(new Map());
@@ -52,20 +40,11 @@ describe("what the engine is found to do", () => {
     expect(dtypes.f8e5m2).toEqual({ storage: "f8e5m2", compute: "native" });
   });
 
-  it("covers every op in every dtype it exists in", () => {
-    for (const [op, dtypes] of Object.entries(opDTypes) as [Op, (typeof opDTypes)[Op]][]) {
-      for (const dtype of dtypes) {
-        const { nodes } = probeGraph([{ op, dtype }]);
-        expect(nodes.filter((node) => node.op === op).length, `${op} in ${dtype}`).toBeGreaterThan(0);
-      }
-    }
-  });
-
   it("leaves nothing behind", async () => {
     const before = runtime.stats();
-    await nativeHalves(runtime);
+    await nativeHalves(probedEngine(runtime));
     const both = emulating("f16", "bf16");
-    await probeKernels(runtime, both, pairsFor(both));
+    await probeKernels(probedEngine(runtime), both, pairsFor(both));
     expect(runtime.stats()).toEqual(before);
   });
 
@@ -75,12 +54,14 @@ describe("what the engine is found to do", () => {
     const x = builder.input("x", { dtype: "f32", shape: [2] }, "batch");
     const graph = builder.finish({ y: builder.emitOne("Abs", [x], {}) });
     const none = null as unknown as HostTensor;
-    await expect(runGraph(runtime, graph, emulating("f16", "bf16"), { x: none })).rejects.toThrow();
+    await expect(
+      runGraph(probedEngine(runtime), graph, emulating("f16", "bf16"), { x: none }),
+    ).rejects.toThrow();
     expect(runtime.stats()).toEqual(before);
   });
 
   it("is asked once a process", () => {
-    expect(probeEngine(runtime)).toBe(probeEngine(runtime));
+    expect(findingsOf(runtime)).toBe(findingsOf(runtime));
   });
 });
 
@@ -92,7 +73,7 @@ describe("halves that are not carried in f32", () => {
     const all = pairsFor(carrying)
       .filter(isF16)
       .filter(({ op }) => op !== "Constant" && op !== "Cast");
-    const missing = await probeKernels(runtime, carrying, all);
+    const missing = await probeKernels(probedEngine(runtime), carrying, all);
     return all.filter((pair) => !missing.has(probes.pairKey(pair)));
   };
   const isF16 = (pair: probes.ProbePair): pair is probes.ProbePair & { readonly dtype: "f16" } =>
@@ -101,14 +82,14 @@ describe("halves that are not carried in f32", () => {
   it("are unrounded where casts meet, and rounded once their ops are widened", async () => {
     const pairs = await computed();
     const fixed = await probes.opsThatF32Fixes(pairs, ({ graph, inputs }, widened) =>
-      runGraph(runtime, graph, { ...carrying, widened }, inputs),
+      runGraph(probedEngine(runtime), graph, { ...carrying, widened }, inputs),
     );
     for (const op of ["Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Pow"] as const)
       expect(fixed).toContain(probes.pairKey({ op, dtype: "f16" }));
     for (const op of ["Reshape", "Transpose", "Gather", "Relu"] as const)
       expect(fixed).not.toContain(probes.pairKey({ op, dtype: "f16" }));
     const again = await probes.opsThatF32Fixes(pairs, ({ graph, inputs }) =>
-      runGraph(runtime, graph, { ...carrying, widened: fixed }, inputs),
+      runGraph(probedEngine(runtime), graph, { ...carrying, widened: fixed }, inputs),
     );
     expect(again).toEqual(new Set());
   });
@@ -117,57 +98,30 @@ describe("halves that are not carried in f32", () => {
     const there = new Set((await computed()).map(({ op }) => op));
     // The only sum for which this release has a kernel in f16 everywhere; it fails when it runs.
     const scatters = (["ScatterElements", "ScatterND"] as const).map((op) => ({ op, dtype: "f16" }));
-    expect(await narrowSums(runtime, carrying, ["f16"], ({ op }) => there.has(op))).toEqual(scatters);
-    const widened = new Set(scatters.map(({ op }) => probes.pairKey({ op, dtype: "f16" })));
-    expect(await narrowSums(runtime, { ...carrying, widened }, ["f16"], ({ op }) => there.has(op))).toEqual(
-      [],
+    expect(await narrowSums(probedEngine(runtime), carrying, ["f16"], ({ op }) => there.has(op))).toEqual(
+      scatters,
     );
+    const widened = new Set(scatters.map(({ op }) => probes.pairKey({ op, dtype: "f16" })));
+    expect(
+      await narrowSums(probedEngine(runtime), { ...carrying, widened }, ["f16"], ({ op }) => there.has(op)),
+    ).toEqual([]);
     // bf16 has no matrix product here: an op that fails is not known to be right.
     const asked = ["MatMul", "NegativeLogLikelihoodLoss"];
     const none = { ...carrying, emulated: [] };
-    const failing = await narrowSums(runtime, none, ["bf16"], ({ op }) => asked.includes(op));
+    const failing = await narrowSums(probedEngine(runtime), none, ["bf16"], ({ op }) => asked.includes(op));
     expect(failing).toContainEqual({ op: "MatMul", dtype: "bf16" });
-  });
-
-  it("say in the manifest which operators add up in them", () => {
-    const narrow = (["MatMul", "Conv"] as const).map((op) => ({ op, dtype: "f16" as const }));
-    const found = { ...nothing, nativeHalves: ["f16"] as const, narrowSums: narrow };
-    expect(ortManifest(engine, "cpu", found).accumulate).toEqual({
-      default: { f32: "f32", f16: "f32", bf16: "f32" },
-      ops: { MatMul: { f16: "f16" }, Conv: { f16: "f16" } },
-    });
   });
 });
 
 describe("what the engine lacks", () => {
   it("is found, told apart from what it has, and said in its own words", async () => {
     // bf16 as the engine's own CPU kernels support it: they move it, and compute little in it.
-    const missing = await probeKernels(runtime, emulating("f16"), pairsFor(emulating("f16")));
+    const missing = await probeKernels(probedEngine(runtime), emulating("f16"), pairsFor(emulating("f16")));
     expect(missing.get("Add bf16")).toMatch(/implementation|Add/);
     expect(missing.has("MatMul bf16")).toBe(true);
     expect(missing.has("Identity bf16")).toBe(false);
     expect(missing.has("Reshape bf16")).toBe(false);
     expect([...missing.keys()].filter((key) => key.endsWith(" f32"))).toEqual([]);
-  });
-
-  it("is unsupported in the manifest, for that reason", () => {
-    const missing = new Map([
-      ["Erf f32", "no such kernel"],
-      ["TopK u64", "nor this"],
-      ["Identity f8e4m3", "not even stored"],
-    ]);
-    const { ops, dtypes } = ortManifest(engine, "cpu", { ...nothing, missing, nativeHalves: ["f16"] });
-    // An emulated half is f32 to the engine; a native one is not.
-    expect(ops.Erf).toEqual(["f16"]);
-    expect(ops.TopK).toEqual(opDTypes.TopK.filter((dtype) => dtype !== "u64"));
-    expect(dtypes.f8e4m3).toEqual({ unsupported: "not even stored" });
-    expect(ops.Concat).not.toContain("f8e4m3");
-    expect(dtypes.f16).toEqual({ storage: "f16", compute: "native" });
-    const none = ortManifest(engine, "cpu", { ...nothing, missing });
-    const products = new Set([probes.pairKey({ op: "MatMul", dtype: "f16" })]);
-    const slow = ortManifest(engine, "cpu", { ...nothing, nativeHalves: ["f16"], widened: products });
-    expect(slow.dtypes.f16).toEqual({ storage: "f16", compute: "emulated" });
-    expect(none.ops.Erf).toEqual({ unsupported: "no such kernel" });
   });
 
   it("is refused before anything is loaded", async () => {

@@ -7,12 +7,10 @@ import { tensor } from "@mp/core";
 import { GraphBuilder, type OpAttributes } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
+import { lowerGraph, pairsFor, probeKernels, runGraph, type Target } from "@mp/ort-lowering";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lowerGraph } from "../src/lower.js";
 import { openRuntime } from "../src/native/index.js";
-import { pairsFor, probeKernels } from "../src/probe/probe-kernels.js";
-import { runGraph } from "../src/probe/run-once.js";
-import type { Target } from "../src/target.js";
+import { probedEngine } from "../src/probe/probed-engine.js";
 
 const target: Target = {
   device: "cpu",
@@ -69,7 +67,7 @@ describe("pools of f16, where the engine has it", () => {
       ] as const;
     });
     const graph = builder.finish(Object.fromEntries(outputs));
-    const got = await runGraph(runtime, graph, target, FEEDS);
+    const got = await runGraph(probedEngine(runtime), graph, target, FEEDS);
     const want = evaluate(graph, FEEDS);
     for (const [name, { data }] of Object.entries(want)) {
       const given = bitsOf(got[name]?.data as Uint16Array);
@@ -97,7 +95,7 @@ describe("pools of f16, where the engine has it", () => {
 
 it("the nodes of every operator on f16 have operands of one dtype", async () => {
   const pairs = pairsFor(target).filter(({ dtype }) => dtype === "f16");
-  const missing = await probeKernels(runtime, target, pairs);
+  const missing = await probeKernels(probedEngine(runtime), target, pairs);
   const reasons = [...missing].map(([key, reason]) => `${key}: ${reason}`);
   expect(reasons.filter((reason) => /bound to different types|Type Error/.test(reason))).toEqual([]);
 });

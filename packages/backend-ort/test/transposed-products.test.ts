@@ -4,10 +4,9 @@ import { traceInto } from "@mp/core/graph";
 import { add, gemm, matMul, transpose } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
+import { lowerGraph, type Target } from "@mp/ort-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ort } from "../src/index.js";
-import { lowerGraph } from "../src/lower.js";
-import type { Target } from "../src/target.js";
 
 let backend: Backend;
 beforeAll(async () => {

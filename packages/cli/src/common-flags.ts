@@ -1,7 +1,7 @@
 import { choice, type Flag, FlagError, integer, number, text, toggle } from "./flag.js";
 
 export const BACKENDS = ["ort", "tfjs", "reference"] as const;
-export const DEVICES = ["cpu", "cuda"] as const;
+export const DEVICES = ["cpu", "cuda", "webgpu"] as const;
 export const PRECISIONS = [
   "mixed",
   "float32",
@@ -65,7 +65,7 @@ const MOST_MICROBATCHES = 2 ** 16;
 /** The flags that every app has. */
 export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOptions[K]> } = {
   backend: choice(BACKENDS, { default: "ort", help: "the engine that runs the training step" }),
-  device: choice(DEVICES, { default: "cpu", help: "where it runs" }),
+  device: choice(DEVICES, { default: "cpu", help: "where it runs; webgpu is any GPU, on ort" }),
   precision: choice(PRECISIONS, { default: "mixed", help: "mixed is what the engine computes natively" }),
   lossScale,
   initialScale: number({ min: Number.MIN_VALUE, help: "first scale of the dynamic loss scale" }),

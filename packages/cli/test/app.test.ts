@@ -68,7 +68,8 @@ describe("an app", () => {
       Flags of all apps:
         --backend <ort|tfjs|reference>  the engine that runs the training step
                                         (default: ort)
-        --device <cpu|cuda>             where it runs (default: cpu)
+        --device <cpu|cuda|webgpu>      where it runs; webgpu is any GPU, on ort
+                                        (default: cpu)
         --precision <NAME>              mixed is what the engine computes natively:
                                         mixed, float32, mixed_float16, mixed_bfloat16,
                                         float16, bfloat16 (default: mixed)

@@ -40,7 +40,7 @@ export interface BackendManifest {
   readonly specVersion: "v1";
   /** Name and version of the engine as it reports them. */
   readonly engine: { readonly name: string; readonly version: string };
-  readonly device: "cpu" | "cuda" | "other";
+  readonly device: "cpu" | "cuda" | "webgpu" | "other";
   readonly dtypes: Readonly<Record<DType, Support<DTypeSupport>>>;
   /** The dtype that matrix products, reductions and other sums accumulate in; `accumulatorOf` reads it. */
   readonly accumulate: Accumulation;

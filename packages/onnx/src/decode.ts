@@ -1,9 +1,9 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { MpError } from "@mp/core";
 import { arrayClassOf } from "@mp/core/internal";
+import { codeOfKind } from "./attribute-kinds.js";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { substituteElementTypes } from "./element-type-substitution.js";
-import { codeOfKind } from "./encode.js";
 import { inlineExternalData, type ReadExternalData } from "./external-data.js";
 import type {
   OnnxAttribute,

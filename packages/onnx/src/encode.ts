@@ -1,6 +1,8 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { MpError } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/core";
+import { codeOfKind } from "./attribute-kinds.js";
 import { codeOfElementType } from "./element-type.js";
+import { requireLittleEndian } from "./little-endian.js";
+import { Message } from "./message.js";
 import type {
   OnnxAttribute,
   OnnxAttributeKind,
@@ -12,19 +14,6 @@ import type {
   OnnxValueInfo,
   StringMap,
 } from "./model.js";
-import {
-  AttributeProto_AttributeType,
-  type AttributeProtoSchema,
-  type FunctionProtoSchema,
-  type GraphProtoSchema,
-  ModelProtoSchema,
-  type NodeProtoSchema,
-  TensorProto_DataLocation,
-  type TensorProtoSchema,
-  type TypeProtoSchema,
-  type ValueInfoProtoSchema,
-} from "./proto/onnx_pb.js";
-import { tensorToProto } from "./tensor-proto.js";
 
 /** Protobuf's size limit; readers use signed 32-bit sizes. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
@@ -36,168 +25,183 @@ export interface EncodeOptions {
 }
 
 /**
- * A model as the bytes of an `.onnx` file. Tensor data is copied once.
- * @throws MP_OUT_OF_RANGE for more tensor data than fits in one protobuf
+ * A model as the bytes of an `.onnx` file.
+ * @throws MP_OUT_OF_RANGE for more than fits in one protobuf, and for a number that its attribute does not hold
  */
 export function encodeModel(
   model: OnnxModel,
   { external = [] }: EncodeOptions = {},
 ): Uint8Array<ArrayBuffer> {
-  const dataBytes = model.graph.initializers.reduce((sum, { tensor }) => sum + tensor.data.byteLength, 0);
-  if (dataBytes > MAX_MODEL_BYTES) {
-    throw new MpError(
-      "MP_OUT_OF_RANGE",
-      `onnx: ${dataBytes} bytes of initialisers exceed a protobuf's ${MAX_MODEL_BYTES}, pass the large ones as inputs`,
-      { details: { limit: MAX_MODEL_BYTES, value: dataBytes } },
-    );
-  }
-  return toBinary(
-    ModelProtoSchema,
-    create(ModelProtoSchema, {
-      irVersion: BigInt(model.irVersion),
-      opsetImport: opsetImports(model.opsets),
-      ...text("producerName", model.producerName),
-      ...text("producerVersion", model.producerVersion),
-      graph: graphInit(model.graph, external),
-      functions: model.functions.map(functionInit),
-      metadataProps: entries(model.metadata),
-    }),
+  const message = modelMessage(model, external);
+  checkSize(message.dataBytes);
+  const bytes = message.toBytes();
+  checkSize(bytes.length);
+  return bytes;
+}
+
+function checkSize(bytes: number): void {
+  if (bytes <= MAX_MODEL_BYTES) return;
+  throw new MpError(
+    "MP_OUT_OF_RANGE",
+    `onnx: a model of ${bytes} bytes exceeds a protobuf's ${MAX_MODEL_BYTES}, pass the large initialisers as inputs`,
+    { details: { limit: MAX_MODEL_BYTES, value: bytes } },
   );
 }
 
-/** An empty string is left out, as Python's writer does. */
-function text<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
-  return value === undefined || value === "" ? {} : ({ [key]: value } as { readonly [P in K]: string });
+// The numbers of fields below are those of `proto/onnx.proto`. An empty text that is optional is left out, as Python's
+// writer does.
+
+function modelMessage(model: OnnxModel, external: readonly OnnxValueInfo[]): Message {
+  const message = new Message().integer(1, model.irVersion);
+  optionalText(message, 2, model.producerName);
+  optionalText(message, 3, model.producerVersion);
+  return message
+    .message(7, graphMessage(model.graph, external))
+    .messages(8, opsetMessages(model.opsets))
+    .messages(14, entryMessages(model.metadata))
+    .messages(25, model.functions.map(functionMessage));
 }
 
-function entries(map: StringMap): { key: string; value: string }[] {
-  return Object.entries(map).map(([key, value]) => ({ key, value }));
+function optionalText(message: Message, field: number, value = ""): void {
+  if (value !== "") message.text(field, value);
 }
 
-function opsetImports(opsets: Readonly<Record<string, number>>): { domain: string; version: bigint }[] {
-  return Object.entries(opsets).map(([domain, version]) => ({ domain, version: BigInt(version) }));
+function entryMessages(map: StringMap): readonly Message[] {
+  return Object.entries(map).map(([key, value]) => new Message().text(1, key).text(2, value));
 }
 
-function graphInit(
-  graph: OnnxGraph,
-  external: readonly OnnxValueInfo[] = [],
-): MessageInitShape<typeof GraphProtoSchema> {
-  return {
-    name: graph.name,
-    input: graph.inputs.map(valueInfoInit),
-    output: graph.outputs.map(valueInfoInit),
-    initializer: [
-      ...graph.initializers.map(({ name, tensor }) => tensorToProto(name, tensor)),
-      ...external.map(externalInit),
-    ],
-    node: graph.nodes.map(nodeInit),
-    valueInfo: graph.valueInfos.map(valueInfoInit),
-    metadataProps: entries(graph.metadata),
-  };
+function opsetMessages(opsets: OnnxModel["opsets"]): readonly Message[] {
+  return Object.entries(opsets).map(([domain, version]) => new Message().text(1, domain).integer(2, version));
+}
+
+function graphMessage(graph: OnnxGraph, external: readonly OnnxValueInfo[] = []): Message {
+  return new Message()
+    .messages(1, graph.nodes.map(nodeMessage))
+    .text(2, graph.name)
+    .messages(
+      5,
+      graph.initializers.map(({ name, tensor, elementType }) => tensorMessage(name, tensor, elementType)),
+    )
+    .messages(5, external.map(externalMessage))
+    .messages(11, graph.inputs.map(valueInfoMessage))
+    .messages(12, graph.outputs.map(valueInfoMessage))
+    .messages(13, graph.valueInfos.map(valueInfoMessage))
+    .messages(16, entryMessages(graph.metadata));
+}
+
+function tensorMessage(
+  name: string,
+  { dtype, shape, data }: HostTensor,
+  elementType: OnnxTensorType["elementType"] = dtype,
+): Message {
+  requireLittleEndian();
+  return typedTensor(elementType, shape)
+    .text(8, name)
+    .bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
 }
 
 /** A location is obligatory; no file has this name. */
-function externalInit({ name, type }: OnnxValueInfo): MessageInitShape<typeof TensorProtoSchema> {
-  const sizes = type?.shape?.map(Number) ?? [];
-  return {
-    name,
-    dataType: codeOfElementType(type?.elementType ?? "f32"),
-    dims: sizes.map(BigInt),
-    dataLocation: TensorProto_DataLocation.EXTERNAL,
-    externalData: [{ key: "location", value: "elsewhere" }],
-  };
+function externalMessage({ name, type }: OnnxValueInfo): Message {
+  return typedTensor(type?.elementType ?? "f32", type?.shape?.map(Number) ?? [])
+    .text(8, name)
+    .messages(13, entryMessages({ location: "elsewhere" }))
+    .integer(14, EXTERNAL);
 }
 
-function functionInit(body: OnnxFunction): MessageInitShape<typeof FunctionProtoSchema> {
-  return {
-    domain: body.domain,
-    name: body.name,
-    ...text("overload", body.overload),
-    input: [...body.inputs],
-    output: [...body.outputs],
-    attribute: [...body.attributes],
-    attributeProto: Object.entries(body.defaults).map(attributeInit),
-    opsetImport: opsetImports(body.opsets),
-    node: body.nodes.map(nodeInit),
-    metadataProps: entries(body.metadata),
-  };
+/** `TensorProto.DataLocation`. */
+const EXTERNAL = 1;
+
+function typedTensor(elementType: OnnxTensorType["elementType"], shape: readonly number[]): Message {
+  const message = new Message();
+  for (const size of shape) message.integer(1, size);
+  return message.integer(2, codeOfElementType(elementType));
 }
 
-function nodeInit(node: OnnxNode): MessageInitShape<typeof NodeProtoSchema> {
-  return {
-    opType: node.opType,
-    ...text("domain", node.domain),
-    ...text("name", node.name),
-    ...text("overload", node.overload),
-    input: [...node.inputs],
-    output: [...node.outputs],
-    attribute: Object.entries(node.attributes).map(attributeInit),
-    metadataProps: entries(node.metadata),
-  };
+function nodeMessage(node: OnnxNode): Message {
+  const message = new Message().texts(1, node.inputs).texts(2, node.outputs);
+  optionalText(message, 3, node.name);
+  message.text(4, node.opType).messages(5, attributeMessages(node.attributes));
+  optionalText(message, 7, node.domain);
+  optionalText(message, 8, node.overload);
+  return message.messages(9, entryMessages(node.metadata));
 }
 
-function valueInfoInit(info: OnnxValueInfo): MessageInitShape<typeof ValueInfoProtoSchema> {
-  return {
-    name: info.name,
-    ...(info.type === undefined ? {} : { type: typeInit(info.type) }),
-    metadataProps: entries(info.metadata),
-  };
+function functionMessage(body: OnnxFunction): Message {
+  const message = new Message()
+    .text(1, body.name)
+    .texts(4, body.inputs)
+    .texts(5, body.outputs)
+    .texts(6, body.attributes)
+    .messages(7, body.nodes.map(nodeMessage))
+    .messages(9, opsetMessages(body.opsets))
+    .text(10, body.domain)
+    .messages(11, attributeMessages(body.defaults));
+  optionalText(message, 13, body.overload);
+  return message.messages(14, entryMessages(body.metadata));
 }
 
-function typeInit({ elementType, shape }: OnnxTensorType): MessageInitShape<typeof TypeProtoSchema> {
-  const elemType = codeOfElementType(elementType);
-  const dim = shape?.map((size) => {
-    if (typeof size === "number") return { value: { case: "dimValue" as const, value: BigInt(size) } };
-    return size === "" ? {} : { value: { case: "dimParam" as const, value: size } };
-  });
-  return {
-    value: { case: "tensorType", value: { elemType, ...(dim === undefined ? {} : { shape: { dim } }) } },
-  };
+function valueInfoMessage({ name, type, metadata }: OnnxValueInfo): Message {
+  const message = new Message().text(1, name);
+  if (type !== undefined) message.message(2, new Message().message(1, tensorTypeMessage(type)));
+  return message.messages(4, entryMessages(metadata));
 }
 
-/** ONNX's number for each kind of attribute. */
-export const codeOfKind: Readonly<Record<OnnxAttributeKind, AttributeProto_AttributeType>> = {
-  float: AttributeProto_AttributeType.FLOAT,
-  int: AttributeProto_AttributeType.INT,
-  string: AttributeProto_AttributeType.STRING,
-  tensor: AttributeProto_AttributeType.TENSOR,
-  graph: AttributeProto_AttributeType.GRAPH,
-  floats: AttributeProto_AttributeType.FLOATS,
-  ints: AttributeProto_AttributeType.INTS,
-  strings: AttributeProto_AttributeType.STRINGS,
-  tensors: AttributeProto_AttributeType.TENSORS,
-  graphs: AttributeProto_AttributeType.GRAPHS,
+function tensorTypeMessage({ elementType, shape }: OnnxTensorType): Message {
+  const message = new Message().integer(1, codeOfElementType(elementType));
+  if (shape !== undefined) message.message(2, new Message().messages(1, shape.map(dimensionMessage)));
+  return message;
+}
+
+function dimensionMessage(size: number | string): Message {
+  const message = new Message();
+  if (typeof size === "number") message.integer(1, size);
+  else optionalText(message, 2, size);
+  return message;
+}
+
+function attributeMessages(attributes: OnnxFunction["defaults"]): readonly Message[] {
+  return Object.entries(attributes).map(([name, attribute]) => attributeMessage(name, attribute));
+}
+
+function attributeMessage(name: string, attribute: OnnxAttribute): Message {
+  const message = new Message().text(1, name);
+  if (attribute.kind === "reference")
+    return message.integer(20, codeOfKind[attribute.of]).text(21, attribute.value);
+  const append = appendRules[attribute.kind] as (message: Message, value: unknown) => void;
+  append(message, attribute.value);
+  return message.integer(20, codeOfKind[attribute.kind]);
+}
+
+type Kind = Exclude<OnnxAttributeKind, "reference">;
+
+type AppendRules = {
+  readonly [K in Kind]: (
+    message: Message,
+    value: Extract<OnnxAttribute, { readonly kind: K }>["value"],
+  ) => void;
 };
 
-const utf8 = new TextEncoder();
-
-function attributeInit([name, attribute]: readonly [string, OnnxAttribute]): MessageInitShape<
-  typeof AttributeProtoSchema
-> {
-  if (attribute.kind === "reference") {
-    return { name, type: codeOfKind[attribute.of], refAttrName: attribute.value };
-  }
-  const base = { name, type: codeOfKind[attribute.kind] };
-  switch (attribute.kind) {
-    case "float":
-      return { ...base, f: attribute.value };
-    case "int":
-      return { ...base, i: attribute.value };
-    case "string":
-      return { ...base, s: utf8.encode(attribute.value) };
-    case "tensor":
-      return { ...base, t: tensorToProto("", attribute.value) };
-    case "graph":
-      return { ...base, g: graphInit(attribute.value) };
-    case "floats":
-      return { ...base, floats: [...attribute.value] };
-    case "ints":
-      return { ...base, ints: [...attribute.value] };
-    case "strings":
-      return { ...base, strings: attribute.value.map((value) => utf8.encode(value)) };
-    case "tensors":
-      return { ...base, tensors: attribute.value.map((value) => tensorToProto("", value)) };
-    case "graphs":
-      return { ...base, graphs: attribute.value.map((body) => graphInit(body)) };
-  }
-}
+const appendRules: AppendRules = {
+  float: (message, value) => message.float(2, value),
+  int: (message, value) => message.integer(3, value),
+  string: (message, value) => message.text(4, value),
+  tensor: (message, value) => message.message(5, tensorMessage("", value)),
+  graph: (message, value) => message.message(6, graphMessage(value)),
+  floats: (message, values) => {
+    for (const value of values) message.float(7, value);
+  },
+  ints: (message, values) => {
+    for (const value of values) message.integer(8, value);
+  },
+  strings: (message, values) => message.texts(9, values),
+  tensors: (message, values) =>
+    message.messages(
+      10,
+      values.map((value) => tensorMessage("", value)),
+    ),
+  graphs: (message, values) =>
+    message.messages(
+      11,
+      values.map((body) => graphMessage(body)),
+    ),
+};

@@ -64,9 +64,5 @@ export type {
   TracedOnnxTensors,
   TrainableModel,
 } from "./trainable/trainable-model.js";
-export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "./write/lowering.js";
-export { standardLowerings } from "./write/lowerings.js";
-export { windowAttributes } from "./write/pooling.js";
-export { clipBounds } from "./write/unary.js";
 export type { WriteOptions } from "./write.js";
 export { sourceOfNode, writeGraph } from "./write.js";

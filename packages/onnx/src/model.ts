@@ -57,6 +57,8 @@ export interface OnnxNode {
 export interface OnnxInitializer {
   readonly name: string;
   readonly tensor: HostTensor;
+  /** What the file calls the tensor's elements, of the same size, where the graph has no such dtype: `UINT32`. */
+  readonly elementType?: ElementType;
 }
 
 export interface OnnxGraph {

@@ -1,28 +1,10 @@
-import { create } from "@bufbuild/protobuf";
-import { type DType, type HostTensor, MpError, tensor } from "@mp/core";
+import { type DType, type HostTensor, tensor } from "@mp/core";
 import { bytesPerElement, type HostArrays, hostArrayOf } from "@mp/core/graph";
-import { codeOfElementType, elementTypeOfCode, isDType } from "./element-type.js";
+import { elementTypeOfCode, isDType } from "./element-type.js";
+import { requireLittleEndian } from "./little-endian.js";
 import { refuse, unsupported } from "./problem.js";
-import { type TensorProto, TensorProto_DataLocation, TensorProtoSchema } from "./proto/onnx_pb.js";
+import { type TensorProto, TensorProto_DataLocation } from "./proto/onnx_pb.js";
 import { remedyFor } from "./read-as.js";
-
-const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-function requireLittleEndian(): void {
-  if (littleEndian) return;
-  throw new MpError("MP_UNSUPPORTED", "onnx: raw data is little-endian, this machine is not");
-}
-
-/** The message shares the tensor's memory until it is encoded. */
-export function tensorToProto(name: string, { dtype, shape, data }: HostTensor): TensorProto {
-  requireLittleEndian();
-  return create(TensorProtoSchema, {
-    name,
-    dataType: codeOfElementType(dtype),
-    dims: shape.map(BigInt),
-    rawData: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
-  });
-}
 
 /**
  * A tensor with memory of its own.

@@ -27,7 +27,7 @@ const params = {
 };
 
 /** Twenty-four steps at a scale that begins too high, so that some are skipped and replayed. */
-export async function trainedRun(): Promise<ReportedRun> {
+async function trainedRun(): Promise<ReportedRun> {
   const backend = await reference();
   const training = await trainer({
     backend,
@@ -62,7 +62,7 @@ export async function trainedRun(): Promise<ReportedRun> {
 }
 
 /** The same with sixty layers of long names, six thousand steps, scales of all sizes and losses that diverge. */
-export function largeRun({ report }: ReportedRun): ReportedRun {
+function largeRun({ report }: ReportedRun): ReportedRun {
   const groups = Array.from({ length: 60 }, (_, layer) =>
     report.groups.map((group) => ({
       ...group,
@@ -89,7 +89,7 @@ export function largeRun({ report }: ReportedRun): ReportedRun {
 }
 
 /** With 36 operators, all at places of their own. */
-export function longRun(run: ReportedRun): ReportedRun {
+function longRun(run: ReportedRun): ReportedRun {
   const { casts } = run.report;
   const nodes = Array.from({ length: 36 }, (_, index) => ({
     node: `layer${index}/MatMul`,
@@ -103,7 +103,7 @@ export function longRun(run: ReportedRun): ReportedRun {
 }
 
 /** A run of which next to nothing is known: no step, nothing but zeros, no memory measured. */
-export function emptyRun({ report }: ReportedRun): ReportedRun {
+function emptyRun({ report }: ReportedRun): ReportedRun {
   const nothing = { first: 0, counts: [], zeros: 5, infinities: 0, nans: 0, largest: 0 };
   const none = report.gradients.shares.f16.map(({ scale }) => ({
     scale,
@@ -129,4 +129,12 @@ export function emptyRun({ report }: ReportedRun): ReportedRun {
     history: [],
     skips: [],
   };
+}
+
+/** All of them. */
+export async function reportedRuns(): Promise<
+  Readonly<Record<"trained" | "large" | "empty" | "long", ReportedRun>>
+> {
+  const trained = await trainedRun();
+  return { trained, large: largeRun(trained), empty: emptyRun(trained), long: longRun(trained) };
 }

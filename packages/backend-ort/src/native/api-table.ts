@@ -8,7 +8,7 @@
 export const ORT_API_VERSION: number = 29;
 
 /**
- * Our names for C parameter types. `out` is a typed array that the callee writes one or more words into; `path` is
+ * Our names for C parameter types. `memory` is an address, or an array of ours that has to outlive what is made of it. `out` is a typed array that the callee writes one or more words into; `path` is
  * ORTCHAR_T, wide on Windows.
  */
 export interface ParameterTypes {
@@ -16,6 +16,7 @@ export interface ParameterTypes {
   readonly nullable: bigint | null;
   readonly out: BigUint64Array | BigInt64Array | Int32Array;
   readonly bytes: Uint8Array;
+  readonly memory: bigint | Uint8Array;
   readonly dimensions: BigInt64Array;
   readonly size: number;
   readonly int: number;
@@ -65,7 +66,7 @@ export const API_TABLE = {
   CreateTensorWithDataAsOrtValue: {
     index: 49,
     result: "status",
-    parameters: ["handle", "nullable", "size", "dimensions", "size", "int", "out"],
+    parameters: ["handle", "memory", "size", "dimensions", "size", "int", "out"],
   },
   GetTensorMutableData: { index: 51, result: "status", parameters: ["handle", "out"] },
   CreateMemoryInfo: { index: 68, result: "status", parameters: ["string", "int", "int", "int", "out"] },
@@ -100,6 +101,7 @@ export const API_TABLE = {
   SetGlobalSpinControl: { index: 149, result: "status", parameters: ["handle", "int"] },
   CreateArenaCfg: { index: 156, result: "status", parameters: ["size", "int", "int", "int", "out"] },
   ReleaseArenaCfg: { index: 157, result: "void", parameters: ["handle"] },
+  AddRunConfigEntry: { index: 165, result: "status", parameters: ["handle", "string", "string"] },
   AppendExecutionProviderCuda: { index: 204, result: "status", parameters: ["handle", "handle"] },
   CreateCudaProviderOptions: { index: 205, result: "status", parameters: ["out"] },
   UpdateCudaProviderOptions: {
@@ -113,10 +115,25 @@ export const API_TABLE = {
     result: "status",
     parameters: ["handle", "strings", "handles", "size"],
   },
+  AppendExecutionProvider: {
+    index: 216,
+    result: "status",
+    parameters: ["handle", "string", "strings", "strings", "size"],
+  },
   GetBuildInfoString: { index: 254, result: "string", parameters: [] },
   GetKeyValuePairs: { index: 298, result: "void", parameters: ["handle", "out", "out", "out"] },
   ReleaseKeyValuePairs: { index: 300, result: "void", parameters: ["handle"] },
   AllocatorGetStats: { index: 319, result: "status", parameters: ["handle", "out"] },
+  CopyTensors: {
+    index: 386,
+    result: "status",
+    parameters: ["handle", "handles", "handles", "nullable", "size"],
+  },
+  Session_GetEpGraphAssignmentInfo: { index: 407, result: "status", parameters: ["handle", "out", "out"] },
+  EpAssignedSubgraph_GetEpName: { index: 408, result: "status", parameters: ["handle", "out"] },
+  EpAssignedSubgraph_GetNodes: { index: 409, result: "status", parameters: ["handle", "out", "out"] },
+  EpAssignedNode_GetName: { index: 410, result: "status", parameters: ["handle", "out"] },
+  EpAssignedNode_GetOperatorType: { index: 412, result: "status", parameters: ["handle", "out"] },
   RunOptionsEnableProfiling: { index: 415, result: "status", parameters: ["handle", "path"] },
 } as const;
 

@@ -1,4 +1,5 @@
 import { MpError } from "@mp/core";
+import type { OrtLibrary } from "./library.js";
 import { NativeResource } from "./resource.js";
 import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
@@ -12,12 +13,16 @@ export class NativeBinding extends NativeResource {
   readonly #inputs = new Map<string, NativeTensor>();
   readonly #outputs = new Map<string, NativeTensor>();
   #inFlight: Promise<void> | undefined;
+  /** Says under which number the device keeps this binding's commands. */
+  readonly #capturing: bigint | null;
 
   constructor(session: NativeSession) {
     const { library, ledger } = session;
+    const capturing = session.captures ? capturingOptions(library) : null;
     const handle = library.make("binding", (out) => library.functions.CreateIoBinding(session.handle, out));
     super("binding", handle, ledger);
     this.session = session;
+    this.#capturing = capturing;
     session.countBinding(1);
   }
 
@@ -51,14 +56,14 @@ export class NativeBinding extends NativeResource {
    * @throws MP_BACKEND_FAILED or a more specific code when the engine fails; MP_DISPOSED for a released tensor or
    * session
    */
-  runSync(runOptions: bigint | null = null): void {
+  runSync(runOptions: bigint | null = this.#capturing): void {
     this.#checkRunnable();
     const { functions, check } = this.session.library;
     check(functions.RunWithBinding(this.session.handle, runOptions, this.handle), "run");
   }
 
   /** Runs on a worker thread; the event loop stays free, at the cost of handing over and back. */
-  runAsync(runOptions: bigint | null = null): Promise<void> {
+  runAsync(runOptions: bigint | null = this.#capturing): Promise<void> {
     this.#checkRunnable();
     const { functions, check } = this.session.library;
     const session = this.session.handle;
@@ -98,8 +103,27 @@ export class NativeBinding extends NativeResource {
     this.#inputs.clear();
     this.#outputs.clear();
     this.session.countBinding(-1);
-    this.session.library.functions.ReleaseIoBinding(handle);
+    const { functions } = this.session.library;
+    functions.ReleaseIoBinding(handle);
+    if (this.#capturing !== null) functions.ReleaseRunOptions(this.#capturing);
   }
+}
+
+/** The key under which run options name a recording, and the value for a run without one. */
+const GRAPH_ID = "gpu_graph_id";
+const NO_GRAPH = "-1";
+
+let recordings = 0;
+
+function capturingOptions({ functions, check, make }: OrtLibrary): bigint {
+  const options = make("run options", (out) => functions.CreateRunOptions(out));
+  check(functions.AddRunConfigEntry(options, GRAPH_ID, String(++recordings)), "run options");
+  return options;
+}
+
+/** Makes a run with these options compute node by node, neither recorded nor replayed. */
+export function withoutRecording({ functions, check }: OrtLibrary, runOptions: bigint): void {
+  check(functions.AddRunConfigEntry(runOptions, GRAPH_ID, NO_GRAPH), "run options");
 }
 
 /**

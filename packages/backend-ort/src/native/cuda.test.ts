@@ -1,10 +1,42 @@
 import { MpError, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { COPY_MODEL } from "./copy-model.js";
-import { explainCudaFailure } from "./cuda.js";
+import { cudaDevice, cudaProviderOptions, explainCudaFailure } from "./cuda.js";
 import { IdentityCopier } from "./device-copy.js";
 import { loadLibrary } from "./library.js";
 import { openRuntime } from "./runtime.js";
+
+describe("cudaProviderOptions", () => {
+  it("keeps float32 out of TF32, takes the first device and names no limit", () => {
+    expect(cudaProviderOptions()).toEqual({
+      device_id: "0",
+      use_tf32: "0",
+      cudnn_conv_algo_search: "HEURISTIC",
+      arena_extend_strategy: "kSameAsRequested",
+      prefer_nhwc: "0",
+    });
+  });
+
+  it("asks for a CUDA graph only where a session is recorded", () => {
+    expect(cudaProviderOptions({ graphCapture: true })).not.toHaveProperty("enable_cuda_graph");
+    expect(cudaProviderOptions({}, { capture: true })).toMatchObject({ enable_cuda_graph: "1" });
+    expect(cudaDevice({ graphCapture: true }).captures).toBe(true);
+    expect(cudaDevice().captures).toBe(false);
+  });
+
+  it("turns named options into the provider's, which may be replaced by their own names", () => {
+    const options = { deviceId: 1, tf32: true, memoryLimit: 2 ** 34, channelsLast: true };
+    const provider = { cudnn_conv_algo_search: "EXHAUSTIVE" };
+    expect(cudaProviderOptions({ ...options, provider })).toEqual({
+      device_id: "1",
+      use_tf32: "1",
+      cudnn_conv_algo_search: "EXHAUSTIVE",
+      arena_extend_strategy: "kSameAsRequested",
+      prefer_nhwc: "1",
+      gpu_mem_limit: "17179869184",
+    });
+  });
+});
 
 describe("explainCudaFailure", () => {
   const explain = (message: string) =>
@@ -93,10 +125,10 @@ describe("IdentityCopier", () => {
     const size = 64 * 1024 * 1024 + 5;
     const there = runtime.allocate({ dtype: "u8", shape: [size] });
     const bytes = new Uint8Array(size).map((_, index) => (index * 7) % 251);
-    copier.write(there.address, bytes);
+    copier.write(there, bytes);
     expect(Buffer.compare(there.view() as Uint8Array, bytes)).toBe(0);
     const back = new Uint8Array(size);
-    copier.read(there.address, back);
+    copier.read(there, back);
     expect(Buffer.compare(back, bytes)).toBe(0);
     functions.ReleaseMemoryInfo(memory);
     session.release();

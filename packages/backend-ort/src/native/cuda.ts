@@ -4,22 +4,92 @@
  */
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
+import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
+import { COPY_MODEL } from "./copy-model.js";
+import type { Device, DevicePlace } from "./device.js";
+import { IdentityCopier } from "./device-copy.js";
 import type { OrtLibrary } from "./library.js";
+import { Ledger } from "./resource.js";
+import { createSession, type DeviceUse, type SessionParts } from "./session.js";
+import { NO_TURNS } from "./turns.js";
 
 export interface CudaOptions {
   /** Which GPU, as CUDA numbers them. Default 0. */
   readonly deviceId?: number;
-  /** Further options of the provider, by its own names, such as `use_tf32` or `gpu_mem_limit`. */
+  /**
+   * Whether matrix products and convolutions of float32 may round their factors to TF32, 10 bits of fraction instead of
+   * 23. Default false: float32 is float32.
+   */
+  readonly tf32?: boolean;
+  /** Most bytes that each session's arena takes; state and batches are not in it. Default: no limit. */
+  readonly memoryLimit?: number;
+  /** Whether convolutions are computed with channels last. Default false: not measured on a GPU yet. */
+  readonly channelsLast?: boolean;
+  /** Record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: not run on a GPU yet. */
+  readonly graphCapture?: boolean;
+  /** Further options of the provider, by its own names; they replace those set here. */
   readonly provider?: Readonly<Record<string, string>>;
+}
+
+export const cudaDevice = (options: CudaOptions = {}): Device => ({
+  turns: NO_TURNS,
+  captures: options.graphCapture ?? false,
+  append: (library, sessionOptions, use) => appendCuda(library, sessionOptions, options, use),
+  open: (parts, hostAllocator) => openCudaPlace(parts, hostAllocator, options),
+  explain: explainCudaFailure,
+});
+
+/** The session that copies also provides its allocator. It is not in the ledger, since no user may release it. */
+async function openCudaPlace(
+  parts: SessionParts,
+  hostAllocator: bigint,
+  options: CudaOptions,
+): Promise<DevicePlace> {
+  const { functions, make } = parts.library;
+  const session = await createSession({ ...parts, ledger: new Ledger() }, COPY_MODEL);
+  const memory = make("device memory", (out) =>
+    functions.CreateMemoryInfo("Cuda", ARENA_ALLOCATOR, options.deviceId ?? 0, DEFAULT_MEMORY, out),
+  );
+  const allocator = make("device memory", (out) => functions.CreateAllocator(session.handle, memory, out));
+  return {
+    allocator,
+    copier: new IdentityCopier(session, memory, hostAllocator),
+    release: () => {
+      functions.ReleaseAllocator(allocator);
+      functions.ReleaseMemoryInfo(memory);
+      session.release();
+    },
+  };
+}
+
+/**
+ * The provider's own options. A search of convolution algorithms by trial would take minutes and could differ from run
+ * to run; memory grows by what is requested, because growing by powers of two keeps up to twice the need.
+ */
+export function cudaProviderOptions(
+  options: CudaOptions = {},
+  { capture = false }: DeviceUse = {},
+): Readonly<Record<string, string>> {
+  const { deviceId = 0, tf32 = false, memoryLimit, channelsLast = false, provider } = options;
+  return {
+    device_id: String(deviceId),
+    use_tf32: tf32 ? "1" : "0",
+    cudnn_conv_algo_search: "HEURISTIC",
+    arena_extend_strategy: "kSameAsRequested",
+    prefer_nhwc: channelsLast ? "1" : "0",
+    ...(capture ? { enable_cuda_graph: "1" } : {}),
+    ...(memoryLimit === undefined ? {} : { gpu_mem_limit: String(memoryLimit) }),
+    ...provider,
+  };
 }
 
 /**
  * Adds CUDA to session options.
  * @throws MP_BACKEND_UNAVAILABLE naming the missing piece: provider library, CUDA, cuDNN or driver
  */
-export function appendCuda(library: OrtLibrary, sessionOptions: bigint, options: CudaOptions = {}): void {
+function appendCuda(library: OrtLibrary, sessionOptions: bigint, options: CudaOptions, use: DeviceUse): void {
   const { functions, check, make } = library;
-  const entries = Object.entries({ device_id: String(options.deviceId ?? 0), ...options.provider });
+  const entries = Object.entries(cudaProviderOptions(options, use));
   try {
     const handle = make("CUDA options", (out) => functions.CreateCudaProviderOptions(out));
     try {

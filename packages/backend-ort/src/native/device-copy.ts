@@ -2,14 +2,14 @@ import koffi from "koffi";
 import { NativeBinding } from "./binding.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { NativeSession } from "./session.js";
-import type { DeviceCopier } from "./tensor.js";
+import type { DeviceCopier, DeviceTensor } from "./tensor.js";
 
 /** Limits the memory that a copy needs besides the tensors: one piece on the host, one on the device. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Copies by running an identity on the device, with its input or output bound to the host: the C API has no function
- * that copies for every provider, but a binding does.
+ * that copies for every provider, but a binding does. It takes parts of a buffer by their addresses.
  */
 export class IdentityCopier implements DeviceCopier {
   readonly #session: NativeSession;
@@ -23,14 +23,14 @@ export class IdentityCopier implements DeviceCopier {
     this.#hostAllocator = hostAllocator;
   }
 
-  write(address: bigint, bytes: Uint8Array): void {
+  write({ address }: DeviceTensor, bytes: Uint8Array): void {
     this.#inPieces(address, bytes, (piece, host, device, view) => {
       view.set(piece);
       this.#run(host, device);
     });
   }
 
-  read(address: bigint, bytes: Uint8Array): void {
+  read({ address }: DeviceTensor, bytes: Uint8Array): void {
     this.#inPieces(address, bytes, (piece, host, device, view) => {
       this.#run(device, host);
       piece.set(view);

@@ -43,6 +43,7 @@ const parameterTypes: Readonly<Record<keyof ParameterTypes, string>> = {
   nullable: "void *",
   out: "void *",
   bytes: "void *",
+  memory: "void *",
   dimensions: "void *",
   size: "size_t",
   int: "int",

@@ -56,6 +56,22 @@ describe("parseProfile", () => {
     ]);
   });
 
+  it("takes the times of a GPU's programs where there are any", () => {
+    const onGpu = (name: string, ts: number, dur: number) => entry({ cat: "Api", name, ts, dur });
+    const events = parseProfile(
+      JSON.stringify([
+        entry({ name: "a & b_kernel_time", args: { op_name: "Softmax" } }),
+        onGpu("a & b&Softmax&Softmax", 7, 40),
+        onGpu("c&ReduceSum&ReduceOnce", 5, 3),
+        entry({ cat: "Api", name: "vkQueueSubmit" }),
+      ]),
+    );
+    expect(events.map(({ node, op, microseconds }) => [node, op, microseconds])).toEqual([
+      ["c", "ReduceSum", 3],
+      ["a & b", "Softmax", 40],
+    ]);
+  });
+
   it.each(["", "{}", "[", JSON.stringify([entry({ dur: "2" })])])("is MP_PARSE for %s", (text) => {
     expect(() => parseProfile(text)).toThrow(expect.objectContaining({ code: "MP_PARSE" }));
   });

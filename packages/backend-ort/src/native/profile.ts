@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
 import type { ProfileRow } from "@mp/core/graph";
-import type { NativeBinding } from "./binding.js";
+import { type NativeBinding, withoutRecording } from "./binding.js";
 
 /** One execution of one node, in the order in which they began. */
 export interface NodeEvent {
@@ -27,6 +27,7 @@ export async function profileRun(binding: NativeBinding): Promise<readonly NodeE
   const folder = await mkdtemp(join(tmpdir(), "mp-profile-"));
   const runOptions = make("run options", (out) => functions.CreateRunOptions(out));
   try {
+    withoutRecording(binding.session.library, runOptions);
     check(functions.RunOptionsEnableProfiling(runOptions, join(folder, "run")), "profile");
     await binding.runAsync(runOptions);
     const [file] = await readdir(folder);
@@ -40,6 +41,9 @@ export async function profileRun(binding: NativeBinding): Promise<readonly NodeE
 
 const NODE_SUFFIX = "_kernel_time";
 
+/** Category of what a GPU did; `Node` is then the processor's share alone, which only hands the work over. */
+const ON_GPU = "Api";
+
 /** Reads the trace-event JSON of ORT's profiler and keeps the events of nodes. @throws MP_PARSE */
 export function parseProfile(text: string): readonly NodeEvent[] {
   let entries: unknown;
@@ -49,9 +53,9 @@ export function parseProfile(text: string): readonly NodeEvent[] {
     throw new MpError("MP_PARSE", "profile: the engine's file is no JSON", { cause });
   }
   if (!Array.isArray(entries)) throw new MpError("MP_PARSE", "profile: the engine's file holds no list");
-  return entries
-    .flatMap(nodeEvent)
-    .sort((a: NodeEvent, b: NodeEvent) => a.startMicroseconds - b.startMicroseconds);
+  const onGpu = entries.flatMap(gpuEvent);
+  const events: readonly NodeEvent[] = onGpu.length > 0 ? onGpu : entries.flatMap(nodeEvent);
+  return events.toSorted((a, b) => a.startMicroseconds - b.startMicroseconds);
 }
 
 interface TraceEvent {
@@ -66,22 +70,37 @@ interface TraceEvent {
   };
 }
 
+type Times = Pick<NodeEvent, "startMicroseconds" | "microseconds">;
+
+function timesOf({ name, ts, dur }: TraceEvent): Times {
+  if (typeof ts !== "number" || typeof dur !== "number")
+    throw new MpError("MP_PARSE", `profile: the entry of ${String(name)} has no times`);
+  return { startMicroseconds: ts, microseconds: dur };
+}
+
 function nodeEvent(entry: TraceEvent): NodeEvent[] {
-  const { cat, name, ts, dur, args } = entry;
+  const { cat, name, args } = entry;
   if (cat !== "Node" || typeof name !== "string" || !name.endsWith(NODE_SUFFIX)) return [];
-  if (typeof ts !== "number" || typeof dur !== "number") {
-    throw new MpError("MP_PARSE", `profile: the entry of ${name} has no times`);
-  }
   return [
     {
       node: name.slice(0, -NODE_SUFFIX.length),
       op: String(args?.op_name ?? ""),
-      startMicroseconds: ts,
-      microseconds: dur,
+      ...timesOf(entry),
       provider: String(args?.provider ?? ""),
       arenaBytes: Number(args?.mem_bytes_in_use ?? 0),
     },
   ];
+}
+
+/** The WebGPU provider names a program `node&op&program`; a node runs one or more. */
+const PROGRAM = /^(.*)&([^&]*)&[^&]*$/;
+
+function gpuEvent(entry: TraceEvent): NodeEvent[] {
+  const { cat, name } = entry;
+  if (cat !== ON_GPU || typeof name !== "string") return [];
+  const [, node, op] = PROGRAM.exec(name) ?? [];
+  if (node === undefined || op === undefined) return [];
+  return [{ node, op, ...timesOf(entry), provider: "WebGpuExecutionProvider", arenaBytes: 0 }];
 }
 
 /** Sums the events of each node, the most expensive first. */

@@ -1,22 +1,30 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
-import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { NativeBinding } from "./binding.js";
-import { COPY_MODEL } from "./copy-model.js";
-import { appendCuda, type CudaOptions, explainCudaFailure } from "./cuda.js";
-import { IdentityCopier } from "./device-copy.js";
+import { type CudaOptions, cudaDevice } from "./cuda.js";
+import type { Device, DeviceName, DevicePlace } from "./device.js";
 import { acquireEnvironment, type Environment, type EnvironmentOptions } from "./environment.js";
 import { loadLibrary, type OrtLibrary } from "./library.js";
 import type { LocateOptions } from "./locate.js";
 import { Ledger, type LiveStats } from "./resource.js";
 import { createSession, type NativeSession, type SessionOptions, type SessionParts } from "./session.js";
 import { NativeTensor, type TensorPlace } from "./tensor.js";
+import { NO_TURNS, type Turns } from "./turns.js";
+import { type WebgpuOptions, webgpuDevice } from "./webgpu.js";
 
 export interface RuntimeOptions extends LocateOptions, EnvironmentOptions {
   /** Default "cpu". */
-  readonly device?: "cpu" | "cuda";
+  readonly device?: DeviceName;
   readonly cuda?: CudaOptions;
+  readonly webgpu?: WebgpuOptions;
 }
+
+/** Undefined: sessions compute on the processor, in the library's own memory. */
+const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device | undefined>> = {
+  cpu: () => undefined,
+  cuda: ({ cuda }) => cudaDevice(cuda),
+  webgpu: ({ webgpu }) => webgpuDevice(webgpu),
+};
 
 export type Place = "host" | "device";
 
@@ -26,19 +34,27 @@ export type Place = "host" | "device";
  */
 export class NativeRuntime {
   readonly library: OrtLibrary;
-  readonly device: "cpu" | "cuda";
+  readonly device: DeviceName;
+  /** Everything that touches the device's memory or runs on it is done in a turn. */
+  readonly turns: Turns;
+  /** Whether the device records a step and replays it. */
+  readonly captures: boolean;
   readonly #environment: Environment;
   readonly #parts: SessionParts;
   readonly #host: TensorPlace;
   readonly #ledger = new Ledger();
   readonly #loading = new Set<Promise<unknown>>();
-  #device: DevicePlace | undefined;
+  readonly #device: Device | undefined;
+  #place: DevicePlace | undefined;
   #isDisposed = false;
 
   /** See `openRuntime`, which also initializes the device. */
   constructor(options: RuntimeOptions = {}) {
     this.library = loadLibrary(options);
     this.device = options.device ?? "cpu";
+    this.#device = DEVICES[this.device](options);
+    this.turns = this.#device?.turns ?? NO_TURNS;
+    this.captures = this.#device?.captures ?? false;
     this.#environment = acquireEnvironment(this.library, options);
     const { functions, make } = this.library;
     this.#host = {
@@ -48,22 +64,18 @@ export class NativeRuntime {
       library: this.library,
       environment: this.#environment,
       ledger: this.#ledger,
-      append:
-        this.device === "cuda"
-          ? (library, sessionOptions) => appendCuda(library, sessionOptions, options.cuda)
-          : undefined,
+      append: this.#device?.append,
     };
   }
 
-  /**
-   * Creates the device's allocator and copier. @throws MP_BACKEND_UNAVAILABLE naming the part of CUDA that is missing
-   */
-  async readyDevice(options: CudaOptions = {}): Promise<void> {
-    if (this.device === "cpu" || this.#device !== undefined) return;
+  /** Creates the device's allocator and copier. @throws MP_BACKEND_UNAVAILABLE naming what the device lacks */
+  async readyDevice(): Promise<void> {
+    const device = this.#device;
+    if (device === undefined || this.#place !== undefined) return;
     try {
-      this.#device = await openCudaPlace(this.#parts, this.#host.allocator, options);
+      this.#place = await device.turns.take(() => device.open(this.#parts, this.#host.allocator));
     } catch (cause) {
-      throw explainCudaFailure(this.library, cause);
+      throw device.explain(this.library, cause);
     }
   }
 
@@ -91,7 +103,7 @@ export class NativeRuntime {
   /** A tensor with undefined contents, by default on the device that this runtime computes on. */
   allocate(type: ValueType, place: Place = "device"): NativeTensor {
     this.#assertUsable();
-    const where = place === "device" ? (this.#device ?? this.#host) : this.#host;
+    const where = place === "device" ? (this.#place ?? this.#host) : this.#host;
     return new NativeTensor(this.library, this.#ledger, type, where);
   }
 
@@ -99,6 +111,18 @@ export class NativeRuntime {
     const tensor = this.allocate(value, place);
     tensor.write(value);
     return tensor;
+  }
+
+  /**
+   * Makes sure that the device has done what it was given, where it does not tell of failures itself.
+   * @throws MP_OUT_OF_MEMORY if it has not; what was written since the last check may be lost
+   */
+  async expectSound(): Promise<void> {
+    if ((await this.#place?.copier?.isSound?.()) ?? true) return;
+    throw new MpError(
+      "MP_OUT_OF_MEMORY",
+      `device ${this.device}: it did not carry out its last copies; a tensor did not fit in its memory, or is larger than its buffers may be: use a smaller batch or model, or go on from the last checkpoint in a new process`,
+    );
   }
 
   stats(): LiveStats {
@@ -112,7 +136,7 @@ export class NativeRuntime {
     await Promise.allSettled(this.#loading);
     await this.#ledger.whenIdle();
     this.#ledger.releaseAll();
-    this.#device?.release();
+    this.#place?.release();
     this.#environment.release();
   }
 
@@ -129,37 +153,10 @@ export class NativeRuntime {
 export async function openRuntime(options: RuntimeOptions = {}): Promise<NativeRuntime> {
   const runtime = new NativeRuntime(options);
   try {
-    await runtime.readyDevice(options.cuda);
+    await runtime.readyDevice();
     return runtime;
   } catch (error) {
     await runtime.dispose();
     throw error;
   }
-}
-
-interface DevicePlace extends TensorPlace {
-  release(): void;
-}
-
-/** The session that copies also provides its allocator. It is not in the ledger, since no user may release it. */
-async function openCudaPlace(
-  parts: SessionParts,
-  hostAllocator: bigint,
-  options: CudaOptions,
-): Promise<DevicePlace> {
-  const { functions, make } = parts.library;
-  const session = await createSession({ ...parts, ledger: new Ledger() }, COPY_MODEL);
-  const memory = make("device memory", (out) =>
-    functions.CreateMemoryInfo("Cuda", ARENA_ALLOCATOR, options.deviceId ?? 0, DEFAULT_MEMORY, out),
-  );
-  const allocator = make("device memory", (out) => functions.CreateAllocator(session.handle, memory, out));
-  return {
-    allocator,
-    copier: new IdentityCopier(session, memory, hostAllocator),
-    release: () => {
-      functions.ReleaseAllocator(allocator);
-      functions.ReleaseMemoryInfo(memory);
-      session.release();
-    },
-  };
 }

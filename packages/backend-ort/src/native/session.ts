@@ -19,7 +19,16 @@ const LEVEL_NUMBERS: Readonly<Record<OptimizationLevel, number>> = {
   all: 99,
 };
 
-export interface SessionOptions {
+/** What a session asks of its device. */
+export interface DeviceUse {
+  /**
+   * Record the commands of a binding's first run and replay them in later ones. Loading fails unless every node is on
+   * the device.
+   */
+  readonly capture?: boolean;
+}
+
+export interface SessionOptions extends DeviceUse {
   /** Default "none". */
   readonly optimization?: OptimizationLevel;
   /**
@@ -43,7 +52,7 @@ export interface SessionOptions {
 }
 
 /** Adds an execution provider to session options under construction. */
-export type ProviderAppender = (library: OrtLibrary, sessionOptions: bigint) => void;
+export type ProviderAppender = (library: OrtLibrary, sessionOptions: bigint, use: DeviceUse) => void;
 
 /** Protobuf's own limit for one message. */
 const MODEL_BYTES_LIMIT = 2 ** 31 - 1;
@@ -54,12 +63,15 @@ export class NativeSession extends NativeResource {
   readonly ledger: Ledger;
   readonly inputNames: ReadonlySet<string>;
   readonly outputNames: ReadonlySet<string>;
+  /** Whether each binding's commands are recorded, and so every node is on the device. */
+  readonly captures: boolean;
   #bindings = 0;
 
-  constructor(library: OrtLibrary, ledger: Ledger, handle: bigint) {
+  constructor(library: OrtLibrary, ledger: Ledger, handle: bigint, captures = false) {
     super("session", handle, ledger);
     this.library = library;
     this.ledger = ledger;
+    this.captures = captures;
     const { functions } = library;
     this.inputNames = names(library, handle, functions.SessionGetInputCount, functions.SessionGetInputName);
     this.outputNames = names(
@@ -134,7 +146,8 @@ export async function createSession(
   try {
     if (options.initializers !== undefined)
       freeInitializers = addExternalInitializers(library, sessionOptions, options.initializers);
-    return new NativeSession(library, ledger, await load(library, environment, model, sessionOptions));
+    const handle = await load(library, environment, model, sessionOptions);
+    return new NativeSession(library, ledger, handle, options.capture);
   } finally {
     library.functions.ReleaseSessionOptions(sessionOptions);
     freeInitializers?.();
@@ -186,7 +199,7 @@ function makeSessionOptions(parts: SessionParts, options: SessionOptions): bigin
     for (const [key, value] of Object.entries(config)) {
       check(functions.AddSessionConfigEntry(handle, key, value), `config ${key}`);
     }
-    parts.append?.(library, handle);
+    parts.append?.(library, handle, options);
     return handle;
   } catch (error) {
     functions.ReleaseSessionOptions(handle);

@@ -33,10 +33,10 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
 
 /**
  * There is no ORT code for it: a failed allocation comes back as ORT_FAIL or ORT_RUNTIME_EXCEPTION, distinguished by
- * its text.
+ * its text. On WebGPU a buffer that could not be allocated is invalid from then on.
  */
 const OUT_OF_MEMORY =
-  /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED/i;
+  /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED|Invalid Buffer/i;
 
 /**
  * Indices and divisors are data, so only a run can find an index outside its axis or an integer division by 0. The

@@ -17,12 +17,29 @@ import { type Ledger, NativeResource } from "./resource.js";
 export interface TensorPlace {
   readonly allocator: bigint;
   readonly copier?: DeviceCopier;
+  /** As what the engine holds a tensor, if not as itself. The bytes are the same. */
+  readonly layoutOf?: (type: ValueType) => TensorLayout;
 }
 
-/** Moves bytes between the host and an address on the device; returns when they have arrived. */
+/** A tensor as the engine sees it. */
+export interface TensorLayout {
+  /** ONNXTensorElementDataType. */
+  readonly elementType: number;
+  readonly dimensions: Shape;
+}
+
+export type DeviceTensor = Pick<NativeTensor, "handle" | "address" | "byteLength" | "layout">;
+
+/** Moves the bytes of whole tensors between the host and a device; returns when they have arrived. */
 export interface DeviceCopier {
-  write(address: bigint, bytes: Uint8Array): void;
-  read(address: bigint, bytes: Uint8Array): void;
+  write(target: DeviceTensor, bytes: Uint8Array): void;
+  read(source: DeviceTensor, bytes: Uint8Array): void;
+  /** Reads without blocking this thread; left out, `read` is used. */
+  download?(source: DeviceTensor, bytes: Uint8Array): Promise<void>;
+  /** Whether the device has carried out what it was given since the last time that it was asked. */
+  isSound?(): Promise<boolean>;
+  /** From one tensor on the device to another; left out, the bytes go through the host. */
+  move?(source: DeviceTensor, target: DeviceTensor): void;
 }
 
 /** A tensor in ORT's own aligned memory, outside V8's heap. Its contents are undefined until written. */
@@ -30,6 +47,7 @@ export class NativeTensor extends NativeResource {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly byteLength: number;
+  readonly layout: TensorLayout;
   /** Address of the first element; on the device for a device tensor. */
   readonly address: bigint;
   readonly #library: OrtLibrary;
@@ -39,11 +57,16 @@ export class NativeTensor extends NativeResource {
   constructor(library: OrtLibrary, ledger: Ledger, type: ValueType, place: TensorPlace) {
     const what = describe(type);
     const byteLength = elementCount(type.shape, what) * bytesPerElement[type.dtype];
-    const handle = allocate(library, type, place.allocator, what);
+    const layout = place.layoutOf?.(type) ?? {
+      elementType: ONNX_ELEMENT_TYPE[type.dtype],
+      dimensions: type.shape,
+    };
+    const handle = allocate(library, layout, place.allocator, what);
     super(what, handle, ledger, byteLength);
     this.dtype = type.dtype;
     this.shape = Object.freeze([...type.shape]);
     this.byteLength = byteLength;
+    this.layout = layout;
     this.address = library.make(what, (out) => library.functions.GetTensorMutableData(handle, out));
     this.#library = library;
     this.#copier = place.copier;
@@ -76,7 +99,19 @@ export class NativeTensor extends NativeResource {
     }
     this.assertUsable();
     const bytes = new Uint8Array(this.byteLength);
-    this.#copier.read(this.address, bytes);
+    this.#copier.read(this, bytes);
+    return this.#onHost(bytes);
+  }
+
+  /** A copy on the host, as a promise where it takes the device's time. @throws MP_DISPOSED after release */
+  download(): HostTensor | Promise<HostTensor> {
+    if (this.#copier?.download === undefined) return this.read();
+    this.assertUsable();
+    const bytes = new Uint8Array(this.byteLength);
+    return this.#copier.download(this, bytes).then(() => this.#onHost(bytes));
+  }
+
+  #onHost(bytes: Uint8Array<ArrayBuffer>): HostTensor {
     return tensor(new hostArrayOf[this.dtype](bytes.buffer), this.shape, this.dtype);
   }
 
@@ -90,13 +125,20 @@ export class NativeTensor extends NativeResource {
     checkFits(this, value);
     const bytes = value.dtype === "bool" ? zeroOrOne(value.data) : bytesOf(value.data);
     if (this.#copier === undefined) bytesOf(this.view()).set(bytes);
-    else this.#copier.write(this.address, bytes);
+    else this.#copier.write(this, bytes);
   }
 
   /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
   copyFrom(other: NativeTensor): void {
     if (this.isOnDevice || other.isOnDevice) {
-      this.write(other.read());
+      const move = this.isOnDevice && other.isOnDevice ? this.#copier?.move : undefined;
+      if (move === undefined) {
+        this.write(other.read());
+        return;
+      }
+      this.assertUsable();
+      checkFits(this, other);
+      move.call(this.#copier, other, this);
       return;
     }
     checkFits(this, other);
@@ -113,16 +155,10 @@ function describe(type: ValueType): string {
   return `tensor ${type.dtype}${formatShape(type.shape)}`;
 }
 
-function allocate(library: OrtLibrary, type: ValueType, allocator: bigint, what: string): bigint {
-  const dimensions = BigInt64Array.from(type.shape, BigInt);
+function allocate(library: OrtLibrary, layout: TensorLayout, allocator: bigint, what: string): bigint {
+  const sizes = BigInt64Array.from(layout.dimensions, BigInt);
   return library.make(what, (out) =>
-    library.functions.CreateTensorAsOrtValue(
-      allocator,
-      dimensions,
-      dimensions.length,
-      ONNX_ELEMENT_TYPE[type.dtype],
-      out,
-    ),
+    library.functions.CreateTensorAsOrtValue(allocator, sizes, sizes.length, layout.elementType, out),
   );
 }
 

@@ -18,6 +18,11 @@ export interface LoadOptions {
   /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and fails without a GPU. Default `"cpu"`. */
   readonly device?: "cpu" | "cuda";
   /**
+   * With `"cuda"`: whether products and convolutions of float32 may round their factors to TF32, as TensorFlow does by
+   * itself. Default false: NVIDIA_TF32_OVERRIDE is set to 0, for the whole process, unless the environment has it.
+   */
+  readonly tf32?: boolean;
+  /**
    * Folders from which the package is looked for, in order. Default: the working directory, then this package's folder.
    */
   readonly searchFrom?: readonly string[];
@@ -34,7 +39,11 @@ export interface LoadOptions {
  * @throws MP_BACKEND_UNAVAILABLE when the package, its addon, a library or the GPU is missing, naming the command that
  * installs it
  */
-export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions = {}): Promise<TfjsNode> {
+export async function loadTfjsNode({
+  device = "cpu",
+  tf32 = false,
+  searchFrom,
+}: LoadOptions = {}): Promise<TfjsNode> {
   const names = packagesFor(device);
   const found = locatePackage(names, searchFrom ?? searchPlaces());
   const command = device === "cuda" ? `${LIBRARY_COMMAND} --cuda` : LIBRARY_COMMAND;
@@ -50,6 +59,8 @@ export async function loadTfjsNode({ device = "cpu", searchFrom }: LoadOptions =
       { file: found.addon },
     );
   }
+  // CUDA's libraries read it when they are loaded.
+  if (device === "cuda" && !tf32) process.env["NVIDIA_TF32_OVERRIDE"] ??= "0";
   const tf = requirePackage(found, command);
   const { device: actual } = expectTensorFlow(tf);
   if (device === "cuda" && actual !== "cuda") {

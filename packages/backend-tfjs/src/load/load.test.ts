@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import util from "node:util";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { fakeTfjsNode } from "../../../libtensorflow/test/fixtures/fake-tfjs-node.js";
 import { failure, removeScratch, scratch } from "../../../libtensorflow/test/fixtures/scratch.js";
 import { expectTensorFlow } from "./expect-tensorflow.js";
@@ -98,6 +98,35 @@ describe("loadTfjsNode", () => {
     expect(error.code).toBe("MP_BACKEND_UNAVAILABLE");
     expect(error.message).toContain("does not load (undefined symbol: TF_NewStatus); repair it with");
     expect(error.message).not.toContain("\n");
+  });
+});
+
+describe("TF32", () => {
+  /** The value that a package for CUDA would be loaded with; it fails to load, which does not matter here. */
+  async function overrideFor(options: { readonly tf32?: boolean; readonly device?: "cpu" }, set?: string) {
+    const root = scratch();
+    const addon = join(
+      fakeTfjsNode(root, "@tensorflow/tfjs-node-gpu"),
+      "lib",
+      "napi-v8",
+      "tfjs_binding.node",
+    );
+    mkdirSync(dirname(addon), { recursive: true });
+    writeFileSync(addon, '{"broken":true}');
+    vi.stubEnv("NVIDIA_TF32_OVERRIDE", set);
+    try {
+      await failure(() => loadTfjsNode({ device: "cuda", searchFrom: [root], ...options }));
+      return process.env["NVIDIA_TF32_OVERRIDE"];
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  }
+
+  it("is off on CUDA, unless it is asked for or the environment decides", async () => {
+    expect(await overrideFor({})).toBe("0");
+    expect(await overrideFor({ tf32: true })).toBeUndefined();
+    expect(await overrideFor({}, "1")).toBe("1");
+    expect(await overrideFor({ device: "cpu" })).toBeUndefined();
   });
 });
 

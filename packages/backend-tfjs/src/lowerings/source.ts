@@ -1,5 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
-import { uncountableRange } from "@mp/core/reference";
+import { type OpOf, uncountableRange } from "@mp/core/graph";
 import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
 import { operandAt, resultAt } from "./lowering.js";
 import { randomBits } from "./random.js";

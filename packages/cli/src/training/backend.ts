@@ -9,6 +9,7 @@ const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Bac
     return (await import("@mp/core/reference")).reference();
   },
   tfjs: async (device) => {
+    if (device === "webgpu") throw new UsageError("--backend tfjs has no device webgpu, --backend ort has");
     const { loadTfjsNode, tfjs } = await import("@mp/backend-tfjs");
     return tfjs({ tf: await loadTfjsNode({ device }) });
   },

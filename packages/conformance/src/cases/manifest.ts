@@ -41,7 +41,7 @@ const declared: readonly ConformanceCase[] = [
       engine.name !== "" && engine.version !== "",
       "the manifest does not say which engine it speaks of",
     );
-    oneOf("manifest.device", device, ["cpu", "cuda", "other"]);
+    oneOf("manifest.device", device, ["cpu", "cuda", "webgpu", "other"]);
   }),
   aboutManifest("declaration/answers-for-every-dtype-and-op", (manifest) => {
     expectEqual(Object.keys(manifest.dtypes).sort(), [...DTYPES].sort(), "the manifest's dtypes");

@@ -35,9 +35,6 @@ const CONVOLVED: readonly Convolved[] = [
   { x: [1, 2, 8], w: [4, 2, 3], pads: 1, dilation: 1, group: 1 },
 ];
 
-/** Times a zero of the padding it is NaN, so the probe sees more than with NaN. */
-const FIRST: number = Number.POSITIVE_INFINITY;
-
 type Operand = (shape: Shape, index: number) => Value;
 
 /** The convolution and the ops of its gradients, on images and results of ones. */
@@ -88,7 +85,8 @@ export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe 
     for (const convolved of CONVOLVED)
       for (const infinite of [0, 1]) {
         const made = emitConvolutions(builder, convolved, (shape, index) =>
-          input(dtype, shape, index === infinite ? FIRST : 1),
+          // Times a zero of the padding it is NaN, so the probe sees more than with NaN.
+          input(dtype, shape, index === infinite ? Number.POSITIVE_INFINITY : 1),
         );
         for (const [op, result] of Object.entries(made)) {
           const { w, pads, dilation } = convolved;

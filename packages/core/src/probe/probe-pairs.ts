@@ -36,6 +36,7 @@ export function emitPairs(
   make: (shape: Shape, dtype: DType) => Value,
   onResults: (pair: ProbePair, results: readonly Value[]) => void,
 ): void {
+  const table = probeTable();
   const known = new Map<string, Value>();
   for (const pair of pairs) {
     const value = (shape: Shape, dtype: DType = pair.dtype): Value => {
@@ -46,6 +47,6 @@ export function emitPairs(
     };
     const emit = (...parts: Parameters<GraphBuilder["emit"]>): void =>
       onResults(pair, builder.emit(...parts));
-    (probeTable[pair.op] as (site: object, op: Op) => void)({ value, emit }, pair.op);
+    (table[pair.op] as (site: object, op: Op) => void)({ value, emit }, pair.op);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * For each operator that accumulates: nodes whose partial sums are not representable in the half, and their results in
- * f32.
+ * f32. The table is made by a function, so that a bundler leaves it out of a program that probes nothing.
  */
 import { floatFormats, type HalfDType } from "../dtype.js";
 import type { AddingOp } from "../graph/adding-ops.js";
@@ -45,8 +45,8 @@ const root = (half: HalfDType): number => 2 ** Math.ceil((floatFormats[half].fra
 const squares = (half: HalfDType): number[] => [root(half), ...rest(TERMS - 1, 1 / 4)];
 const squaresSum = (half: HalfDType): number => root(half) ** 2 + (TERMS - 1) / 16;
 /** One large exponential, and small ones that are all lost in a half. */
-const logits: readonly number[] = [0, ...rest(TERMS - 1, -11)];
-const exponentials: number = 1 + (TERMS - 1) * Math.exp(-11);
+const logits = (): readonly number[] => [0, ...rest(TERMS - 1, -11)];
+const exponentials = (): number => 1 + (TERMS - 1) * Math.exp(-11);
 const uneven = (half: HalfDType): number[] => [
   stall(half),
   ...Array.from({ length: TERMS - 1 }, (_, index) => 0.5 + (index % 2)),
@@ -75,11 +75,11 @@ const onRow =
 const rows = { axes: [1], keepdims: false };
 const EPSILON = 2 ** -10;
 const kernelWindow = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
-const pointwise = { ...kernelWindow, group: 1 };
+const pointwise = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 };
 /** Tolerance in ulps for intermediate roundings in f32 before the result is rounded to the half. */
 const NEAR = 2;
 
-export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
+export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   MatMul: (site, op) => {
     const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
     const product = (a: Value, b: Value): void => site.expect(site.emit(op, [a, b], {}), 0, LEFT);
@@ -130,8 +130,8 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
     site.expect(site.emit(op, [one(0), zeros, values], plain), 0, (TERMS - 2) / 4 / TERMS, NEAR);
     // One share beside many small ones.
     const first = site.value([1, ...rest(TERMS - 1, 0)], [1, 1, TERMS, 1]);
-    const keys = site.value(logits, [1, 1, TERMS, 1]);
-    site.expect(site.emit(op, [one(1), keys, first], plain), 0, 1 / exponentials, NEAR);
+    const keys = site.value(logits(), [1, 1, TERMS, 1]);
+    site.expect(site.emit(op, [one(1), keys, first], plain), 0, 1 / exponentials(), NEAR);
     // Small terms of one of two scores.
     const query = site.value(rest(TERMS, 1), [1, 1, 1, TERMS]);
     const pair = site.value([...cancelling(site.half), ...rest(TERMS, 0)], [1, 1, 2, TERMS]);
@@ -182,12 +182,7 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
   ReduceL2: onRow(squares, rows, (half) => Math.sqrt(squaresSum(half)), NEAR),
   ReduceSumSquare: onRow(squares, rows, squaresSum),
   ReduceLogSum: onRow(rising, rows, (half) => Math.log(stall(half) + (TERMS - 1) / 8), NEAR),
-  ReduceLogSumExp: onRow(
-    () => logits,
-    rows,
-    () => Math.log(exponentials),
-    NEAR,
-  ),
+  ReduceLogSumExp: onRow(logits, rows, () => Math.log(exponentials()), NEAR),
   // From the end, so that element 0 is the whole sum.
   CumSum: onRow(cancelling, { axis: 1, exclusive: false, reverse: true }, () => LEFT),
   AveragePool: (site, op) => {
@@ -222,21 +217,11 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
     ];
     site.expect(site.emit(op, operands, { reduction: "add" }), 0, LEFT);
   },
-  Softmax: onRow(
-    () => logits,
-    { axis: 1 },
-    () => 1 / exponentials,
-    NEAR,
-  ),
-  LogSoftmax: onRow(
-    () => logits,
-    { axis: 1 },
-    () => -Math.log(exponentials),
-    NEAR,
-  ),
+  Softmax: onRow(logits, { axis: 1 }, () => 1 / exponentials(), NEAR),
+  LogSoftmax: onRow(logits, { axis: 1 }, () => -Math.log(exponentials()), NEAR),
   SoftmaxCrossEntropyLoss: (site, op) => {
-    const operands = [site.value(logits, [1, TERMS]), site.indices([1])];
-    site.expect(site.emit(op, operands, { reduction: "mean" }), 0, Math.log(exponentials), NEAR);
+    const operands = [site.value(logits(), [1, TERMS]), site.indices([1])];
+    site.expect(site.emit(op, operands, { reduction: "mean" }), 0, Math.log(exponentials()), NEAR);
   },
   NegativeLogLikelihoodLoss: (site, op) => {
     const operands = [site.value(cancelling(site.half), [TERMS, 1]), site.indices([TERMS])];
@@ -267,4 +252,4 @@ export const sumProbeTable: { readonly [K in AddingOp]: SumRow<K> } = {
     const result = site.emit(op, [...given, ...channel], { epsilon: EPSILON });
     site.expect(result, 1, (1 - (TERMS - 2) / TERMS) / Math.sqrt(1 + EPSILON), NEAR);
   },
-};
+});

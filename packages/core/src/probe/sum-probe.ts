@@ -45,8 +45,9 @@ export function sumProbe(half: HalfDType, ops: readonly AddingOp[] = ADDING_OPS)
     known.set(key, made);
     return made;
   };
+  const table = sumProbeTable();
   for (const op of ops) {
-    (sumProbeTable[op] as (site: object, op: AddingOp) => void)(
+    (table[op] as (site: object, op: AddingOp) => void)(
       {
         half,
         value: (numbers: readonly number[], shape: Shape) =>

@@ -3,5 +3,4 @@
  */
 export type { ArithmeticMode } from "./arithmetic.js";
 export { type EvaluateOptions, evaluate, evaluateRaw, type RawTensor } from "./evaluate.js";
-export { uncountableRange } from "./range.js";
 export { reference } from "./reference.js";

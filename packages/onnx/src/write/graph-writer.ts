@@ -121,14 +121,23 @@ export class GraphWriter implements NodeWriter {
   }
 
   initializer(tensor: HostTensor): string {
-    const { dtype, shape, data } = tensor;
-    const content = `${dtype} [${shape}] ${bitsOf(data)}`;
+    return this.#initializer({ tensor });
+  }
+
+  unsigned(values: Uint32Array<ArrayBuffer>, shape: readonly number[]): string {
+    const words = new Int32Array(values.buffer, values.byteOffset, values.length);
+    return this.#initializer({ tensor: { dtype: "i32", shape, data: words }, elementType: "UINT32" });
+  }
+
+  #initializer(initializer: Omit<OnnxInitializer, "name">): string {
+    const { tensor, elementType = tensor.dtype } = initializer;
+    const content = `${elementType} [${tensor.shape}] ${bitsOf(tensor.data)}`;
     const { known, initializers, values } = this.#parts;
     const made = known.get(content);
     if (made !== undefined) return made;
     const name = values.claim(`constant:${initializers.length}`);
     known.set(content, name);
-    initializers.push({ name, tensor });
+    initializers.push({ name, ...initializer });
     return name;
   }
 

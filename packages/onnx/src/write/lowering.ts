@@ -25,6 +25,8 @@ export interface NodeWriter {
   /** A Cast, saturating never. */
   cast(name: string, to: DType): string;
   initializer(tensor: HostTensor): string;
+  /** An initializer of ONNX's uint32, which the graph does not have. */
+  unsigned(values: Uint32Array<ArrayBuffer>, shape: readonly number[]): string;
   /** A one-dimensional i64 initializer, as axes, shapes and pads are given. */
   ints(values: readonly number[]): string;
   /** A scalar initializer, rounded once from f64; in a float dtype what is out of range is an infinity. */

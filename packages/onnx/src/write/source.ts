@@ -1,5 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
-import { uncountableRange } from "@mp/core/reference";
+import { type OpOf, uncountableRange } from "@mp/core/graph";
 import { int, ints } from "../model.js";
 import type { LoweringTable } from "./lowering.js";
 import { OWN_DOMAIN } from "./own-domain.js";

@@ -2,9 +2,6 @@
  * N steps give the same bits as k steps, saving, loading on a fresh backend and N - k steps, counters and randomness
  * included.
  */
-import { mkdtemp, rm, truncate } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   adam,
   adamW,
@@ -35,15 +32,6 @@ import { expectSameState, withTrainer } from "../../training/session.js";
 const TOTAL = 9;
 const SAVED_AFTER = 4;
 
-async function withFolder<R>(body: (folder: string) => Promise<R>): Promise<R> {
-  const folder = await mkdtemp(join(tmpdir(), "mp-conformance-"));
-  try {
-    return await body(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 interface Resumed {
   readonly whole: Tensors;
   readonly parts: Tensors;
@@ -72,7 +60,7 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
   });
   return scenarioCase<Resumed>(
     `resume/${behaviour}`,
-    (backend, { create }) => {
+    async (backend, { create }) => {
       type Training = Parameters<Parameters<typeof withTrainer<P, B, M, unknown>>[2]>[0]["training"];
       const steps = async (training: Training, from: number, to: number): Promise<StepResult[]> => {
         const results: StepResult[] = [];
@@ -82,26 +70,28 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
         }
         return results;
       };
-      return withFolder(async (folder) => {
-        const path = join(folder, "run.safetensors");
-        const [wholeSteps, whole] = await withTrainer(backend, options(), async ({ training, snapshot }) => {
+      const [wholeSteps, whole, saved] = await withTrainer(
+        backend,
+        options(),
+        async ({ training, snapshot }) => {
           const before = await steps(training, 0, SAVED_AFTER);
-          await training.save(path, { cursor: { epoch: 1, at: [SAVED_AFTER, null] } });
-          return [[...before, ...(await steps(training, SAVED_AFTER, TOTAL))], await snapshot()] as const;
-        });
-        const fresh: Backend = await create();
-        const [cursor, partSteps, parts] = await withTrainer(
-          fresh,
-          options(),
-          async ({ training, snapshot }) => {
-            // Nothing that the run did before loading may remain.
-            await steps(training, 5, 6);
-            const place = await training.load(path);
-            return [place, await steps(training, SAVED_AFTER, TOTAL), await snapshot()] as const;
-          },
-        );
-        return { whole, parts, wholeSteps, partSteps, cursor };
-      });
+          const bytes = await training.saveBytes({ cursor: { epoch: 1, at: [SAVED_AFTER, null] } });
+          const after = await steps(training, SAVED_AFTER, TOTAL);
+          return [[...before, ...after], await snapshot(), bytes] as const;
+        },
+      );
+      const fresh: Backend = await create();
+      const [cursor, partSteps, parts] = await withTrainer(
+        fresh,
+        options(),
+        async ({ training, snapshot }) => {
+          // Nothing that the run did before loading may remain.
+          await steps(training, 5, 6);
+          const place = await training.loadBytes(saved);
+          return [place, await steps(training, SAVED_AFTER, TOTAL), await snapshot()] as const;
+        },
+      );
+      return { whole, parts, wholeSteps, partSteps, cursor };
     },
     ({ whole, parts, wholeSteps, partSteps, cursor }) => {
       expectEqual(partSteps, wholeSteps.slice(SAVED_AFTER), "the steps after resuming");
@@ -155,44 +145,40 @@ const resumed: readonly ConformanceCase[] = [
   }),
 ];
 
-/** A file that does not fit or is not complete is refused, and the state stays as it was. */
+/** A checkpoint that does not fit or is not complete is refused, and the state stays as it was. */
 const refused: ConformanceCase = scenarioCase<{ readonly before: Tensors; readonly after: Tensors }>(
   "resume/refusal/leaves-the-state-alone",
-  (backend) =>
-    withFolder(async (folder) => {
-      const { params, modelState, loss, batch } = perceptron;
-      const path = join(folder, "run.safetensors");
-      const options = () => ({
-        params: params(),
-        modelState: modelState(),
-        loss,
-        precision: float32(),
-      });
-      const other = { ...options(), optimizer: adam({ learningRate: 0.1 }) };
-      await withTrainer(backend, other, async ({ training }) => {
-        await training.step(batch(0) as never);
-        await training.save(path);
-      });
-      return withTrainer(
-        backend,
-        { ...options(), optimizer: sgd({ learningRate: 0.1 }) },
-        async ({ training, snapshot }) => {
-          await training.step(batch(1) as never);
-          const before = await snapshot();
-          await expectCode("MP_CHECKPOINT_MISMATCH", "load of another optimizer's file", () =>
-            training.load(path),
-          );
-          await truncate(path, 900);
-          await expectCode(["MP_PARSE", "MP_IO"], "load of a truncated file", () => training.load(path));
-          await expectCode("MP_IO", "load of a file that is not there", () =>
-            training.load(join(folder, "none")),
-          );
-          return { before, after: await snapshot() };
-        },
-      );
-    }),
+  async (backend) => {
+    const { params, modelState, loss, batch } = perceptron;
+    const options = () => ({
+      params: params(),
+      modelState: modelState(),
+      loss,
+      precision: float32(),
+    });
+    const other = { ...options(), optimizer: adam({ learningRate: 0.1 }) };
+    const saved = await withTrainer(backend, other, async ({ training }) => {
+      await training.step(batch(0) as never);
+      return training.saveBytes();
+    });
+    return withTrainer(
+      backend,
+      { ...options(), optimizer: sgd({ learningRate: 0.1 }) },
+      async ({ training, snapshot }) => {
+        await training.step(batch(1) as never);
+        const before = await snapshot();
+        await expectCode("MP_CHECKPOINT_MISMATCH", "load of another optimizer's checkpoint", () =>
+          training.loadBytes(saved),
+        );
+        await expectCode("MP_PARSE", "load of a truncated checkpoint", () =>
+          training.loadBytes(saved.subarray(0, 900)),
+        );
+        return { before, after: await snapshot() };
+      },
+    );
+  },
   ({ before, after }) => {
-    expectSameState(after, before, "the state after refused files");
+    expectSameState(after, before, "the state after refused checkpoints");
     expectThat(Object.keys(before).length > 3, "the state is empty");
   },
 );

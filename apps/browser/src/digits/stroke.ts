@@ -1,0 +1,35 @@
+/** A point of a drawing; y grows downwards. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A line drawn without lifting the pen. */
+export type Stroke = readonly Point[];
+
+/** How much of the image's side a drawing takes: a margin stays free for the pen's width. */
+const EXTENT = 0.74;
+
+/**
+ * The drawing moved to the middle of the unit square, and scaled by one factor so that its longer side takes EXTENT of it.
+ * Drawings of people and generated ones go through it, so that a network sees both alike.
+ */
+export function fitted(strokes: readonly Stroke[]): readonly Stroke[] {
+  const points = strokes.flat();
+  const [left, right] = rangeOf(points.map(({ x }) => x));
+  const [top, bottom] = rangeOf(points.map(({ y }) => y));
+  // A dot has no extent.
+  const scale = EXTENT / Math.max(right - left, bottom - top, 1e-6);
+  return strokes.map((stroke) =>
+    stroke.map(({ x, y }) => ({
+      x: 0.5 + (x - (left + right) / 2) * scale,
+      y: 0.5 + (y - (top + bottom) / 2) * scale,
+    })),
+  );
+}
+
+const rangeOf = (numbers: readonly number[]): readonly [number, number] =>
+  numbers.reduce(
+    ([least, most], number) => [Math.min(least, number), Math.max(most, number)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );

@@ -1,0 +1,90 @@
+import { paint, SIDE } from "../digits/paint.js";
+import { fitted, type Stroke } from "../digits/stroke.js";
+import { writeDigit } from "../digits/write-digit.js";
+import { histories } from "./history.js";
+import { keepOffline } from "./keep-offline.js";
+import { type FromWorker, RUNS, type RunName, type ToWorker } from "./messages.js";
+import { Paper } from "./paper.js";
+import { saveFile } from "./save-file.js";
+import { byId, View } from "./view.js";
+
+/** Steps between two reports of the gradients' ranges. */
+const REPORT_EVERY = 100;
+
+const view = new View();
+const runs = histories();
+const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+const send = (message: ToWorker): void => worker.postMessage(message);
+
+let isTraining = false;
+let image: Float32Array | undefined;
+/** Answers that are still to come: a new drawing waits for them. */
+let asked = 0;
+
+const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorker, { type: K }>) => void } = {
+  opened: ({ runs }) => view.opened(runs),
+  step: (step) => {
+    runs[step.run].add(step);
+    view.changed(runs);
+    if (step.run === "float16" && step.step % REPORT_EVERY === 1) send({ type: "report" });
+  },
+  accuracy: ({ run, accuracy }) => {
+    runs[run].accuracy = accuracy;
+    if (run === "float16") classify();
+  },
+  paused: () => view.say("Paused."),
+  report: ({ gradients }) => view.showGradients(gradients),
+  checkpoint: ({ run, step, bytes }) => saveFile(`digits-${run}-step-${step}.safetensors`, bytes),
+  classified: ({ run, probabilities }) => {
+    view.showReading(run, probabilities);
+    asked--;
+  },
+  failed: ({ message }) => {
+    view.failed(message);
+    isTraining = false;
+    view.setTraining(false);
+  },
+};
+
+worker.onmessage = ({ data }: MessageEvent<FromWorker>) =>
+  (answers[data.type] as (message: FromWorker) => void)(data);
+worker.onerror = ({ message }) => view.failed(message);
+
+function classify(): void {
+  if (image === undefined || asked > 0) return;
+  asked = RUNS.length;
+  send({ type: "classify", image });
+}
+
+function drawn(strokes: readonly Stroke[]): void {
+  if (strokes.length === 0) {
+    image = undefined;
+    view.showNothing();
+    return;
+  }
+  image = new Float32Array(SIDE * SIDE);
+  paint(strokes, image);
+  classify();
+}
+
+const paper = new Paper(byId("paper", HTMLCanvasElement), drawn);
+
+byId("clear", HTMLButtonElement).onclick = () => paper.show([]);
+byId("example", HTMLButtonElement).onclick = () =>
+  paper.show(fitted(writeDigit(Math.floor(Math.random() * 10), Math.random)));
+byId("train", HTMLButtonElement).onclick = () => {
+  isTraining = !isTraining;
+  send({ type: isTraining ? "train" : "pause" });
+  view.setTraining(isTraining);
+};
+for (const run of RUNS) saveButton(run).onclick = () => send({ type: "checkpoint", run });
+
+function saveButton(run: RunName): HTMLButtonElement {
+  return byId(`save-${run}`, HTMLButtonElement);
+}
+
+send({
+  type: "open",
+  engine: new URLSearchParams(location.search).get("engine") === "reference" ? "reference" : "webgpu",
+});
+await keepOffline(byId("offline", HTMLElement));

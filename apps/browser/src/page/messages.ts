@@ -1,0 +1,63 @@
+/** What the page and its worker say to each other: plain data. */
+
+export const RUNS = ["float32", "float16"] as const;
+/** The precision of a run. */
+export type RunName = (typeof RUNS)[number];
+
+export type ToWorker =
+  | { readonly type: "open"; readonly engine: "webgpu" | "reference" }
+  | { readonly type: "train" | "pause" }
+  | { readonly type: "report" }
+  | { readonly type: "checkpoint"; readonly run: RunName }
+  /** An image as `paint` makes it. */
+  | { readonly type: "classify"; readonly image: Float32Array };
+
+/** Where a run computes, in words. */
+export interface OpenedRun {
+  readonly engine: string;
+  /** Why it is not on the GPU, or what there is to know of its arithmetic. */
+  readonly remark: string | undefined;
+}
+
+export interface Step {
+  readonly run: RunName;
+  /** Counted from 1. */
+  readonly step: number;
+  readonly loss: number;
+  readonly scale: number;
+  readonly applied: boolean;
+  readonly milliseconds: number;
+}
+
+/** The ranges of one batch's gradients in the float16 run. */
+export interface GradientSummary {
+  readonly step: number;
+  readonly scale: number;
+  readonly recommendedScale: number;
+  /** Of the gradients that are not 0, at scale 1 and at the run's scale: what f16 loses. */
+  readonly shares: readonly {
+    readonly scale: number;
+    readonly zero: number;
+    readonly subnormal: number;
+    readonly overflow: number;
+  }[];
+  /** Gradients by binary exponent, at scale 1. */
+  readonly first: number;
+  readonly counts: readonly number[];
+}
+
+export type FromWorker =
+  | { readonly type: "opened"; readonly runs: Readonly<Record<RunName, OpenedRun>> }
+  | ({ readonly type: "step" } & Step)
+  | { readonly type: "accuracy"; readonly run: RunName; readonly step: number; readonly accuracy: number }
+  | { readonly type: "paused" }
+  | { readonly type: "report"; readonly gradients: GradientSummary }
+  | {
+      readonly type: "checkpoint";
+      readonly run: RunName;
+      readonly step: number;
+      readonly bytes: Uint8Array<ArrayBuffer>;
+    }
+  /** Probabilities of the ten digits. */
+  | { readonly type: "classified"; readonly run: RunName; readonly probabilities: readonly number[] }
+  | { readonly type: "failed"; readonly message: string };

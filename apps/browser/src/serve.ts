@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css",
+  ".js": "text/javascript",
+  ".wasm": "application/wasm",
+};
+
+export interface ServedPage {
+  readonly url: string;
+  /** Serves until the signal, and then closes. */
+  until(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** What `build-page` wrote. */
+  readonly folder: string;
+}
+
+/** Serves the page's folder on this machine alone. */
+export async function servePage({ port, folder }: ServeOptions): Promise<ServedPage> {
+  const server = createServer(async (request, response) => {
+    // Names of files alone: the folder has no folders.
+    const name = /^\/([\w.-]*)(?:\?.*)?$/.exec(request.url ?? "")?.[1];
+    const file = name === "" ? "index.html" : (name ?? "");
+    try {
+      const body = await readFile(join(folder, file));
+      response
+        .writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" })
+        .end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  server.listen(port, "localhost");
+  await once(server, "listening");
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  };
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}/`,
+    until: async (signal) => {
+      if (!signal.aborted) await once(signal, "abort");
+      await close();
+    },
+    close,
+  };
+}

@@ -1,0 +1,51 @@
+import { MpError } from "@mp/core";
+import type { Executable } from "@mp/core/graph";
+import {
+  type NativeRuntime,
+  type NativeSession,
+  ON_DEVICE_ONLY,
+  PROCESSOR,
+  placement,
+  RECORD_PLACEMENT,
+} from "./native/index.js";
+
+export interface Loaded {
+  readonly session: NativeSession;
+  readonly warnings: Executable["warnings"];
+}
+
+/** The engine's words for a model that it would not run wholly on the device. */
+const NOT_WHOLE = /fallback to CPU EP has been explicitly disabled|cannot use the graph capture/i;
+
+/**
+ * Loads a model for a device beside the processor. A model that is wholly on the device is recorded and replayed, if
+ * the device does that; nodes that fall back to the processor are told of in a warning.
+ */
+export async function loadOnDevice(runtime: NativeRuntime, model: Uint8Array): Promise<Loaded> {
+  if (runtime.captures) {
+    try {
+      return {
+        session: await runtime.createSession(model, { capture: true, config: ON_DEVICE_ONLY }),
+        warnings: [],
+      };
+    } catch (error) {
+      if (!MpError.is(error) || !NOT_WHOLE.test(error.message)) throw error;
+    }
+  }
+  const session = await runtime.createSession(model, { config: RECORD_PLACEMENT });
+  return { session, warnings: fallbackWarnings(runtime.device, session) };
+}
+
+function fallbackWarnings(device: string, session: NativeSession): Executable["warnings"] {
+  const fallen = placement(session).filter(({ provider }) => provider === PROCESSOR);
+  if (fallen.length === 0) return [];
+  const counts = new Map<string, number>();
+  for (const { op } of fallen) counts.set(op, (counts.get(op) ?? 0) + 1);
+  const ops = [...counts].map(([op, count]) => (count === 1 ? op : `${count} × ${op}`)).join(", ");
+  return [
+    {
+      type: "fallback",
+      message: `ort: on ${device} these nodes run on the processor, and what they read and give is copied in every run: ${ops}`,
+    },
+  ];
+}

@@ -1,0 +1,60 @@
+/**
+ * What takes the place of kernels that WebGPU lacks is made of operators that the processor has as well: there it must
+ * give the oracle's results too. Left out is what the processor's own kernels get wrong and WebGPU's do not: its Where
+ * loses the sign of zero, and its sums and products of integers saturate.
+ */
+
+import { allCases, failuresOf, runConformance } from "@mp/conformance";
+import type { Backend, HostTensor } from "@mp/core";
+import { defineBackend } from "@mp/core/backend";
+import { kernelManifest, knownFindings, runGraph, targetOf } from "@mp/ort-lowering";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openRuntime } from "../src/native/index.js";
+import { probedEngine } from "../src/probe/probed-engine.js";
+
+let runtime: Awaited<ReturnType<typeof openRuntime>>;
+beforeAll(async () => {
+  runtime = await openRuntime();
+});
+afterAll(() => runtime.dispose());
+
+function composed(): Backend {
+  const engine = probedEngine(runtime);
+  const findings = knownFindings({ device: "webgpu", version: engine.version }, ["f16"]);
+  if (findings === undefined) throw new Error(`nothing is known of ${engine.version}`);
+  const target = targetOf(findings);
+  return defineBackend<HostTensor>({
+    name: "composed",
+    manifest: {
+      specVersion: "v1",
+      engine: { name: "onnxruntime", version: engine.version },
+      device: "other",
+      ...kernelManifest(findings),
+      eventLoop: "blocked-during-step",
+      profile: { unsupported: "not asked" },
+      memory: { unsupported: "not asked" },
+    },
+    upload: (tensor) => ({ ...tensor, data: tensor.data.slice() }) as HostTensor,
+    download: (stored) => ({ ...stored, data: stored.data.slice() }) as HostTensor,
+    compile: (graph) => ({ run: (inputs) => runGraph(engine, graph, target, inputs) }),
+  });
+}
+
+const COMPOSED = [
+  ...["Sign", "Exp", "Log", "Erf", "Tanh", "Relu", "Elu", "Clip", "IsNaN", "IsInf", "Identity", "Cast"],
+  ...["Pow", "Mod", "Abs", "Neg", "Equal", "Or", "Xor", "Where", "Add", "Mul", "Conv", "ConvTranspose"],
+  ...["ReduceMax", "ReduceMin", "ReduceLogSumExp", "ArgMax", "ArgMin", "TopK", "MaxPool", "MaxPoolGradient"],
+  ...["Softmax", "LogSoftmax", "LayerNormalization", "RMSNormalization", "BatchNormalization"],
+  ...["BatchNormalizationGradient", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "OneHot"],
+  ...["Slice", "Concat", "Split", "Pad", "Tile", "Expand", "Transpose", "GatherElements", "ScatterElements"],
+];
+const CASE = new RegExp(`^op/(${COMPOSED.join("|")})-(f32|i32|u8|bool|i64|u64)/`);
+/** The same nodes on the same numbers in other layouts. */
+const LAYOUTS = /(transposed|sliced)-operands$/;
+
+it("compositions for WebGPU give the oracle's results on the processor", async () => {
+  const cases = allCases.filter(({ id }) => CASE.test(id) && !LAYOUTS.test(id));
+  const report = await runConformance({ factory: composed, cases });
+  expect(failuresOf(report)).toEqual([]);
+  expect(report.counts.passed).toBeGreaterThan(300);
+});

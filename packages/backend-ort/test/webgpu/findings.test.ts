@@ -1,0 +1,26 @@
+/** What is written down of the WebGPU provider, so that opening it asks nothing, is what a probe finds. */
+import { type Findings, knownFindings, probeEngine } from "@mp/ort-lowering";
+import { expect, it } from "vitest";
+import { openRuntime } from "../../src/native/index.js";
+import { probedEngine } from "../../src/probe/probed-engine.js";
+
+/** What is missing is not widened either, and a probe gives the engine's words for it. */
+const comparable = ({ missing, widened, nonFinite, ...others }: Findings) => ({
+  ...others,
+  missing: [...missing.keys()].sort(),
+  widened: [...widened].filter((key) => !missing.has(key)).sort(),
+  hasNonFinite: nonFinite === undefined,
+});
+
+it("the findings of this version are those of a probe", async () => {
+  const runtime = await openRuntime({ device: "webgpu" });
+  try {
+    const engine = probedEngine(runtime);
+    const probed = await probeEngine({ ...engine, version: "unknown" });
+    const native = probed.missing.has("Identity f16") ? [] : (["f16"] as const);
+    const known = knownFindings(engine, native);
+    expect(known === undefined ? undefined : comparable(known)).toEqual(comparable(probed));
+  } finally {
+    await runtime.dispose();
+  }
+});

@@ -1,0 +1,3 @@
+import { webgpuPreset } from "@mp/build/vitest";
+
+export default webgpuPreset();

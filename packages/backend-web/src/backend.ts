@@ -1,0 +1,51 @@
+import type { Backend, BackendManifest } from "@mp/core";
+import { defineBackend } from "@mp/core/backend";
+import { type Findings, lowerGraph, targetOf } from "@mp/ort-lowering";
+import { BoundProgram, isOnGpu, type WebTensor } from "./bound-program.js";
+import { GpuSlots } from "./gpu-slots.js";
+import type { WebEngine } from "./web-engine.js";
+
+/** onnxruntime-web as a backend: graphs become sessions, state stays in buffers of the GPU. */
+export function webBackend(engine: WebEngine, manifest: BackendManifest, findings: Findings): Backend {
+  const { memory } = engine;
+  const target = targetOf(findings);
+  return defineBackend<WebTensor, GpuSlots>({
+    name: "ortWeb",
+    manifest,
+    upload: (tensor) =>
+      memory.allocating(
+        () => {
+          const buffer = memory.allocate(tensor);
+          memory.write(buffer, tensor);
+          return buffer;
+        },
+        (buffer) => memory.release(buffer),
+      ),
+    download: async (tensor) => (isOnGpu(tensor) ? (await memory.read([tensor]))[0] : tensor) as never,
+    release: (tensor) => {
+      if (isOnGpu(tensor)) memory.release(tensor);
+    },
+    bytes: (tensor) => (isOnGpu(tensor) ? tensor.buffer.size : 0),
+    compile: async (graph, place) => {
+      const lowered = lowerGraph(graph, target);
+      const session = await engine.load(lowered.model);
+      return memory.allocating(
+        () => new BoundProgram({ ...place, engine, graph, lowered, session }),
+        (program) => program.dispose(),
+      );
+    },
+    states: {
+      create: (values) =>
+        memory.allocating(
+          () => new GpuSlots(memory, values),
+          (slots) => slots.release(),
+        ),
+      read: (slots, names) => slots.read(names),
+      write: (slots, values) => slots.write(values),
+      release: (slots) => slots.release(),
+      bytes: (slots) => slots.bytes,
+    },
+    heldBytes: () => memory.bytes,
+    close: () => engine.close(),
+  });
+}

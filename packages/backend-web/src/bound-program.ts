@@ -1,0 +1,132 @@
+import { type HostTensor, MpError } from "@mp/core";
+import type { FeedFunctions, Place, Program } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
+import { failureInNode, type Lowered } from "@mp/ort-lowering";
+import type { InferenceSession } from "onnxruntime-web/webgpu";
+import type { GpuTensor } from "./gpu-memory.js";
+import type { GpuSlots } from "./gpu-slots.js";
+import type { WebEngine } from "./web-engine.js";
+
+/** In a buffer of the GPU, as handles are, or on the host, as results are. */
+export type WebTensor = GpuTensor | HostTensor;
+
+export const isOnGpu = (tensor: WebTensor): tensor is GpuTensor => "buffer" in tensor;
+
+export interface ProgramParts extends Place<GpuSlots> {
+  readonly engine: WebEngine;
+  readonly graph: Graph;
+  readonly lowered: Lowered;
+  readonly session: InferenceSession;
+}
+
+type Results = Readonly<Record<string, HostTensor>>;
+
+/** A session with its own buffers for what is fed and returned; state lies in the state's. */
+export class BoundProgram implements Program<WebTensor> {
+  readonly feed: FeedFunctions<WebTensor>;
+  readonly #parts: ProgramParts;
+  readonly #feeds = new Map<string, GpuTensor>();
+  readonly #constants = new Map<string, GpuTensor>();
+  readonly #results = new Map<string, GpuTensor>();
+
+  /** Allocates: call it in `allocating`. Owns the session from here on, even when it throws. */
+  constructor(parts: ProgramParts) {
+    this.#parts = parts;
+    const { engine, graph, bound, lowered } = parts;
+    const { memory } = engine;
+    this.feed = {
+      write: (input, tensor) => {
+        const buffer = this.#feeds.get(input);
+        if (buffer !== undefined) memory.write(buffer, tensor);
+      },
+      copy: (input, tensor) => {
+        const buffer = this.#feeds.get(input);
+        if (buffer === undefined) return;
+        if (isOnGpu(tensor)) memory.copy(tensor, buffer);
+        else memory.write(buffer, tensor);
+      },
+    };
+    try {
+      for (const { name, value } of lowered.constants) {
+        const buffer = memory.allocate(value);
+        this.#constants.set(name, buffer);
+        memory.write(buffer, value);
+      }
+      for (const { name, value } of graph.inputs)
+        if (!bound.reads.has(name)) this.#feeds.set(name, memory.allocate(value));
+      for (const { name, value } of graph.outputs)
+        if (!bound.taken.has(name)) this.#results.set(name, memory.allocate(value));
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  async run(): Promise<Results> {
+    const { engine, session, graph, lowered } = this.#parts;
+    const [inputs, outputs] = await engine.memory.allocating(
+      () => [this.#inputs(), this.#outputs()] as const,
+    );
+    try {
+      await engine.run(session, inputs, outputs);
+    } catch (error) {
+      throw MpError.is(error) ? failureInNode(error, graph, lowered.nodeOf) : error;
+    }
+    this.#copyRepeated();
+    const returned = [...this.#results, ...this.#flag()];
+    const values = await engine.memory.read(returned.map(([, tensor]) => tensor));
+    return Object.fromEntries(returned.map(([name], index) => [name, values[index] as HostTensor]));
+  }
+
+  commit(isApplied: boolean): void {
+    const { bound, state } = this.#parts;
+    state?.flip(bound.always);
+    if (isApplied) state?.flip(bound.whenApplied);
+  }
+
+  dispose(): void {
+    const { engine, session } = this.#parts;
+    for (const buffers of [this.#feeds, this.#constants, this.#results])
+      for (const buffer of buffers.values()) engine.memory.release(buffer);
+    engine.release(session);
+  }
+
+  #inputs(): readonly (readonly [string, GpuTensor])[] {
+    const { bound, state, lowered } = this.#parts;
+    const inputs: (readonly [string, GpuTensor])[] = [...this.#constants];
+    for (const [name, buffer] of this.#feeds) inputs.push([lowered.inputName(name), buffer]);
+    if (state !== undefined)
+      for (const [input, slot] of bound.reads) inputs.push([lowered.inputName(input), state.current(slot)]);
+    return inputs;
+  }
+
+  /** By the graph's outputs, the slots that take them; allocates what these have no second buffer for. */
+  #taking(): ReadonlyMap<string, readonly GpuTensor[]> {
+    const { bound, state } = this.#parts;
+    const taking = new Map<string, GpuTensor[]>();
+    if (state === undefined) return taking;
+    for (const { slot, output } of [...bound.always, ...bound.whenApplied])
+      taking.set(output, [...(taking.get(output) ?? []), state.next(slot)]);
+    return taking;
+  }
+
+  #outputs(): readonly (readonly [string, GpuTensor])[] {
+    const { lowered } = this.#parts;
+    const outputs = [...this.#results];
+    for (const [output, [first]] of this.#taking()) if (first !== undefined) outputs.push([output, first]);
+    return outputs.map(([name, buffer]) => [lowered.outputName(name), buffer]);
+  }
+
+  /** An output is bound to one buffer, and may replace several slots. */
+  #copyRepeated(): void {
+    for (const [first, ...others] of this.#taking().values())
+      if (first !== undefined) for (const other of others) this.#parts.engine.memory.copy(first, other);
+  }
+
+  /** The flag, if it replaces a slot as well: what the run wrote there. */
+  #flag(): readonly (readonly [string, GpuTensor])[] {
+    const { bound, state } = this.#parts;
+    const taken = [...bound.always, ...bound.whenApplied].find(({ output }) => output === bound.applied);
+    return taken === undefined || state === undefined ? [] : [[taken.output, state.next(taken.slot)]];
+  }
+}

@@ -1,0 +1,174 @@
+import { type DType, type HostTensor, MpError, tensor } from "@mp/core";
+import {
+  bytesPerElement,
+  elementCount,
+  formatShape,
+  type HostArrays,
+  hostArrayOf,
+  type ValueType,
+} from "@mp/core/graph";
+import type { LossWatch } from "./loss-watch.js";
+
+/** A tensor in a buffer of the GPU. */
+export interface GpuTensor extends ValueType {
+  readonly buffer: GPUBuffer;
+}
+
+/** Copies move whole words of 4 bytes, and kernels read up to 16 bytes at once. */
+const ALIGNMENT = 16;
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+
+/** Results are read through a buffer of at most this size, unless a single one is larger. */
+const READ_AT_ONCE = 2 ** 26;
+
+/** The buffers of one device: their allocation, what goes in and out of them, and how many bytes they take. */
+export class GpuMemory {
+  readonly #device: GPUDevice;
+  readonly #loss: LossWatch;
+  #bytes = 0;
+
+  constructor(device: GPUDevice, loss: LossWatch) {
+    this.#device = device;
+    this.#loss = loss;
+  }
+
+  /** Of all buffers that are not released. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * A tensor of zeros.
+   * @throws MP_OUT_OF_MEMORY if it is above the device's limits; MP_BACKEND_FAILED if the device is lost
+   */
+  allocate({ dtype, shape }: ValueType): GpuTensor {
+    this.#loss.expectAlive();
+    const size = byteLengthOf({ dtype, shape });
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
+    const limit = Math.min(maxBufferSize, maxStorageBufferBindingSize);
+    if (size > limit) {
+      throw new MpError(
+        "MP_OUT_OF_MEMORY",
+        `ortWeb: a tensor ${dtype}${formatShape(shape)} takes ${size} bytes, and a buffer of this GPU at most ${limit}`,
+        { details: { bytes: size, limit } },
+      );
+    }
+    const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const buffer = this.#device.createBuffer({
+      size: Math.max(aligned(size), ALIGNMENT),
+      usage: STORAGE | COPY_SRC | COPY_DST,
+    });
+    this.#bytes += buffer.size;
+    return { dtype, shape: [...shape], buffer };
+  }
+
+  /**
+   * Runs what allocates, and waits until the GPU has the memory.
+   * @param undo releases what was allocated
+   * @throws MP_OUT_OF_MEMORY if it has not
+   */
+  async allocating<R>(work: () => R, undo: (made: R) => void = () => undefined): Promise<R> {
+    this.#device.pushErrorScope("out-of-memory");
+    let made: R;
+    let shortage: Promise<GPUError | null> = Promise.resolve(null);
+    try {
+      made = work();
+    } finally {
+      shortage = this.#device.popErrorScope();
+    }
+    // It fails only with the device, which the next call finds lost.
+    const error = await shortage.catch(() => null);
+    if (error === null) return made;
+    undo(made);
+    throw new MpError("MP_OUT_OF_MEMORY", `ortWeb: the GPU has no more memory: ${error.message}`, {
+      details: { heldBytes: this.#bytes },
+    });
+  }
+
+  release({ buffer }: GpuTensor): void {
+    this.#bytes -= buffer.size;
+    buffer.destroy();
+  }
+
+  /** Overwrites all of it with a tensor of the same type; reads the array at once. */
+  write({ buffer }: GpuTensor, { data }: HostTensor): void {
+    this.#loss.expectAlive();
+    if (data.byteLength === 0) return;
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    const isWhole = bytes.length % 4 === 0 && data.buffer instanceof ArrayBuffer;
+    this.#device.queue.writeBuffer(
+      buffer,
+      0,
+      isWhole ? (bytes as Uint8Array<ArrayBuffer>) : wholeWords(bytes),
+    );
+  }
+
+  /** Overwrites all of it with a tensor of the same type. */
+  copy(from: GpuTensor, to: GpuTensor): void {
+    this.#loss.expectAlive();
+    const encoder = this.#device.createCommandEncoder();
+    encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, aligned(byteLengthOf(to)));
+    this.#device.queue.submit([encoder.finish()]);
+  }
+
+  /** Copies on the host, in the order of the tensors, as they are when this is called. */
+  async read(tensors: readonly GpuTensor[]): Promise<readonly HostTensor[]> {
+    const parts: GpuTensor[][] = [];
+    let room = 0;
+    for (const one of tensors) {
+      const size = aligned(byteLengthOf(one));
+      if (parts.length === 0 || size > room) {
+        parts.push([]);
+        room = READ_AT_ONCE;
+      }
+      parts.at(-1)?.push(one);
+      room -= size;
+    }
+    const read = await Promise.all(parts.map((part) => this.#readAtOnce(part)));
+    return read.flat();
+  }
+
+  /** Copies through one buffer: what takes time is to wait for the GPU. */
+  async #readAtOnce(tensors: readonly GpuTensor[]): Promise<readonly HostTensor[]> {
+    this.#loss.expectAlive();
+    const places: number[] = [];
+    let size = 0;
+    for (const one of tensors) {
+      places.push(size);
+      size += aligned(byteLengthOf(one));
+    }
+    if (size === 0) return tensors.map((one) => hostTensor(one, new ArrayBuffer(0)));
+    const { MAP_READ, COPY_DST } = GPUBufferUsage;
+    const staging = this.#device.createBuffer({ size, usage: MAP_READ | COPY_DST });
+    try {
+      const encoder = this.#device.createCommandEncoder();
+      tensors.forEach((one, index) => {
+        const bytes = aligned(byteLengthOf(one));
+        if (bytes > 0) encoder.copyBufferToBuffer(one.buffer, 0, staging, places[index] as number, bytes);
+      });
+      this.#device.queue.submit([encoder.finish()]);
+      await this.#loss.orLost(staging.mapAsync(GPUMapMode.READ));
+      const mapped = staging.getMappedRange();
+      return tensors.map((one, index) => {
+        const begin = places[index] as number;
+        return hostTensor(one, mapped.slice(begin, begin + byteLengthOf(one)));
+      });
+    } finally {
+      staging.destroy();
+    }
+  }
+}
+
+const byteLengthOf = ({ dtype, shape }: ValueType): number =>
+  elementCount(shape, "tensor") * bytesPerElement[dtype];
+
+function hostTensor({ dtype, shape }: ValueType, bytes: ArrayBuffer): HostTensor {
+  return tensor(new hostArrayOf[dtype](bytes) as HostArrays[DType], shape, dtype);
+}
+
+/** A copy that is filled up with zeros; also of shared memory, which some engines do not take. */
+function wholeWords(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const copy = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  copy.set(bytes);
+  return copy;
+}

@@ -1,0 +1,15 @@
+import type { BackendManifest } from "@mp/core";
+import { type Findings, kernelManifest } from "@mp/ort-lowering";
+
+/** What was found of the kernels, and what this package makes of the engine. */
+export function webManifest(version: string, findings: Findings): BackendManifest {
+  return Object.freeze({
+    specVersion: "v1",
+    engine: { name: "onnxruntime-web", version },
+    device: "other",
+    ...kernelManifest(findings),
+    eventLoop: "free",
+    profile: { unsupported: "onnxruntime-web gives times of kernels, not of a model's nodes" },
+    memory: { unsupported: "onnxruntime-web does not count the memory of its kernels" },
+  });
+}

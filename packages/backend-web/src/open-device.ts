@@ -1,0 +1,57 @@
+import { MpError } from "@mp/core";
+
+/** Which of the machine's GPUs a browser is asked for. */
+export type PowerPreference = "low-power" | "high-performance";
+
+/** A GPU that is open, and what has become of it. */
+export interface OpenDevice {
+  readonly device: GPUDevice;
+  /** Whether the backend opened it, and closes it. */
+  readonly isOwn: boolean;
+}
+
+/** What kernels use where the adapter has it. */
+const FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups"];
+
+/** A device has the smallest limits of all adapters unless more is asked for. */
+const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+/**
+ * Opens a device with all that the adapter has for kernels.
+ * @throws MP_BACKEND_UNAVAILABLE if there is no WebGPU, no adapter, or no device of it
+ */
+export async function openDevice(powerPreference: PowerPreference | undefined): Promise<OpenDevice> {
+  const { navigator } = globalThis as { readonly navigator?: { readonly gpu?: GPU } };
+  const gpu = navigator?.gpu;
+  if (gpu === undefined) {
+    throw unavailable(
+      "there is no navigator.gpu: use a browser with WebGPU, on a page from https or localhost; in Node.js, the package webgpu",
+    );
+  }
+  const adapter = await gpu.requestAdapter(powerPreference === undefined ? {} : { powerPreference });
+  if (adapter === null) {
+    throw unavailable(
+      "WebGPU has no adapter for a GPU of this machine: see chrome://gpu or about:support for why",
+    );
+  }
+  const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
+  const requiredFeatures = FEATURES.filter((feature) => adapter.features.has(feature));
+  try {
+    return { device: await adapter.requestDevice({ requiredFeatures, requiredLimits }), isOwn: true };
+  } catch (error) {
+    throw unavailable(`the adapter gave no device: ${error instanceof Error ? error.message : error}`, error);
+  }
+}
+
+const unavailable = (problem: string, cause?: unknown): MpError =>
+  new MpError("MP_BACKEND_UNAVAILABLE", `ortWeb: ${problem}`, cause === undefined ? {} : { cause });

@@ -1,0 +1,115 @@
+import { MpError } from "@mp/core";
+import { WorkQueue } from "@mp/core/internal";
+import type { InferenceSession, Tensor } from "onnxruntime-web/webgpu";
+import { engineError } from "./engine-error.js";
+import { GpuMemory, type GpuTensor } from "./gpu-memory.js";
+import { LossWatch } from "./loss-watch.js";
+import type { OpenDevice } from "./open-device.js";
+
+/** The module `onnxruntime-web/webgpu`, as far as it is used. */
+export interface OrtWeb {
+  readonly env: { readonly versions: { readonly web?: string } };
+  readonly InferenceSession: {
+    create(model: Uint8Array, options: InferenceSession.SessionOptions): Promise<InferenceSession>;
+  };
+  readonly Tensor: typeof Tensor;
+}
+
+/** Buffers by the model's names. */
+export type Buffers = Iterable<readonly [name: string, tensor: GpuTensor]>;
+
+/** The engine takes one call at a time, whatever the device. */
+const calls = new WorkQueue();
+
+/** onnxruntime-web on one device. */
+export class WebEngine {
+  readonly memory: GpuMemory;
+  readonly version: string;
+  readonly features: GPUSupportedFeatures;
+  readonly #ort: OrtWeb;
+  readonly #opened: OpenDevice;
+  readonly #loss: LossWatch;
+  readonly #releases = new Set<Promise<unknown>>();
+
+  constructor(ort: OrtWeb, opened: OpenDevice) {
+    this.#ort = ort;
+    this.features = opened.device.features;
+    this.#opened = opened;
+    this.#loss = new LossWatch(opened.device);
+    this.memory = new GpuMemory(opened.device, this.#loss);
+    this.version = ort.env.versions.web ?? "";
+  }
+
+  /**
+   * @param isStrict whether every node must run on the GPU
+   * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED, MP_OUT_OF_MEMORY by the engine's message
+   */
+  load(
+    model: Uint8Array,
+    { isStrict = false }: { readonly isStrict?: boolean } = {},
+  ): Promise<InferenceSession> {
+    return this.#call("the session", () =>
+      this.#ort.InferenceSession.create(model, {
+        executionProviders: [
+          {
+            name: "webgpu",
+            preferredLayout: "NCHW",
+            device: this.#opened.device,
+          } as InferenceSession.WebGpuExecutionProviderOption,
+        ],
+        graphOptimizationLevel: "disabled",
+        // Results are bound in advance; this makes the engine bind at all.
+        preferredOutputLocation: "gpu-buffer",
+        // Its warnings are about nodes on the CPU.
+        logSeverityLevel: 3,
+        extra: isStrict ? { session: { disable_cpu_ep_fallback: "1" } } : {},
+      }),
+    );
+  }
+
+  /** Runs a session on buffers, all of them bound: inputs to read, outputs to write. */
+  async run(session: InferenceSession, inputs: Buffers, outputs: Buffers): Promise<void> {
+    const feeds = this.#wrapped(inputs, session.inputMetadata);
+    const fetches = this.#wrapped(outputs, session.outputMetadata);
+    await this.#call("run", () => session.run(feeds, fetches));
+  }
+
+  /** Does not wait: `close` does. */
+  release(session: InferenceSession): void {
+    const releasing = calls.push(() => session.release()).catch(() => undefined);
+    this.#releases.add(releasing);
+    void releasing.then(() => this.#releases.delete(releasing));
+  }
+
+  /** After the last call. */
+  async close(): Promise<void> {
+    await Promise.all(this.#releases);
+    if (this.#opened.isOwn) this.#opened.device.destroy();
+  }
+
+  #call<R>(what: string, work: () => Promise<R>): Promise<R> {
+    return calls.push(async () => {
+      this.#loss.expectAlive();
+      try {
+        return await this.#loss.orLost(work());
+      } catch (error) {
+        throw MpError.is(error) ? error : engineError(what, error);
+      }
+    });
+  }
+
+  #wrapped(buffers: Buffers, metadata: readonly InferenceSession.ValueMetadata[]): Record<string, Tensor> {
+    const types = new Map(metadata.map((entry) => [entry.name, entry]));
+    const wrapped: Record<string, Tensor> = {};
+    for (const [name, { buffer }] of buffers) {
+      const type = types.get(name);
+      // The engine has removed what nothing reads.
+      if (type?.isTensor !== true) continue;
+      wrapped[name] = this.#ort.Tensor.fromGpuBuffer(buffer, {
+        dataType: type.type as Tensor.GpuBufferDataTypes,
+        dims: type.shape as readonly number[],
+      });
+    }
+    return wrapped;
+  }
+}

@@ -1,0 +1,10 @@
+import { ortWeb } from "../../../src/index.js";
+import { type PrecisionName, type Trained, train } from "../../train.js";
+
+/** Of a worker's global scope. */
+declare const self: {
+  onmessage: (message: { readonly data: PrecisionName }) => void;
+  postMessage(message: Trained): void;
+};
+
+self.onmessage = async ({ data }) => self.postMessage(await train(await ortWeb(), data));

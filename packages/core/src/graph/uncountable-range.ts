@@ -1,0 +1,32 @@
+import { hostArrayOf, isFloat } from "../dtype.js";
+import { encode } from "../float-format/bits.js";
+import { type HostTensor, tensor } from "../host-tensor.js";
+import { elementCount } from "../shape.js";
+import type { GraphNode } from "./graph.js";
+
+/**
+ * The values of a Range whose numbers engines do not count alike: the values of fractions depend on how they are summed.
+ * They are those of the reference backend, without its kernels.
+ * @returns undefined for integers, which every engine counts exactly
+ */
+export function uncountableRange({ attributes, outputs }: GraphNode<"Range">): HostTensor | undefined {
+  if (isCountedExactly(attributes)) return undefined;
+  const { start, delta, dtype } = attributes;
+  const [output] = outputs;
+  if (output === undefined) throw new Error("internal: a Range without output");
+  const data = new hostArrayOf[dtype](elementCount(output.shape, "Range"));
+  for (let index = 0; index < data.length; index++) {
+    const value = start + index * delta;
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+      data[index] = BigInt(Math.trunc(value));
+    else if (isFloat(dtype)) data[index] = dtype === "f32" ? value : encode(dtype, value);
+    else data[index] = Math.trunc(value);
+  }
+  return tensor(data as never, output.shape, dtype) as HostTensor;
+}
+
+function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {
+  if (dtype !== "f32" && dtype !== "i32" && dtype !== "i64") return false;
+  const bound = dtype === "f32" ? 2 ** 24 : 2 ** 31;
+  return [start, limit, delta].every((number) => Number.isInteger(number) && Math.abs(number) < bound);
+}

@@ -1,0 +1,45 @@
+/**
+ * `@mp/onnx/write`: graphs as ONNX models, and models as bytes. It reads nothing, so that a program that only writes, such
+ * as a backend in a browser, carries neither the reader nor protobuf's schema.
+ */
+
+// Models as bytes
+export type { ElementType, ForeignElementType } from "../element-type.js";
+export type { EncodeOptions } from "../encode.js";
+export { encodeModel } from "../encode.js";
+// Models as data
+export type {
+  OnnxAttribute,
+  OnnxAttributeKind,
+  OnnxAttributes,
+  OnnxFunction,
+  OnnxGraph,
+  OnnxInitializer,
+  OnnxModel,
+  OnnxNode,
+  OnnxTensorType,
+  OnnxValueInfo,
+  StringMap,
+} from "../model.js";
+export {
+  bodiesOf,
+  float,
+  floats,
+  IR_VERSION,
+  int,
+  ints,
+  mapBodies,
+  OPSET_VERSION,
+  onnxGraph,
+  onnxModel,
+  onnxNode,
+  string,
+} from "../model.js";
+// Lowerings, for backends
+export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "../write/lowering.js";
+export { standardLowerings } from "../write/lowerings.js";
+export { windowAttributes } from "../write/pooling.js";
+export { clipBounds } from "../write/unary.js";
+// Graphs as models
+export type { WriteOptions } from "../write.js";
+export { sourceOfNode, writeGraph } from "../write.js";

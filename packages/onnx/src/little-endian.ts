@@ -1,0 +1,7 @@
+import { MpError } from "@mp/core";
+
+/** @throws MP_UNSUPPORTED on a machine whose memory is not little-endian, as a model's raw data is */
+export function requireLittleEndian(): void {
+  if (new Uint8Array(Uint16Array.of(1).buffer)[0] === 1) return;
+  throw new MpError("MP_UNSUPPORTED", "onnx: raw data is little-endian, this machine is not");
+}

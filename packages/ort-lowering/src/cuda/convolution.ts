@@ -1,0 +1,37 @@
+import { int, ints } from "@mp/onnx/write";
+import type { OwnLowering } from "../lowerings/own-lowering.js";
+
+/**
+ * The provider leaves transposed convolutions to the processor unless they are padded alike at both ends of each axis.
+ * The pads that both ends have stay with the kernel; what one end has more is cut off its result.
+ */
+export const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
+  const { strides, pads, dilations, group, outputPadding } = node.attributes;
+  const kernel = (node.inputs[1]?.shape ?? []).slice(2);
+  const rank = kernel.length;
+  const ends = kernel.map((_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
+  if (ends.every(([begin, end]) => begin === end)) return undefined;
+  const common = ends.map(([begin, end]) => Math.min(begin, end));
+  const whole = writer.one(
+    "ConvTranspose",
+    operands.filter((name) => name !== ""),
+    {
+      kernel_shape: ints(kernel),
+      strides: ints(strides),
+      pads: ints([...common, ...common]),
+      dilations: ints(dilations),
+      group: int(group),
+      output_padding: ints(outputPadding),
+    },
+  );
+  const shape = (node.outputs[0]?.shape ?? []).slice(2);
+  const starts = ends.map(([begin], axis) => begin - (common[axis] ?? 0));
+  return [
+    writer.one("Slice", [
+      whole,
+      writer.ints(starts),
+      writer.ints(starts.map((start, axis) => start + (shape[axis] ?? 0))),
+      writer.ints(starts.map((_, axis) => axis + 2)),
+    ]),
+  ];
+};

@@ -1,0 +1,92 @@
+import type { BackendManifest, DType, HalfDType } from "@mp/core";
+import { libraryTolerance, probes } from "@mp/core/backend";
+import type { AnyNode, Graph, Op } from "@mp/core/graph";
+import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
+import { lowerCudaNodes } from "./cuda/lower-node.js";
+import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
+import type { Target } from "./target.js";
+import { withShadersForResults } from "./webgpu/copies.js";
+import { findingsOfVersion } from "./webgpu/findings-table.js";
+import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
+import { splitWords } from "./words/index.js";
+
+/** Why a dtype is not used on a device. */
+export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
+
+/** What lowering does in another way for each device. */
+export interface DeviceRules {
+  /** The graph of values that the device has; `onNode` as in `splitWords`. */
+  readonly prepare: (graph: Graph, onNode: (made: string, source: AnyNode) => void) => Graph;
+  readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
+  /** For what the writer adds beside nodes. */
+  readonly finish: (graph: OnnxGraph) => OnnxGraph;
+  readonly opset: number;
+  /** Whether nodes that only start a walk through the graph cost nothing, see `execution-order.ts`. */
+  readonly hasAnchors: boolean;
+  /** Dtypes that need not be asked for, by the halves that the engine computes in. */
+  readonly refused: (native: readonly HalfDType[]) => RefusedDTypes;
+  /** Ops of native halves that are known to round wrongly, by `pairKey`. */
+  readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;
+  readonly tolerance: BackendManifest["tolerance"];
+  readonly determinism: BackendManifest["determinism"];
+  /** What a probe of that version finds; undefined where it has to be probed. */
+  readonly known: typeof findingsOfVersion;
+}
+
+const whole: DeviceRules = {
+  prepare: (graph) => graph,
+  lowerNodes,
+  finish: (graph) => graph,
+  opset: OPSET_VERSION,
+  hasAnchors: true,
+  refused: () => ({}),
+  widened: () => new Set(),
+  tolerance: libraryTolerance,
+  determinism: true,
+  known: () => undefined,
+};
+
+const EIGHTH = "WebGPU has no 8-bit floats";
+
+/** WGSL's functions of f16 are off by several units in the last place, and lose small numbers. */
+const FUNCTIONS: readonly Op[] = [
+  ...(["Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu", "Pow"] as const),
+];
+
+/** Further ops that round more than once in f16. */
+const INEXACT: readonly Op[] = [
+  ...FUNCTIONS,
+  ...(["Reciprocal", "Sqrt", "Div", "Softmax", "Attention", "LayerNormalization"] as const),
+  ...(["ReduceProd", "ReduceLogSum", "ReduceLogSumExp"] as const),
+];
+
+const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
+  ...libraryTolerance,
+  Erf: { f32: 8, f16: 1, bf16: 1 },
+  Pow: { f32: 16, f16: 1, bf16: 1 },
+};
+
+export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
+  cpu: whole,
+  cuda: { ...whole, lowerNodes: lowerCudaNodes },
+  webgpu: {
+    prepare: splitWords,
+    lowerNodes: lowerWebgpuNodes,
+    finish: withShadersForResults,
+    // Its kernels of Sin, Cos, Elu, MaxPool and ConvTranspose end there; no node that is written is newer.
+    opset: 21,
+    // A Shape runs on the processor.
+    hasAnchors: false,
+    refused: (native) => ({
+      ...(native.includes("f16") ? {} : { f16: "the adapter has no shader-f16" }),
+      bf16: "WebGPU has no bfloat16, use float16",
+      f8e4m3: EIGHTH,
+      f8e5m2: EIGHTH,
+    }),
+    widened: (native) =>
+      new Set(native.flatMap((dtype) => INEXACT.map((op) => probes.pairKey({ op, dtype })))),
+    tolerance: WEBGPU_TOLERANCE,
+    determinism: { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" },
+    known: findingsOfVersion,
+  },
+};

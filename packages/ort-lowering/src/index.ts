@@ -1,0 +1,16 @@
+export type { BoundConstant } from "./bound-constants.js";
+export { executionOrder, listForSchedule } from "./execution-order.js";
+export { kernelManifest } from "./kernel-manifest.js";
+export type { Lowered } from "./lower.js";
+export { lowerGraph } from "./lower.js";
+export { failureInNode } from "./node-failure.js";
+export type { ProbedEngine } from "./probe/engine.js";
+export type { Findings } from "./probe/findings.js";
+export { knownFindings, probeEngine, targetOf } from "./probe/findings.js";
+export { nativeHalves } from "./probe/probe-halves.js";
+export { pairsFor, probeKernels } from "./probe/probe-kernels.js";
+export { narrowSums } from "./probe/probe-sums.js";
+export { runGraph } from "./probe/run-graph.js";
+export type { Storage } from "./storage.js";
+export { storageOf } from "./storage.js";
+export type { Target } from "./target.js";

@@ -1,0 +1,52 @@
+import type { BackendManifest, DType, HalfDType } from "@mp/core";
+import { exactNumerics, opSupport, probes } from "@mp/core/backend";
+import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
+import { deviceRules } from "./device-rules.js";
+import type { Findings } from "./probe/findings.js";
+
+type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite">;
+
+/** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
+function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
+  const reason = findings.missing.get(probes.pairKey({ op: "Identity", dtype }));
+  if (reason !== undefined) return { unsupported: reason };
+  if (isCarriedInF32(dtype, findings.emulated)) return { storage: "f32", compute: "emulated" };
+  // A half whose matrix products are computed in f32 saves memory but no time.
+  const isFast = !findings.widened.has(probes.pairKey({ op: "MatMul", dtype }));
+  return { storage: dtype, compute: isFast ? "native" : "emulated" };
+}
+
+/** Every sum accumulates in f32, except those that the probe found not to. */
+function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
+  if (narrowSums.length === 0) return exactNumerics.accumulate;
+  const ops: Partial<Record<AddingOp, Partial<Record<HalfDType, HalfDType>>>> = {};
+  for (const { op, dtype } of narrowSums) ops[op] = { ...ops[op], [dtype]: dtype };
+  return { ...exactNumerics.accumulate, ops };
+}
+
+const isCarriedInF32 = (dtype: DType, emulated: Findings["emulated"]): boolean =>
+  isHalf(dtype) && emulated.includes(dtype);
+
+/** What a manifest says of the engine's kernels. */
+type KernelManifest = Omit<
+  BackendManifest,
+  "specVersion" | "engine" | "device" | "eventLoop" | "profile" | "memory"
+>;
+
+/** What the probe found, as the part of a manifest that is about kernels. */
+export function kernelManifest(findings: Asked): KernelManifest {
+  const { missing, emulated, nonFinite } = findings;
+  const { tolerance, determinism } = deviceRules[findings.device];
+  const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, emulated) ? "f32" : dtype);
+  return {
+    dtypes: Object.fromEntries(
+      DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
+    ) as BackendManifest["dtypes"],
+    ...exactNumerics,
+    accumulate: accumulation(findings),
+    ops: opSupport((op, dtype) => missing.get(probes.pairKey({ op, dtype: computedIn(dtype) }))),
+    tolerance,
+    determinism,
+    nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
+  };
+}

@@ -1,0 +1,267 @@
+import type { HostTensor } from "@mp/core";
+import {
+  emulateHalves,
+  expandComposites,
+  type Graph,
+  isNode,
+  peakLiveBytes,
+  type Value,
+  widenNodes,
+} from "@mp/core/graph";
+import {
+  bodiesOf,
+  encodeModel,
+  mapBodies,
+  type OnnxGraph,
+  type OnnxModel,
+  type OnnxNode,
+  onnxNode,
+  sourceOfNode,
+  writeGraph,
+} from "@mp/onnx/write";
+import { type BoundConstant, bindConstants } from "./bound-constants.js";
+import { deviceRules } from "./device-rules.js";
+import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./execution-order.js";
+import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
+import type { ConstantOf } from "./lowerings/division.js";
+import { fixedValues } from "./lowerings/fixed-values.js";
+import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
+import { isWidened, type Target } from "./target.js";
+
+/** A graph as the session gets it. */
+export interface Lowered {
+  readonly model: Uint8Array;
+  /** Large constants, to be bound as inputs of these names, or to be given as initializers of these names. */
+  readonly constants: readonly BoundConstant[];
+  /**
+   * If the engine folds: the constants and the inputs that are initializers, to be given apart from the model. It removes
+   * those that nothing reads, and then does not take them.
+   */
+  readonly initializers: ReadonlySet<string> | undefined;
+  /** The session's name for an input or output of the graph. */
+  readonly inputName: (name: string) => string;
+  readonly outputName: (name: string) => string;
+  /** The graph's node that a node of the session belongs to. */
+  readonly nodeOf: (name: string) => string;
+  /** Whether a node of the session is in a loop's body; its time is part of the loop's. */
+  readonly isInBody: (name: string) => boolean;
+  /** Most bytes in use at once in the order that is run, inputs and outputs included, as far as the graph shows. */
+  readonly plannedPeakBytes: number;
+}
+
+const NONE: Unswapped = new Set();
+
+/**
+ * The graph as an ONNX model for this engine: halves that it cannot compute in are emulated, large constants are bound,
+ * and nodes are listed so that ORT runs them in the graph's order.
+ * @param fixed inputs that are constant; if there are any, the model is for the engine's own optimizer
+ */
+export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<string> = new Set()): Lowered {
+  const isFolded = fixed.size > 0;
+  // The optimizer chooses layouts and fuses transpositions itself, and does not see through ours.
+  const target = isFolded ? { ...device, blockSize: undefined } : device;
+  const widenings = new Map<string, string>();
+  const sources = new Map<string, string>();
+  // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
+  const expanded = expandComposites(graph);
+  const widened = widenNodes(
+    expanded.graph,
+    (node) => isWidened(node, target),
+    (made, { name }) => widenings.set(made, name),
+  );
+  const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
+  const rules = deviceRules[target.device];
+  const prepared = new Map<string, string>();
+  const closed = rules.prepare(emulated, (made, { name }) => prepared.set(made, name));
+  const written = writeGraph(closed, {
+    origins: false,
+    types: false,
+    lower: rules.lowerNodes(target, {
+      constantOf: constantsOf(closed),
+      unswapped: target.device === "cpu" && !isFolded ? unswappedOf(closed) : NONE,
+      fixed: fixedValues(closed, fixed),
+    }),
+  });
+  const inputs = namesBy(closed.inputs, written.graph.inputs);
+  const outputs = namesBy(closed.outputs, written.graph.outputs);
+  const parts = partsOf(written.graph);
+  const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
+  const { model, constants } = bindConstants({
+    ...written,
+    opsets: { ...written.opsets, "": rules.opset },
+  });
+  const plan = plannedOrder(closed, isFolded || !rules.hasAnchors);
+  const listedModel = importingOwn({ ...model, graph: listed(rules.finish(model.graph), plan) });
+  const read = readNames(listedModel.graph);
+  const given = [...fixed].map((name) => inputs.get(name) ?? name).concat(constants.map(({ name }) => name));
+  return {
+    model: isFolded ? withInitializers(listedModel, new Set(given), read) : encodeModel(listedModel),
+    constants,
+    initializers: isFolded ? new Set(given.filter((name) => read.has(name))) : undefined,
+    inputName: (name) => inputs.get(name) ?? name,
+    outputName: (name) => outputs.get(name) ?? name,
+    nodeOf: (name) => {
+      const part = parts.get(name) ?? name;
+      const source = prepared.get(part) ?? part;
+      const wide = sources.get(source) ?? source;
+      return expanded.sourceOf(widenings.get(wide) ?? wide);
+    },
+    isInBody: (name) => parts.has(name) && !listedNames.has(name),
+    plannedPeakBytes: plan.peakBytes,
+  };
+}
+
+/** The model with these inputs as initializers that the session gets apart from it, as far as they are read. */
+function withInitializers(
+  { graph, ...model }: OnnxModel,
+  names: ReadonlySet<string>,
+  read: ReadonlySet<string>,
+): Uint8Array {
+  const external = graph.inputs.filter(({ name }) => names.has(name) && read.has(name));
+  const inputs = graph.inputs.filter(({ name }) => !names.has(name));
+  return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
+}
+
+/** What any node reads, also in a body. */
+const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
+  new Set(nodes.flatMap((node) => withCaptured(node).inputs));
+
+/** The graph's node of each node of the session; a loop's, of those in its body. */
+function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {
+  const parts = new Map<string, string>();
+  for (const node of graph.nodes) {
+    const source = sourceOfNode(node);
+    parts.set(node.name, source);
+    for (const body of bodiesOf(node)) for (const name of partsOf(body).keys()) parts.set(name, source);
+  }
+  return parts;
+}
+
+function constantsOf(graph: Graph): ConstantOf {
+  const made = new Map<Value, HostTensor>();
+  const visit = ({ nodes }: Graph): void => {
+    for (const node of nodes) {
+      if (isNode(node, "Constant")) made.set(node.outputs[0] as Value, node.attributes.value);
+      if (isNode(node, "Scan")) visit(node.attributes.body);
+    }
+  };
+  visit(graph);
+  return (value) => made.get(value);
+}
+
+/** The engine's own domains, which the writer does not know. */
+const OWN_DOMAINS = [BLOCKED_DOMAIN, FUSED_DOMAIN];
+
+function importingOwn(model: OnnxModel): OnnxModel {
+  const isUsed =
+    (domain: string) =>
+    ({ nodes }: OnnxGraph): boolean =>
+      nodes.some((node) => node.domain === domain || bodiesOf(node).some(isUsed(domain)));
+  const used = OWN_DOMAINS.filter((domain) => isUsed(domain)(model.graph));
+  return { ...model, opsets: { ...model.opsets, ...Object.fromEntries(used.map((domain) => [domain, 1])) } };
+}
+
+function namesBy(
+  own: readonly { readonly name: string }[],
+  written: readonly { readonly name: string }[],
+): ReadonlyMap<string, string> {
+  return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
+}
+
+/** A little more memory buys a session without anchors, each of which costs a quarter of a microsecond per step. */
+const PEAK_ALLOWANCE = 1.02;
+
+interface Plan {
+  /** How the nodes are listed: ORT runs none of these lists in the order that it is in. */
+  readonly list: (nodes: readonly OnnxNode[]) => readonly OnnxNode[];
+  readonly peakBytes: number;
+  /** Of the loops' bodies, by the loops' names. */
+  readonly bodies: ReadonlyMap<string, Plan>;
+}
+
+/** The peak of the order in which ORT runs the graph's nodes, listed like that. */
+function peakOf(graph: Graph, list: Graph["nodes"]): number {
+  const name = ({ id }: Value): string => String(id);
+  const order = executionOrder(
+    list.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
+  );
+  const nodes = order.map((place) => list[place] as Graph["nodes"][number]);
+  return peakLiveBytes({ ...graph, nodes }, { outputsHeld: true }).bytes;
+}
+
+/**
+ * The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. Also where there can
+ * be no anchors: an optimizer removes them.
+ */
+function plannedOrder(graph: Graph, isPlain: boolean): Plan {
+  const own = peakOf(graph, graph.nodes.toReversed());
+  const scheduled = peakLiveBytes(graph, { outputsHeld: true }).bytes;
+  const isOwn = isPlain || own <= scheduled * PEAK_ALLOWANCE;
+  return {
+    list: isOwn ? (nodes) => nodes.toReversed() : withAnchors,
+    peakBytes: isOwn ? own : scheduled,
+    bodies: plannedBodies(graph),
+  };
+}
+
+/** A loop's body has to be listed in a topological order, where anchors do not help. */
+function plannedBody(body: Graph): Plan {
+  const name = ({ id }: Value): string => String(id);
+  const late = lateFirst(
+    body.nodes.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
+  );
+  const [own, other] = [
+    peakOf(body, body.nodes),
+    peakOf(
+      body,
+      late.map((place) => body.nodes[place] as Graph["nodes"][number]),
+    ),
+  ];
+  const isLate = other <= own;
+  return {
+    list: isLate
+      ? (nodes) => lateFirst(nodes.map(withCaptured)).map((place) => nodes[place] as OnnxNode)
+      : (nodes) => nodes,
+    peakBytes: isLate ? other : own,
+    bodies: plannedBodies(body),
+  };
+}
+
+function plannedBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
+  const loops = nodes.filter((node) => isNode(node, "Scan"));
+  return new Map(loops.map((node) => [node.name, plannedBody(node.attributes.body)]));
+}
+
+/** An anchor's result is empty: a run allocates nothing for it. */
+const NO_DIMENSIONS: OnnxNode["attributes"] = {
+  start: { kind: "int", value: 0n },
+  end: { kind: "int", value: 0n },
+};
+
+/** Where the reversed list alone is not enough, anchor nodes make ORT start a new walk. */
+function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
+  return listForSchedule(nodes.map(withCaptured)).map((entry, index): OnnxNode => {
+    if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
+    const name = `anchor/${index}`;
+    return onnxNode("Shape", [entry.value], [name], { name, attributes: NO_DIMENSIONS });
+  });
+}
+
+/** With the names that bodies read from outside among its inputs, as the engine counts them. */
+const withCaptured = (node: OnnxNode): OrderedNode => ({
+  inputs: [
+    ...node.inputs,
+    ...bodiesOf(node).flatMap(({ nodes }) => nodes.flatMap((inner) => withCaptured(inner).inputs)),
+  ],
+  outputs: node.outputs,
+});
+
+/** The graph listed so that ORT derives the planned order. */
+function listed(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
+  const nodes = graph.nodes.map((node): OnnxNode => {
+    const plan = bodies.get(sourceOfNode(node));
+    if (plan === undefined) return node;
+    return { ...node, attributes: mapBodies(node.attributes, (body) => listed(body, plan)) };
+  });
+  return { ...graph, nodes: list(nodes) };
+}

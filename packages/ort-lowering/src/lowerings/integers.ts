@@ -1,0 +1,71 @@
+/** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
+
+import type { DType } from "@mp/core";
+import type { ArgOp, GraphNode } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { reducedAxes } from "./reduced-axes.js";
+
+type Sum = "ReduceSum" | "ReduceProd";
+
+const isU64 = (node: GraphNode): boolean => operandType(node).dtype === "u64";
+const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
+
+/**
+ * The engine sums and multiplies integers in f64, which is exact only up to 2^53, and saturates. Folding one half of
+ * the elements onto the other until one is left stays in the dtype, and wraps as it does.
+ */
+export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer, standard) => {
+  const { dtype } = operandType(node);
+  if (!FOLDED.includes(dtype)) return undefined;
+  const { size, matrix, result } = reducedAxes(node, writer);
+  if (node.attributes.axes.length === 0) return [writer.one("Identity", [x])];
+  // Nothing to fold; and the engine has no sum of u64 or u8.
+  if (size === 0) return [writer.cast(at(standard([writer.cast(x, "i64")], "i64"), 0), dtype)];
+  let folded = matrix(x, "first");
+  const part = (from: number, to: number): string =>
+    writer.one("Slice", [folded, writer.ints([from]), writer.ints([to]), writer.ints([0])]);
+  for (let left = size; left > 1; left = Math.ceil(left / 2)) {
+    const half = left >> 1;
+    const both = writer.one(node.op === "ReduceSum" ? "Add" : "Mul", [part(0, half), part(half, 2 * half)]);
+    folded = left % 2 === 0 ? both : writer.one("Concat", [both, part(2 * half, left)], { axis: int(0) });
+  }
+  return [result(folded)];
+};
+
+/** Shifted by half the range, u64 has the order of i64. */
+function shifted(x: string, writer: NodeWriter): string {
+  return writer.one("Add", [x, writer.scalar(2 ** 63, "u64")]);
+}
+
+export const signed = (x: string, writer: NodeWriter): string => writer.cast(shifted(x, writer), "i64");
+export const unsigned = (x: string, writer: NodeWriter): string => shifted(writer.cast(x, "u64"), writer);
+
+export const searchAsSigned: OwnLowering<ArgOp> = (node, [x = ""], writer, standard) =>
+  isU64(node) ? standard([signed(x, writer)], "i64") : undefined;
+
+export const topKAsSigned: OwnLowering<"TopK"> = (node, [x = ""], writer, standard) => {
+  if (!isU64(node)) return undefined;
+  const results = standard([signed(x, writer)], "i64");
+  return [unsigned(at(results, 0), writer), at(results, 1)];
+};
+
+/** `x` where the condition holds and `y` elsewhere; the engine has no Where of u64 and bool. */
+export function choose(
+  [condition, x, y]: readonly [string, string, string],
+  dtype: DType,
+  writer: NodeWriter,
+): string {
+  if (dtype === "bool") {
+    const otherwise = writer.one("And", [writer.one("Not", [condition]), y]);
+    return writer.one("Or", [writer.one("And", [condition, x]), otherwise]);
+  }
+  if (dtype !== "u64") return writer.one("Where", [condition, x, y]);
+  const moved = [x, y].map((name) => writer.cast(name, "i64"));
+  return writer.cast(writer.one("Where", [condition, ...moved]), "u64");
+}
+
+export const chosen: OwnLowering<"Where"> = (node, [condition = "", x = "", y = ""], writer) => {
+  const dtype = node.inputs[1]?.dtype;
+  return dtype === "u64" || dtype === "bool" ? [choose([condition, x, y], dtype, writer)] : undefined;
+};

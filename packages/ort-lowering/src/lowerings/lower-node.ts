@@ -1,0 +1,68 @@
+/**
+ * Lowerings for nodes where ONNX Runtime's kernels differ from the vocabulary, are missing, or are slower than another
+ * form.
+ */
+import type { DType } from "@mp/core";
+import { type AnyNode, decidingDType, type GraphNode } from "@mp/core/graph";
+import type { LowerNode } from "@mp/onnx/write";
+import type { Target } from "../target.js";
+import { binaryLowerings } from "./binary.js";
+import { convolutionLowerings } from "./convolution.js";
+import type { ConstantOf } from "./division.js";
+import type { FixedValues } from "./fixed-values.js";
+import { indexingLowerings } from "./indexing.js";
+import { lossLowerings } from "./loss.js";
+import { matrixLowerings } from "./matrix.js";
+import { movementLowerings } from "./movement.js";
+import { withoutElements } from "./no-elements.js";
+import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
+import { poolingLowerings } from "./pooling.js";
+import { reduceLowerings } from "./reduce.js";
+import { sourceLowerings } from "./source.js";
+import type { Unswapped } from "./transposed-products.js";
+import { unaryLowerings } from "./unary.js";
+
+/** What the lowering of one node has to know about the graph around it. */
+export interface Surroundings {
+  readonly constantOf: ConstantOf;
+  readonly unswapped: Unswapped;
+  readonly fixed: FixedValues;
+}
+
+/** Lowers nodes for that engine; `device` replaces lowerings that its kernels need in another form. */
+export function lowerNodes(
+  target: Target,
+  { constantOf, unswapped, fixed }: Surroundings,
+  device: OwnLowerings = {},
+): LowerNode {
+  const own: OwnLowerings = {
+    ...unaryLowerings(target),
+    ...binaryLowerings(constantOf, fixed),
+    ...matrixLowerings(target, unswapped),
+    ...convolutionLowerings(target),
+    ...reduceLowerings,
+    ...poolingLowerings,
+    ...lossLowerings,
+    ...movementLowerings(unswapped),
+    ...indexingLowerings(target),
+    ...sourceLowerings,
+    ...device,
+  };
+  return (node, operands, writer, standard) => {
+    const nothing = withoutElements(node, writer);
+    if (nothing !== undefined) return nothing;
+    const ownly = own[node.op] as OwnLowering | undefined;
+    const results = ownly?.(node as GraphNode, operands, writer, (others, as) =>
+      standard(as === undefined ? node : inDType(node, as), others),
+    );
+    return results ?? standard(node, operands);
+  };
+}
+
+/** The node with another deciding dtype. */
+export function inDType(node: AnyNode, dtype: DType): AnyNode {
+  const before = decidingDType(node);
+  const twin = <V extends { readonly dtype: DType }>(value: V): V =>
+    value.dtype === before ? { ...value, dtype } : value;
+  return { ...node, inputs: node.inputs.map(twin), outputs: node.outputs.map(twin) } as AnyNode;
+}

@@ -1,0 +1,52 @@
+import { float, int } from "@mp/onnx/write";
+import type { Target } from "../target.js";
+import { transpose } from "./blocked-layout.js";
+import { oncePerName } from "./once-per-name.js";
+import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { fusedMatMul, type Unswapped } from "./transposed-products.js";
+
+/**
+ * Where a factor is 0 the engine does not read the operands, and so loses NaN; without inner elements it forgets to
+ * multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
+ */
+const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
+  const { alpha, beta, transA, transB } = node.attributes;
+  const { dtype, shape } = operandType(node);
+  const hasC = operands.length > 2;
+  const isEmpty = shape.includes(0);
+  if (alpha !== 0 && !(hasC && (beta === 0 || isEmpty))) return undefined;
+  const scaled = (x: string, factor: number): string =>
+    factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
+  const product = writer.one("Gemm", operands.slice(0, 2), {
+    transA: int(transA ? 1 : 0),
+    transB: int(transB ? 1 : 0),
+    alpha: float(1),
+  });
+  const whole = scaled(product, alpha);
+  return [hasC ? writer.one("Add", [whole, scaled(at(operands, 2), beta)]) : whole];
+};
+
+/** Smaller products keep the flag. */
+const MANY_ELEMENTS = 256 * 256;
+
+/** The gradients of several weights may share an operand. */
+const transposed = oncePerName((name, writer) => transpose(name, [1, 0], writer));
+
+/**
+ * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is narrower, this
+ * is (BᵀA)ᵀ, which transposes B and the product instead.
+ */
+const transposedOnce: OwnLowering<"Gemm"> = (node, operands, writer) => {
+  const { alpha, transA, transB } = node.attributes;
+  const [rows = 0, columns = 0] = node.outputs[0]?.shape ?? [];
+  if (!transA || transB || alpha !== 1 || operands.length > 2 || rows * columns < MANY_ELEMENTS)
+    return undefined;
+  const [a, b] = [at(operands, 0), at(operands, 1)];
+  if (rows <= columns) return [writer.one("Gemm", [transposed(a, writer), b])];
+  return [transpose(writer.one("Gemm", [transposed(b, writer), a]), [1, 0], writer)];
+};
+
+export const matrixLowerings = (target: Target, unswapped: Unswapped): OwnLoweringsOf<"matrix"> => ({
+  Gemm: target.device === "cpu" ? firstOf(withZeroFactors, transposedOnce) : withZeroFactors,
+  MatMul: fusedMatMul(unswapped),
+});

@@ -1,0 +1,31 @@
+import type { DType } from "@mp/core";
+import { int } from "@mp/onnx/write";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { type Unswapped, unswappedTranspose } from "./transposed-products.js";
+
+const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
+
+/** The engine reshapes 8-bit floats, but neither squeezes nor unsqueezes them. */
+const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
+  if (!isEighth(operandType(node).dtype)) return undefined;
+  const shape = node.outputs[0]?.shape ?? [];
+  const attributes = shape.includes(0) ? { allowzero: int(1) } : undefined;
+  return [writer.one("Reshape", [at(operands, 0), writer.ints(shape)], attributes)];
+};
+
+/**
+ * A scalar has nothing to pad, and the engine refuses it. It does not pad 8-bit floats either; f16 holds their values.
+ */
+const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
+  const { dtype, shape } = operandType(node);
+  if (shape.length === 0) return [writer.one("Identity", [at(operands, 0)])];
+  if (!isEighth(dtype)) return undefined;
+  return [writer.cast(at(standard([writer.cast(at(operands, 0), "f16")], "f16"), 0), dtype)];
+};
+
+export const movementLowerings = (unswapped: Unswapped): OwnLoweringsOf<"movement"> => ({
+  Transpose: unswappedTranspose(unswapped),
+  Squeeze: reshapedEighth,
+  Unsqueeze: reshapedEighth,
+  Pad: pad,
+});

@@ -1,0 +1,76 @@
+/**
+ * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
+ * starts from such a maximum.
+ */
+import { type ArgOp, floatFormats, isComputeFloat, type ScatterOp } from "@mp/core/graph";
+import { int, type NodeWriter, string } from "@mp/onnx/write";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
+
+/** 1 where x is NaN and 0 elsewhere, f32. */
+const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
+
+/** Whether any of the marks along those axes is set. */
+function anyOf(marked: string, axes: readonly number[], keepdims: boolean, writer: NodeWriter): string {
+  const count = writer.one("ReduceSum", [marked, writer.ints(axes)], { keepdims: int(keepdims ? 1 : 0) });
+  return writer.one("Greater", [count, writer.scalar(0, "f32")]);
+}
+
+/** Puts NaN back where any element was NaN. */
+export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, standard) => {
+  const { axes, keepdims } = node.attributes;
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype) || axes.length === 0) return undefined;
+  const x = at(operands, 0);
+  const anyNaN = anyOf(marks(x, writer), axes, keepdims, writer);
+  return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
+};
+
+/** Puts NaN back wherever one was, or was written. */
+export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
+  const { attributes } = node;
+  const { dtype } = operandType(node);
+  const isExtreme = attributes.reduction === "max" || attributes.reduction === "min";
+  if (!isExtreme || !isComputeFloat(dtype)) return undefined;
+  const [data, updates] = [marks(at(operands, 0), writer), marks(at(operands, 2), writer)];
+  const place = at(operands, 1);
+  const reduction = string("max");
+  const marked =
+    "axis" in attributes
+      ? writer.one("ScatterElements", [data, place, updates], { axis: int(attributes.axis), reduction })
+      : writer.one("ScatterND", [data, writer.cast(place, "i64"), updates], { reduction });
+  const isSpoilt = writer.one("Greater", [marked, writer.scalar(0, "f32")]);
+  return [writer.one("Where", [isSpoilt, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
+};
+
+/** The first NaN where there is one. */
+export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, standard) => {
+  const { axis, keepdims } = node.attributes;
+  if (!isComputeFloat(operandType(node).dtype)) return undefined;
+  const marked = marks(at(operands, 0), writer);
+  const attributes = { axis: int(axis), keepdims: int(keepdims ? 1 : 0) };
+  const firstNaN = writer.cast(writer.one("ArgMax", [marked], attributes), "i32");
+  const anyNaN = anyOf(marked, [axis], keepdims, writer);
+  return [writer.one("Where", [anyNaN, firstNaN, at(standard(operands), 0)])];
+};
+
+/** ONNX's number for f64, which is not a dtype of the graph. */
+const DOUBLE = { to: int(11) };
+const MAX_F32 = floatFormats.f32.maxFinite;
+
+/** Searches f64 keys, which have room above f32's infinity for NaN: it is larger than everything. */
+export const topKOrderingNaN: OwnLowering<"TopK"> = (node, operands, writer) => {
+  const { axis, k, largest } = node.attributes;
+  if (!isComputeFloat(operandType(node).dtype)) return undefined;
+  const x = at(operands, 0);
+  const double = (name: string): string => writer.one("Cast", [name], DOUBLE);
+  const limit = double(writer.scalar(MAX_F32, "f32"));
+  const beyond = writer.one("Mul", [limit, double(writer.scalar(2, "f32"))]);
+  const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"))]);
+  const finite = writer.one("Min", [double(x), beyond]);
+  const keys = writer.one("Where", [writer.one("IsNaN", [x]), farBeyond, finite]);
+  const search = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
+  const indices = at(writer.emit("TopK", [keys, writer.ints([k])], search, { outputs: 2 }), 1);
+  return [writer.one("GatherElements", [x, indices], { axis: int(axis) }), writer.cast(indices, "i32")];
+};

@@ -1,0 +1,16 @@
+import type { NodeWriter } from "@mp/onnx/write";
+
+/** Emits a value that is derived from a named one; gives its name. */
+export type EmitFrom = (name: string, writer: NodeWriter) => string;
+
+/** Emits once for each name of a model; several nodes that read what is made share it. */
+export function oncePerName(emit: EmitFrom): EmitFrom {
+  const made = new WeakMap<NodeWriter, Map<string, string>>();
+  return (name, writer) => {
+    const names = made.get(writer) ?? new Map<string, string>();
+    made.set(writer, names);
+    const result = names.get(name) ?? emit(name, writer);
+    names.set(name, result);
+    return result;
+  };
+}

@@ -1,0 +1,55 @@
+import type { DType } from "@mp/core";
+import type { Family, GraphNode, Op, OpOf, Value } from "@mp/core/graph";
+import type { NodeWriter } from "@mp/onnx/write";
+
+/** The standard lowering of the node itself, on other operands or with another dtype. */
+export type Standard = (operands: readonly string[], as?: DType) => readonly string[];
+
+/**
+ * This engine's form of one op; undefined where the standard form is right.
+ * @returns the names that hold the node's outputs, in order
+ */
+export type OwnLowering<K extends Op = Op> = (
+  node: GraphNode<K>,
+  operands: readonly string[],
+  writer: NodeWriter,
+  standard: Standard,
+) => readonly string[] | undefined;
+
+export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
+
+/** Of one family. */
+export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
+
+/** Tries several custom lowerings and takes the first that applies. */
+export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
+  return (node, operands, writer, standard) => {
+    for (const lower of lowerings) {
+      const results = lower(node, operands, writer, standard);
+      if (results !== undefined) return results;
+    }
+    return undefined;
+  };
+}
+
+/** For each op the first table's lowering, and where that does not apply the second's. */
+export function firstOfEach(first: OwnLowerings, second: OwnLowerings): OwnLowerings {
+  const joined = Object.entries(first).map(([op, lower]) => {
+    const other = second[op as Op];
+    return [op, other === undefined ? lower : firstOf(lower as OwnLowering, other as OwnLowering)];
+  });
+  return { ...second, ...Object.fromEntries(joined) };
+}
+
+/** The first operand's type. */
+export function operandType(node: GraphNode): Value {
+  const [first] = node.inputs;
+  if (first === undefined) throw new Error(`internal: ${node.name} has no operand`);
+  return first;
+}
+
+export function at(names: readonly string[], index: number): string {
+  const name = names[index];
+  if (name === undefined) throw new Error(`internal: there is no name ${index}`);
+  return name;
+}

@@ -1,0 +1,125 @@
+import { type DType, MpError, type Shape } from "@mp/core";
+import {
+  type ComputeDType,
+  floatFormats,
+  type GraphNode,
+  isComputeFloat,
+  type PoolingWindow,
+  tapCounts,
+  withoutCeiling,
+} from "@mp/core/graph";
+import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx/write";
+import { inF32 } from "./in-f32.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+
+const spatialOf = (node: GraphNode): Shape => operandType(node).shape.slice(2);
+
+const isWithinKernel = ({ pads, kernelShape }: PoolingWindow): boolean =>
+  pads.every((pad, index) => pad < (kernelShape[index % kernelShape.length] ?? 0));
+
+/**
+ * The engine requires pads below the kernel's size, although a dilated kernel reaches further: larger pads are added to
+ * x here.
+ */
+function withinKernel(
+  x: string,
+  window: PoolingWindow,
+  [value, dtype]: readonly [number, DType],
+  writer: NodeWriter,
+): readonly [x: string, window: PoolingWindow] {
+  const { pads, kernelShape } = window;
+  const rank = kernelShape.length;
+  if (isWithinKernel(window)) return [x, window];
+  const margins = [0, 0, ...pads.slice(0, rank), 0, 0, ...pads.slice(rank)];
+  const framed = writer.one("Pad", [x, writer.ints(margins), writer.scalar(value, dtype)]);
+  return [framed, { ...window, pads: pads.map(() => 0) }];
+}
+
+/** The mean over each window; the zeros of the padding count as elements. */
+function wholeMean(x: string, window: PoolingWindow, writer: NodeWriter): string {
+  return writer.one("AveragePool", [x], { ...windowAttributes(window), count_include_pad: int(1) });
+}
+
+/**
+ * Exceeds half the magnitude of the lowest finite number by more than rounding: x / 2 plus this is 0 or less only for
+ * -infinity.
+ */
+const aboveHalf = (dtype: ComputeDType): number => 2 ** floatFormats[dtype].maxExponent;
+
+/** x / 2 plus `aboveHalf`: one pass, as a batch normalization with given statistics. */
+function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: NodeWriter): string {
+  const channels = operandType(node).shape[1] ?? 1;
+  const [half, offset, zero, one] = [0.5, aboveHalf(dtype), 0, 1].map((value) =>
+    writer.list(new Array<number>(channels).fill(value), dtype),
+  ) as [string, string, string, string];
+  return writer.one("BatchNormalization", [x, half, offset, zero, one], { epsilon: float(0) });
+}
+
+/**
+ * The engine's maximum drops NaN. It starts at the lowest finite number, which some of its kernels return for a window
+ * of only -infinity. The mean over values that are 0 for -infinity and above 0 for all else shows both: it is NaN where
+ * there was a NaN, and 0 where the window held only -infinity. A mean that overflows a half is infinite, which is
+ * neither.
+ */
+const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype)) throw new Error(`internal: MaxPool of ${dtype}`);
+  const [x, window] = withinKernel(
+    at(operands, 0),
+    withoutCeiling(spatialOf(node), node.attributes),
+    [Number.NEGATIVE_INFINITY, dtype],
+    writer,
+  );
+  const most = writer.one("MaxPool", [x], windowAttributes(window));
+  const mean = wholeMean(writer.one("Relu", [aboveZero(node, dtype, x, writer)]), window, writer);
+  const isNothing = writer.one("Equal", [mean, writer.scalar(0, dtype)]);
+  const lowest = writer.scalar(Number.NEGATIVE_INFINITY, dtype);
+  const known = writer.one("Where", [isNothing, lowest, most]);
+  return [writer.one("Where", [writer.one("IsNaN", [mean]), mean, known])];
+};
+
+/** Elements that ceil mode adds to the padding are summed as zeros and do not count. */
+const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
+  const { countIncludePad, ...attributes } = node.attributes;
+  const x = at(operands, 0);
+  const whole = withoutCeiling(spatialOf(node), attributes);
+  if (!countIncludePad && isWithinKernel(whole)) {
+    return [writer.one("AveragePool", [x], { ...windowAttributes(whole), count_include_pad: int(0) })];
+  }
+  const counts = tapCounts(spatialOf(node), node.attributes);
+  const isWhole = (axis: readonly number[], index: number): boolean =>
+    axis.every((count) => count === whole.kernelShape[index]);
+  const mean = (of: string, dtype: DType): string => {
+    const [framed, window] = withinKernel(of, whole, [0, dtype], writer);
+    return wholeMean(framed, window, writer);
+  };
+  if (counts.every(isWhole)) return [mean(x, operandType(node).dtype)];
+  const share = (result: string, axis: readonly number[], index: number): string => {
+    if (isWhole(axis, index)) return result;
+    const size = whole.kernelShape[index] ?? 1;
+    const shares = writer.list(
+      axis.map((count) => size / count),
+      "f32",
+    );
+    const column = writer.ints([axis.length, ...counts.slice(index + 1).map(() => 1)]);
+    return writer.one("Mul", [result, writer.one("Reshape", [shares, column])]);
+  };
+  return [inF32(node, x, writer, (wide) => counts.reduce(share, mean(wide, "f32")))];
+};
+
+/** With x padded explicitly, a window of only -infinity could select a place in the padding, which is not in x. */
+const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node) => {
+  const [, { shape = [] } = {}] = node.inputs;
+  const { pads, kernelShape } = withoutCeiling(shape.slice(2), node.attributes);
+  if (isWithinKernel({ ...node.attributes, pads })) return undefined;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `ort: MaxPoolGradient takes pads below the kernel's size, got [${pads}] for [${kernelShape}]; pad x before the pool`,
+  );
+};
+
+export const poolingLowerings: OwnLoweringsOf<"pooling"> = {
+  MaxPool: maxPool,
+  MaxPoolGradient: maxPoolGradient,
+  AveragePool: averagePool,
+};

@@ -1,0 +1,36 @@
+import type { GraphNode } from "@mp/core/graph";
+import { int, ints, type NodeWriter } from "@mp/onnx/write";
+import { operandType } from "./own-lowering.js";
+
+type Reduction = "ReduceSum" | "ReduceProd" | "ReduceMax" | "ReduceMin";
+
+/** A reduction's operand as a matrix: all reduced axes together make up one of its axes. */
+export interface ReducedAxes {
+  /** Number of elements that are reduced to one result. */
+  readonly size: number;
+  /** @param place whether the reduced axis comes first, [size, rows], or last, [rows, size] */
+  matrix(x: string, place: "first" | "last"): string;
+  /** Reshapes one element per result to the shape of the node's result. */
+  result(x: string): string;
+}
+
+export function reducedAxes(node: GraphNode<Reduction>, writer: NodeWriter): ReducedAxes {
+  const { shape } = operandType(node);
+  const { axes } = node.attributes;
+  const kept = shape.flatMap((_, axis) => (axes.includes(axis) ? [] : [axis]));
+  const sizeOf = (some: readonly number[]): number =>
+    some.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
+  const [size, rows] = [sizeOf(axes), sizeOf(kept)];
+  const reshape = (x: string, to: readonly number[]): string =>
+    writer.one("Reshape", [x, writer.ints(to)], { allowzero: int(1) });
+  return {
+    size,
+
+    matrix: (x, place) => {
+      const perm = place === "first" ? [...axes, ...kept] : [...kept, ...axes];
+      const moved = writer.one("Transpose", [x], { perm: ints(perm) });
+      return reshape(moved, place === "first" ? [size, rows] : [rows, size]);
+    },
+    result: (x) => reshape(x, node.outputs[0]?.shape ?? []),
+  };
+}

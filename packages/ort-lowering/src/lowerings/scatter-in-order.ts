@@ -1,0 +1,41 @@
+import type { Shape } from "@mp/core";
+import { sameShape } from "@mp/core/graph";
+import { int, type NodeWriter, string } from "@mp/onnx/write";
+import { reshape, sizeOf } from "./blocked-layout.js";
+import { at, type OwnLowering } from "./own-lowering.js";
+
+/**
+ * The CPU's ScatterND divides its rows among threads, and two threads that add to one row lose one of the sums: among a
+ * few thousand rows with repeated indices, a different one in each run. ScatterElements goes through them in order.
+ */
+export const scatterInOrder: OwnLowering<"ScatterND"> = (node, operands, writer) => {
+  const { reduction } = node.attributes;
+  const [data, indices] = node.inputs;
+  const depth = indices?.shape.at(-1);
+  if (reduction === "none" || data === undefined || indices === undefined || depth === undefined)
+    return undefined;
+  const rows = sizeOf(indices.shape.slice(0, -1));
+  if (rows < 2 || depth === 0) return undefined;
+  const axes = data.shape.slice(0, depth);
+  const table = [sizeOf(axes), sizeOf(data.shape.slice(depth))];
+  const flat = (index: number, shape: Shape): string =>
+    sameShape(node.inputs[index]?.shape ?? [], shape)
+      ? at(operands, index)
+      : reshape(at(operands, index), shape, writer);
+  const updates = [rows, ...table.slice(1)];
+  const place = placeOf(flat(1, [rows, depth]), axes, writer);
+  const spread = writer.one("Expand", [place, writer.ints(updates)]);
+  const attributes = { axis: int(0), reduction: string(reduction) };
+  const sums = writer.one("ScatterElements", [flat(0, table), spread, flat(2, updates)], attributes);
+  return [sameShape(table, data.shape) ? sums : reshape(sums, data.shape, writer)];
+};
+
+/** [rows, 1]: the place of each row of i32 indices [rows, axes] among all; negative indices count from the end. */
+function placeOf(indices: string, axes: Shape, writer: NodeWriter): string {
+  if (axes.length === 1) return indices;
+  const isNegative = writer.one("Less", [indices, writer.scalar(0, "i32")]);
+  const back = writer.one("Mul", [writer.cast(isNegative, "i32"), writer.list(axes, "i32")]);
+  const strides = axes.map((_, axis) => sizeOf(axes.slice(axis + 1)));
+  const parts = writer.one("Mul", [writer.one("Add", [indices, back]), writer.list(strides, "i32")]);
+  return writer.one("ReduceSum", [parts, writer.ints([1])], { keepdims: int(1) });
+}

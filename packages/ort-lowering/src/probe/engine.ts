@@ -1,0 +1,19 @@
+import type { HostTensor } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
+import type { Target } from "../target.js";
+
+/** An engine to be probed: the device of its kernels, and a way to run a model once. */
+export interface ProbedEngine {
+  readonly device: Target["device"];
+  /** Of the engine, such as 1.30.0: what is known of it need not be asked. */
+  readonly version: string;
+  /**
+   * Loads a model, runs it once, entirely on the device, and returns its outputs. Inputs and outputs are by the model's
+   * names. A model that the engine cannot load or run is an MpError; MP_OUT_OF_MEMORY says nothing about its kernels.
+   */
+  readonly runModel: (
+    model: Uint8Array,
+    inputs: ReadonlyMap<string, HostTensor>,
+    outputs: ReadonlyMap<string, ValueType>,
+  ) => Promise<ReadonlyMap<string, HostTensor>>;
+}

@@ -1,0 +1,40 @@
+import { MpError, tensor } from "@mp/core";
+import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx/write";
+import { BLOCKED_DOMAIN } from "../lowerings/blocked-layout.js";
+import type { ProbedEngine } from "./engine.js";
+
+const CHANNELS = 32;
+const SHAPE = [1, CHANNELS, 1, 2];
+
+/**
+ * How many channels the engine's blocked layout keeps together, found by converting numbers that encode their position;
+ * undefined where it has no such layout, or another one.
+ */
+export async function blockSize(engine: ProbedEngine): Promise<number | undefined> {
+  if (engine.device !== "cpu") return undefined;
+  const places = Float32Array.from({ length: 2 * CHANNELS }, (_, place) => place);
+  const graph = onnxGraph("blocks", {
+    nodes: [onnxNode("ReorderInput", ["x"], ["y"], { domain: BLOCKED_DOMAIN })],
+    initializers: [{ name: "x", tensor: tensor(places, SHAPE) }],
+    outputs: [{ name: "y", type: { elementType: "f32", shape: SHAPE }, metadata: {} }],
+  });
+  const model = onnxModel(graph, { opsets: { "": 23, [BLOCKED_DOMAIN]: 1 } });
+  try {
+    const results = await engine.runModel(
+      encodeModel(model),
+      new Map(),
+      new Map([["y", { dtype: "f32", shape: SHAPE }]]),
+    );
+    const blocked = Array.from((results.get("y")?.data ?? []) as Float32Array);
+    const size = blocked.indexOf(1);
+    // Channel c at place p was number 2c + p; it belongs at block ⌊c / size⌋, place p, c mod size.
+    const isLayout = blocked.every((number, at) => {
+      const [channel, place] = [Math.floor(number / 2), number % 2];
+      return at === (Math.floor(channel / size) * 2 + place) * size + (channel % size);
+    });
+    return isLayout && size > 1 && CHANNELS % size === 0 ? size : undefined;
+  } catch (error) {
+    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return undefined;
+    throw error;
+  }
+}

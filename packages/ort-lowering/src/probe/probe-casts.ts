@@ -1,0 +1,23 @@
+import { tensor } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
+import type { Target } from "../target.js";
+import type { ProbedEngine } from "./engine.js";
+import { runGraph } from "./run-graph.js";
+
+/** Just above the midpoint of two numbers of f32; rounded to f64 it is exactly the midpoint. */
+const ABOVE_TIE = 2n ** 54n + 2n ** 30n + 1n;
+
+/**
+ * Whether 64-bit integers are cast to f32 through f64, which rounds them twice. Vector code may do so where scalar code
+ * does not.
+ */
+export async function castsThroughDoubles(engine: ProbedEngine, target: Target): Promise<boolean> {
+  // There these are no numbers of the engine but two words of 32 bits.
+  if (engine.device === "webgpu") return false;
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: "i64", shape: [9] }, "batch");
+  const graph = builder.finish({ y: builder.emitOne("Cast", [x], { to: "f32" }) });
+  const inputs = { x: tensor(new BigInt64Array(9).fill(ABOVE_TIE)) };
+  const { y } = await runGraph(engine, graph, target, inputs);
+  return Array.from(y?.data as Float32Array).some((number) => number === 2 ** 54);
+}

@@ -1,0 +1,36 @@
+import type { DType } from "@mp/core";
+import { probes } from "@mp/core/backend";
+import { type AnyNode, type Graph, type Op, opDTypes } from "@mp/core/graph";
+import type { RefusedDTypes } from "../device-rules.js";
+import type { Target } from "../target.js";
+import type { ProbedEngine } from "./engine.js";
+import { probeGraph } from "./probe-graph.js";
+import { runGraph } from "./run-graph.js";
+
+/** The engine's error for each op in a dtype that it cannot load or run, by `pairKey`. */
+export type Missing = ReadonlyMap<string, string>;
+
+/** Every op in every dtype that it exists in, except emulated halves: to the engine these are f32. */
+export function pairsFor({ emulated }: Target): readonly probes.ProbePair[] {
+  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
+  const isAsked = (dtype: DType): boolean => !(emulated as readonly DType[]).includes(dtype);
+  return all.flatMap(([op, dtypes]) =>
+    dtypes.filter(isAsked).map((dtype): probes.ProbePair => ({ op, dtype })),
+  );
+}
+
+/** Probes ops in dtypes, lowered as they will be. @param refused dtypes that are not used on the device */
+export const probeKernels = (
+  engine: ProbedEngine,
+  target: Target,
+  asked: readonly probes.ProbePair[],
+  refused: RefusedDTypes = {},
+): Promise<Missing> =>
+  probes.missingPairs(asked, (pairs) => runGraph(engine, without(refused, probeGraph(pairs)), target));
+
+/** The graph without casts to dtypes that the device does not use, which say nothing about those from other dtypes. */
+function without(refused: RefusedDTypes, graph: Graph): Graph {
+  const isUsed = ({ inputs, outputs }: AnyNode): boolean =>
+    [...inputs, ...outputs].every(({ dtype }) => refused[dtype] === undefined);
+  return { ...graph, nodes: graph.nodes.filter(isUsed) };
+}

@@ -1,0 +1,29 @@
+import type { HalfDType } from "@mp/core";
+import { probes } from "@mp/core/backend";
+import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
+import type { Target } from "../target.js";
+import type { ProbedEngine } from "./engine.js";
+import { runGraph } from "./run-graph.js";
+
+export interface HalfSum extends probes.ProbePair {
+  readonly op: AddingOp;
+  readonly dtype: HalfDType;
+}
+
+/** Sums in these halves that do not accumulate in f32. */
+export async function narrowSums(
+  engine: ProbedEngine,
+  target: Target,
+  halves: readonly HalfDType[],
+  isThere: (sum: HalfSum) => boolean,
+): Promise<readonly HalfSum[]> {
+  const found: HalfSum[] = [];
+  for (const dtype of halves) {
+    const ops = ADDING_OPS.filter((op) => isThere({ op, dtype }));
+    const narrow = await probes.narrowSums(dtype, ops, ({ graph, inputs }) =>
+      runGraph(engine, graph, target, inputs),
+    );
+    found.push(...narrow.map((op) => ({ op, dtype })));
+  }
+  return found;
+}

@@ -1,0 +1,26 @@
+import type { HostTensor } from "@mp/core";
+import type { Graph } from "@mp/core/graph";
+import { lowerGraph } from "../lower.js";
+import { storageOf } from "../storage.js";
+import type { Target } from "../target.js";
+import type { ProbedEngine } from "./engine.js";
+
+export type Tensors = Readonly<Record<string, HostTensor>>;
+
+/** Lowers a graph as it will be, runs it once and returns its outputs. */
+export async function runGraph(
+  engine: ProbedEngine,
+  graph: Graph,
+  target: Target,
+  feeds: Tensors = {},
+): Promise<Tensors> {
+  const { model, inputName, outputName, constants } = lowerGraph(graph, target);
+  const { storedType, stored, read } = storageOf(target);
+  const inputs = new Map(Object.entries(feeds).map(([name, value]) => [inputName(name), stored(value)]));
+  for (const { name, value } of constants) inputs.set(name, value);
+  const outputs = new Map(graph.outputs.map(({ name, value }) => [outputName(name), storedType(value)]));
+  const results = await engine.runModel(model, inputs, outputs);
+  return Object.fromEntries(
+    graph.outputs.map(({ name, value }) => [name, read(results.get(outputName(name)) as HostTensor, value)]),
+  );
+}

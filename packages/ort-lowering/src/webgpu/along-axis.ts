@@ -1,0 +1,101 @@
+/** Moves along one axis of values whose shapes are known. */
+import type { DType, Shape } from "@mp/core";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+
+/** A value with its shape. */
+export interface Shaped {
+  readonly name: string;
+  readonly shape: Shape;
+}
+
+const withSize = (shape: Shape, axis: number, size: number): Shape =>
+  shape.map((own, index) => (index === axis ? size : own));
+
+/** Adds that many elements of that value before and after; crops where the numbers are negative. */
+export function framed(
+  { name, shape }: Shaped,
+  axis: number,
+  [before, after]: readonly [number, number],
+  [value, dtype]: readonly [number, DType],
+  writer: NodeWriter,
+): Shaped {
+  const { name: inner, shape: kept } = cropped(
+    { name, shape },
+    axis,
+    [Math.max(0, -before), Math.max(0, -after)],
+    writer,
+  );
+  const margins = [before, after].map((count) =>
+    shape.map((_, index) => (index === axis ? Math.max(0, count) : 0)),
+  );
+  const added = Math.max(0, before) + Math.max(0, after);
+  if (added === 0) return { name: inner, shape: kept };
+  const padded = writer.one("Pad", [inner, writer.ints(margins.flat()), writer.scalar(value, dtype)]);
+  return { name: padded, shape: withSize(kept, axis, (kept[axis] ?? 0) + added) };
+}
+
+function cropped(
+  { name, shape }: Shaped,
+  axis: number,
+  [before, after]: readonly [number, number],
+  writer: NodeWriter,
+): Shaped {
+  if (before === 0 && after === 0) return { name, shape };
+  const count = (shape[axis] ?? 0) - before - after;
+  return strided({ name, shape }, axis, { start: before, step: 1, count }, writer);
+}
+
+/** `count` elements from `start` on, each `step` after the one before. */
+export function strided(
+  { name, shape }: Shaped,
+  axis: number,
+  { start, step, count }: { readonly start: number; readonly step: number; readonly count: number },
+  writer: NodeWriter,
+): Shaped {
+  const size = shape[axis] ?? 0;
+  if (start === 0 && step === 1 && count === size) return { name, shape };
+  const bounds = [start, start + (count - 1) * step + 1, axis, step].map((number) => writer.ints([number]));
+  return { name: writer.one("Slice", [name, ...bounds]), shape: withSize(shape, axis, count) };
+}
+
+/** One element of another value's axis: at place `step` · o + `offset` what is at place o here. */
+export interface Placed {
+  readonly name: string;
+  readonly offset: number;
+}
+
+/**
+ * The sums of values of one shape that are placed along an axis of that size with that step, zeros elsewhere. Values
+ * whose offsets differ by whole steps are shifted and added; the rest interleave.
+ */
+export function spread(
+  placed: readonly Placed[],
+  shape: Shape,
+  axis: number,
+  { step, size, dtype }: { readonly step: number; readonly size: number; readonly dtype: DType },
+  writer: NodeWriter,
+): Shaped {
+  const count = Math.ceil(size / step);
+  const own = shape[axis] ?? 0;
+  const lanes = Array.from({ length: step }, (_, lane): string => {
+    const shifted = placed
+      .filter(({ offset }) => offset % step === lane)
+      .map(({ name, offset }) => {
+        const before = Math.floor(offset / step);
+        return framed({ name, shape }, axis, [before, count - before - own], [0, dtype], writer).name;
+      });
+    const [first, ...others] = shifted;
+    if (first !== undefined) return others.reduce((sum, name) => writer.one("Add", [sum, name]), first);
+    return writer.one("Expand", [writer.scalar(0, dtype), writer.ints(withSize(shape, axis, count))]);
+  });
+  if (step === 1) return { name: lanes[0] ?? "", shape: withSize(shape, axis, size) };
+  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis + 1))];
+  const columns = lanes.map((name) => reshape(name, [outer, count, 1, inner], writer));
+  const joined = writer.one("Concat", columns, { axis: int(2) });
+  const whole = {
+    name: reshape(joined, withSize(shape, axis, count * step), writer),
+    shape: withSize(shape, axis, count * step),
+  };
+  return cropped(whole, axis, [0, count * step - size], writer);
+}

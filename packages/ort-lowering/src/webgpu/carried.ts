@@ -1,0 +1,76 @@
+/**
+ * Bools and bytes, which most of the provider's kernels do not take, are carried by other dtypes: bools and bytes that are
+ * only moved by f32, which holds them exactly and which every kernel takes; bytes that are computed by i32.
+ */
+import type { DType } from "@mp/core";
+import type { Replacement, Replacements } from "./kernel-writer.js";
+
+const isSmall = (dtype: DType | undefined): dtype is "bool" | "u8" => dtype === "bool" || dtype === "u8";
+
+/** @param moved the inputs that are moved; all if undefined */
+const movedInF32 =
+  (opType: string, moved?: readonly number[]): Replacement =>
+  ({ inputs, attributes, options, dtypes }, writer) => {
+    const [dtype] = dtypes;
+    if (!isSmall(dtype)) return undefined;
+    const isMoved = (index: number): boolean => moved === undefined || moved.includes(index);
+    const wide = inputs.map((name, index) =>
+      isMoved(index) && name !== "" ? writer.cast(name, "f32") : name,
+    );
+    return writer.emit(opType, wide, attributes, options).map((name) => writer.cast(name, dtype));
+  };
+
+/** Nothing moves. */
+const identity: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) =>
+  isSmall(dtype) ? [writer.cast(writer.cast(x, "f32"), dtype)] : undefined;
+
+const MOVED: Readonly<Record<string, readonly number[] | undefined>> = {
+  Transpose: [0],
+  Slice: [0],
+  Concat: undefined,
+  Split: [0],
+  GatherElements: [0],
+  GatherND: [0],
+  ScatterElements: [0, 2],
+  ScatterND: [0, 2],
+  Pad: [0, 2],
+  Squeeze: [0],
+  Unsqueeze: [0],
+  Tile: [0],
+  Expand: [0],
+};
+
+/** Compared and computed in i32; results of the dtype wrap, since a cast keeps the low byte. */
+const inI32 =
+  (opType: string, isOfDType: boolean): Replacement =>
+  ({ inputs, attributes, options, dtypes }, writer) => {
+    if (!dtypes.includes("u8")) return undefined;
+    const wide = inputs.map((name, index) => (dtypes[index] === "u8" ? writer.cast(name, "i32") : name));
+    const results = writer.emit(opType, wide, attributes, options);
+    if (!isOfDType) return results;
+    const byte = writer.scalar(256, "i32");
+    return results.map((name) => writer.cast(writer.one("Mod", [name, byte]), "u8"));
+  };
+
+const COMPUTED = [
+  "Add",
+  "Sub",
+  "Mul",
+  "Div",
+  "Mod",
+  "Min",
+  "Max",
+  "Where",
+  "Clip",
+  "Abs",
+  "ReduceMax",
+  "ReduceMin",
+];
+const COMPARED = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "ArgMax", "ArgMin"];
+
+export const carried: Replacements = {
+  Identity: identity,
+  ...Object.fromEntries(Object.entries(MOVED).map(([op, moved]) => [op, movedInF32(op, moved)])),
+  ...Object.fromEntries(COMPUTED.map((op) => [op, inI32(op, true)])),
+  ...Object.fromEntries(COMPARED.map((op) => [op, inI32(op, false)])),
+};

@@ -1,0 +1,99 @@
+/** Convolutions for which the provider has no kernel: in groups with three spatial axes, and some transposed ones. */
+import type { Shape } from "@mp/core";
+import type { GraphNode, OpAttributes } from "@mp/core/graph";
+import { int, ints, type NodeWriter } from "@mp/onnx/write";
+import { turnedAround } from "../lowerings/convolution.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import { framed, type Shaped, spread } from "./along-axis.js";
+import { splitInSteps } from "./split.js";
+
+const shapeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
+
+/** The parts of a value that belong to the groups. */
+function split(
+  name: string,
+  axis: number,
+  size: number,
+  group: number,
+  writer: NodeWriter,
+): readonly string[] {
+  const sizes = new Array<number>(group).fill(size / group);
+  return splitInSteps(name, axis, sizes, writer);
+}
+
+/** A convolution of [N, C, d…] with kernels [M, C / group, k…]. */
+function convolved(
+  x: Shaped,
+  w: Shaped,
+  bias: string | undefined,
+  { strides, pads, dilations, group }: OpAttributes["Conv"],
+  writer: NodeWriter,
+): string {
+  const [results = 0, , ...kernel] = w.shape;
+  const conv = (operands: readonly string[], groups: number): string =>
+    writer.one("Conv", operands, {
+      kernel_shape: ints(kernel),
+      strides: ints(strides),
+      pads: ints(pads),
+      dilations: ints(dilations),
+      group: int(groups),
+    });
+  const given = bias === undefined ? [] : [bias];
+  if (group === 1 || kernel.length < 3) return conv([x.name, w.name, ...given], group);
+  const images = split(x.name, 1, x.shape[1] ?? 0, group, writer);
+  const kernels = split(w.name, 0, results, group, writer);
+  const biases = bias === undefined ? undefined : split(bias, 0, results, group, writer);
+  const parts = images.map((image, index) =>
+    conv([image, at(kernels, index), ...(biases === undefined ? [] : [at(biases, index)])], 1),
+  );
+  return writer.one("Concat", parts, { axis: int(1) });
+}
+
+const conv: OwnLowering<"Conv"> = (node, operands, writer) => {
+  const [x, w] = [0, 1].map(
+    (index): Shaped => ({ name: at(operands, index), shape: shapeOf(node, index) }),
+  ) as [Shaped, Shaped];
+  if (node.attributes.group === 1 || w.shape.length < 5) return undefined;
+  return [convolved(x, w, operands[2], node.attributes, writer)];
+};
+
+/** The convolution of x, with zeros between its elements, by the flipped kernels. */
+const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
+  const { strides, pads, dilations, group, outputPadding } = node.attributes;
+  const [total = 0, results = 0, ...kernel] = shapeOf(node, 1);
+  if (group === 1 && kernel.length < 3) return undefined;
+  const { dtype } = operandType(node);
+  const rank = kernel.length;
+  const stretched = kernel.reduce<Shaped>(
+    ({ name, shape }, _, index) => {
+      const [step, axis] = [strides[index] ?? 1, index + 2];
+      if (step === 1) return { name, shape };
+      const size = ((shape[axis] ?? 1) - 1) * step + 1;
+      return spread([{ name, offset: 0 }], shape, axis, { step, size, dtype }, writer);
+    },
+    { name: at(operands, 0), shape: shapeOf(node, 0) },
+  );
+  const reach = kernel.map((size, index) => (size - 1) * (dilations[index] ?? 1));
+  const begins = reach.map((far, index) => far - (pads[index] ?? 0));
+  const ends = reach.map((far, index) => far - (pads[rank + index] ?? 0) + (outputPadding[index] ?? 0));
+  const margined = kernel.reduce<Shaped>(
+    (x, _, index) => framed(x, index + 2, [begins[index] ?? 0, ends[index] ?? 0], [0, dtype], writer),
+    stretched,
+  );
+  const weights = {
+    name: at(operands, 1),
+    channels: total / group,
+    results,
+    kernel,
+    group,
+    isTransposed: true,
+  };
+  const turned = { name: turnedAround(weights, writer), shape: [results * group, total / group, ...kernel] };
+  const window = { strides: kernel.map(() => 1), pads: pads.map(() => 0), dilations, group };
+  return [convolved(margined, turned, operands[2], window, writer)];
+};
+
+export const convolutionLowerings: OwnLoweringsOf<"convolution"> = {
+  Conv: conv,
+  ConvTranspose: convTranspose,
+};

@@ -1,0 +1,72 @@
+/**
+ * What the probe finds of the WebGPU provider in ONNX Runtime 1.30: asking takes half a minute of compiling shaders on a
+ * processor. A test holds the table to the probe.
+ */
+import type { DType, HalfDType } from "@mp/core";
+import { probes } from "@mp/core/backend";
+import { type Op, opDTypes } from "@mp/core/graph";
+
+const KNOWN_VERSION = /^1\.30\./;
+
+const LOOP = "the WebGPU provider has no kernel of Scan: unroll the loop, as a trainer does";
+const REMAINDER =
+  "the WebGPU provider has no kernel of Mod, and no exact remainder of floats can be made of others";
+const WIDE = "of 64-bit integers: this device has 32-bit integers only, cast them to i32";
+
+const isWide = (dtype: DType): boolean => dtype === "i64" || dtype === "u64";
+
+/** Why an op is not computed in a dtype. */
+const missing: Readonly<Partial<Record<Op, (dtype: DType) => string | undefined>>> = {
+  Scan: () => LOOP,
+  Mod: (dtype) => (dtype === "f32" || dtype === "f16" ? REMAINDER : undefined),
+  ArgMax: (dtype) => (isWide(dtype) ? `ArgMax ${WIDE}` : undefined),
+  ArgMin: (dtype) => (isWide(dtype) ? `ArgMin ${WIDE}` : undefined),
+  TopK: (dtype) => (isWide(dtype) ? `TopK ${WIDE}` : undefined),
+  CumSum: (dtype) => (isWide(dtype) ? `CumSum ${WIDE}` : undefined),
+  ScatterElements: (dtype) => (isWide(dtype) ? `ScatterElements ${WIDE}` : undefined),
+  ScatterND: (dtype) => (isWide(dtype) ? `ScatterND ${WIDE}` : undefined),
+};
+
+/**
+ * Ops of f16 that are computed in f32. Sums and products accumulate in f16, and WGSL's functions of f16 are off by several units
+ * in the last place.
+ */
+const WIDENED: readonly Op[] = [
+  ...(["MatMul", "Gemm", "Einsum", "Attention", "Conv", "ConvTranspose", "ConvWeightGradient"] as const),
+  ...(["ReduceSum", "ReduceMean", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp", "CumSum"] as const),
+  ...(["AveragePool", "NegativeLogLikelihoodLoss", "ScatterElements", "ScatterND"] as const),
+  ...(["Softmax", "LayerNormalization", "Reciprocal", "Div", "Sqrt", "Pow"] as const),
+  ...(["Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu"] as const),
+];
+
+const NON_FINITE = "convolutions leave out the padding's products with infinities and NaN";
+
+/** What does not depend on the adapter; of sums in f16, none is left. */
+interface FindingsOfVersion {
+  readonly missing: ReadonlyMap<string, string>;
+  readonly widened: ReadonlySet<string>;
+  readonly narrowSums: readonly [];
+  readonly nonFinite: string;
+}
+
+/** Undefined for another version, which is probed. */
+export function findingsOfVersion(
+  version: string,
+  native: readonly HalfDType[],
+): FindingsOfVersion | undefined {
+  if (!KNOWN_VERSION.test(version)) return undefined;
+  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
+  return {
+    missing: new Map(
+      all.flatMap(([op, dtypes]) =>
+        dtypes.flatMap((dtype) => {
+          const reason = missing[op]?.(dtype);
+          return reason === undefined ? [] : [[probes.pairKey({ op, dtype }), reason] as const];
+        }),
+      ),
+    ),
+    widened: new Set(native.flatMap((dtype) => WIDENED.map((op) => probes.pairKey({ op, dtype })))),
+    narrowSums: [],
+    nonFinite: NON_FINITE,
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * Functions whose shaders are off by about 2^-23 whatever the size of the result, which are most of the digits of a small
+ * one. Near where they vanish a polynomial takes their place. In f16 no digit is lost: there the shaders compute in f32.
+ */
+import type { NodeWriter } from "@mp/onnx/write";
+import { inF32 } from "../lowerings/in-f32.js";
+import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+
+const number = (value: number, writer: NodeWriter): string => writer.scalar(value, "f32");
+
+/** c0 + x · (c1 + x · (c2 + …)). */
+function polynomial(x: string, coefficients: readonly number[], writer: NodeWriter): string {
+  const [last = 0, ...others] = coefficients.toReversed();
+  return others.reduce(
+    (sum, coefficient) => writer.one("Add", [writer.one("Mul", [sum, x]), number(coefficient, writer)]),
+    number(last, writer),
+  );
+}
+
+/** `near` where |x| is below the limit, `far` elsewhere. */
+function byMagnitude(
+  x: string,
+  limit: number,
+  [near, far]: readonly [string, string],
+  writer: NodeWriter,
+): string {
+  const isNear = writer.one("Less", [writer.one("Abs", [x]), number(limit, writer)]);
+  return writer.one("Where", [isNear, near, far]);
+}
+
+/** x · p(x²), for an odd function near 0. */
+function odd(x: string, coefficients: readonly number[], writer: NodeWriter): string {
+  const square = writer.one("Mul", [x, x]);
+  return writer.one("Mul", [x, polynomial(square, coefficients, writer)]);
+}
+
+type OfF32 = (x: string, writer: NodeWriter) => string;
+
+/** Only f32 has digits to lose. */
+const ofF32 =
+  <K extends "Exp" | "Log" | "Tanh">(compute: OfF32): OwnLowering<K> =>
+  (node, operands, writer) =>
+    operandType(node).dtype === "f32" ? [compute(at(operands, 0), writer)] : undefined;
+
+/** In two parts, the first of which has so few bits that its product with a whole number below 2^9 is exact. */
+const LN2 = { high: 0.693359375, low: -2.121944400546906e-4 };
+
+/** eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 the result is 0 or infinity. */
+const exponential: OfF32 = (x, writer) => {
+  const one = (op: string, ...inputs: readonly string[]): string => writer.one(op, inputs);
+  const bounded = one("Max", one("Min", x, number(104, writer)), number(-104, writer));
+  const n = one("Floor", one("Add", one("Mul", bounded, number(Math.LOG2E, writer)), number(0.5, writer)));
+  const left = one("Sub", bounded, one("Mul", n, number(LN2.high, writer)));
+  const rest = one("Sub", left, one("Mul", n, number(LN2.low, writer)));
+  const power = one("Exp", rest);
+  // Two factors, since 2ⁿ may be outside the range of normal numbers where the result is not.
+  const half = one("Floor", one("Mul", n, number(0.5, writer)));
+  const two = number(2, writer);
+  const [first, second] = [half, one("Sub", n, half)].map((part) => one("Pow", two, part)) as [
+    string,
+    string,
+  ];
+  return one("Mul", one("Mul", power, first), second);
+};
+
+/** 2 · artanh(s) with s = (x - 1) / (x + 1). */
+const logarithm: OfF32 = (x, writer) => {
+  const unit = number(1, writer);
+  const above = writer.one("Sub", [x, unit]);
+  const s = writer.one("Div", [above, writer.one("Add", [x, unit])]);
+  const near = odd(s, [2, 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11], writer);
+  return byMagnitude(s, 0.25, [near, writer.one("Log", [x])], writer);
+};
+
+/** x · (15 + x²) / (15 + 6x²) near 0. */
+const hyperbolicTangent: OfF32 = (x, writer) => {
+  const square = writer.one("Mul", [x, x]);
+  const below = writer.one("Add", [writer.one("Mul", [square, number(0.48, writer)]), number(1.2, writer)]);
+  const factor = writer.one("Add", [writer.one("Reciprocal", [below]), number(1 / 6, writer)]);
+  const isNear = writer.one("Less", [square, number(2 ** -4, writer)]);
+  return writer.one("Where", [isNear, writer.one("Mul", [x, factor]), writer.one("Tanh", [x])]);
+};
+
+/** (-1)ⁿ / (n! · (2n + 1)), in 2/√π. */
+const ERROR_FUNCTION = [1, -1 / 3, 1 / 10, -1 / 42, 1 / 216, -1 / 1320, 1 / 9360, -1 / 75600].map(
+  (term) => (2 / Math.sqrt(Math.PI)) * term,
+);
+
+export const erf: OwnLowering<"Erf"> = (node, operands, writer) => [
+  inF32(node, at(operands, 0), writer, (x) =>
+    byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), writer.one("Erf", [x])], writer),
+  ),
+];
+
+/** eˣ - 1 = x · (1 + x/2 · (1 + x/3 · …)) near 0. */
+const MINUS_ONE = [1, 2, 6, 24, 120, 720, 5040, 40_320, 362_880, 3_628_800, 39_916_800].map(
+  (factorial) => 1 / factorial,
+);
+
+export const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
+  const { alpha } = node.attributes;
+  return [
+    inF32(node, at(operands, 0), writer, (x) => {
+      const below = writer.one("Min", [x, number(0, writer)]);
+      const near = writer.one("Mul", [below, polynomial(below, MINUS_ONE, writer)]);
+      const far = writer.one("Sub", [writer.one("Exp", [below]), number(1, writer)]);
+      const minusOne = byMagnitude(below, 1, [near, far], writer);
+      const scaled = writer.one("Mul", [minusOne, number(alpha, writer)]);
+      return writer.one("Where", [writer.one("Greater", [x, number(0, writer)]), x, scaled]);
+    }),
+  ];
+};
+
+export const exp: OwnLowering<"Exp"> = ofF32(exponential);
+export const log: OwnLowering<"Log"> = ofF32(logarithm);
+export const tanh: OwnLowering<"Tanh"> = ofF32(hyperbolicTangent);

@@ -1,0 +1,26 @@
+/** Logic and the classes of numbers, from the comparisons, `And` and `Not` that the provider has. */
+import { floatFormats, isComputeFloat } from "@mp/core/graph";
+import type { NodeWriter } from "@mp/onnx/write";
+import type { Replacement, Replacements } from "./kernel-writer.js";
+
+const not = (x: string, writer: NodeWriter): string => writer.one("Not", [x]);
+const and = (a: string, b: string, writer: NodeWriter): string => writer.one("And", [a, b]);
+const or = (a: string, b: string, writer: NodeWriter): string =>
+  not(and(not(a, writer), not(b, writer), writer), writer);
+const xor = (a: string, b: string, writer: NodeWriter): string =>
+  and(or(a, b, writer), not(and(a, b, writer), writer), writer);
+
+const isInf: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
+  if (dtype === undefined || !isComputeFloat(dtype)) return undefined;
+  const largest = writer.scalar(floatFormats[dtype].maxFinite, dtype);
+  return [writer.one("Greater", [writer.one("Abs", [x]), largest])];
+};
+
+export const logic: Replacements = {
+  Or: ({ inputs: [a = "", b = ""] }, writer) => [or(a, b, writer)],
+  Xor: ({ inputs: [a = "", b = ""] }, writer) => [xor(a, b, writer)],
+  Equal: ({ inputs: [a = "", b = ""], dtypes }, writer) =>
+    dtypes.includes("bool") ? [not(xor(a, b, writer), writer)] : undefined,
+  IsNaN: ({ inputs: [x = ""] }, writer) => [not(writer.one("Equal", [x, x]), writer)],
+  IsInf: isInf,
+};

@@ -1,0 +1,51 @@
+import type { NodeWriter } from "@mp/onnx/write";
+import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import { sliceAsRows } from "./indexing.js";
+import { splitInSteps } from "./split.js";
+
+/** Axis by axis, so that no value has more than three: the kernel takes few. */
+const tile: OwnLowering<"Tile"> = (node, operands, writer) => {
+  const { shape, dtype } = operandType(node);
+  const isSmall = dtype === "bool" || dtype === "u8";
+  const repeated = node.attributes.repeats.reduce(
+    (x, repeats, axis) => repeatedAlong(x, axis, repeats, writer),
+    { name: isSmall ? writer.cast(at(operands, 0), "f32") : at(operands, 0), shape },
+  );
+  return [isSmall ? writer.cast(repeated.name, dtype) : repeated.name];
+};
+
+function repeatedAlong(
+  { name, shape }: { readonly name: string; readonly shape: readonly number[] },
+  axis: number,
+  repeats: number,
+  writer: NodeWriter,
+) {
+  if (repeats === 1) return { name, shape };
+  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis))];
+  const copies = writer.one("Expand", [
+    reshape(name, [outer, 1, inner], writer),
+    writer.ints([outer, repeats, inner]),
+  ]);
+  const whole = shape.map((size, index) => (index === axis ? size * repeats : size));
+  return { name: reshape(copies, whole, writer), shape: whole };
+}
+
+/**
+ * One that moves nothing is left out. The kernel copies the buffer of a value of one axis, and what the provider records
+ * of a run, to replay it, leaves such copies out.
+ */
+const transpose: OwnLowering<"Transpose"> = ({ attributes: { perm } }, operands) =>
+  perm.every((axis, place) => axis === place) ? [at(operands, 0)] : undefined;
+
+const split: OwnLowering<"Split"> = (node, operands, writer) => {
+  const { axis, split: sizes } = node.attributes;
+  return splitInSteps(at(operands, 0), axis, sizes, writer);
+};
+
+export const movementLowerings: OwnLoweringsOf<"movement"> = {
+  Tile: tile,
+  Slice: sliceAsRows,
+  Transpose: transpose,
+  Split: split,
+};

@@ -1,0 +1,99 @@
+import type { Shape } from "@mp/core";
+import { float, int, standardLowerings } from "@mp/onnx/write";
+import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+
+/**
+ * The kernel drops NaN: every result of a row with NaN, with +∞ or of nothing but -∞ is NaN. The row's sum is NaN where one
+ * of its numbers is, and otherwise only between infinities; its largest number is infinite in the other rows.
+ */
+const softmax: OwnLowering<"Softmax"> = (node, operands, writer, standard) => {
+  const { dtype } = operandType(node);
+  const wide = writer.cast(at(operands, 0), "f32");
+  const [sum, most] = ["ReduceSum", "ReduceMax"].map((op) =>
+    writer.one(op, [wide, writer.ints([node.attributes.axis])], { keepdims: int(1) }),
+  ) as [string, string];
+  const isNumber = writer.one("And", [
+    writer.one("Equal", [sum, sum]),
+    writer.one("Less", [writer.one("Abs", [most]), writer.scalar(Number.POSITIVE_INFINITY, "f32")]),
+  ]);
+  return [writer.one("Where", [isNumber, at(standard(operands), 0), writer.scalar(Number.NaN, dtype)])];
+};
+
+/** The kernel takes scale and offset of exactly the shape that is normalized. */
+const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
+  const { shape } = operandType(node);
+  const normalized = shape.slice(node.attributes.axis);
+  const whole = operands.map((name, index) => {
+    const own = node.inputs[index]?.shape ?? [];
+    if (index === 0 || sizeOf(own) === sizeOf(normalized)) return name;
+    return writer.one("Expand", [name, writer.ints(normalized)]);
+  });
+  return standard(whole);
+};
+
+/** ONNX's own comes after the last opset of the device's kernels: x · scale / √(mean(x²) + ε), in f32. */
+const rmsNormalization: OwnLowering<"RMSNormalization"> = (node, operands, writer) => {
+  const { axis, epsilon } = node.attributes;
+  const { shape, dtype } = operandType(node);
+  const [x, scale] = [0, 1].map((index) => writer.cast(at(operands, index), "f32")) as [string, string];
+  const axes = writer.ints(shape.flatMap((_, index) => (index < axis ? [] : [index])));
+  const mean = writer.one("ReduceMean", [writer.one("Mul", [x, x]), axes], { keepdims: int(1) });
+  const root = writer.one("Sqrt", [writer.one("Add", [mean, writer.scalar(epsilon, "f32")])]);
+  const scaled = writer.one("Mul", [writer.one("Div", [x, root]), scale]);
+  return [writer.cast(scaled, dtype)];
+};
+
+/**
+ * The kernel's mean is as exact as f32 holds its terms, which the variance of numbers far from 0 is not: what is left of
+ * the mean in the differences is taken off them as well.
+ */
+const batchNormalization: OwnLowering<"BatchNormalization"> = (node, operands, writer) => {
+  const { shape, dtype } = operandType(node);
+  const [x, scale, bias] = [0, 1, 2].map((index) => writer.cast(at(operands, index), "f32")) as [
+    string,
+    string,
+    string,
+  ];
+  const [, channels = 1, ...rest] = shape;
+  const column = [channels, ...rest.map(() => 1)];
+  const each = (statistic: string): string =>
+    rest.length === 0 ? statistic : writer.one("Reshape", [statistic, writer.ints(column)]);
+  const axes = writer.ints([0, ...rest.map((_, index) => index + 2)]);
+  const mean = (of: string): string => writer.one("ReduceMean", [of, axes], { keepdims: int(0) });
+  const near = mean(x);
+  const difference = writer.one("Sub", [x, each(near)]);
+  const left = mean(difference);
+  const spread = mean(writer.one("Mul", [difference, difference]));
+  const variance = writer.one("Sub", [spread, writer.one("Mul", [left, left])]);
+  // With two axes the kernel takes the first channel's statistics for all.
+  const flat = rest.length === 0;
+  const image = flat ? reshape(difference, [...shape, 1], writer) : difference;
+  const y = writer.one("BatchNormalization", [image, scale, bias, left, variance], {
+    epsilon: float(node.attributes.epsilon),
+  });
+  const whole = flat ? reshape(y, shape, writer) : y;
+  return [writer.cast(whole, dtype), writer.one("Add", [near, left]), variance];
+};
+
+/** Of two axes as of three, see above. */
+const batchNormalizationGradient: OwnLowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
+  const { shape } = operandType(node);
+  if (shape.length > 2) return undefined;
+  const deeper = <V extends { readonly shape: Shape }>(value: V): V =>
+    value.shape.length === 2 ? { ...value, shape: [...value.shape, 1] } : value;
+  const twin = { ...node, inputs: node.inputs.map(deeper), outputs: node.outputs.map(deeper) };
+  const names = operands.map((name, index) =>
+    node.inputs[index]?.shape.length === 2 ? reshape(name, [...shape, 1], writer) : name,
+  );
+  const [dx = "", ...others] = standardLowerings.BatchNormalizationGradient(twin, names, writer);
+  return [reshape(dx, shape, writer), ...others];
+};
+
+export const normalizationLowerings: OwnLoweringsOf<"normalization" | "batch-normalization"> = {
+  Softmax: softmax,
+  LayerNormalization: layerNormalization,
+  RMSNormalization: rmsNormalization,
+  BatchNormalization: batchNormalization,
+  BatchNormalizationGradient: batchNormalizationGradient,
+};

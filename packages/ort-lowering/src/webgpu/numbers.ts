@@ -1,0 +1,79 @@
+/** Functions of numbers that the provider has no kernel for. */
+import type { DType } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import type { Replacement, Replacements } from "./kernel-writer.js";
+
+/** Between these f32 has no fractions, and adding and subtracting the constant rounds to even. */
+const ROUNDING = 1.5 * 2 ** 23;
+const WHOLE_FROM = 2 ** 22;
+
+const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
+  const wide = writer.cast(x, "f32");
+  const big = writer.scalar(ROUNDING, "f32");
+  const rounded = writer.one("Sub", [writer.one("Add", [wide, big]), big]);
+  const isSmall = writer.one("Less", [writer.one("Abs", [wide]), writer.scalar(WHOLE_FROM, "f32")]);
+  // What rounds to 0 keeps its sign.
+  const isZero = writer.one("Equal", [rounded, writer.scalar(0, "f32")]);
+  const signed = writer.one("Where", [isZero, writer.one("Mul", [wide, writer.scalar(0, "f32")]), rounded]);
+  return [writer.cast(writer.one("Where", [isSmall, signed, wide]), dtype ?? "f32")];
+};
+
+/** Of a NaN: NaN, which 0 · x keeps. */
+const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) => {
+  const zero = writer.scalar(0, dtype);
+  const [above, below] = (["Greater", "Less"] as const).map((order) =>
+    writer.cast(writer.one(order, [x, zero]), dtype),
+  ) as [string, string];
+  const number = writer.one("Sub", [above, below]);
+  if (!isFloat(dtype)) return [number];
+  return [writer.one("Where", [writer.one("Equal", [x, x]), number, x])];
+};
+
+/** log(eˣ / Σ eˣ) as x - max - log Σ e^(x - max), rounded once. */
+const logSoftmax: Replacement = (
+  { inputs: [narrow = ""], dtypes: [dtype], attributes: { axis } },
+  writer,
+) => {
+  const x = writer.cast(narrow, "f32");
+  const along = writer.ints([axis?.kind === "int" ? Number(axis.value) : -1]);
+  const keepdims = { keepdims: int(1) };
+  const below = writer.one("Sub", [x, writer.one("ReduceMax", [x, along], keepdims)]);
+  const sum = writer.one("ReduceSum", [writer.one("Exp", [below]), along], keepdims);
+  return [writer.cast(writer.one("Sub", [below, writer.one("Log", [sum])]), dtype ?? "f32")];
+};
+
+/** x - y · (x / y): of integers the quotient is truncated, of floats too with `fmod`. */
+const mod: Replacement = ({ inputs: [x = "", y = ""], dtypes: [dtype = "i32"], attributes }, writer) => {
+  if (isFloat(dtype)) return undefined;
+  const isTruncated = attributes["fmod"]?.kind === "int" && Number(attributes["fmod"].value) === 1;
+  const rest = writer.one("Sub", [x, writer.one("Mul", [y, writer.one("Div", [x, y])])]);
+  if (isTruncated) return [rest];
+  return [withDivisorsSign(rest, y, dtype, writer)];
+};
+
+/** A remainder of another sign than the divisor's is one divisor short. */
+function withDivisorsSign(rest: string, y: string, dtype: DType, writer: NodeWriter): string {
+  const zero = writer.scalar(0, dtype);
+  const [isBelow, isAbove] = [rest, y].map((name) => writer.one("Less", [name, zero])) as [string, string];
+  const isOther = writer.one("Xor", [isBelow, isAbove]);
+  const isSome = writer.one("Not", [writer.one("Equal", [rest, zero])]);
+  const adds = writer.one("And", [isOther, isSome]);
+  return writer.one("Where", [adds, writer.one("Add", [rest, y]), rest]);
+}
+
+/** The kernels take floats. */
+const negated: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
+  isFloat(dtype) ? undefined : [writer.one("Sub", [writer.scalar(0, dtype), x])];
+
+const magnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
+  isFloat(dtype) ? undefined : [writer.one("Max", [x, writer.one("Neg", [x])])];
+
+export const numbers: Replacements = {
+  Round: round,
+  Sign: sign,
+  LogSoftmax: logSoftmax,
+  Mod: mod,
+  Neg: negated,
+  Abs: magnitude,
+};

@@ -1,0 +1,44 @@
+import { binaryLowerings } from "../lowerings/binary.js";
+import { indexingLowerings as sharedIndexing } from "../lowerings/indexing.js";
+import type { Surroundings } from "../lowerings/lower-node.js";
+import { matrixLowerings } from "../lowerings/matrix.js";
+import { movementLowerings as sharedMovement } from "../lowerings/movement.js";
+import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
+import { poolingLowerings as sharedPooling } from "../lowerings/pooling.js";
+import { sourceLowerings } from "../lowerings/source.js";
+import { unaryLowerings as sharedUnary } from "../lowerings/unary.js";
+import type { Target } from "../target.js";
+import { wordLowerings } from "../words/index.js";
+import { convolutionLowerings } from "./convolution.js";
+import { indexingLowerings } from "./indexing.js";
+import { lossLowerings } from "./loss.js";
+import { movementLowerings } from "./movement.js";
+import { normalizationLowerings } from "./normalization.js";
+import { poolingLowerings } from "./pooling.js";
+import { power } from "./power.js";
+import { reduceLowerings } from "./reduce.js";
+import { unaryLowerings } from "./unary.js";
+
+/** The lowerings of nodes for the WebGPU provider: those for the processor that are right for it too, and its own. */
+export const webgpuLowerings = (
+  target: Target,
+  { constantOf, unswapped, fixed }: Surroundings,
+): OwnLowerings =>
+  firstOfEach(wordLowerings(constantOf), {
+    ...sharedUnary(target),
+    ...unaryLowerings,
+    ...binaryLowerings(constantOf, fixed),
+    Pow: power(constantOf),
+    ...matrixLowerings(target, unswapped),
+    ...convolutionLowerings,
+    ...reduceLowerings,
+    ...sharedPooling,
+    ...poolingLowerings,
+    ...normalizationLowerings,
+    ...lossLowerings,
+    ...sharedMovement(unswapped),
+    ...movementLowerings,
+    ...sharedIndexing(target),
+    ...indexingLowerings,
+    ...sourceLowerings,
+  });

@@ -1,0 +1,129 @@
+/**
+ * Maxima over windows, axis by axis: the provider's kernel drops NaN, starts from the lowest finite number and gives no
+ * places that another kernel reads.
+ */
+import type { Shape } from "@mp/core";
+import { type GraphNode, type PoolingWindow, windowExtent, withoutCeiling } from "@mp/core/graph";
+import type { NodeWriter } from "@mp/onnx/write";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import { framed, type Shaped, spread, strided } from "./along-axis.js";
+
+/** The windows along one spatial axis. */
+interface AxisWindow {
+  /** Of the whole value. */
+  readonly axis: number;
+  readonly kernel: number;
+  readonly stride: number;
+  readonly dilation: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+function axesOf(shape: Shape, attributes: PoolingWindow): readonly AxisWindow[] {
+  const spatial = shape.slice(2);
+  const { kernelShape, strides, pads, dilations } = withoutCeiling(spatial, attributes);
+  return spatial.map((_, index) => ({
+    axis: index + 2,
+    kernel: kernelShape[index] ?? 1,
+    stride: strides[index] ?? 1,
+    dilation: dilations[index] ?? 1,
+    begin: pads[index] ?? 0,
+    end: pads[spatial.length + index] ?? 0,
+  }));
+}
+
+/** One slice of the padded value for each place of the kernel: what each window has there. */
+function tapsOf(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): readonly Shaped[] {
+  const { axis, kernel, stride, dilation, begin, end } = window;
+  const padded = framed(x, axis, [begin, end], [Number.NEGATIVE_INFINITY, dtype], writer);
+  const extent = windowExtent(kernel, dilation);
+  const count = Math.floor(((padded.shape[axis] ?? 0) - extent) / stride) + 1;
+  return Array.from({ length: kernel }, (_, tap) =>
+    strided(padded, axis, { start: tap * dilation, step: stride, count }, writer),
+  );
+}
+
+const floatOf = (node: GraphNode): "f32" | "f16" => (operandType(node).dtype === "f16" ? "f16" : "f32");
+
+/** `Max` keeps NaN. */
+const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
+  const { shape } = operandType(node);
+  const pooled = axesOf(shape, node.attributes).reduce<Shaped>(
+    (x, window) => {
+      const taps = tapsOf(x, floatOf(node), window, writer);
+      const [first, ...others] = taps;
+      if (first === undefined) return x;
+      const name = others.reduce((most, tap) => writer.one("Max", [most, tap.name]), first.name);
+      return { name, shape: first.shape };
+    },
+    { name: at(operands, 0), shape },
+  );
+  return [pooled.name];
+};
+
+/** Where along one axis each window has its first largest element, and that element. */
+interface Found {
+  readonly most: Shaped;
+  /** The place in the kernel, f32. */
+  readonly place: string;
+  readonly window: AxisWindow;
+  /** Size of the axis before the windows. */
+  readonly size: number;
+}
+
+/** NaN is never the largest; of a window without anything larger than -infinity it is the first place inside. */
+function found(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): Found {
+  const { axis, stride, dilation, begin } = window;
+  const taps = tapsOf(x, dtype, window, writer);
+  const shape = taps[0]?.shape ?? x.shape;
+  const count = shape[axis] ?? 0;
+  const firstInside = Array.from({ length: count }, (_, at) =>
+    Math.max(0, Math.ceil((begin - at * stride) / dilation)),
+  );
+  const column = shape.map((_, index) => (index === axis ? count : 1));
+  let place = writer.one("Reshape", [writer.list(firstInside, "f32"), writer.ints(column)]);
+  let most = writer.scalar(Number.NEGATIVE_INFINITY, dtype);
+  taps.forEach((tap, index) => {
+    const isLarger = writer.one("Greater", [tap.name, most]);
+    place = writer.one("Where", [isLarger, writer.scalar(index, "f32"), place]);
+    most = writer.one("Where", [isLarger, tap.name, most]);
+  });
+  return { most: { name: most, shape }, place, window, size: x.shape[axis] ?? 0 };
+}
+
+/** What goes back through the windows of one axis: to each window's place what has come for the window. */
+function throughWindows(dy: string, { most, place, window, size }: Found, writer: NodeWriter): string {
+  const { axis, kernel, stride, dilation, begin, end } = window;
+  const placed = Array.from({ length: kernel }, (_, tap) => {
+    const isHere = writer.one("Equal", [place, writer.scalar(tap, "f32")]);
+    const name = writer.one("Where", [isHere, dy, writer.scalar(0, "f32")]);
+    return { name, offset: tap * dilation };
+  });
+  const padded = Math.max(size + begin + end, 1);
+  const whole = spread(placed, most.shape, axis, { step: stride, size: padded, dtype: "f32" }, writer);
+  return framed(whole, axis, [-begin, -end], [0, "f32"], writer).name;
+}
+
+/**
+ * The largest of a window is the largest along its last axis, then along the one before: the first of equals in each is
+ * the first in order. Sums are in f32 and in one order, so that every run gives the same bits.
+ */
+const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
+  const [, { dtype, shape } = operandType(node)] = node.inputs;
+  const float = dtype === "f16" ? "f16" : "f32";
+  const stages: Found[] = [];
+  let x: Shaped = { name: at(operands, 1), shape };
+  for (const window of axesOf(shape, node.attributes).toReversed()) {
+    const stage = found(x, float, window, writer);
+    stages.push(stage);
+    x = stage.most;
+  }
+  const dy = writer.cast(at(operands, 0), "f32");
+  const dx = stages.reduceRight((to, stage) => throughWindows(to, stage, writer), dy);
+  return [writer.cast(dx, dtype)];
+};
+
+export const poolingLowerings: OwnLoweringsOf<"pooling"> = {
+  MaxPool: maxPool,
+  MaxPoolGradient: maxPoolGradient,
+};

@@ -1,0 +1,22 @@
+/** What is written in place of ONNX's operators that ONNX Runtime's WebGPU provider has no kernel for, by dtype. */
+import { carried } from "./carried.js";
+import type { Replacement, Replacements } from "./kernel-writer.js";
+import { logic } from "./logic.js";
+import { numbers } from "./numbers.js";
+
+/** The first that replaces the node. */
+function joined(...tables: readonly Replacements[]): Replacements {
+  const ops = new Set(tables.flatMap(Object.keys));
+  const firstOf =
+    (op: string): Replacement =>
+    (emission, writer) => {
+      for (const table of tables) {
+        const replaced = table[op]?.(emission, writer);
+        if (replaced !== undefined) return replaced;
+      }
+      return undefined;
+    };
+  return Object.fromEntries([...ops].map((op) => [op, firstOf(op)]));
+}
+
+export const replacements: Replacements = joined(carried, logic, numbers);

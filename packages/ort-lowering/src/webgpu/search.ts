@@ -1,0 +1,90 @@
+/**
+ * Places of extremes and orders. The provider's kernels give places as 64-bit integers, which few of its others read: a
+ * place becomes i32 by reading a list of all of them there. Its sort keeps the order of equals.
+ */
+import type { DType, Shape } from "@mp/core";
+import { type ArgOp, floatFormats, isComputeFloat } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+import { gatherElements } from "./indexing.js";
+
+const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
+
+/** The first NaN where there is one, else the first extreme. */
+export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
+  const { dtype, shape } = operandType(node);
+  const { axis, keepdims } = node.attributes;
+  const all = writer.list(upTo(shape[axis] ?? 1), "i32");
+  const attributes = { axis: int(axis), keepdims: int(keepdims ? 1 : 0) };
+  const placeOf = (op: ArgOp, x: string): string =>
+    writer.one("Gather", [all, writer.one(op, [x], attributes)], { axis: int(0) });
+  const x = at(operands, 0);
+  const place = placeOf(node.op, dtype === "u8" ? writer.cast(x, "i32") : x);
+  if (!isComputeFloat(dtype)) return [place];
+  const marks = writer.cast(writer.one("IsNaN", [x]), "f32");
+  const most = writer.one("ReduceMax", [marks, writer.ints([axis])], { keepdims: int(keepdims ? 1 : 0) });
+  const isAny = writer.one("Greater", [most, writer.scalar(0, "f32")]);
+  return [writer.one("Where", [isAny, placeOf("ArgMax", marks), place])];
+};
+
+const LARGEST = floatFormats.f32.maxFinite;
+const BELOW_LARGEST = LARGEST - 2 ** 104;
+
+/** One sort after another, the least significant key first, puts elements in the order of all keys. */
+function keysOf(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
+  if (isComputeFloat(dtype)) {
+    const wide = writer.cast(x, "f32");
+    const isNumber = writer.one("Equal", [wide, wide]);
+    // The kernel fills rows up with the largest or the lowest finite number, so that these are no keys.
+    const bounds = [BELOW_LARGEST, -BELOW_LARGEST].map((bound) => writer.scalar(bound, "f32"));
+    const within = writer.one("Max", [writer.one("Min", [wide, at(bounds, 0)]), at(bounds, 1)]);
+    const passed = (order: "Greater" | "Less", limits: readonly number[]): string => {
+      const marks = limits.map((limit) =>
+        writer.cast(writer.one(order, [wide, writer.scalar(limit, "f32")]), "f32"),
+      );
+      return writer.one("Add", [at(marks, 0), at(marks, 1)]);
+    };
+    const above = passed("Greater", [BELOW_LARGEST, LARGEST]);
+    const below = passed("Less", [-BELOW_LARGEST, -LARGEST]);
+    const rank = writer.one("Sub", [above, below]);
+    return [
+      writer.one("Where", [isNumber, within, writer.scalar(0, "f32")]),
+      writer.one("Where", [isNumber, rank, writer.scalar(3, "f32")]),
+    ];
+  }
+  if (dtype !== "i32") return [writer.cast(x, "f32")];
+  // Halves of the word, which f32 holds exactly.
+  const half = writer.scalar(2 ** 16, "i32");
+  const low = writer.one("Mod", [x, half], { fmod: int(0) });
+  const high = writer.one("Div", [writer.one("Sub", [x, low]), half]);
+  return [low, high].map((name) => writer.cast(name, "f32"));
+}
+
+/** NaN is larger than every number. */
+export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
+  const { axis, k, largest } = node.attributes;
+  const { dtype, shape } = operandType(node);
+  const x = at(operands, 0);
+  const size = shape[axis] ?? 0;
+  const attributes = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
+  const ranked = (key: string, count: number): string =>
+    at(writer.emit("TopK", [key, writer.ints([count])], attributes, { outputs: 2 }), 1);
+  const along = (value: string, places: string): string =>
+    writer.one("GatherElements", [value, places], { axis: int(axis) });
+  const keys = keysOf(x, dtype, writer);
+  let order = placesAlong(shape, axis, writer);
+  keys.forEach((key, index) => {
+    const count = index === keys.length - 1 ? k : size;
+    order = along(order, ranked(index === 0 ? key : along(key, writer.cast(order, "i32")), count));
+  });
+  const places = writer.cast(order, "i32");
+  const chosen = { name: places, shape: node.outputs[0]?.shape ?? [] };
+  return [gatherElements({ name: x, shape, dtype }, chosen, axis, writer), places];
+};
+
+/** Each element's place along the axis, f32. */
+function placesAlong(shape: Shape, axis: number, writer: NodeWriter): string {
+  const numbers = writer.list(upTo(shape[axis] ?? 0), "f32");
+  const column = writer.ints(shape.map((_, index) => (index === axis ? (shape[axis] ?? 0) : 1)));
+  return writer.one("Expand", [writer.one("Reshape", [numbers, column]), writer.ints(shape)]);
+}

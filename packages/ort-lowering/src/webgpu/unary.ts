@@ -1,0 +1,29 @@
+import { isComputeFloat } from "@mp/core/graph";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import { elu, erf, exp, log, tanh } from "./functions.js";
+
+/** The kernel of Relu gives 0 for NaN. */
+const relu: OwnLowering<"Relu"> = (node, operands, writer) => [
+  writer.one("Max", [at(operands, 0), writer.scalar(0, operandType(node).dtype)]),
+];
+
+/** The kernel gives a bound for NaN. */
+const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
+  const { min, max } = node.attributes;
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype)) return undefined;
+  let x = at(operands, 0);
+  if (min !== undefined) x = writer.one("Max", [x, writer.scalar(min, dtype)]);
+  if (max !== undefined) x = writer.one("Min", [x, writer.scalar(max, dtype)]);
+  return [x];
+};
+
+export const unaryLowerings: OwnLoweringsOf<"unary"> = {
+  Relu: relu,
+  Clip: clip,
+  Exp: exp,
+  Log: log,
+  Tanh: tanh,
+  Erf: erf,
+  Elu: elu,
+};

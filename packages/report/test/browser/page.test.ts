@@ -1,0 +1,94 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type OpenBrowser, openBrowser } from "@mp/test-browser";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { precisionReportPage } from "../../src/index.js";
+import { reportedRuns } from "../runs.js";
+import { type Inspection, inspectPage } from "./inspect-page.js";
+import { takeScreenshots } from "./take-screenshots.js";
+
+/** For who wants to look at them; git ignores the folder. */
+const screenshots = join(import.meta.dirname, "../../.results/screenshots");
+const folder = mkdtempSync(join(tmpdir(), "mp-report-"));
+let opened: OpenBrowser | undefined;
+let page: Page;
+
+beforeAll(async () => {
+  mkdirSync(screenshots, { recursive: true });
+  for (const [name, run] of Object.entries(await reportedRuns()))
+    writeFileSync(join(folder, `${name}.html`), precisionReportPage(run));
+  opened = await openBrowser();
+  // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
+  page = await opened.browser.newPage();
+  page.setDefaultTimeout(0);
+});
+
+afterAll(async () => {
+  await opened?.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Look {
+  readonly inspection: Inspection;
+  readonly title: string;
+  /** What the page asked for, and what it complained of. */
+  readonly requests: readonly string[];
+  readonly complaints: readonly string[];
+}
+
+async function look(name: string, colorScheme: "light" | "dark", width: number): Promise<Look> {
+  const [requests, complaints]: [string[], string[]] = [[], []];
+  page.removeAllListeners();
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 900 });
+  await page.goto(pathToFileURL(join(folder, `${name}.html`)).href);
+  const title = await page.title();
+  const inspection = await page.evaluate(inspectPage);
+  await takeScreenshots(page, join(screenshots, `${name}-${colorScheme}-${width}`));
+  return { inspection, title, requests, complaints };
+}
+
+const sights = (["light", "dark"] as const).flatMap((scheme) =>
+  [390, 1280].map((width) => [scheme, width] as const),
+);
+
+describe.each([
+  ["trained", 10],
+  ["large", 10],
+  ["empty", 8],
+] as const)("the page of a run, %s", (name, plots) => {
+  it.each(sights)("in %s at %i pixels draws every plot, with all text inside", async (scheme, width) => {
+    const { inspection, requests, complaints } = await look(name, scheme, width);
+    expect(inspection.plots).toHaveLength(plots);
+    for (const plot of inspection.plots) {
+      expect([plot.label, plot.problems]).toEqual([plot.label, []]);
+      if (name !== "empty") expect([plot.label, plot.marks > 3]).toEqual([plot.label, true]);
+    }
+    expect(inspection.overflowX).toBeLessThanOrEqual(0);
+    expect(inspection.smallestText).toBeGreaterThanOrEqual(11.99);
+    expect(inspection.axesApart).toBeLessThan(0.5);
+    expect(inspection.dtypes).toBeGreaterThan(3);
+    expect(inspection.dtypesOutside).toBe(0);
+    expect(requests).toEqual([pathToFileURL(join(folder, `${name}.html`)).href]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the page in a browser", () => {
+  it("takes names for text, whatever they hold", async () => {
+    const { inspection, title } = await look("trained", "light", 1280);
+    expect(title).toBe(`a run & <its> "name": precision report`);
+    expect(inspection.scripts).toBe(0);
+  });
+
+  it("folds a long plan of casts on a phone, and shows it on a desk", async () => {
+    expect((await look("long", "light", 390)).inspection.isFolded).toBe(true);
+    expect((await look("long", "light", 1280)).inspection.isFolded).toBe(false);
+  });
+});

@@ -1,0 +1,3 @@
+import { browserPreset } from "@mp/build/vitest";
+
+export default browserPreset();

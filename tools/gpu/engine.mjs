@@ -1,0 +1,18 @@
+/** @param {string} path */
+const load = (path) => import(new URL(`../../packages/${path}/dist/index.js`, import.meta.url).href);
+
+/** @type {Readonly<Record<string, (device: string) => Promise<any>>>} */
+const ENGINES = {
+  ort: async (device) => (await load("backend-ort")).ort({ device }),
+  tfjs: async (device) => {
+    const { loadTfjsNode, tfjs } = await load("backend-tfjs");
+    return tfjs({ tf: await loadTfjsNode({ device }) });
+  },
+};
+
+/** @param {string} engine @param {string} device */
+export async function openedBackend(engine, device) {
+  const open = ENGINES[engine];
+  if (open === undefined) throw new RangeError(`${engine}: expected ${Object.keys(ENGINES).join(", ")}`);
+  return open(device);
+}

@@ -1,0 +1,106 @@
+// TensorFlow for a machine with nothing on it: tfjs-node where pnpm has it, an addon compiled for the pack alone, and
+// for a GPU CUDA 12, which the wheel is built for.
+import { spawnSync } from "node:child_process";
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { fail } from "../workspace/fail.mjs";
+import { root } from "../workspace/packages.mjs";
+import { turbo } from "../workspace/turbo.mjs";
+import { run, writeArchive } from "./archive.mjs";
+import { productionFiles } from "./production-files.mjs";
+
+const TFJS_NODE = "packages/backend-tfjs/node_modules/@tensorflow/tfjs-node";
+/** Where pnpm lets every package be found: some of tfjs require others without naming them as dependencies. */
+const HOISTED = "node_modules/.pnpm/node_modules";
+const PACKAGE = /^node_modules\/\.pnpm\/[^/]+\/node_modules\/(@[^/]+\/[^/]+|[^@/][^/]*)(?=\/)/;
+/** What an earlier install put under tfjs-node: the checkout's own addon and libraries. */
+const INSTALLED = /\/tfjs-node\/(deps|lib)\//;
+const CUDA_12 = fileURLToPath(new URL("cuda12.txt", import.meta.url));
+const PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64"];
+const OLDER = ["manylinux2014_x86_64", "manylinux2010_x86_64"];
+
+/** @typedef {"cpu" | "cuda"} TensorFlowDevice */
+
+/**
+ * @param {string} folder of the pack
+ * @param {string} work
+ * @param {TensorFlowDevice} device
+ * @returns {readonly string[]} the archive's pieces
+ */
+export function packTensorFlow(folder, work, device) {
+  if (!existsSync(join(root, TFJS_NODE)))
+    return fail(`gpu pack: ${TFJS_NODE} is missing; install the workspace with its optional dependencies`);
+  if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true }))
+    return fail("gpu pack: @mp/libtensorflow did not build");
+  const twin = join(work, "tensorflow-root");
+  mkdirSync(twin);
+  const files = productionFiles(root, [TFJS_NODE]).filter((file) => !INSTALLED.test(file));
+  const parts = join(work, "tensorflow.tar");
+  const list = [...new Set([...files, ...hoisted(files)])].map((file) => `${file}\n`).join("");
+  pipe(["tar", "-C", root, "--no-recursion", "-cf", parts, "-T", "-"], list);
+  run("tar", ["-xf", parts, "-C", twin]);
+  rmSync(parts);
+  const real = relative(root, realpathSync(join(root, TFJS_NODE)));
+  mkdirSync(dirname(join(twin, TFJS_NODE)), { recursive: true });
+  symlinkSync(relative(dirname(join(root, TFJS_NODE)), join(root, real)), join(twin, TFJS_NODE));
+  const command = join(root, "packages/libtensorflow/dist/mp-libtensorflow.js");
+  const flags = device === "cuda" ? ["--cuda"] : [];
+  run(process.execPath, [command, ...flags, "--package", join(twin, real)]);
+  mkdirSync(join(twin, "tensorflow", "lib"), { recursive: true });
+  if (device === "cuda") unpackCuda12(join(twin, "tensorflow", "lib"), work);
+  return writeArchive(join(folder, "tensorflow.tar.gz"), twin, filesUnder(twin, twin));
+}
+
+/**
+ * The hoisted links with the names of packages among those files, and what they lead to: it may be another version.
+ * @param {readonly string[]} files
+ */
+function hoisted(files) {
+  const packages = files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []);
+  const names = new Set(packages.map((path) => path.slice(path.lastIndexOf("/node_modules/") + 14)));
+  const links = [...names].map((name) => `${HOISTED}/${name}`).filter((link) => existsSync(join(root, link)));
+  return [...links, ...productionFiles(root, links)];
+}
+
+/** The libraries of all wheels, in one folder. @param {string} place @param {string} work */
+function unpackCuda12(place, work) {
+  const python = process.env["PEER_PYTHON"] ?? "python3";
+  const wheels = join(work, "cuda12");
+  run(python, [
+    ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"],
+    ...["--python-version", "3.11", "--implementation", "cp"],
+    ...[...PLATFORMS, ...OLDER].flatMap((platform) => ["--platform", platform]),
+    ...["-r", CUDA_12, "-d", wheels],
+  ]);
+  for (const wheel of readdirSync(wheels)) {
+    run(python, ["-c", UNPACK, join(wheels, wheel), place]);
+    rmSync(join(wheels, wheel));
+  }
+}
+
+const UNPACK = `
+import os, shutil, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    for name in wheel.namelist():
+        if "/lib/" in name and ".so" in name:
+            with wheel.open(name) as source, open(os.path.join(sys.argv[2], os.path.basename(name)), "wb") as to:
+                shutil.copyfileobj(source, to)
+`;
+
+/** @param {readonly string[]} words @param {string} input */
+function pipe([command = "", ...args], input) {
+  const { status } = spawnSync(command, args, { input, stdio: ["pipe", "inherit", "inherit"] });
+  if (status !== 0) fail(`gpu pack: ${command} ${args.slice(0, 3).join(" ")} … failed`);
+}
+
+/** Files, links and folders that hold nothing. @param {string} folder @param {string} from @returns {string[]} */
+function filesUnder(folder, from) {
+  const names = readdirSync(folder);
+  if (names.length === 0) return [relative(from, folder)];
+  return names.flatMap((name) => {
+    const path = join(folder, name);
+    const status = lstatSync(path);
+    return status.isDirectory() ? filesUnder(path, from) : [relative(from, path)];
+  });
+}

@@ -1,0 +1,259 @@
+// What is run on the machine, as a list: most important first, since time on a borrowed GPU may end before the list.
+
+/**
+ * How a job's result is read: `line` is the last line of its output, as JSON; `bench` and `app` are the file that the
+ * benchmark or the app writes; `suite` is the conformance suite's report.
+ *
+ * @typedef {object} Job
+ * @property {string} id unique, and the key of its result in the file
+ * @property {string} part
+ * @property {"line" | "bench" | "app" | "suite"} answer
+ * @property {string} program relative to the pack
+ * @property {readonly string[]} args
+ * @property {readonly string[]} [peers] of PyTorch's forms, those to run beside
+ * @property {string} [workload] as the benchmark names it
+ * @property {string} [precision]
+ */
+
+/**
+ * @typedef {object} Wanted
+ * @property {string} device
+ * @property {boolean} small
+ * @property {number} rounds
+ * @property {boolean} hasTorch whether a PyTorch was found that runs on the device
+ * @property {boolean} hasTensorFlow whether the pack has it
+ */
+
+/**
+ * @typedef {object} Bench
+ * @property {string} precision
+ * @property {string} workload
+ * @property {readonly string[]} [flags]
+ * @property {number} [beside] how many of the peers to run beside; default all
+ */
+
+export const DEVICES = ["cuda", "webgpu", "cpu"];
+export const PARTS = [
+  "machine",
+  "probe",
+  "word-lm",
+  "operators",
+  "resnet-50",
+  "encoder",
+  "largest-batch",
+  "fused-lstm",
+  "conformance",
+  "workloads",
+  "app",
+  "tensorflow",
+];
+
+const FLOAT32 = "float32";
+const HALVES = ["mixed_float16", "mixed_bfloat16"];
+/** WebGPU has no bfloat16. */
+const PRECISIONS = {
+  cuda: [FLOAT32, ...HALVES],
+  cpu: [FLOAT32, ...HALVES],
+  webgpu: [FLOAT32, "mixed_float16"],
+};
+/** PyTorch's forms. It has no WebGPU, and computes float16 on a GPU alone. */
+const PEERS = ["torch", "torch-compile"];
+const peersOf = (/** @type {string} */ device, /** @type {string} */ precision) =>
+  device === "cuda" || (device === "cpu" && precision !== "mixed_float16") ? PEERS : [];
+
+/** Source 002's word model: its cells and batches, the sizes that answer most first. */
+const SWEEP = [
+  [1024, 128],
+  [2048, 512],
+  [4096, 1024],
+  [1024, 1024],
+  [4096, 128],
+  [2048, 128], // biome-ignore format: pairs
+  [1024, 512],
+  [4096, 512],
+  [2048, 1024],
+  [1024, 256],
+  [2048, 256],
+  [4096, 256], // biome-ignore format: pairs
+];
+const TINY_SWEEP = [[16, 2]];
+
+/** Sizes of a run on a GPU, and those of `--small`, which show only that everything runs. */
+const SIZES = {
+  full: {
+    sweep: SWEEP,
+    word: (/** @type {number} */ cells, /** @type {number} */ batch) =>
+      `cells=${cells},batch=${batch},time=20`,
+    encoder: "layers=12,size=768,heads=12,hidden=3072,batch=32,vocabulary=30522",
+    resnet: "batch=128",
+    mostBatch: 65_536,
+    workloads: ["w1", "w2", "w3", "w4"],
+    app: ["--cells", "1536", "--steps", "300"],
+    suiteShare: 1,
+    /** PyTorch's forms beside what is not the word model. */
+    others: 2,
+  },
+  small: {
+    sweep: TINY_SWEEP,
+    word: (/** @type {number} */ cells, /** @type {number} */ batch) =>
+      `cells=${cells},batch=${batch},time=3,vocabulary=50`,
+    encoder: "layers=1,size=16,heads=2,hidden=32,batch=2,vocabulary=50,time=8",
+    resnet: "batch=2,size=32,width=2,classes=5",
+    mostBatch: 4,
+    workloads: ["w1:size=16,batch=2", "w3:batch=2,size=8"],
+    app: ["--cells", "8", "--steps", "3", "--vocab", "100"],
+    suiteShare: 40,
+    // torch.compile takes minutes to start on a processor; the word model shows that it runs.
+    others: 1,
+  },
+};
+
+/** @param {Wanted} wanted @returns {readonly Job[]} */
+export function planOf(wanted) {
+  const { device, small, rounds, hasTorch, hasTensorFlow } = wanted;
+  const sizes = small ? SIZES.small : SIZES.full;
+  const precisions = /** @type {Record<string, readonly string[]>} */ (PRECISIONS)[device] ?? [];
+  const [first = [0, 0], second = first, third = second] = sizes.sweep;
+  const word = (/** @type {readonly number[]} */ [cells = 0, batch = 0]) => sizes.word(cells, batch);
+
+  /** @param {string} part @param {string} name @param {Bench} bench @returns {Job} */
+  const bench = (part, name, { workload, precision, flags = [], beside = PEERS.length }) => {
+    return {
+      id: `${part}/${name}/${precision}`,
+      part,
+      answer: "bench",
+      program: "bench/dist/main.js",
+      args: [workload, "--precision", precision, "--device", device, ...counts(small, rounds), ...flags],
+      peers: hasTorch ? peersOf(device, precision).slice(0, beside) : [],
+      workload,
+      precision,
+    };
+  };
+  /** @param {string} part @param {(precision: string) => readonly Job[]} jobs */
+  const each = (part, jobs, among = precisions) => ({ part, jobs: among.flatMap(jobs) });
+  const mixed = precisions.filter((precision) => precision !== FLOAT32);
+
+  const groups = [
+    { part: "probe", jobs: [node("probe", "probe/ort", "line", "tools/gpu/probe.mjs", ["ort", device])] },
+    {
+      part: "word-lm",
+      jobs: sizes.sweep.flatMap((pair) =>
+        precisions.map((precision) =>
+          bench("word-lm", `cells ${pair[0]}, batch ${pair[1]}`, { workload: `w2:${word(pair)}`, precision }),
+        ),
+      ),
+    },
+    each(
+      "operators",
+      (precision) =>
+        [
+          ["word model", `w2:${word(second)}`],
+          ["encoder", `w4:${sizes.encoder}`],
+          ["ResNet-50", `w5:${sizes.resnet}`],
+        ].map(([name = "", workload = ""]) =>
+          bench("operators", name, { workload, precision, flags: ["--operators"], beside: 0 }),
+        ),
+      mixed,
+    ),
+    each("resnet-50", (precision) => {
+      const workload = `w5:${sizes.resnet}`;
+      const last = ["--cuda", JSON.stringify({ channelsLast: true })];
+      return [
+        bench("resnet-50", "channels first", { workload, precision, beside: sizes.others }),
+        ...(device === "webgpu"
+          ? []
+          : [bench("resnet-50", "channels last", { workload, precision, flags: last, beside: 0 })]),
+      ];
+    }),
+    each("encoder", (precision) => [
+      bench("encoder", "base size", { workload: `w4:${sizes.encoder}`, precision, beside: sizes.others }),
+    ]),
+    each("largest-batch", (precision) => {
+      const flags = ["--largest-batch", String(sizes.mostBatch)];
+      const workload = `w2:${word([third[0] ?? 0, first[1] ?? 0])}`;
+      return [bench("largest-batch", `cells ${third[0]}`, { workload, precision, flags, beside: 1 })];
+    }),
+    each("fused-lstm", (precision) =>
+      ["w2", "w2-by-step", "w2-by-gate"].map((form) =>
+        bench("fused-lstm", form, { workload: `${form}:${word(first)}`, precision, beside: 0 }),
+      ),
+    ),
+    {
+      part: "conformance",
+      jobs: [
+        node("conformance", "conformance/ort", "suite", "tools/gpu/conformance.mjs", [
+          "ort",
+          device,
+          String(sizes.suiteShare),
+        ]),
+      ],
+    },
+    each("workloads", (precision) =>
+      sizes.workloads.map((workload) =>
+        bench("workloads", workload, { workload, precision, beside: sizes.others }),
+      ),
+    ),
+    each("app", (precision) => [
+      node("app", `app/word-lm/${precision}`, "app", "apps/word-lm/dist/main.js", [
+        ...["--device", device, "--precision", precision],
+        ...sizes.app,
+      ]),
+    ]),
+    { part: "tensorflow", jobs: hasTensorFlow && device !== "webgpu" ? tensorFlow() : [] },
+  ];
+  return groups.flatMap(({ jobs }) => jobs);
+
+  /** @returns {readonly Job[]} */
+  function tensorFlow() {
+    const flags = ["--backend", "tfjs"];
+    const beside = 0;
+    const program = "tools/gpu/conformance.mjs";
+    return [
+      node("tensorflow", "tensorflow/probe", "line", "tools/gpu/probe.mjs", ["tfjs", device]),
+      ...precisions.flatMap((precision) => [
+        bench("tensorflow", "word model", { workload: `w2:${word(first)}`, precision, flags, beside }),
+        bench("tensorflow", "encoder", { workload: `w4:${sizes.encoder}`, precision, flags, beside }),
+        bench("tensorflow", "ResNet-50", { workload: `w5:${sizes.resnet}`, precision, flags, beside }),
+      ]),
+      node("tensorflow", "tensorflow/conformance", "suite", program, [
+        "tfjs",
+        device,
+        String(sizes.suiteShare),
+      ]),
+    ];
+  }
+}
+
+/**
+ * @param {string} part
+ * @param {string} id
+ * @param {Job["answer"]} answer
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @returns {Job}
+ */
+function node(part, id, answer, program, args) {
+  return { id, part, answer, program, args };
+}
+
+/** @param {boolean} small @param {number} rounds */
+function counts(small, rounds) {
+  return small
+    ? ["--rounds", "1", "--warmup", "1", "--steps", "3", "--seconds", "2", "--idle-seconds", "0"]
+    : ["--rounds", String(rounds), "--seconds", "10", "--idle-seconds", "10"];
+}
+
+/** What a person reads: one line a job, the command as it is run. @param {readonly Job[]} jobs */
+export function planText(jobs) {
+  return jobs
+    .map(({ id, program, args, peers = [] }) => {
+      const beside = peers.length === 0 ? "" : ` --against ${peers.join(",")}`;
+      return `  ${id}\n      node ${program} ${args.map(quoted).join(" ")}${beside}`;
+    })
+    .join("\n");
+}
+
+/** As a shell takes it. @param {string} word */
+function quoted(word) {
+  return /^[\w./,:=-]+$/.test(word) ? word : `'${word}'`;
+}
