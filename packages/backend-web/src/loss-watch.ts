@@ -1,20 +1,23 @@
 import { MpError } from "@mp/core";
 
+type Reject = (error: MpError) => void;
+
 /** Whether a device is still there: a driver's crash, an update or a laptop's lid ends it at any moment. */
 export class LossWatch {
-  readonly #lost: Promise<never>;
   #error: MpError | undefined;
+  /** Of the work that has not settled. A race with one long-lived promise would keep every result until the end. */
+  readonly #waiting = new Set<Reject>();
 
   constructor(device: GPUDevice) {
-    this.#lost = device.lost.then(({ reason, message }) => {
+    void device.lost.then(({ reason, message }) => {
       this.#error = new MpError(
         "MP_BACKEND_FAILED",
         `ortWeb: the GPU was lost (${message === "" ? reason : message}), and with it all state on it. Open another backend and load the last checkpoint`,
         { details: { lost: reason } },
       );
-      throw this.#error;
+      for (const reject of this.#waiting) reject(this.#error);
+      this.#waiting.clear();
     });
-    this.#lost.catch(() => undefined);
   }
 
   /** @throws MP_BACKEND_FAILED once the device is lost */
@@ -27,13 +30,26 @@ export class LossWatch {
    * @throws MP_BACKEND_FAILED if it is lost before
    */
   async orLost<R>(work: Promise<R>): Promise<R> {
+    this.expectAlive();
+    const { promise: lost, reject } = rejectable();
+    this.#waiting.add(reject);
     try {
-      return await Promise.race([work, this.#lost]);
+      return await Promise.race([work, lost]);
     } catch (error) {
       // Work often fails a moment before the device says why.
       await Promise.resolve();
       this.expectAlive();
       throw error;
+    } finally {
+      this.#waiting.delete(reject);
     }
   }
+}
+
+function rejectable(): { readonly promise: Promise<never>; readonly reject: Reject } {
+  let reject: Reject = () => undefined;
+  const promise = new Promise<never>((_, rejectIt) => {
+    reject = rejectIt;
+  });
+  return { promise, reject };
 }

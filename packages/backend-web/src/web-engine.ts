@@ -40,14 +40,8 @@ export class WebEngine {
     this.version = ort.env.versions.web ?? "";
   }
 
-  /**
-   * @param isStrict whether every node must run on the GPU
-   * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED, MP_OUT_OF_MEMORY by the engine's message
-   */
-  load(
-    model: Uint8Array,
-    { isStrict = false }: { readonly isStrict?: boolean } = {},
-  ): Promise<InferenceSession> {
+  /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED, MP_OUT_OF_MEMORY by the engine's message */
+  load(model: Uint8Array): Promise<InferenceSession> {
     return this.#call("the session", () =>
       this.#ort.InferenceSession.create(model, {
         executionProviders: [
@@ -62,7 +56,6 @@ export class WebEngine {
         preferredOutputLocation: "gpu-buffer",
         // Its warnings are about nodes on the CPU.
         logSeverityLevel: 3,
-        extra: isStrict ? { session: { disable_cpu_ep_fallback: "1" } } : {},
       }),
     );
   }
