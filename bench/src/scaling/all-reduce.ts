@@ -1,0 +1,74 @@
+/**
+ * All-reduce as a schedule of messages between ranks: when each rank has the sums. Costs of a message are Hockney's,
+ * latency + bytes / bandwidth (Thakur, Rabenseifner, Gropp 2005, "Optimization of Collective Communication Operations
+ * in MPICH"). Ranks begin when they are ready, so that a slow rank holds up the others as it would in a run.
+ */
+
+/** What a message costs; copies and additions at its end count as part of the bandwidth. */
+export interface Wire {
+  readonly latencySeconds: number;
+  readonly bytesPerSecond: number;
+}
+
+/** Seconds at which each rank is done, of the seconds at which each is ready. */
+export type AllReduce = (ready: readonly number[], bytes: number, wire: Wire) => readonly number[];
+
+const move = (bytes: number, { latencySeconds, bytesPerSecond }: Wire): number =>
+  latencySeconds + bytes / bytesPerSecond;
+
+/** One exchange between pairs: a rank goes on when its own part and its partner's are done, and the message is there. */
+const exchanged = (
+  times: readonly number[],
+  partner: (rank: number) => number,
+  seconds: number,
+): readonly number[] => times.map((own, rank) => Math.max(own, times[partner(rank)] as number) + seconds);
+
+/** Each rank passes a block of bytes / ranks on to the next: ranks - 1 rounds to add, and as many to share the sums. */
+export const ring: AllReduce = (ready, bytes, wire) => {
+  const ranks = ready.length;
+  const block = bytes / ranks;
+  const before = (rank: number): number => (rank + ranks - 1) % ranks;
+  let times = ready;
+  for (let round = 0; round < 2 * (ranks - 1); round++) times = exchanged(times, before, move(block, wire));
+  return times;
+};
+
+/** Sums go up a binomial tree to rank 0, and down again: whole buffers, in 2 · log₂ ranks rounds. */
+export const tree: AllReduce = (ready, bytes, wire) => {
+  const times = [...ready];
+  const ranks = times.length;
+  const strides: number[] = [];
+  for (let stride = 1; stride < ranks; stride *= 2) strides.push(stride);
+  const pairs = (stride: number): readonly (readonly [number, number])[] =>
+    times.flatMap((_, rank) =>
+      rank % (2 * stride) === 0 && rank + stride < ranks ? [[rank, rank + stride] as const] : [],
+    );
+  const at = (rank: number): number => times[rank] as number;
+  for (const stride of strides)
+    for (const [parent, child] of pairs(stride))
+      times[parent] = Math.max(at(parent), at(child)) + move(bytes, wire);
+  for (const stride of strides.toReversed())
+    for (const [parent, child] of pairs(stride)) {
+      times[child] = Math.max(at(parent), at(child)) + move(bytes, wire);
+      times[parent] = at(parent) + move(bytes, wire);
+    }
+  return times;
+};
+
+/**
+ * Rabenseifner's: partners exchange halves, then quarters and so on, and add; then the sums come back in the other order.
+ * For powers of two.
+ */
+export const halving: AllReduce = (ready, bytes, wire) => {
+  const rounds = Math.log2(ready.length);
+  if (!Number.isInteger(rounds)) throw new RangeError(`halving: ${ready.length} is not a power of two`);
+  let times = ready;
+  const sizes = Array.from({ length: rounds }, (_, round) => bytes / 2 ** (round + 1));
+  sizes.forEach((size, round) => {
+    times = exchanged(times, (rank) => rank ^ (2 ** round), move(size, wire));
+  });
+  sizes.toReversed().forEach((size, round) => {
+    times = exchanged(times, (rank) => rank ^ (2 ** (rounds - 1 - round)), move(size, wire));
+  });
+  return times;
+};
