@@ -6,4 +6,6 @@ export default appPreset({
   kernels: "src/kernels.ts",
   models: "src/models.ts",
   "node-tests": "src/node-tests.ts",
+  scaling: "src/scaling.ts",
+  "two-ranks": "src/scaling/two-ranks.ts",
 });

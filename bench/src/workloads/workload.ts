@@ -1,8 +1,10 @@
 import {
   type Backend,
   type Fed,
+  isHostTensor,
   type LossContext,
   type LossParts,
+  leavesOf,
   type PrecisionChoice,
   type StepResult,
   type TensorTree,
@@ -41,6 +43,8 @@ export interface Workload {
   readonly title: string;
   readonly lossDivisor: number;
   readonly matrixFlops: number;
+  /** Numbers that are trained. */
+  readonly parameterCount: number;
   /** Trains as a user does, through the trainer. */
   train(backend: Backend, precision: PrecisionChoice, changes?: TrainingChanges): Promise<Training>;
   /**
@@ -76,6 +80,10 @@ function workload<P, D, M>(
     title,
     lossDivisor,
     matrixFlops,
+    parameterCount: leavesOf(params, isHostTensor, "parameters").reduce(
+      (sum, [, { data }]) => sum + data.length,
+      0,
+    ),
     train: async (backend, precision, changes = {}) => {
       const training = await trainer<P, Traced<D>, M>({
         backend,

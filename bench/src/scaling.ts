@@ -1,0 +1,58 @@
+/**
+ * `node dist/scaling.js [--write]`: measures the all-reduce of W2's gradients between two ranks of this machine and W2's
+ * step on one, simulates data-parallel steps up to 1024 ranks from them, and prints the page, or writes it into
+ * docs/data-parallel-scaling.md. It needs MPI: `npx mp-mpi install`.
+ */
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { askProcess } from "./fresh-process.js";
+import { PRECISIONS, type StepJob } from "./job.js";
+import { thisMachine } from "./machine.js";
+import { scalingPage } from "./scaling/page.js";
+import type { AllReduceReport } from "./scaling/two-ranks.js";
+import { ask, OURS } from "./side.js";
+import { median } from "./statistics.js";
+import { usualSizes, workloadOf } from "./workloads/workloads.js";
+
+const { values } = parseArgs({ options: { write: { type: "boolean", default: false } } });
+const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const w2 = usualSizes("w2");
+const { parameterCount } = workloadOf(w2);
+const gradientBytes = 4 * parameterCount;
+
+// As an app starts it: through the program that `npx mp-mpi` is.
+const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "main.js");
+const exchange = await askProcess<AllReduceReport>(process.execPath, [
+  ...[command, "run", "-n", "2"],
+  ...[process.execPath, beside("./two-ranks.js"), String(gradientBytes)],
+]);
+
+const job: StepJob = { ...w2, precision: PRECISIONS[0], threads: 1, warmup: 3, steps: 30, seconds: 40 };
+const choice = { engine: "ort", device: "cpu", threads: 1 } as const;
+const report = await ask(OURS, job, { choice, python: "" });
+const times = report.milliseconds.map((each) => each / 1000);
+const middle = median(times);
+const variance = times.reduce((sum, time) => sum + (time - middle) ** 2, 0) / times.length;
+
+const page = scalingPage(
+  {
+    latencySeconds: exchange.oneNumberSeconds,
+    bytesPerSecond: gradientBytes / exchange.seconds,
+    w2: {
+      parameters: parameterCount,
+      gradientBytes,
+      seconds: middle,
+      deviation: Math.sqrt(variance) / middle,
+    },
+    flopsPerSecond: workloadOf(w2).matrixFlops / middle,
+  },
+  thisMachine(),
+  new Date().toISOString(),
+  Object.entries(report.versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(", "),
+);
+if (values.write) writeFileSync(beside("../../docs/data-parallel-scaling.md"), page);
+else console.log(page);
