@@ -2,6 +2,7 @@ export { allCases } from "./all-cases.js";
 export type { CaseContext, ConformanceCase } from "./conformance-case.js";
 export { universalCase } from "./conformance-case.js";
 export { ConformanceFailure } from "./expectations.js";
+export { inProcessRanks } from "./in-process-ranks.js";
 export type { Factory } from "./judge.js";
 export type { KnownFailure, KnownFailures } from "./known-failures.js";
 export type { RandomSource } from "./random-source.js";
