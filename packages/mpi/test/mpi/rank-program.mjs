@@ -52,6 +52,11 @@ const scenarios = {
     const waiting = rank === 0 ? Promise.resolve() : ranks.barrier();
     await outcomeOf(Promise.all([waiting, ranks.dispose()])).then(say);
   },
+  async conformance() {
+    const { runRanksConformance } = await import("@mp/conformance");
+    const outcomes = await runRanksConformance(ranks);
+    say({ ran: outcomes.length > 10, failures: outcomes.filter(({ failure }) => failure !== undefined) });
+  },
   async queue() {
     const values = [0, 1, 2].map((at) => Float32Array.of(at + rank));
     await Promise.all(values.map((value) => ranks.allReduce(value)));
