@@ -16,6 +16,7 @@ export type { FitOptions } from "./train/data/fit.js";
 export type { FitCallback, FitResult, FitStep } from "./train/data/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
 export type { FrozenMask } from "./train/weights/frozen.js";
+export type { Ranks } from "./ranks.js";
 export type { AllReduce } from "./train/step/window.js";
 export type { TrainingWarning } from "./train/warning.js";
 

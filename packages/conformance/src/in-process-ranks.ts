@@ -1,0 +1,121 @@
+import { MpError, type Ranks } from "@mp/core";
+
+/** A collective that some of the ranks have called and wait in. */
+interface Meeting {
+  readonly what: string;
+  readonly calls: Map<number, Call>;
+}
+
+interface Call {
+  /** Of an all-reduce, replaced in place. */
+  readonly values: Float32Array;
+  /** What this rank gives to the others. */
+  readonly bytes: Uint8Array;
+  resolve(gathered: readonly Uint8Array[]): void;
+  reject(error: unknown): void;
+}
+
+const NO_VALUES = new Float32Array();
+const NO_BYTES = new Uint8Array();
+
+/**
+ * Ranks of one process that meet in each collective: for tests of what uses `Ranks`, without MPI. All of them live in
+ * the calling thread and must be awaited at the same time, as by `Promise.all`. A rank that does not come leaves the
+ * others waiting, as with MPI.
+ * @throws MP_INVALID_ARGUMENT on all ranks, from then on, for ranks that call different collectives, pass values of
+ * different lengths, or call one before their last is done
+ */
+export function inProcessRanks(size: number): readonly Ranks[] {
+  if (!Number.isSafeInteger(size) || size < 1)
+    throw new MpError("MP_INVALID_ARGUMENT", `inProcessRanks: the size is a number of ranks, got ${size}`);
+  const room = new Room(size);
+  return Array.from({ length: size }, (_, rank) => rankIn(room, rank));
+}
+
+function rankIn(room: Room, rank: number): Ranks {
+  const meet = (what: string, given: { values?: Float32Array; bytes?: Uint8Array | undefined } = {}) =>
+    room.meet(rank, what, given.values ?? NO_VALUES, given.bytes ?? NO_BYTES);
+  return {
+    rank,
+    size: room.size,
+    allReduce: async (values) => {
+      await meet("allReduce", { values });
+    },
+    allGather: (bytes) => meet("allGather", { bytes }),
+    broadcast: async (bytes) => {
+      const [first] = await meet("broadcast", { bytes });
+      return first ?? NO_BYTES;
+    },
+    barrier: async () => {
+      await meet("barrier");
+    },
+    abort: (error) => room.abort(error),
+  };
+}
+
+function problemOf({ what, calls }: Meeting, rank: number, called: string): string | undefined {
+  if (calls.has(rank)) return `rank ${rank} called ${called} before its ${what} was done`;
+  const [other] = calls.keys();
+  return called === what || other === undefined
+    ? undefined
+    : `rank ${rank} called ${called} where rank ${other} called ${what}`;
+}
+
+class Room {
+  readonly size: number;
+  #meeting: Meeting | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(size: number) {
+    this.size = size;
+  }
+
+  meet(rank: number, what: string, values: Float32Array, bytes: Uint8Array): Promise<readonly Uint8Array[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure.error);
+      this.#meeting ??= { what, calls: new Map() };
+      const meeting = this.#meeting;
+      const problem = problemOf(meeting, rank, what);
+      if (problem !== undefined) return reject(this.#fail(problem));
+      // Copied: no rank may see what another writes into its bytes later.
+      meeting.calls.set(rank, { values, bytes: bytes.slice(), resolve, reject });
+      if (meeting.calls.size === this.size) this.#close(meeting);
+    });
+  }
+
+  #close({ calls }: Meeting): void {
+    const all = Array.from({ length: this.size }, (_, rank) => calls.get(rank) as Call);
+    const lengths = all.map(({ values }) => values.length);
+    const unlike = lengths.findIndex((length) => length !== lengths[0]);
+    if (unlike !== -1) {
+      this.#fail(`allReduce got ${lengths[unlike]} values of rank ${unlike} and ${lengths[0]} of rank 0`);
+      return;
+    }
+    this.#meeting = undefined;
+    // In the order of ranks, in f32: every rank gets the same bits.
+    const sums = all
+      .map(({ values }) => values)
+      .reduce((sum, terms) => sum.map((x, at) => x + (terms[at] as number)));
+    for (const { values, resolve } of all) {
+      values.set(sums);
+      resolve(all.map(({ bytes }) => bytes.slice()));
+    }
+  }
+
+  #fail(problem: string): MpError {
+    const error = new MpError("MP_INVALID_ARGUMENT", `inProcessRanks: ${problem}`);
+    this.#end(error);
+    return error;
+  }
+
+  abort(error: unknown): never {
+    this.#end(error);
+    throw error;
+  }
+
+  #end(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { reject } of this.#meeting?.calls.values() ?? []) reject(error);
+    this.#meeting = undefined;
+  }
+}
