@@ -47,6 +47,7 @@ import { masterWeightsCases } from "./cases/training/master-weights.js";
 import { objectiveCases } from "./cases/training/objectives.js";
 import { overflowCases } from "./cases/training/overflow.js";
 import { precisionReportCases } from "./cases/training/precision-report.js";
+import { rankCases } from "./cases/training/ranks.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
@@ -111,6 +112,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...precisionReportCases,
   ...windowCases,
   ...allReduceCases,
+  ...rankCases,
   ...objectiveCases,
   ...recomputeCases,
   ...runCases,

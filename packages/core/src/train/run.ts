@@ -44,12 +44,15 @@ import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
 import type { PredictFunction } from "./reading/user-function.js";
 import { WeightsReader } from "./reading/weights-reader.js";
+import type { Agreement } from "./ranks/agreement.js";
+import { rankReduction } from "./ranks/rank-reduction.js";
+import { startFacts } from "./ranks/start-facts.js";
 import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
-import { numberIn } from "./step/outputs.js";
+import { numberIn, type Outputs } from "./step/outputs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
-import type { AllReduce } from "./step/window.js";
+import { type AllReduce, hookReduction } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
@@ -62,11 +65,23 @@ export interface RunOptions {
   readonly parameters: unknown;
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
+  /** With the other processes of a run; undefined where there is only one. */
+  readonly agreement: Agreement | undefined;
   readonly maxConsecutiveSkips: number;
   readonly programs: number;
   readonly signal: AbortSignal | undefined;
   readonly onWarning: (warning: TrainingWarning) => void;
 }
+
+const describeRates = (rates: Outputs): string =>
+  Object.keys(rates)
+    .sort()
+    .map((slot) => `${slot} ${numberIn(rates, slot)}`)
+    .join("; ");
+
+/** Whether a step's gradients are those of several processes. */
+const isShared = ({ allReduce, agreement }: RunOptions): boolean =>
+  allReduce !== undefined || agreement !== undefined;
 
 /** A training run: the resident state, the programs compiled for it, and one queue of calls. */
 export class TrainingRun {
@@ -96,6 +111,11 @@ export class TrainingRun {
   #cursor: Json = null;
   readonly #callbackStates = new CallbackStates();
   #isFeeding = false;
+  readonly #agreement: Agreement | undefined;
+  /** Steps that this rank and the others have made together. */
+  #steps = 0;
+  /** Rates that were set since the start or the last load, by slot: they are the same on all ranks. */
+  #ratesSet: Outputs = {};
   readonly #isWindowed: boolean;
 
   private constructor(options: RunOptions, { types: stateTypes, given }: InitialState, state: State) {
@@ -110,17 +130,19 @@ export class TrainingRun {
     this.#weights = new WeightsReader(this.#programs, definitions[0], stateTypes, this.#warn);
     this.#breathe = breather(backend.manifest);
     const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
-    this.#isWindowed = isWindowed(definitions[0], allReduce);
+    const { agreement } = options;
+    this.#agreement = agreement;
+    this.#isWindowed = isWindowed(definitions[0], isShared(options));
     const warnings = objectiveWarnings(definitions, this.#warn);
     this.#objectives = definitions.map(
       (definition, at) =>
         new ObjectiveRun(this.#programs, {
           definition,
           stateTypes,
-          allReduce,
+          reduction: agreement === undefined ? allReduce && hookReduction(allReduce) : rankReduction(agreement),
           maxConsecutiveSkips,
-          // A step that an earlier objective has committed a part of is finished.
-          signal: at === 0 ? signal : undefined,
+          // A step that an earlier objective has committed a part of is finished, and so is one that all ranks make.
+          signal: at === 0 && agreement === undefined ? signal : undefined,
           warn: warnings(definition),
           breathe: this.#breathe,
         }),
@@ -128,9 +150,10 @@ export class TrainingRun {
   }
 
   static async start(options: RunOptions): Promise<TrainingRun> {
-    const { backend, definitions, allReduce } = options;
-    const windowed = isWindowed(definitions[0], allReduce);
+    const { backend, definitions, agreement } = options;
+    const windowed = isWindowed(definitions[0], isShared(options));
     const initial = await initialState(backend, definitions, options, windowed);
+    await agreement?.enter("trainer", () => startFacts(definitions, initial.slots));
     const run = new TrainingRun(options, initial, await backend.createState(initial.slots));
     try {
       for (const { precision } of definitions) {
@@ -150,19 +173,37 @@ export class TrainingRun {
     this.#expectNoFeeding("step");
     checkMicrobatches(batches, this.#definitions[0].accumulate);
     // If you call `step` yourself, only you know the position in the data.
-    return this.#step(
-      batches.map((batch) => this.#take(batch)),
-      null,
-    );
+    const feeds = batches.map((batch) => this.#take(batch));
+    const result = await this.#step(feeds, null);
+    if (result !== undefined) return result;
+    this.#signal?.throwIfAborted();
+    throw new MpError("MP_RANK_MISMATCH", "step: another rank ended training, so no rank makes this step");
   }
 
-  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult> {
+  /** Undefined if training ends on a rank, so that none makes the step. */
+  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined> {
     return this.#calls.add(async () => {
+      if (this.#agreement !== undefined && !(await this.#allStep(this.#agreement, feeds))) return undefined;
       const results = await ObjectiveRun.step(this.#objectives, feeds, () => {
         this.#cursor = cursor;
       });
       return this.#byObjective(results) as StepResult;
     });
+  }
+
+  async #allStep(agreement: Agreement, feeds: readonly FedBatch[]): Promise<boolean> {
+    if (this.#signal?.aborted === true) {
+      await agreement.endsBy("aborted");
+      return false;
+    }
+    const goesOn = await agreement.goesOn("step", async () => ({
+      step: this.#steps + 1,
+      program: (await ObjectiveRun.prepared(this.#objectives, feeds)).join(),
+      batch: feeds.map(({ signature }) => signature).join(" | "),
+      rates: describeRates(this.#ratesSet),
+    }));
+    if (goesOn) this.#steps++;
+    return goesOn;
   }
 
   #byObjective<T>(values: readonly T[]): ByObjective<T> {
@@ -180,8 +221,12 @@ export class TrainingRun {
 
   async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
     this.#startFeeding("fit");
+    const { tell } = this.#feeding;
     try {
       return await fit(this.#feeding, data, options);
+    } catch (error) {
+      await tell(error);
+      throw error;
     } finally {
       this.#isFeeding = false;
     }
@@ -192,8 +237,12 @@ export class TrainingRun {
     options: FeedingOptions = {},
   ): AsyncGenerator<FitStep<string, T>, undefined> {
     this.#startFeeding("steps");
+    const { tell } = this.#feeding;
     try {
       yield* stepsOfPass(this.#feeding, data, options);
+    } catch (error) {
+      await tell(error);
+      throw error;
     } finally {
       this.#isFeeding = false;
     }
@@ -203,6 +252,7 @@ export class TrainingRun {
     this.#calls.expectOpen();
     this.#expectNoFeeding(what);
     this.#isFeeding = true;
+    this.#agreement?.begin();
   }
 
   /** A step during `fit` would change its count and its position in the data. */
@@ -230,10 +280,24 @@ export class TrainingRun {
         this.#cursor = cursor;
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
+      ...this.#together,
       training: this,
       callbackStates: this.#callbackStates,
       breathe: this.#breathe,
       warn: this.#warn,
+    };
+  }
+
+  get #together(): Pick<FeedingRun, "passes" | "endsBy" | "tell"> {
+    const agreement = this.#agreement;
+    if (agreement === undefined) {
+      return { passes: async () => true, endsBy: async (end) => end, tell: async () => undefined };
+    }
+    return {
+      passes: (pass) => this.#calls.add(() => agreement.goesOn("pass", () => ({ pass, step: this.#steps }))),
+      endsBy: (end) => this.#calls.add(() => agreement.endsBy(end)),
+      // A trainer that was disposed tells nothing.
+      tell: (error) => this.#calls.add(() => agreement.tell(error)).catch(() => undefined),
     };
   }
 
@@ -315,7 +379,10 @@ export class TrainingRun {
 
   async setRates(rates: unknown): Promise<void> {
     const values = ratesToSet(this.#definitions, rates);
-    return this.#calls.add(() => this.#programs.state.write(values));
+    return this.#calls.add(async () => {
+      await this.#programs.state.write(values);
+      this.#ratesSet = { ...this.#ratesSet, ...values };
+    });
   }
 
   counters(): Promise<ByObjective<Counters>> {

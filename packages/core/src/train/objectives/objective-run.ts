@@ -50,6 +50,15 @@ export class ObjectiveRun {
     return results;
   }
 
+  /** Compiles a step of each; hashes of the programs, which all ranks compare. */
+  static async prepared(
+    objectives: readonly ObjectiveRun[],
+    feeds: readonly FedBatch[],
+  ): Promise<readonly (string | undefined)[]> {
+    for (const objective of objectives) await objective.#stepper.prepare(feeds);
+    return objectives.flatMap((objective) => objective.#stepper.hashes(feeds));
+  }
+
   /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */
   static async evaluated(
     objectives: readonly ObjectiveRun[],
