@@ -23,7 +23,7 @@ const { parameterCount } = workloadOf(w2);
 const gradientBytes = 4 * parameterCount;
 
 // As an app starts it: through the program that `npx mp-mpi` is.
-const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "main.js");
+const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "mp-mpi.js");
 const exchange = await askProcess<AllReduceReport>(process.execPath, [
   ...[command, "run", "-n", "2"],
   ...[process.execPath, beside("./two-ranks.js"), String(gradientBytes)],
