@@ -14,7 +14,7 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
-const SPECIAL = ["browser", "webgpu"];
+const SPECIAL = ["browser", "webgpu", "mpi"];
 /** @param {string} suite */
 const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
 
@@ -56,3 +56,6 @@ export const browserPreset = special("browser");
 
 /** Tests in `test/webgpu`, which need a device of WebGPU outside a browser: `npm test -- --webgpu`. */
 export const webgpuPreset = special("webgpu");
+
+/** Tests in `test/mpi`, which start processes through `mpiexec`: `npm test -- --mpi`. */
+export const mpiPreset = special("mpi");

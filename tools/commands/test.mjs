@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { testArm64 } from "../workspace/arm64.mjs";
 import { testBrowser } from "../workspace/browser.mjs";
 import { fail } from "../workspace/fail.mjs";
+import { testMpi } from "../workspace/mpi.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
 import { apps, root } from "../workspace/packages.mjs";
 import { installPython, sayPythonIsMissing } from "../workspace/python.mjs";
@@ -14,7 +15,7 @@ import { testWebgpu } from "../workspace/webgpu.mjs";
 
 /** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
 
-/** @param {{ webgpu: boolean; browser: boolean }} later which tests have a stage of their own */
+/** @param {{ webgpu: boolean; browser: boolean; mpi: boolean }} later which tests have a stage of their own */
 function testOnEngines(later) {
   // Not a file of any package: without this, turbo would reuse results from before TensorFlow was installed.
   const tensorFlow = tensorFlowState();
@@ -45,7 +46,7 @@ function smoke(app) {
 function testOptions(args) {
   try {
     const flag = /** @type {const} */ ({ type: "boolean", default: false });
-    const options = { tensorflow: flag, python: flag, arm64: flag, webgpu: flag, browser: flag };
+    const options = { tensorflow: flag, python: flag, arm64: flag, webgpu: flag, browser: flag, mpi: flag };
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     return fail(`test: ${error instanceof Error ? error.message : String(error)}`, 2);
@@ -56,19 +57,21 @@ function testOptions(args) {
  * @param {readonly string[]} args `--tensorflow` installs TensorFlow's library first, which may download 270 MB;
  *   `--python` installs Python's readers of our files likewise; `--arm64` also runs ONNX Runtime's library for arm64, emulated,
  *   which downloads the emulator the first time; `--webgpu` also runs what needs a device of WebGPU, on software Vulkan
- *   that is downloaded the first time; `--browser` also runs what needs a browser
+ *   that is downloaded the first time; `--browser` also runs what needs a browser; `--mpi` also runs what needs MPI, which
+ *   is downloaded the first time
  * @returns {Promise<number>} exit code
  */
 export function runTests(args = process.argv.slice(3)) {
-  const { tensorflow, python, arm64, webgpu, browser } = testOptions(args);
+  const { tensorflow, python, arm64, webgpu, browser, mpi } = testOptions(args);
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     ...(python ? [{ name: "Python's readers", run: installPython }] : []),
-    { name: "packages", run: () => testOnEngines({ webgpu, browser }) },
+    { name: "packages", run: () => testOnEngines({ webgpu, browser, mpi }) },
     ...(arm64 ? [{ name: "ONNX Runtime on arm64, emulated", run: testArm64 }] : []),
     // In a stage of their own: software Vulkan comes with libraries that other tests should not find.
     ...(webgpu ? [{ name: "packages on WebGPU", run: testWebgpu }] : []),
     ...(browser ? [{ name: "packages in a browser", run: testBrowser }] : []),
+    ...(mpi ? [{ name: "packages on MPI", run: testMpi }] : []),
     ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
     {
       name: "README's program",

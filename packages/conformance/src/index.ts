@@ -6,6 +6,8 @@ export { inProcessRanks } from "./in-process-ranks.js";
 export type { Factory } from "./judge.js";
 export type { KnownFailure, KnownFailures } from "./known-failures.js";
 export type { RandomSource } from "./random-source.js";
+export type { RanksOutcome } from "./ranks/run-ranks-conformance.js";
+export { runRanksConformance } from "./ranks/run-ranks-conformance.js";
 export type { Outcome, Report, Status } from "./report.js";
 export { failuresOf } from "./report.js";
 export type { ConformanceOptions } from "./run-conformance.js";

@@ -4,12 +4,10 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
-import { errorCode } from "./file-failure.js";
+import { errorCode, partialPath, runCommand } from "@mp/wheels";
 import { HEADER_ROOTS } from "./headers.js";
 import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
 import type { TfjsPackage } from "./locate-package.js";
-import { partialPath } from "./publish.js";
-import { runCommand } from "./run-command.js";
 import { ADDON_SOURCES } from "./target-package.js";
 
 const FLAGS: readonly string[] = ["-std=c++17", "-shared", "-fPIC", "-O2", "-DNAPI_VERSION=8"];

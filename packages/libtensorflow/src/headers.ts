@@ -1,5 +1,5 @@
 import { join, posix } from "node:path";
-import type { WheelArchive } from "./wheel-archive.js";
+import type { WheelArchive } from "@mp/wheels";
 
 const INCLUDE = "tensorflow/include";
 

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { failure, removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, describe, expect, it } from "vitest";
 import { fakeCompiler, fakeTfjsNode } from "../test/fixtures/fake-tfjs-node.js";
 import { fakeWheel } from "../test/fixtures/fake-wheel.js";
-import { failure, removeScratch, scratch } from "../test/fixtures/scratch.js";
 import { check, type InstallOptions, install } from "./install.js";
 
 afterEach(removeScratch);

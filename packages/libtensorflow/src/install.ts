@@ -6,15 +6,14 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
+import { fileFailure, type Report, since, sweepPartials } from "@mp/wheels";
 import { addonPath, compileAddon } from "./addon.js";
-import { fileFailure } from "./file-failure.js";
 import { type CachedLibrary, cacheFolder } from "./library-cache.js";
 import { libraryFor, type WheelRequest } from "./library-for.js";
 import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
 import { placeAddon, placeLibrary, removeOtherLibraries } from "./place.js";
 import { type Platform, requireGlibc, requirePlatform, thisPlatform } from "./platform.js";
-import { sweepPartials } from "./publish.js";
-import { type Report, since } from "./report.js";
+import { SPACE_NEED } from "./releases.js";
 import { requireSources, targetPackage } from "./target-package.js";
 import { type Verified, verify } from "./verify.js";
 import { parseWheelName } from "./wheel-name.js";
@@ -41,7 +40,7 @@ export async function install(options: InstallOptions, report: Report): Promise<
   try {
     return await installInto(options, report);
   } catch (error) {
-    throw fileFailure(error);
+    throw fileFailure(error, SPACE_NEED);
   }
 }
 

@@ -2,10 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { requireSpace } from "./file-failure.js";
+import { openWheel, publishFolder, requireSpace, withdrawFolder } from "@mp/wheels";
 import { extractHeaders } from "./headers.js";
-import { publishFolder, withdrawFolder } from "./publish.js";
-import { openWheel } from "./wheel-archive.js";
 import type { WheelName } from "./wheel-name.js";
 
 /** In the wheel under `tensorflow/`, and in the cache under `lib/`. */
@@ -83,7 +81,7 @@ export async function unpackLibrary(options: {
 }): Promise<CachedLibrary> {
   const { cache, key, wheel, path, origin } = options;
   await mkdir(cache, { recursive: true });
-  const archive = await openWheel(path);
+  const archive = await openWheel(path, "a wheel of TensorFlow 2.12 or later for Linux");
   try {
     const libraries = Object.fromEntries(
       LIBRARIES.map((file) => [file, archive.sizeOf(`tensorflow/${file}`)] as const),

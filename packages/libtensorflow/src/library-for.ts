@@ -2,7 +2,16 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { MpError } from "@mp/core";
-import { fetchWithPip, findPip } from "./fetch-with-pip.js";
+import {
+  fetchWithPip,
+  findPip,
+  megabytes,
+  partialPath,
+  type Report,
+  requireDigest,
+  sha256Of,
+  since,
+} from "@mp/wheels";
 import {
   type CachedLibrary,
   cachedLibrary,
@@ -10,10 +19,7 @@ import {
   libraryKey,
   unpackLibrary,
 } from "./library-cache.js";
-import { partialPath } from "./publish.js";
-import { PINNED_WHEELS, projectFor } from "./releases.js";
-import { megabytes, type Report, since } from "./report.js";
-import { requireDigest, sha256Of } from "./wheel-archive.js";
+import { PINNED_WHEELS, PLATFORMS, PYTHON, projectFor } from "./releases.js";
 import { expectWheelName, parseWheelName, type WheelName } from "./wheel-name.js";
 
 /** Which libtensorflow is requested. */
@@ -107,7 +113,11 @@ async function download(
     );
   }
   report("fetching", `${project} ${version} with pip`);
-  return fetchWithPip({ project, version, folder, environment, python });
+  return fetchWithPip({
+    ...{ project, version, folder, environment, python },
+    ...{ cpython: PYTHON, platforms: PLATFORMS, space: "1.2 GB is needed" },
+    otherwise: "choose another release with --version",
+  });
 }
 
 async function checkedDigest(path: string, { file }: WheelName): Promise<string> {

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, expect, it } from "vitest";
 import { fakeTfjsNode } from "../test/fixtures/fake-tfjs-node.js";
-import { removeScratch, scratch } from "../test/fixtures/scratch.js";
 import { locatePackage, packagesFor } from "./locate-package.js";
 
 afterEach(removeScratch);

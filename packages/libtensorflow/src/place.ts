@@ -2,11 +2,19 @@
 import { statSync } from "node:fs";
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import {
+  linkOrCopy,
+  megabytes,
+  partialPath,
+  publishFolder,
+  type Report,
+  since,
+  sweepPartials,
+  withdrawFolder,
+} from "@mp/wheels";
 import { libraryPlace } from "./addon.js";
 import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
 import type { TfjsPackage } from "./locate-package.js";
-import { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
-import { megabytes, type Report, since } from "./report.js";
 
 /** Libraries that this command put into the package have this prefix. */
 const OWN_LIBRARY = /^mp-/;

@@ -1,3 +1,5 @@
+import type { SpaceNeed } from "@mp/wheels";
+
 /** The default release: the one that the backend is tested with. */
 export const DEFAULT_RELEASE = "2.21.0";
 
@@ -24,3 +26,15 @@ export const PINNED_WHEELS: Readonly<Record<string, string>> = {
 export function projectFor(device: "cpu" | "cuda"): string {
   return device === "cuda" ? "tensorflow" : "tensorflow-cpu";
 }
+
+/** Platform tags of the wheels from 2.12 on. */
+export const PLATFORMS: readonly string[] = [
+  "manylinux_2_28_x86_64",
+  "manylinux_2_27_x86_64",
+  "manylinux_2_17_x86_64",
+];
+
+export const SPACE_NEED: SpaceNeed = {
+  command: "mp-libtensorflow",
+  space: "1.2 GB is needed, 1.9 GB for CUDA",
+};

@@ -1,8 +1,7 @@
 import { MpError } from "@mp/core";
+import { isIndexUnreachable, type Report } from "@mp/wheels";
 import { COMMAND, parseCommandLine } from "./command-line.js";
-import { isIndexUnreachable } from "./index-failure.js";
 import { check, install } from "./install.js";
-import type { Report } from "./report.js";
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;

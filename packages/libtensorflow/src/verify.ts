@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
+import { runCommand } from "@mp/wheels";
 import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
-import { runCommand } from "./run-command.js";
 
 /** The result of a child process that loaded tfjs-node and multiplied two matrices. */
 export interface Verified {

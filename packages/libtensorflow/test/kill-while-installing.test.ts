@@ -2,10 +2,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, expect, it } from "vitest";
 import { fakeCompiler, fakeTfjsNode } from "./fixtures/fake-tfjs-node.js";
 import { fakeWheel } from "./fixtures/fake-wheel.js";
-import { removeScratch, scratch } from "./fixtures/scratch.js";
 
 afterEach(removeScratch);
 

@@ -6,13 +6,20 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-const NEED = "1.2 GB is needed, 1.9 GB for CUDA";
+/** What the user of this module installs, for messages. */
+export interface SpaceNeed {
+  /** `mp-libtensorflow` */
+  readonly command: string;
+  /** `1.2 GB is needed` */
+  readonly space: string;
+}
+
 const CACHE = "the cache is under ~/.cache/mp, XDG_CACHE_HOME moves it";
 
 /** What the system refused and how to fix it, by its code. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  ENOSPC: `the disk is full; ${NEED}, ${CACHE}`,
-  EDQUOT: `the disk quota is used up; ${NEED}, ${CACHE}`,
+  ENOSPC: `the disk is full; {space}, ${CACHE}`,
+  EDQUOT: `the disk quota is used up; {space}, ${CACHE}`,
   EACCES: `permission denied; run as the folder's owner, ${CACHE}`,
   EPERM: `not permitted; run as the folder's owner, ${CACHE}`,
   EROFS: `the file system is read-only; ${CACHE}`,
@@ -23,13 +30,16 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** Gives the system's refusals a code and a remedy; every other error is returned unchanged. */
-export function fileFailure(error: unknown): unknown {
+export function fileFailure(error: unknown, { command, space }: SpaceNeed): unknown {
   const code = errorCode(error);
   const refusal = code === undefined ? undefined : REFUSALS[code];
   if (refusal === undefined || MpError.is(error)) return error;
   const { path, dest } = error as NodeJS.ErrnoException & { dest?: string };
-  const place = dest ?? path ?? "mp-libtensorflow";
-  return new MpError("MP_IO", `${place}: ${refusal}`, { details: { file: place, code }, cause: error });
+  const place = dest ?? path ?? command;
+  return new MpError("MP_IO", `${place}: ${refusal.replace("{space}", space)}`, {
+    details: { file: place, code },
+    cause: error,
+  });
 }
 
 /** @throws MP_IO when less than that is free on the folder's disk */

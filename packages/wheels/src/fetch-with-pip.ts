@@ -1,15 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { indexUnreachable } from "./index-failure.js";
-import { PYTHON } from "./releases.js";
 import { runCommand } from "./run-command.js";
-
-/** The platform tags of the releases from 2.12 on. */
-const PLATFORMS: readonly string[] = [
-  "manylinux_2_28_x86_64",
-  "manylinux_2_27_x86_64",
-  "manylinux_2_17_x86_64",
-];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,27 +17,38 @@ export async function findPip(environment: Environment): Promise<string | undefi
   return undefined;
 }
 
+export interface PipRequest {
+  /** As `findPip` gives it. */
+  readonly python: string;
+  readonly project: string;
+  readonly version: string;
+  /** The CPython whose wheel is fetched, such as `3.11`, whatever runs pip. */
+  readonly cpython: string;
+  /** Platform tags of the project's wheels. */
+  readonly platforms: readonly string[];
+  /** What may be done where the index has no such wheel. */
+  readonly otherwise: string;
+  /** `1.2 GB is needed`, with its download. */
+  readonly space: string;
+  readonly folder: string;
+  readonly environment: Environment;
+}
+
 /**
  * Downloads with pip, which honors the user's index, credentials, proxies and certificates, and checks the file against
  * the SHA-256 that the index gives.
  * @returns the name of the one wheel that is then in the folder
  * @throws MP_BACKEND_UNAVAILABLE when the index cannot be reached or lacks the release
  */
-export async function fetchWithPip(options: {
-  readonly python: string;
-  readonly project: string;
-  readonly version: string;
-  readonly folder: string;
-  readonly environment: Environment;
-}): Promise<string> {
-  const { python, project, version, folder, environment } = options;
+export async function fetchWithPip(request: PipRequest): Promise<string> {
+  const { python, project, version, folder, environment, cpython, platforms } = request;
   const requirement = `${project}==${version}`;
   const { status, stderr } = await runCommand(
     python,
     [
       ...["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--retries", "2"],
-      ...["--implementation", "cp", "--python-version", PYTHON],
-      ...PLATFORMS.flatMap((platform) => ["--platform", platform]),
+      ...["--implementation", "cp", "--python-version", cpython],
+      ...platforms.flatMap((platform) => ["--platform", platform]),
       ...["--dest", folder, requirement],
     ],
     {
@@ -55,20 +58,20 @@ export async function fetchWithPip(options: {
   );
   const wheel = (await readdir(folder).catch(() => [])).find((name) => name.endsWith(".whl"));
   if (status === 0 && wheel !== undefined) return wheel;
-  throw failure(requirement, stderr);
+  throw failure(request, stderr);
 }
 
 /** pip's messages by their meaning. Its exit status is 1 for all of them. */
 const MEANINGS: readonly {
   readonly pattern: RegExp;
-  readonly failure: (what: string, said: string) => MpError;
+  readonly failure: (what: string, said: string, request: PipRequest) => MpError;
 }[] = [
   {
     pattern: /No space left on device|Disk quota exceeded/i,
-    failure: (what, said) =>
+    failure: (what, said, { space }) =>
       new MpError(
         "MP_IO",
-        `${what}: the disk is full (pip: ${said}); 1.2 GB is needed under ~/.cache/mp, XDG_CACHE_HOME moves it`,
+        `${what}: the disk is full (pip: ${said}); ${space} under ~/.cache/mp, XDG_CACHE_HOME moves it`,
       ),
   },
   {
@@ -86,21 +89,22 @@ const MEANINGS: readonly {
   },
   {
     pattern: /No matching distribution|Could not find a version/i,
-    failure: (what, said) =>
+    failure: (what, said, { cpython, otherwise }) =>
       new MpError(
         "MP_BACKEND_UNAVAILABLE",
-        `${what}: the index has no wheel of it for Linux x64 and CPython ${PYTHON} (pip: ${said}); choose another release with --version`,
+        `${what}: the index has no wheel of it for Linux x64 and CPython ${cpython} (pip: ${said}); ${otherwise}`,
       ),
   },
 ];
 
-function failure(requirement: string, stderr: string): MpError {
+function failure(request: PipRequest, stderr: string): MpError {
+  const requirement = `${request.project}==${request.version}`;
   const lines = stderr.split("\n").map((line) => line.trim());
   const meaning = MEANINGS.find(({ pattern }) => pattern.test(stderr));
   const telling =
     lines.find((line) => meaning?.pattern.test(line)) ?? lines.findLast((line) => line !== "") ?? "nothing";
   const said = withoutCredentials(essence(telling));
-  if (meaning !== undefined) return meaning.failure(requirement, said);
+  if (meaning !== undefined) return meaning.failure(requirement, said, request);
   return new MpError(
     "MP_BACKEND_UNAVAILABLE",
     `${requirement}: pip did not download it (${said}); fetch the wheel elsewhere and name it with --wheel`,

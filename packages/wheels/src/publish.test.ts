@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { removeScratch, scratch } from "../test/fixtures/scratch.js";
 import { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
+import { removeScratch, scratch } from "./scratch.js";
 
 afterEach(removeScratch);
 

@@ -10,6 +10,8 @@ import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { errorCode } from "./file-failure.js";
 
 export interface WheelArchive {
+  /** The paths of all files, in the order of the archive. */
+  readonly names: readonly string[];
   has(name: string): boolean;
   /** Size of the extracted file in bytes. */
   sizeOf(name: string): number;
@@ -25,32 +27,36 @@ interface RecordRow {
   readonly digest: string;
 }
 
-/** @throws MP_PARSE when the file is not a wheel, MP_IO when it cannot be read */
-export async function openWheel(path: string): Promise<WheelArchive> {
+/**
+ * @param wanted which wheels hold what is taken from it, for messages: `a wheel of MPICH 5`
+ * @throws MP_PARSE when the file is not a wheel, MP_IO when it cannot be read
+ */
+export async function openWheel(path: string, wanted: string): Promise<WheelArchive> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((cause) => {
     throw errorCode(cause) === undefined ? damaged(path, "it is not a zip file", cause) : cause;
   });
   try {
     const entries = await entriesOf(zip, path);
     const record = await recordOf(zip, entries, path);
-    return archive(path, zip, entries, record);
+    return archive({ path, wanted, zip, entries, record });
   } catch (error) {
     zip.close();
     throw error;
   }
 }
 
-function archive(
-  path: string,
-  zip: ZipFile,
-  entries: ReadonlyMap<string, Entry>,
-  record: ReadonlyMap<string, RecordRow>,
-): WheelArchive {
+interface OpenWheel {
+  readonly path: string;
+  readonly wanted: string;
+  readonly zip: ZipFile;
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly record: ReadonlyMap<string, RecordRow>;
+}
+
+function archive({ path, wanted, zip, entries, record }: OpenWheel): WheelArchive {
   const entryOf = (name: string): Entry => {
     const entry = entries.get(name);
-    if (entry === undefined) {
-      throw damaged(path, `it holds no ${name}; a wheel of TensorFlow 2.12 or later for Linux does`);
-    }
+    if (entry === undefined) throw damaged(path, `it holds no ${name}; ${wanted} does`);
     return entry;
   };
   /** Streams a file into the sink and computes its checksum on the way. */
@@ -65,6 +71,7 @@ function archive(
     }
   };
   return {
+    names: [...entries.keys()].filter((name) => !name.endsWith("/")),
     has: (name) => entries.has(name),
     sizeOf: (name) => entryOf(name).uncompressedSize,
     text: async (name) => {

@@ -1,13 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { failure, removeScratch, scratch } from "../test/fixtures/scratch.js";
 import { fetchWithPip, findPip } from "./fetch-with-pip.js";
 import { isIndexUnreachable } from "./index-failure.js";
+import { failure, removeScratch, scratch } from "./scratch.js";
 
 afterEach(removeScratch);
 
-const request = { project: "tensorflow-cpu", version: "2.20.0" };
+const request = {
+  project: "tensorflow-cpu",
+  version: "2.20.0",
+  cpython: "3.11",
+  platforms: ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64"],
+  otherwise: "choose another release with --version",
+  space: "1.2 GB is needed",
+};
 
 describe("fetchWithPip", () => {
   /** A program that is called as `python3 -m pip …` and runs a shell script instead. */

@@ -1,0 +1,128 @@
+import type { Ranks } from "@mp/core";
+import { expectEqual, expectThat } from "../expectations.js";
+import { allRanksOf, type RanksCase } from "./ranks-case.js";
+
+/** Other lengths on other ranks, in an order that is not that of ranks, with an empty one. */
+const lengthOf = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
+
+function bytesOf(rank: number, round: number, length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, index) => (index * 31 + rank * 17 + round * 101 + 3) & 0xff);
+}
+
+/** Bytes as text that compares quickly and shows the start. */
+const same = (a: Uint8Array | undefined, b: Uint8Array): boolean =>
+  a !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
+
+function expectGathered(ranks: Ranks, got: readonly Uint8Array[], round: number): void {
+  expectEqual(got.length, ranks.size, "the number of gathered values");
+  for (const rank of allRanksOf(ranks)) {
+    const want = bytesOf(rank, round, lengthOf(rank, round));
+    const found = got[rank];
+    expectThat(
+      same(found, want),
+      () =>
+        `round ${round}: in the place of rank ${rank} are ${found?.length} bytes other than its ${want.length}`,
+    );
+  }
+}
+
+/** A pause of one rank, long beside the time that a message takes. */
+const PAUSE_MS = 150;
+const BROADCAST_LENGTHS = [1, 0, 8, 100_003] as const;
+
+export const exchangeCases: readonly RanksCase[] = [
+  {
+    id: "ranks/are-numbered-from-zero-in-order",
+    run: async (ranks) => {
+      const { rank, size } = ranks;
+      const all = await ranks.allGather(Uint8Array.of(rank, size));
+      expectEqual(
+        all.map((bytes) => [...bytes]),
+        allRanksOf(ranks).map((other) => [other, size]),
+        "the number and the size of each rank",
+      );
+      expectThat(Number.isInteger(rank) && rank >= 0 && rank < size, `rank ${rank} of ${size}`);
+    },
+  },
+  {
+    id: "all-gather/in-the-order-of-ranks-with-lengths-of-their-own",
+    run: async (ranks) => {
+      const all: (readonly Uint8Array[])[] = [];
+      for (let round = 0; round < 4; round++)
+        all.push(await ranks.allGather(bytesOf(ranks.rank, round, lengthOf(ranks.rank, round))));
+      for (const [round, got] of all.entries()) expectGathered(ranks, got, round);
+    },
+  },
+  {
+    id: "all-gather/gives-copies",
+    run: async (ranks) => {
+      const own = bytesOf(ranks.rank, 0, 64);
+      const first = await ranks.allGather(own);
+      own.fill(0xee);
+      const second = await ranks.allGather(bytesOf(ranks.rank, 0, 64));
+      for (const bytes of second) bytes.fill(0xdd);
+      await ranks.barrier();
+      for (const rank of allRanksOf(ranks))
+        expectThat(
+          same(first[rank], bytesOf(rank, 0, 64)),
+          `the gathered bytes of rank ${rank} changed later`,
+        );
+    },
+  },
+  {
+    id: "broadcast/gives-rank-0's-bytes-to-all",
+    run: async (ranks) => {
+      const all: Uint8Array[] = [];
+      for (const [round, length] of BROADCAST_LENGTHS.entries()) {
+        const own = bytesOf(0, round, length);
+        all.push(await (ranks.rank === 0 ? ranks.broadcast(own) : ranks.broadcast()));
+        own.fill(0xee);
+      }
+      await ranks.barrier();
+      for (const [round, got] of all.entries()) {
+        const want = bytesOf(0, round, BROADCAST_LENGTHS[round] ?? 0);
+        expectThat(
+          same(got, want),
+          `broadcast of ${want.length} bytes gives ${got.length} others on rank ${ranks.rank}`,
+        );
+      }
+    },
+  },
+  {
+    id: "barrier/waits-for-the-last-rank",
+    run: async (ranks) => {
+      await ranks.barrier();
+      const start = performance.now();
+      if (ranks.rank === ranks.size - 1) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await ranks.barrier();
+      const waited = performance.now() - start;
+      // Ranks leave the first barrier at slightly different times.
+      expectThat(
+        waited > PAUSE_MS / 2,
+        `rank ${ranks.rank} passed after ${waited.toFixed(0)} ms of ${PAUSE_MS}`,
+      );
+    },
+  },
+  {
+    id: "ranks/one-collective-after-another",
+    run: async (ranks) => {
+      const { rank, size } = ranks;
+      const got: unknown[] = [];
+      const want: unknown[] = [];
+      for (let round = 0; round < 30; round++) {
+        const values = Float32Array.of(rank + round);
+        await ranks.allReduce(values);
+        const sent = await ranks.broadcast(rank === 0 ? Uint8Array.of(round) : undefined);
+        if (round % 3 === 0) await ranks.barrier();
+        const all = await ranks.allGather(Uint8Array.of(rank, round));
+        got.push([values[0], [...sent], all.map((bytes) => [...bytes])]);
+        want.push([
+          (size * (size - 1)) / 2 + size * round,
+          [round],
+          allRanksOf(ranks).map((other) => [other, round]),
+        ]);
+      }
+      expectEqual(got, want, "thirty rounds of sums, broadcasts and gathers");
+    },
+  },
+];

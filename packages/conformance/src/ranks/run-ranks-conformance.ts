@@ -1,0 +1,53 @@
+import type { Ranks } from "@mp/core";
+import { ConformanceFailure } from "../expectations.js";
+import { allReduceCases } from "./all-reduce-cases.js";
+import { exchangeCases } from "./exchange-cases.js";
+import type { RanksCase } from "./ranks-case.js";
+
+/** What one rank saw of one case. */
+export interface RanksOutcome {
+  /** `collective/behavior` */
+  readonly id: string;
+  /** What was wrong on this rank; undefined where the case passed. */
+  readonly failure: string | undefined;
+}
+
+const CASES: readonly RanksCase[] = [...exchangeCases, ...allReduceCases];
+
+/**
+ * The claims that every implementation of `Ranks` must meet. It is called on all ranks of a job, at the same time: by each
+ * process for its own rank, or by `Promise.all` for ranks of one process. A rank is right where all ranks pass.
+ * @param options.timeoutMs limit of one case, 60 000 by default; after a case that does not end, the others fail too
+ * @returns one outcome per case, in the same order on every rank
+ */
+export async function runRanksConformance(
+  ranks: Ranks,
+  { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {},
+): Promise<readonly RanksOutcome[]> {
+  const outcomes: RanksOutcome[] = [];
+  let stopped: string | undefined;
+  for (const { id, run } of CASES) {
+    const failure: string | undefined = stopped ?? (await failureOf(run(ranks), timeoutMs));
+    if (failure?.startsWith(ENDLESS)) stopped = `not run, since ${id} did not end`;
+    outcomes.push({ id, failure });
+  }
+  return outcomes;
+}
+
+const ENDLESS = "did not end";
+
+async function failureOf(run: Promise<void>, timeoutMs: number): Promise<string | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`${ENDLESS} within ${timeoutMs} ms`), timeoutMs);
+  });
+  const done = run.then(
+    () => undefined,
+    (error: unknown) => (error instanceof ConformanceFailure ? error.message : String(error)),
+  );
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

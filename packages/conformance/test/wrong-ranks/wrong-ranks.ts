@@ -1,0 +1,19 @@
+import type { Ranks } from "@mp/core";
+
+/** A communicator with one fault, and the cases that must find it. */
+export interface WrongRanks {
+  readonly fault: string;
+  /** Ids of cases that fail on at least one rank; all others pass on all ranks. */
+  readonly fails: readonly string[];
+  /** With how many ranks the fault shows. */
+  readonly size: number;
+  readonly make: (right: readonly Ranks[]) => readonly Ranks[];
+}
+
+/** Each rank with some methods replaced. */
+export function changed(
+  right: readonly Ranks[],
+  change: (rank: Ranks, all: readonly Ranks[]) => Partial<Ranks>,
+): readonly Ranks[] {
+  return right.map((rank) => ({ ...rank, ...change(rank, right) }));
+}

@@ -1,0 +1,70 @@
+/**
+ * What this package uses of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"): the values are fixed by the
+ * standard and are those of `mpi_abi.h`. Handles are pointers whose values are small numbers.
+ */
+export const ABI = {
+  COMM_WORLD: 0x101n,
+  BYTE: 0x247n,
+  FLOAT: 0x210n,
+  INT64_T: 0x258n,
+  SUM: 0x21n,
+  INFO_NULL: 0x130n,
+  ERRORS_RETURN: 0x143n,
+  /** In the place of the send buffer: the data are in the receive buffer. */
+  IN_PLACE: 1n,
+  THREAD_SERIALIZED: 2048,
+  COMM_TYPE_SHARED: 221,
+  MAX_ERROR_STRING: 512,
+  MAX_LIBRARY_VERSION_STRING: 8192,
+} as const;
+
+/** Where the library writes or reads: memory of the caller, an address, or null. */
+type Memory = ArrayBufferView | bigint | null;
+
+interface ParameterTypes {
+  memory: Memory;
+  /** A communicator, data type, operation, info or error handler. */
+  handle: bigint;
+  int: number;
+  /** `MPI_Count`, 64 bits. */
+  count: number;
+}
+
+type Row = readonly (keyof ParameterTypes)[];
+
+/** The functions, by their names without `MPI_`, and their parameters. All return an error code, 0 for success. */
+export const FUNCTIONS = {
+  Init_thread: ["memory", "memory", "int", "memory"],
+  Initialized: ["memory"],
+  Abi_get_version: ["memory", "memory"],
+  Get_library_version: ["memory", "memory"],
+  Comm_set_errhandler: ["handle", "handle"],
+  Comm_rank: ["handle", "memory"],
+  Comm_size: ["handle", "memory"],
+  Comm_split_type: ["handle", "int", "int", "handle", "memory"],
+  Comm_free: ["memory"],
+  Error_string: ["int", "memory", "memory"],
+  Iallreduce_c: ["memory", "memory", "count", "handle", "handle", "handle", "memory"],
+  Iallgather_c: ["memory", "count", "handle", "memory", "count", "handle", "handle", "memory"],
+  Iallgatherv_c: ["memory", "count", "handle", "memory", "memory", "memory", "handle", "handle", "memory"],
+  Ibcast_c: ["memory", "count", "handle", "int", "handle", "memory"],
+  Ibarrier: ["handle", "memory"],
+  Test: ["memory", "memory", "memory"],
+  Abort: ["handle", "int"],
+  Finalize: [],
+} as const;
+
+export type MpiName = keyof typeof FUNCTIONS;
+
+type Arguments<R extends Row> = { -readonly [K in keyof R]: ParameterTypes[R[K]] };
+export type MpiFunctions = {
+  readonly [N in MpiName]: (...parameters: Arguments<(typeof FUNCTIONS)[N]>) => number;
+};
+
+/** koffi's name of each kind of parameter. */
+export const PARAMETER_TYPES: Readonly<Record<keyof ParameterTypes, string>> = {
+  memory: "void *",
+  handle: "void *",
+  int: "int",
+  count: "int64_t",
+};

@@ -1,0 +1,76 @@
+import { MpError } from "@mp/core";
+import { isIndexUnreachable } from "@mp/wheels";
+import { Command, CommanderError } from "commander";
+import { install } from "./install.js";
+import { startProcesses } from "./start-processes.js";
+
+const COMMAND = "mp-mpi";
+const EXIT_FAILED = 1;
+const EXIT_REFUSED = 2;
+/** For callers that can do without MPI: nothing is wrong on this machine, only the index is unreachable. */
+const EXIT_UNREACHABLE = 3;
+
+const AFTER_HELP = `
+MPI is kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (37 MB), which may be deleted at any time.
+
+Exit status of install: 0 done, 1 failed, 2 invalid arguments, 3 the package index cannot be reached. That of run is
+the launcher's.
+`;
+
+/** Runs the command line. A failure is one line on standard error. @returns the exit code */
+export async function run(argv: readonly string[]): Promise<number> {
+  let code = 0;
+  const command = new Command(COMMAND)
+    .description("Installs MPICH from the Python package index, and starts the processes of a job.")
+    .helpOption("-h, --help", "show this")
+    .addHelpText("after", AFTER_HELP)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  command
+    .command("install")
+    .description("fetches the wheel of MPICH with pip, checks its SHA-256 and unpacks it into the cache")
+    .option("--wheel <file>", "take this wheel and ask no index")
+    .exitOverride()
+    .action(async ({ wheel }: { readonly wheel?: string }) => {
+      await install({ wheel, environment: process.env }, print);
+    });
+  command
+    .command("run")
+    .description(
+      "starts the command in some processes of this machine, through the mpiexec of MP_MPIEXEC, of MPI's installed library, or on PATH",
+    )
+    .requiredOption("-n <processes>", "how many")
+    .argument("<command...>", "what each process runs, such as: node train.js")
+    .passThroughOptions()
+    .exitOverride()
+    .action(async (words: readonly string[], { n }: { readonly n: string }) => {
+      code = await startProcesses({ processes: n, words, environment: process.env });
+    });
+  try {
+    await command.parseAsync(argv, { from: "user" });
+    return code;
+  } catch (error) {
+    return exitOf(error);
+  }
+}
+
+function exitOf(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    complain(`${error.message.replace(/^error: /, "").split("\n")[0]}; --help lists the commands`);
+    return EXIT_REFUSED;
+  }
+  if (!MpError.is(error)) throw error;
+  complain(`${error.message} [${error.code}]`);
+  if (isIndexUnreachable(error)) return EXIT_UNREACHABLE;
+  return error.code === "MP_INVALID_ARGUMENT" ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+function complain(line: string): void {
+  process.stderr.write(`${COMMAND}: ${line}\n`);
+}
+
+function print(step: string, text: string): void {
+  process.stdout.write(`${step.padEnd(9)} ${text}\n`);
+}

@@ -1,0 +1,239 @@
+import { MpError, type Ranks } from "@mp/core";
+import { ABI } from "./abi-table.js";
+import { endProcess, sayLast } from "./end-process.js";
+import { cell, checkCode, type MpiLibrary } from "./library.js";
+import { waitFor } from "./wait.js";
+
+/** What a rank says before each collective: which one, and how much it brings. The position is its number. */
+const COLLECTIVES = ["allReduce", "allGather", "broadcast", "barrier", "dispose"] as const;
+type Collective = (typeof COLLECTIVES)[number];
+/** Numbers of 64 bits: the collective and the bytes. */
+const HEADER_LENGTH = 2;
+
+/** Collectives that need the same number of bytes from every rank. */
+const SAME_LENGTH: ReadonlySet<Collective> = new Set(["allReduce"]);
+
+export interface MpiRanksOptions {
+  readonly library: MpiLibrary;
+  readonly rank: number;
+  readonly size: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * The processes of one MPI job. A collective starts with an exchange of headers, in which a rank waits for the others; it
+ * sleeps between its questions when that takes long. Then all are there, and the data move without a pause. All calls of
+ * MPI are made on the main thread, one at a time.
+ */
+export class MpiRanks implements Ranks {
+  readonly rank: number;
+  readonly size: number;
+  readonly #library: MpiLibrary;
+  readonly #timeoutMs: number;
+  /** The last collective in the order of calls. */
+  #queue: Promise<unknown> = Promise.resolve();
+  #isDisposed = false;
+  /** After it the ranks no longer agree on where they are, and nothing more can be exchanged. */
+  #failure: { readonly error: unknown } | undefined;
+  #uncaught: { readonly error: unknown } | undefined;
+  readonly #request = new BigUint64Array(new ArrayBuffer(8));
+  readonly #flag = cell(Int32Array);
+
+  constructor({ library, rank, size, timeoutMs }: MpiRanksOptions) {
+    this.rank = rank;
+    this.size = size;
+    this.#library = library;
+    this.#timeoutMs = timeoutMs;
+    process.once("exit", this.#onExit);
+    process.on("uncaughtExceptionMonitor", this.#onUncaught);
+  }
+
+  allReduce(values: Float32Array): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#meet("allReduce", values.byteLength);
+      // Through its buffer: V8 may move the memory of a small array whose buffer was never asked for.
+      const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
+      const { Iallreduce_c } = this.#library.functions;
+      const { IN_PLACE, FLOAT, SUM, COMM_WORLD } = ABI;
+      await this.#move("allReduce", [memory], (request) =>
+        Iallreduce_c(IN_PLACE, memory, memory.length, FLOAT, SUM, COMM_WORLD, request),
+      );
+    });
+  }
+
+  allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]> {
+    return this.#inTurn(async () => {
+      const lengths = await this.#meet("allGather", bytes.byteLength);
+      const starts = lengths.map((_, r) => lengths.slice(0, r).reduce((sum, length) => sum + length, 0));
+      const all = new Uint8Array(new ArrayBuffer(lengths.reduce((sum, length) => sum + length, 0)));
+      const own = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+      const counts = BigInt64Array.from(lengths, BigInt);
+      const offsets = BigInt64Array.from(starts, BigInt);
+      void [counts.buffer, offsets.buffer];
+      const { Iallgatherv_c } = this.#library.functions;
+      const { BYTE, COMM_WORLD } = ABI;
+      await this.#move("allGather", [all, own, counts, offsets], (request) =>
+        Iallgatherv_c(own, own.length, BYTE, all, counts, offsets, BYTE, COMM_WORLD, request),
+      );
+      return lengths.map((length, r) => all.slice(starts[r], (starts[r] ?? 0) + length));
+    });
+  }
+
+  broadcast(bytes?: Uint8Array): Promise<Uint8Array> {
+    return this.#inTurn(async () => {
+      const own = this.rank === 0 ? bytes : undefined;
+      if (this.rank === 0 && own === undefined)
+        throw new MpError("MP_INVALID_ARGUMENT", "broadcast: rank 0 passes the bytes, got none");
+      const [length = 0] = await this.#meet("broadcast", own?.byteLength ?? 0);
+      const memory = new Uint8Array(new ArrayBuffer(length));
+      if (own !== undefined) memory.set(own);
+      const { Ibcast_c } = this.#library.functions;
+      await this.#move("broadcast", [memory], (request) =>
+        Ibcast_c(memory, length, ABI.BYTE, 0, ABI.COMM_WORLD, request),
+      );
+      return memory;
+    });
+  }
+
+  barrier(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#meet("barrier", 0);
+    });
+  }
+
+  /** Ends the processes of all ranks, with the error's message on standard error and exit code 1. */
+  abort(error: unknown): never {
+    sayLast(this.rank, this.size, error);
+    return this.#end(1);
+  }
+
+  /**
+   * Waits for the collectives that were called and for all ranks, then leaves MPI, which no process can join again.
+   * Idempotent; any other use afterwards is MP_DISPOSED. After a failed collective it only returns: the ranks cannot agree
+   * on an end, and the end of the process aborts the job.
+   */
+  async dispose(): Promise<void> {
+    if (this.#isDisposed || this.#failure !== undefined) return;
+    await this.#inTurn(() => this.#meet("dispose", 0));
+    this.#isDisposed = true;
+    process.off("exit", this.#onExit);
+    process.off("uncaughtExceptionMonitor", this.#onUncaught);
+    checkCode(this.#library, this.#library.functions.Finalize(), "MPI_Finalize");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  #inTurn<T>(collective: () => Promise<T>): Promise<T> {
+    if (this.#isDisposed) return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
+    const result = this.#queue.then(() => {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return collective();
+    });
+    this.#queue = result.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    return result;
+  }
+
+  /**
+   * Waits until every rank has called the same collective.
+   * @returns the bytes that each brings
+   * @throws MP_INVALID_ARGUMENT on every rank when they differ in what they call, or in lengths that must agree
+   */
+  async #meet(collective: Collective, bytes: number): Promise<readonly number[]> {
+    const own = new BigInt64Array(new ArrayBuffer(8 * HEADER_LENGTH));
+    own.set([BigInt(COLLECTIVES.indexOf(collective)), BigInt(bytes)]);
+    const all = new BigInt64Array(new ArrayBuffer(8 * HEADER_LENGTH * this.size));
+    const { Iallgather_c } = this.#library.functions;
+    const { INT64_T, COMM_WORLD } = ABI;
+    const start = (request: BigUint64Array) =>
+      Iallgather_c(own, HEADER_LENGTH, INT64_T, all, HEADER_LENGTH, INT64_T, COMM_WORLD, request);
+    await this.#run(collective, [own, all], start, true);
+    const headers = Array.from({ length: this.size }, (_, r) => ({
+      collective: COLLECTIVES[Number(all[HEADER_LENGTH * r])],
+      bytes: Number(all[HEADER_LENGTH * r + 1]),
+    }));
+    requireSame(headers);
+    return headers.map((header) => header.bytes);
+  }
+
+  /** @param inUse memory that the library keeps reading and writing until it is done */
+  #move(
+    what: Collective,
+    inUse: readonly object[],
+    start: (request: BigUint64Array) => number,
+  ): Promise<void> {
+    return this.#run(what, inUse, start, false);
+  }
+
+  async #run(
+    what: Collective,
+    inUse: readonly object[],
+    start: (request: BigUint64Array) => number,
+    maySleep: boolean,
+  ): Promise<void> {
+    const held = new Set(inUse);
+    checkCode(this.#library, start(this.#request), what);
+    await waitFor({
+      test: () => this.#isDone(what),
+      maySleep,
+      timeoutMs: this.#timeoutMs,
+      onTimeout: () => this.#endLate(what),
+    });
+    held.clear();
+  }
+
+  #isDone(what: Collective): boolean {
+    const { Test } = this.#library.functions;
+    checkCode(this.#library, Test(this.#request, this.#flag, null), what);
+    return this.#flag[0] !== 0;
+  }
+
+  /** Without another call of MPI, which would wait too. */
+  #endLate(what: Collective): never {
+    const message = `mpi: ${what} was not joined by all ranks within ${this.#timeoutMs} ms (timeoutMs); a rank is slower, has ended or does something else: see docs/many-processes.md`;
+    sayLast(this.rank, this.size, new MpError("MP_BACKEND_FAILED", message));
+    return endProcess(1);
+  }
+
+  /** Node prints an error that nobody caught after the handlers of `exit`, which is too late here. */
+  readonly #onUncaught = (error: unknown): void => {
+    this.#uncaught = { error };
+  };
+
+  readonly #onExit = (code: number): void => {
+    const message = "mpi: the process ended without dispose of its ranks, so the job is aborted";
+    const reason = this.#uncaught ?? this.#failure ?? { error: new MpError("MP_BACKEND_FAILED", message) };
+    sayLast(this.rank, this.size, reason.error);
+    this.#end(code === 0 ? 1 : code);
+  };
+
+  /** Ends all ranks where the launcher carries the request, and this one in any case. */
+  #end(code: number): never {
+    this.#library.functions.Abort(ABI.COMM_WORLD, code);
+    return endProcess(code);
+  }
+}
+
+interface Header {
+  readonly collective: Collective | undefined;
+  readonly bytes: number;
+}
+
+function requireSame([first, ...others]: readonly Header[]): void {
+  if (first === undefined) return;
+  const differs = ({ collective, bytes }: Header) =>
+    collective !== first.collective ||
+    (collective !== undefined && SAME_LENGTH.has(collective) && bytes !== first.bytes);
+  const found = others.find(differs);
+  if (found === undefined) return;
+  const rank = others.indexOf(found) + 1;
+  const words = ({ collective, bytes }: Header) => `${collective} of ${bytes} bytes`;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `ranks: rank 0 calls ${words(first)}, rank ${rank} ${words(found)}; all ranks call the same collectives in the same order, with as many values`,
+    { details: { rank, expected: first, found } },
+  );
+}
