@@ -48,6 +48,8 @@ import { objectiveCases } from "./cases/training/objectives.js";
 import { overflowCases } from "./cases/training/overflow.js";
 import { precisionReportCases } from "./cases/training/precision-report.js";
 import { rankCases } from "./cases/training/ranks.js";
+import { rankAgreementCases } from "./cases/training/ranks-agreement.js";
+import { rankResumeCases } from "./cases/training/ranks-resume.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
@@ -113,6 +115,8 @@ export const allCases: readonly ConformanceCase[] = [
   ...windowCases,
   ...allReduceCases,
   ...rankCases,
+  ...rankAgreementCases,
+  ...rankResumeCases,
   ...objectiveCases,
   ...recomputeCases,
   ...runCases,

@@ -2,12 +2,10 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { MpError } from "@mp/core";
+import { VERSION } from "./command/release.js";
 
 /** What to run where the library is missing. */
 export const INSTALL_COMMAND = "npx mp-mpi install";
-
-/** The release of MPICH that is installed and tested. Its name in the cache. */
-export const RELEASE = "mpich-5.0.2";
 
 /** With its number: wheels keep symbolic links as texts, so that `libmpi_abi.so` is not a library. */
 export const LIBRARY_FILE = "libmpi_abi.so.1";
@@ -17,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where `mp-mpi install` puts MPI: a folder with `bin` and `lib`. Only an absolute XDG_CACHE_HOME counts. */
 export function installedFolder(environment: Environment): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
-  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", RELEASE);
+  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", `mpich-${VERSION}`);
 }
 
 /**

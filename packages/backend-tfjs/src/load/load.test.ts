@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import util from "node:util";
+import { failure, removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fakeTfjsNode } from "../../../libtensorflow/test/fixtures/fake-tfjs-node.js";
-import { failure, removeScratch, scratch } from "../../../libtensorflow/test/fixtures/scratch.js";
 import { expectTensorFlow } from "./expect-tensorflow.js";
 import { loadTfjsNode } from "./load-tfjs-node.js";
 import { restoreNodeUtil } from "./restore-node-util.js";

@@ -42,3 +42,6 @@ export interface StepDefinition {
   readonly maxRetries: number;
   readonly checkNewParameters: boolean;
 }
+
+/** One of each objective, in the order in which a step runs them. */
+export type Definitions = readonly [StepDefinition, ...StepDefinition[]];

@@ -3,12 +3,19 @@ import type { Backend } from "../backend.js";
 import { MpError } from "../errors.js";
 import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
-import type { Ranks } from "../ranks.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
-import { backendPart, later, optimizerPart, parametersPart, ranksPart, signalPart } from "./checks/check-parts.js";
+import type { Ranks } from "../ranks.js";
+import {
+  backendPart,
+  later,
+  optimizerPart,
+  parametersPart,
+  ranksPart,
+  signalPart,
+} from "./checks/check-parts.js";
 import { printWarning } from "./print-warning.js";
 import { KEPT_PROGRAMS } from "./program/program-cache.js";
 import type { LossFunction } from "./step/loss.js";

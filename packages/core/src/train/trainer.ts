@@ -3,7 +3,12 @@ import { key } from "../trace/random.js";
 import { checkPrecision } from "./checks/check-parts.js";
 import { type CommonDefinition, definitionsOf } from "./objectives/definitions.js";
 import type { ObjectivesTrainer } from "./objectives/objectives-trainer.js";
-import { type ObjectivesOptions, type ReadSettings, readTrainerOptions, type TrainerOptions } from "./options.js";
+import {
+  type ObjectivesOptions,
+  type ReadSettings,
+  readTrainerOptions,
+  type TrainerOptions,
+} from "./options.js";
 import { Agreement } from "./ranks/agreement.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";

@@ -1,4 +1,4 @@
-/** The release that `locate.ts` looks for. */
+/** The release of MPICH that is installed and tested. */
 export const VERSION = "5.0.2";
 export const WHEEL = "mpich-5.0.2-py3-none-manylinux_2_28_x86_64.whl";
 /** As the index gives it. */

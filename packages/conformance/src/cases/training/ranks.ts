@@ -25,14 +25,7 @@ import { expectEqual, expectThat } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
 import { inProcessRanks } from "../../in-process-ranks.js";
 import { perceptron } from "../../training/models.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  type NoModel,
-  vector,
-  type WeightsOf,
-} from "../../training/problems.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { expectSameState, withTrainer } from "../../training/session.js";
 import { together } from "../../training/together.js";
@@ -98,7 +91,10 @@ function halvesCase(
   const given = () => ({ ...options, params: { w: filled([2], 0.25) }, loss: meanOfRows });
   const play =
     (part: (batch: Rows) => Rows) =>
-    async ({ training, snapshot }: Parameters<Parameters<typeof withTrainer<WeightsOf, Fed, NoModel, Played>>[2]>[0]) => {
+    async ({
+      training,
+      snapshot,
+    }: Parameters<Parameters<typeof withTrainer<WeightsOf, Fed, NoModel, Played>>[2]>[0]) => {
       const steps: StepResult[] = [];
       for (let at = 0; at < batches.length; at += accumulate) {
         const window = batches.slice(at, at + accumulate).map((batch) => ({ x: rows(part(batch)) }));
@@ -273,7 +269,8 @@ const single: ConformanceCase = scenarioCase<readonly Played[]>(
         },
         async ({ training, snapshot }) => {
           const steps: StepResult[] = [];
-          for (let step = 0; step < 4; step++) steps.push(await training.step(perceptron.batch(step) as never));
+          for (let step = 0; step < 4; step++)
+            steps.push(await training.step(perceptron.batch(step) as never));
           return { steps, state: await snapshot() };
         },
       );

@@ -66,8 +66,6 @@ export interface FeedingRun {
   passes(pass: number): Promise<boolean>;
   /** How all ranks end, one of them by this. */
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
-  /** Tells other ranks of a failure. */
-  tell(error: unknown): Promise<void>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
   /** What callbacks may do with the run, and the evaluation of a data set for them; by objective where there are some. */

@@ -9,6 +9,7 @@ import { evaluationIn } from "../evaluation/evaluate-all.js";
 import type { TracedMetrics } from "../evaluation/traced-metrics.js";
 import { outputTree, type Program } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
+import type { Facts } from "../ranks/said.js";
 import { evaluateProgram } from "../reading/reading-programs.js";
 import { numberIn, type Outputs } from "../step/outputs.js";
 import { scaleProgram } from "../step/programs.js";
@@ -50,13 +51,13 @@ export class ObjectiveRun {
     return results;
   }
 
-  /** Compiles a step of each; hashes of the programs, which all ranks compare. */
-  static async prepared(
-    objectives: readonly ObjectiveRun[],
-    feeds: readonly FedBatch[],
-  ): Promise<readonly (string | undefined)[]> {
+  /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
+  static async facts(objectives: readonly ObjectiveRun[], feeds: readonly FedBatch[]): Promise<Facts> {
     for (const objective of objectives) await objective.#stepper.prepare(feeds);
-    return objectives.flatMap((objective) => objective.#stepper.hashes(feeds));
+    return {
+      batch: feeds.map(({ signature }) => signature).join(" | "),
+      program: objectives.flatMap((objective) => objective.#stepper.hashes(feeds)).join(),
+    };
   }
 
   /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */

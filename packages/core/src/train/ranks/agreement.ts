@@ -26,6 +26,16 @@ export class Agreement {
     throw this.#shared(new MpError("MP_RANK_MISMATCH", `${call}: another rank ended training (${end})`));
   }
 
+  /** Runs it on all ranks, which wait for each other. @throws as `enter` */
+  async all<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const values: T[] = [];
+    await this.enter(call, async () => {
+      values.push(await run());
+      return {};
+    });
+    return values[0] as T;
+  }
+
   /** As `enter`, for a call of `fit` or `steps`: false if a rank ends training instead. */
   async goesOn(call: string, prepare: () => Facts | Promise<Facts>): Promise<boolean> {
     this.#end = await this.#meet(await this.#prepared(call, prepare));
@@ -74,9 +84,13 @@ export class Agreement {
   failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
     return this.#shared(
       own === undefined
-        ? new MpError("MP_RANK_MISMATCH", `${call}: failed on rank ${failing.join(", ")}; its own error says why`, {
-            details: { ranks: failing },
-          })
+        ? new MpError(
+            "MP_RANK_MISMATCH",
+            `${call}: failed on rank ${failing.join(", ")}; its own error says why`,
+            {
+              details: { ranks: failing },
+            },
+          )
         : own.error,
     );
   }

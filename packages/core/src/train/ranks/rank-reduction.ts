@@ -29,7 +29,8 @@ export function rankReduction(agreement: Agreement): WindowReduction {
         failure = { error };
       }
       own.fill(0);
-      if (failure === undefined) pack(buffer, [...slots.map((slot) => window[slot]), ...metrics.map((name) => means[name])]);
+      if (failure === undefined)
+        pack(buffer, [...slots.map((slot) => window[slot]), ...metrics.map((name) => means[name])]);
       else own[ranks.rank] = 1;
       await ranks.allReduce(buffer);
       const failing = Array.from(own.keys()).filter((rank) => own[rank] !== 0);

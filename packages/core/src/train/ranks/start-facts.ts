@@ -1,7 +1,7 @@
 import { contentHash } from "../../content-hash.js";
 import { formatType } from "../../graph/format-type.js";
-import type { Definitions } from "../run.js";
 import { settingsOf } from "../checkpoint/settings.js";
+import type { Definitions } from "../definition.js";
 import { slotGroupOf } from "../state.js";
 import type { Outputs } from "../step/outputs.js";
 import type { Facts } from "./said.js";

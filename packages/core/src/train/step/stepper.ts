@@ -77,7 +77,9 @@ export class Stepper {
 
   /** What `prepare` has compiled for these batches: a hash of each program, the same on all ranks. */
   hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
-    return [...feeds.map(({ signature }) => signature), APPLY].map((signature) => this.#hashes.get(signature));
+    return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
+      this.#hashes.get(signature),
+    );
   }
 
   /** Runs the step until it is applied or skipped; the state then comes after these batches. */
@@ -204,7 +206,9 @@ export class Stepper {
   /** The names of the scalars that accumulating these batches gives. */
   async #metricNames([first]: readonly FedBatch[]): Promise<readonly string[]> {
     const { outputs } = await this.#pass(first as FedBatch);
-    return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) => fedName("metrics", path));
+    return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
+      fedName("metrics", path),
+    );
   }
 
   async #compile(feed: FedBatch): Promise<Compiled> {
