@@ -1,7 +1,7 @@
 // The bytes that a training step's products move, each operand and result of a kernel counted once.
 
 /** Of one kind in a training step: [rows, inner] by [inner, columns], so many times. */
-export interface ProductSizes {
+interface ProductSizes {
   readonly rows: number;
   readonly inner: number;
   readonly columns: number;
@@ -54,7 +54,7 @@ function residualNet(): readonly ProductSizes[] {
   return [...convolution(112, 7, 3, 64), ...stages];
 }
 
-export const STEPS: Readonly<Record<string, readonly ProductSizes[]>> = {
+const STEPS: Readonly<Record<string, readonly ProductSizes[]>> = {
   "W2, word model": wordModel(),
   "W5, ResNet-50": residualNet(),
 };
