@@ -1,6 +1,6 @@
 /**
  * `node dist/half-products.js`: what float16 products lose on ONNX Runtime's WebGPU provider in float32, in float16, and in
- * blocks of the inner dimension that are added up in float32.
+ * blocks of the inner dimension that are accumulated in float32.
  */
 import { exactProduct, lossOf } from "./half-products/loss.js";
 import { DRAWINGS } from "./half-products/operands.js";

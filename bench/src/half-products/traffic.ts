@@ -71,7 +71,7 @@ const widened: Bytes = (sizes) => plain(4)(sizes) + plain(2 + 4)(sizes);
 
 const partsOf = (block: number, { inner }: ProductSizes): number => Math.ceil(inner / block);
 
-/** Partial products in float16, and one sum over them that adds up in float32. */
+/** Partial products in float16, and one sum over them that accumulates in float32. */
 const inBlocks =
   (block: number): Bytes =>
   (sizes) => {

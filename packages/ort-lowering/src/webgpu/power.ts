@@ -50,8 +50,8 @@ function powerInF32(x: string, y: string, writer: NodeWriter): string {
   const isZero = one("Equal", x, zero);
   const base = one("Where", isZero, infinity, magnitude);
   const exponent = one("Where", isZero, one("Neg", y), y);
-  const isFinite = one("Less", base, infinity);
-  const isOrdinary = one("And", one("GreaterOrEqual", base, number(LEAST_BASE)), isFinite);
+  const isNumber = one("Less", base, infinity);
+  const isOrdinary = one("And", one("GreaterOrEqual", base, number(LEAST_BASE)), isNumber);
   const ordinary = positivePower(base, exponent, writer);
   const raised = one("Where", isOrdinary, ordinary, one("Pow", base, exponent));
   const isOne = one("Or", one("Equal", magnitude, number(1)), one("Equal", y, zero));
@@ -62,6 +62,6 @@ function powerInF32(x: string, y: string, writer: NodeWriter): string {
   const isOdd = one("And", isWhole, one("Not", one("Equal", one("Floor", half), half)));
   const isBelow = one("Or", one("Less", x, zero), one("Less", one("Reciprocal", x), zero));
   const signed = one("Where", one("And", isBelow, isOdd), one("Neg", positive), positive);
-  const isUndefined = one("And", one("And", isBelow, isFinite), one("Not", isWhole));
+  const isUndefined = one("And", one("And", isBelow, isNumber), one("Not", isWhole));
   return one("Where", one("Or", isLost, isUndefined), number(Number.NaN), signed);
 }
