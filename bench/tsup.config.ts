@@ -8,4 +8,5 @@ export default appPreset({
   "node-tests": "src/node-tests.ts",
   scaling: "src/scaling.ts",
   "two-ranks": "src/scaling/two-ranks.ts",
+  "half-products": "src/half-products.ts",
 });
