@@ -8,6 +8,7 @@ import { testMpi } from "../workspace/mpi.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
 import { apps, root } from "../workspace/packages.mjs";
 import { installPython, sayPythonIsMissing } from "../workspace/python.mjs";
+import { expectRequired } from "../workspace/required.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { installTensorFlow, sayTensorFlowIsMissing, tensorFlowState } from "../workspace/tensorflow.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
@@ -63,6 +64,7 @@ function testOptions(args) {
  */
 export function runTests(args = process.argv.slice(3)) {
   const { tensorflow, python, arm64, webgpu, browser, mpi } = testOptions(args);
+  expectRequired({ python, arm64, webgpu, browser, mpi });
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     ...(python ? [{ name: "Python's readers", run: installPython }] : []),
