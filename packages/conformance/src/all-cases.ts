@@ -47,6 +47,9 @@ import { masterWeightsCases } from "./cases/training/master-weights.js";
 import { objectiveCases } from "./cases/training/objectives.js";
 import { overflowCases } from "./cases/training/overflow.js";
 import { precisionReportCases } from "./cases/training/precision-report.js";
+import { rankCases } from "./cases/training/ranks.js";
+import { rankAgreementCases } from "./cases/training/ranks-agreement.js";
+import { rankResumeCases } from "./cases/training/ranks-resume.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
@@ -111,6 +114,9 @@ export const allCases: readonly ConformanceCase[] = [
   ...precisionReportCases,
   ...windowCases,
   ...allReduceCases,
+  ...rankCases,
+  ...rankAgreementCases,
+  ...rankResumeCases,
   ...objectiveCases,
   ...recomputeCases,
   ...runCases,

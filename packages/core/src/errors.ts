@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   "MP_OUT_OF_MEMORY",
   "MP_PARSE",
   "MP_CHECKPOINT_MISMATCH",
+  "MP_RANK_MISMATCH",
   "MP_IO",
   "MP_SPEC_VERSION",
 ] as const;

@@ -29,6 +29,8 @@ export interface StepDefinition {
   readonly precision: Precision;
   readonly manifest: BackendManifest;
   readonly key: Key;
+  /** Which of several processes this is: the loss draws its own numbers. Undefined where there is only one. */
+  readonly rank: number | undefined;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
@@ -40,3 +42,6 @@ export interface StepDefinition {
   readonly maxRetries: number;
   readonly checkNewParameters: boolean;
 }
+
+/** One of each objective, in the order in which a step runs them. */
+export type Definitions = readonly [StepDefinition, ...StepDefinition[]];

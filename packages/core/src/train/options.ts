@@ -1,12 +1,21 @@
 import { callback, count, oneOf, optional, truth } from "../argument-checks.js";
 import type { Backend } from "../backend.js";
+import { MpError } from "../errors.js";
 import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
-import { backendPart, later, optimizerPart, parametersPart, signalPart } from "./checks/check-parts.js";
+import type { Ranks } from "../ranks.js";
+import {
+  backendPart,
+  later,
+  optimizerPart,
+  parametersPart,
+  ranksPart,
+  signalPart,
+} from "./checks/check-parts.js";
 import { printWarning } from "./print-warning.js";
 import { KEPT_PROGRAMS } from "./program/program-cache.js";
 import type { LossFunction } from "./step/loss.js";
@@ -41,6 +50,12 @@ export interface RunSettings<P, M> {
    * Combines the accumulated gradients with those of other processes. It must not wait for a call of its own trainer.
    */
   readonly allReduce?: AllReduce;
+  /**
+   * The processes of a data-parallel run, each with a trainer of the same options and with batches of its own. Gradients,
+   * loss and metrics are means over them, so all apply or skip the same steps. Every call that makes steps, saves or loads
+   * is made on all of them.
+   */
+  readonly ranks?: Ranks;
   /**
    * `retry` runs the same batch with the same randomness again at the lower scale, until the scaler no longer changes
    * or `maxRetries` is reached. Default `skip`.
@@ -130,6 +145,7 @@ const TRAINER = {
   accumulate: withDefault(1, count),
   accumulation: withDefault("mean", oneOf("mean", "sum")),
   allReduce: optional(callback),
+  ranks: optional(ranksPart),
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
   maxConsecutiveSkips: withDefault(50, count),
@@ -171,14 +187,20 @@ export type ReadSettings = {
 export function readTrainerOptions(
   options: TrainerOptions<unknown, unknown, unknown> | ObjectivesOptions<unknown, unknown, unknown, unknown>,
 ): ReadSettings {
-  if (hasObjectives(options)) {
-    return readOptions("trainer", options, OBJECTIVES, {
-      elsewhere: { loss: OWN, optimizer: OWN, clipNorm: OWN },
-    });
+  const read: ReadSettings = hasObjectives(options)
+    ? readOptions("trainer", options, OBJECTIVES, {
+        elsewhere: { loss: OWN, optimizer: OWN, clipNorm: OWN },
+      })
+    : readOptions("trainer", options, TRAINER, {
+        example: "{ backend, params, loss, optimizer }",
+      });
+  if (read.ranks !== undefined && read.allReduce !== undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      "trainer: allReduce and ranks both combine the gradients of processes; leave one of them out",
+    );
   }
-  return readOptions("trainer", options, TRAINER, {
-    example: "{ backend, params, loss, optimizer }",
-  });
+  return read;
 }
 
 /** Whether these are options of a run with several losses; they have not been checked. */

@@ -1,4 +1,4 @@
-import type { Backend, ProfileRow, State } from "../backend.js";
+import type { ProfileRow, State } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
@@ -7,23 +7,10 @@ import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
 import { CallQueue } from "./call-queue.js";
 import { CallbackStates } from "./callbacks/callback-states.js";
-import {
-  type CheckpointInfo,
-  checkpointInfo,
-  checkpointOf,
-  loadCheckpoint,
-  type SaveOptions,
-} from "./checkpoint/checkpoint.js";
-import {
-  type CheckpointSource,
-  type CheckpointStore,
-  fromBytes,
-  fromFile,
-  toBytes,
-  toFile,
-} from "./checkpoint/file/place.js";
+import type { SaveOptions } from "./checkpoint/checkpoint.js";
+import { type CheckpointSource, fromBytes, fromFile, toBytes, toFile } from "./checkpoint/file/place.js";
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
-import { scalerRules } from "./checkpoint/scaler-rules.js";
+import { RunCheckpoints } from "./checkpoint/run-checkpoints.js";
 import { checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
 import type { FitResult, FitStep, RatesByGroup } from "./data/callback.js";
@@ -32,7 +19,7 @@ import { type FitOptions, fit } from "./data/fit.js";
 import type { Json } from "./data/json.js";
 import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
-import type { StepDefinition } from "./definition.js";
+import type { Definitions } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
 import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
 import { type MetricsFunction, TracedMetrics } from "./evaluation/traced-metrics.js";
@@ -42,30 +29,25 @@ import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { ByFunction } from "./program/by-function.js";
 import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
+import { bytesOfAll, fileOfRankZero } from "./ranks/shared-checkpoint.js";
+import { startFacts } from "./ranks/start-facts.js";
+import { alone, among, noStep, type Together } from "./ranks/together.js";
 import type { PredictFunction } from "./reading/user-function.js";
 import { WeightsReader } from "./reading/weights-reader.js";
+import type { RunOptions } from "./run-options.js";
 import { ratesOf, ratesToSet } from "./set-rates.js";
 import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
-import type { AllReduce } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
-/** One of each objective, in the order in which a step runs them. */
-export type Definitions = readonly [StepDefinition, ...StepDefinition[]];
-
-export interface RunOptions {
-  readonly backend: Backend;
-  readonly definitions: Definitions;
-  readonly parameters: unknown;
-  readonly modelState: unknown;
-  readonly allReduce: AllReduce | undefined;
-  readonly maxConsecutiveSkips: number;
-  readonly programs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly onWarning: (warning: TrainingWarning) => void;
+/** What a run is made of once its state is in the engine. */
+interface MadeRun extends InitialState {
+  readonly state: State;
+  readonly calls: CallQueue;
+  readonly together: Together;
 }
 
 /** A training run: the resident state, the programs compiled for it, and one queue of calls. */
@@ -81,7 +63,6 @@ export class TrainingRun {
     this.#onWarning(warning);
   };
   readonly #stateTypes: TypeTree;
-  readonly #given: InitialState["given"];
   readonly #programs: ProgramCache;
   readonly #weights: WeightsReader;
   readonly #metrics = new ByFunction(
@@ -89,38 +70,42 @@ export class TrainingRun {
     this.#warn,
     (id, metrics: MetricsFunction) => new TracedMetrics(id, metrics),
   );
-  readonly #calls = new CallQueue("trainer");
+  readonly #calls: CallQueue;
   readonly #breathe: FeedingRun["breathe"];
   readonly #signal: AbortSignal | undefined;
   /** The position in the data that the state is at, if `fit` or `steps` led to it. */
   #cursor: Json = null;
   readonly #callbackStates = new CallbackStates();
   #isFeeding = false;
-  readonly #isWindowed: boolean;
+  readonly #together: Together;
+  readonly #checkpoints: RunCheckpoints;
 
-  private constructor(options: RunOptions, { types: stateTypes, given }: InitialState, state: State) {
+  private constructor(options: RunOptions, made: MadeRun) {
     const { backend, definitions, maxConsecutiveSkips, signal } = options;
+    const { types: stateTypes, given, state, calls, together } = made;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
     this.#onWarning = options.onWarning;
     this.#signal = signal;
     this.#stateTypes = stateTypes;
-    this.#given = given;
-    this.#programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
-    this.#weights = new WeightsReader(this.#programs, definitions[0], stateTypes, this.#warn);
+    this.#calls = calls;
+    this.#together = together;
+    const programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
+    this.#programs = programs;
+    this.#weights = new WeightsReader(programs, definitions[0], stateTypes, this.#warn);
     this.#breathe = breather(backend.manifest);
-    const allReduce = options.allReduce && this.#calls.hook("allReduce", options.allReduce);
-    this.#isWindowed = isWindowed(definitions[0], allReduce);
+    const parts = { definitions, stateTypes, given, programs, together, warn: this.#warn };
+    this.#checkpoints = new RunCheckpoints(parts, this.#callbackStates);
     const warnings = objectiveWarnings(definitions, this.#warn);
     this.#objectives = definitions.map(
       (definition, at) =>
-        new ObjectiveRun(this.#programs, {
+        new ObjectiveRun(programs, {
           definition,
           stateTypes,
-          allReduce,
+          reduction: together.reduction(),
           maxConsecutiveSkips,
-          // A step that an earlier objective has committed a part of is finished.
-          signal: at === 0 ? signal : undefined,
+          // A step that an earlier objective has committed a part of is finished, and so is one that all ranks make.
+          signal: at === 0 && together.place.size === 1 ? signal : undefined,
           warn: warnings(definition),
           breathe: this.#breathe,
         }),
@@ -128,10 +113,15 @@ export class TrainingRun {
   }
 
   static async start(options: RunOptions): Promise<TrainingRun> {
-    const { backend, definitions, allReduce } = options;
-    const windowed = isWindowed(definitions[0], allReduce);
+    const { backend, definitions, allReduce, agreement } = options;
+    const calls = new CallQueue("trainer");
+    const together =
+      agreement === undefined ? alone(allReduce && calls.hook("allReduce", allReduce)) : among(agreement);
+    const windowed = isWindowed(definitions[0], together.isShared);
     const initial = await initialState(backend, definitions, options, windowed);
-    const run = new TrainingRun(options, initial, await backend.createState(initial.slots));
+    await together.starts(() => startFacts(definitions, initial.slots));
+    const state = await backend.createState(initial.slots);
+    const run = new TrainingRun(options, { ...initial, state, calls, together });
     try {
       for (const { precision } of definitions) {
         for (const warning of precision.warnings ?? []) run.#warn(warning);
@@ -148,16 +138,21 @@ export class TrainingRun {
   /** Its result, or those of the objectives by their names: the class does not know which. */
   async step(...batches: readonly unknown[]): Promise<StepResult> {
     this.#expectNoFeeding("step");
-    checkMicrobatches(batches, this.#definitions[0].accumulate);
-    // If you call `step` yourself, only you know the position in the data.
-    return this.#step(
-      batches.map((batch) => this.#take(batch)),
-      null,
-    );
+    const result = await this.#orTold(async () => {
+      checkMicrobatches(batches, this.#definitions[0].accumulate);
+      const feeds = batches.map((batch) => this.#take(batch));
+      // If you call `step` yourself, only you know the position in the data.
+      return this.#step(feeds, null);
+    });
+    if (result === undefined) throw noStep(this.#signal);
+    return result;
   }
 
-  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult> {
+  /** Undefined if training ends on a rank, so that none makes the step. */
+  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined> {
     return this.#calls.add(async () => {
+      const facts = () => ObjectiveRun.facts(this.#objectives, feeds);
+      if (!(await this.#together.makesStep(facts, this.#signal))) return undefined;
       const results = await ObjectiveRun.step(this.#objectives, feeds, () => {
         this.#cursor = cursor;
       });
@@ -181,7 +176,7 @@ export class TrainingRun {
   async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
     this.#startFeeding("fit");
     try {
-      return await fit(this.#feeding, data, options);
+      return await this.#orTold(() => fit(this.#feeding, data, options));
     } finally {
       this.#isFeeding = false;
     }
@@ -194,6 +189,8 @@ export class TrainingRun {
     this.#startFeeding("steps");
     try {
       yield* stepsOfPass(this.#feeding, data, options);
+    } catch (error) {
+      throw await this.#told(error);
     } finally {
       this.#isFeeding = false;
     }
@@ -203,6 +200,23 @@ export class TrainingRun {
     this.#calls.expectOpen();
     this.#expectNoFeeding(what);
     this.#isFeeding = true;
+    this.#together.begins();
+  }
+
+  async #orTold<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw await this.#told(error);
+    }
+  }
+
+  /** An error that other processes have been told of. */
+  async #told(error: unknown): Promise<unknown> {
+    const { place, tell } = this.#together;
+    // A trainer that was disposed tells nothing.
+    if (place.size > 1) await this.#calls.add(() => tell(error)).catch(() => undefined);
+    return error;
   }
 
   /** A step during `fit` would change its count and its position in the data. */
@@ -230,6 +244,8 @@ export class TrainingRun {
         this.#cursor = cursor;
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
+      passes: (pass) => this.#calls.add(() => this.#together.passes(pass)),
+      endsBy: (end) => this.#calls.add(() => this.#together.endsBy(end)),
       training: this,
       callbackStates: this.#callbackStates,
       breathe: this.#breathe,
@@ -242,7 +258,7 @@ export class TrainingRun {
     const feed = this.#take(batch);
     return this.#eachInTurn(async (objective) => {
       const rows = await objective.profile(feed);
-      if (!this.#isWindowed) this.#cursor = null;
+      if (!isWindowed(this.#definitions[0], this.#together.isShared)) this.#cursor = null;
       return rows;
     });
   }
@@ -315,7 +331,10 @@ export class TrainingRun {
 
   async setRates(rates: unknown): Promise<void> {
     const values = ratesToSet(this.#definitions, rates);
-    return this.#calls.add(() => this.#programs.state.write(values));
+    return this.#calls.add(async () => {
+      await this.#programs.state.write(values);
+      this.#together.ratesSet(values);
+    });
   }
 
   counters(): Promise<ByObjective<Counters>> {
@@ -323,39 +342,32 @@ export class TrainingRun {
   }
 
   async save(path: string, options: SaveOptions = {}): Promise<void> {
-    return this.#saved("save", options, toFile("save", path));
+    const store = () => toFile("save", path);
+    return this.#calls.add(() =>
+      this.#checkpoints.save("save", options, this.#cursor, store, fileOfRankZero),
+    );
   }
 
   async saveBytes(options: SaveOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#saved("saveBytes", options, toBytes);
-  }
-
-  #saved<T>(what: string, options: SaveOptions, store: CheckpointStore<T>): Promise<T> {
-    checkOptions(what, options, { cursor: true }, "{ cursor }");
-    return this.#calls.add(async () => {
-      const { cursor = this.#cursor } = options;
-      const at = { cursor, callbacks: this.#callbackStates.now() };
-      return store(await checkpointOf(this.#programs.state, this.#info, at, `${what}: cursor`));
-    });
+    const store = () => toBytes;
+    return this.#calls.add(() =>
+      this.#checkpoints.save("saveBytes", options, this.#cursor, store, bytesOfAll),
+    );
   }
 
   async load(path: string): Promise<Json> {
-    return this.#loaded("load", fromFile("load", path));
+    return this.#loaded("load", () => fromFile("load", path));
   }
 
   async loadBytes(bytes: Uint8Array): Promise<Json> {
-    return this.#loaded("loadBytes", fromBytes("loadBytes", bytes));
+    return this.#loaded("loadBytes", () => fromBytes("loadBytes", bytes));
   }
 
-  #loaded(what: string, source: CheckpointSource): Promise<Json> {
+  #loaded(what: string, from: () => CheckpointSource): Promise<Json> {
     // Set now and not when it runs: a `fit` called afterwards must wait for it.
     this.#expectNoFeeding(what);
     return this.#calls.add(async () => {
-      const { backend } = this.#programs;
-      const rules = scalerRules(backend, this.#definitions, this.#stateTypes);
-      const loaded = await loadCheckpoint(source, this.#programs, this.#info, rules, this.#warn);
-      this.#callbackStates.replace(loaded.callbacks);
-      this.#cursor = loaded.cursor;
+      this.#cursor = await this.#checkpoints.load(what, from);
       return this.#cursor;
     });
   }
@@ -379,9 +391,5 @@ export class TrainingRun {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose();
-  }
-
-  get #info(): CheckpointInfo {
-    return checkpointInfo(this.#definitions, this.#given);
   }
 }

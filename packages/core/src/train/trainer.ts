@@ -3,7 +3,13 @@ import { key } from "../trace/random.js";
 import { checkPrecision } from "./checks/check-parts.js";
 import { type CommonDefinition, definitionsOf } from "./objectives/definitions.js";
 import type { ObjectivesTrainer } from "./objectives/objectives-trainer.js";
-import { type ObjectivesOptions, readTrainerOptions, type TrainerOptions } from "./options.js";
+import {
+  type ObjectivesOptions,
+  type ReadSettings,
+  readTrainerOptions,
+  type TrainerOptions,
+} from "./options.js";
+import { Agreement } from "./ranks/agreement.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";
 import type { Trainer } from "./trainer-interface.js";
@@ -22,7 +28,7 @@ import { readEma } from "./weights/average.js";
  * results by their names.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32,
  * MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision whose half the
- * backend does not support at all
+ * backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with different parameters or settings
  */
 export async function trainer<
   P,
@@ -36,14 +42,37 @@ export async function trainer<
   // The types of the trees do not matter to the checks.
   const given = options as unknown as Parameters<typeof definitionsOf>[0];
   const read = readTrainerOptions(given);
+  const { ranks } = read;
+  // One process trains as it does without others.
+  const agreement = ranks === undefined || ranks.size === 1 ? undefined : new Agreement(ranks);
+  const start = async (): Promise<TrainingRun> =>
+    TrainingRun.start({
+      backend: read.backend,
+      definitions: definitionsOf(given, commonOf(read, agreement?.ranks.rank)),
+      parameters: options.params,
+      modelState: options.modelState ?? {},
+      allReduce: read.allReduce,
+      agreement,
+      maxConsecutiveSkips: read.maxConsecutiveSkips,
+      programs: read.programs,
+      signal: read.signal,
+      onWarning: read.onWarning,
+    });
+  const run = await (agreement === undefined ? start() : agreement.orTell(start));
+  // The class knows no types of trees and results, so only the names of its methods can be checked here.
+  return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as never;
+}
+
+function commonOf(read: ReadSettings, rank: number | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision("trainer", precision);
   expectHalf(precision.policy, backend.manifest);
-  const common: CommonDefinition = {
+  return {
     precision,
     manifest: backend.manifest,
     key: key(read.seed ?? 0),
+    rank,
     accumulate,
     accumulation: read.accumulation,
     onOverflow,
@@ -51,17 +80,4 @@ export async function trainer<
     checkNewParameters,
     ema: read.ema === undefined ? undefined : readEma(read.ema),
   };
-  const run = await TrainingRun.start({
-    backend,
-    definitions: definitionsOf(given, common),
-    parameters: options.params,
-    modelState: options.modelState ?? {},
-    allReduce: read.allReduce,
-    maxConsecutiveSkips: read.maxConsecutiveSkips,
-    programs: read.programs,
-    signal: read.signal,
-    onWarning: read.onWarning,
-  });
-  // The class knows no types of trees and results, so only the names of its methods can be checked here.
-  return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as never;
 }

@@ -6,7 +6,8 @@ import { isPlainObject } from "../../plain-object.js";
 import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../data/json.js";
 import type { StepDefinition } from "../definition.js";
-import { isOptionalSlot, slotGroupOf } from "../state.js";
+import type { RankPlace } from "../ranks/rank-parts.js";
+import { isOptionalSlot, slotGroupName, slotGroupOf } from "../state.js";
 import { emptyWindowSlots } from "../step/window.js";
 import type { TrainingWarning } from "../warning.js";
 import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
@@ -26,6 +27,7 @@ export interface CheckpointInfo {
   readonly objectives: readonly StepDefinition[];
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
+  readonly place: RankPlace;
   /** What the run was made of, from which the state of a new one can be made. */
   readonly given: GivenTypes;
 }
@@ -34,6 +36,7 @@ export interface CheckpointInfo {
 export function checkpointInfo(
   definitions: readonly [StepDefinition, ...StepDefinition[]],
   given: GivenTypes,
+  place: RankPlace,
 ): CheckpointInfo {
   const [{ key, precision }] = definitions;
   return {
@@ -43,6 +46,7 @@ export function checkpointInfo(
     objectives: definitions,
     weightsAt: precision.masterWeights.weightsAt,
     given,
+    place,
   };
 }
 
@@ -80,9 +84,24 @@ export async function checkpointOf(
   };
 }
 
+/** What each of several ranks gives to a checkpoint: its model state and position. @throws as `checkpointOf` */
+export async function rankPartOf(
+  state: State,
+  { cursor, callbacks }: RunPosition,
+  what: string,
+): Promise<LoadedTensors> {
+  checkJson(cursor, what);
+  const slots = Object.keys(state.types).filter((slot) => slotGroupName(slot) === "model");
+  return {
+    tensors: await state.read(slots),
+    metadata: { cursor: JSON.stringify(cursor), ...statesEntry(callbacks) },
+  };
+}
+
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
- * checkpoint that differ from this run's, although the state fits. Returns the position.
+ * checkpoint that differ from this run's, although the state fits. Returns the position. All that may fail is in
+ * `check`, which `all` runs: where there are several processes, in all of them before any goes on.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -91,8 +110,37 @@ export async function loadCheckpoint(
   info: CheckpointInfo,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
+  all: <T>(check: () => Promise<T>) => Promise<T> = (check) => check(),
 ): Promise<RunPosition> {
-  const opened = await openCheckpoint(source);
+  const checked = await all(() => checkedCheckpoint(source, { backend, state }, info, scaler));
+  const { tensors, metadata, notes, position } = checked;
+  await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
+  for (const note of notes) warn({ type: "checkpoint", message: `${source.name}: ${note}` });
+  const differences = Object.entries(info.settings)
+    .filter(([name, own]) => metadata[name] !== own)
+    .map(([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`);
+  if (differences.length > 0) {
+    warn({
+      type: "checkpoint",
+      message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
+    });
+  }
+  return position;
+}
+
+interface Checked extends LoadedTensors {
+  /** What was changed so that it fits. */
+  readonly notes: readonly string[];
+  readonly position: RunPosition;
+}
+
+async function checkedCheckpoint(
+  source: CheckpointSource,
+  { backend, state }: { readonly backend: Backend; readonly state: State },
+  info: CheckpointInfo,
+  scaler: ScalerRules,
+): Promise<Checked> {
+  const opened = await openCheckpoint(source, info.place);
   const { metadata, refuse } = opened;
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
@@ -111,18 +159,8 @@ export async function loadCheckpoint(
   const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
   const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
   if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
-  await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
-  if (fitted !== undefined) warn({ type: "checkpoint", message: `${source.name}: ${fitted.told}` });
-  const differences = Object.entries(info.settings)
-    .filter(([name, own]) => metadata[name] !== own)
-    .map(([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`);
-  if (differences.length > 0) {
-    warn({
-      type: "checkpoint",
-      message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
-    });
-  }
-  return { cursor, callbacks: callbacks as SavedStates };
+  const notes = [fitted?.told, opened.told].filter((note) => note !== undefined);
+  return { tensors, metadata, notes, position: { cursor, callbacks: callbacks as SavedStates } };
 }
 
 function metadataOf(info: CheckpointInfo): Settings {

@@ -39,8 +39,9 @@ export async function loadParameters<L extends ModelTrees>(
   );
   const source =
     typeof from === "object" ? fromBytes("loadParameters", from) : fromFile("loadParameters", from);
-  const { tensors, metadata, refuse } = await openCheckpoint(source);
-  const parameter = weightsIn({ tensors, metadata, refuse }, weights === "ema");
+  const opened = await openCheckpoint(source);
+  const { tensors, refuse } = opened;
+  const parameter = weightsIn(opened, weights === "ema");
   const misfits: string[] = [];
   const problems: string[] = [];
   const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>

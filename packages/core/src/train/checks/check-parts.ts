@@ -44,6 +44,11 @@ export const optimizerPart: Check = (what, optimizer) => {
   );
 };
 
+export const ranksPart: Check = partWith(
+  ["allReduce", "allGather", "broadcast", "barrier", "abort"],
+  "await the engine: ranks: await mpi()",
+);
+
 export const signalPart: Check = partWith(
   ["throwIfAborted"],
   "pass that of an AbortController: signal: controller.signal",

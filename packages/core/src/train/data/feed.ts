@@ -118,6 +118,12 @@ export function feedPlaceOf(cursor: Json): FeedPlace {
   throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
+/** The beginning of a cursor's pass, or of all for a cursor of the data itself; text and result as a checkpoint has it. */
+export function passOnly(text: string): Json {
+  const { pass } = feedPlaceOf(JSON.parse(text) as Json);
+  return pass === 0 ? null : cursorOf({ pass, place: null, shapes: null });
+}
+
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 const isShapes = (value: unknown): value is Shapes =>

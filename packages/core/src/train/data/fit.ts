@@ -156,7 +156,7 @@ class Fitting<T> {
   }
 
   async train(data: TrainingData<T>): Promise<FitResult["ended"]> {
-    const ended = await this.#untilEnd(data);
+    const ended = await this.#run.endsBy(await this.#untilEnd(data));
     if (this.#step > this.#savedAt) await this.#save();
     const { step, place } = this.#start;
     if (step >= this.#steps || place.pass >= this.#passes) {

@@ -12,7 +12,7 @@ import type { AnyEvaluateAllOptions } from "../evaluation/evaluate-all.js";
 import type { StepResult } from "../step/result.js";
 import type { TrainingWarning } from "../warning.js";
 import type { FedBatch } from "./batch.js";
-import type { FitEpoch, FitStep, FitTraining } from "./callback.js";
+import type { FitEpoch, FitResult, FitStep, FitTraining } from "./callback.js";
 import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
 import type { Json } from "./json.js";
 import type { TrainingData } from "./source.js";
@@ -60,7 +60,12 @@ export interface FeedingRun {
   iteration(): Promise<number>;
   /** The position of the run's state, after earlier calls are done. */
   cursor(): Promise<Json>;
-  step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult>;
+  /** Undefined where another rank ends training. */
+  step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined>;
+  /** The end of a pass, on all ranks: false where another rank ends training. */
+  passes(pass: number): Promise<boolean>;
+  /** How all ranks end, one of them by this. */
+  endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
   /** What callbacks may do with the run, and the evaluation of a data set for them; by objective where there are some. */
@@ -120,6 +125,7 @@ export async function* madeSteps<T>(
   let { step } = start;
   for await (const { batches, sources, cursor, pass } of fed) {
     if (batches.length === 0) {
+      if (!(await run.passes(pass))) return;
       run.moveTo(cursor);
       yield { epoch: { epoch: pass, step } };
       continue;
@@ -149,7 +155,17 @@ export async function* stepsOfPass<T>(
 ): AsyncGenerator<FitStep<string, T>, undefined> {
   const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
   const start = await startOf(run, feeding);
-  for await (const made of madeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
-    if ("step" in made) yield made.step;
+  // What it is if the loop over the steps is left.
+  let end: FitResult["ended"] | undefined = "stopped";
+  try {
+    for await (const made of madeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
+      if ("step" in made) yield made.step;
+    }
+    end = isAborted(run, feeding) ? "aborted" : "epochs";
+  } catch (error) {
+    end = undefined;
+    throw error;
+  } finally {
+    if (end !== undefined) await run.endsBy(end);
   }
 }

@@ -9,9 +9,8 @@ import { shown } from "../../shown.js";
 import { keyProblem, leavesOf } from "../../tree.js";
 import { checkScales, later, optimizerPart, scalerPart } from "../checks/check-parts.js";
 import type { FitPosition } from "../data/callback.js";
-import type { AnyLoss, StepDefinition } from "../definition.js";
+import type { AnyLoss, Definitions, StepDefinition } from "../definition.js";
 import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "../options.js";
-import type { Definitions } from "../run.js";
 import { frozenPaths, maskedPaths } from "../weights/frozen.js";
 
 /** What all objectives of a run have in common. */

@@ -9,6 +9,7 @@ import { evaluationIn } from "../evaluation/evaluate-all.js";
 import type { TracedMetrics } from "../evaluation/traced-metrics.js";
 import { outputTree, type Program } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
+import type { Facts } from "../ranks/said.js";
 import { evaluateProgram } from "../reading/reading-programs.js";
 import { numberIn, type Outputs } from "../step/outputs.js";
 import { scaleProgram } from "../step/programs.js";
@@ -48,6 +49,15 @@ export class ObjectiveRun {
     const results: StepResult[] = [];
     for (const [at, stepper] of steppers.entries()) results.push(await stepper.report(ran[at] as Ran, feeds));
     return results;
+  }
+
+  /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
+  static async facts(objectives: readonly ObjectiveRun[], feeds: readonly FedBatch[]): Promise<Facts> {
+    for (const objective of objectives) await objective.#stepper.prepare(feeds);
+    return {
+      batch: feeds.map(({ signature }) => signature).join(" | "),
+      program: objectives.flatMap((objective) => objective.#stepper.hashes(feeds)).join(),
+    };
   }
 
   /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */

@@ -5,7 +5,7 @@ import { MpError } from "../../errors.js";
 import { valueAndGrad } from "../../trace/grad.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random.js";
+import { foldIn, type Key } from "../../trace/random.js";
 import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import { keyProblem, leavesOf } from "../../tree.js";
@@ -43,7 +43,7 @@ export function strictLoss(
   return (parameters: TensorTree, batch: TensorTree): readonly [Tensor, Omit<LossParts, "loss">] => {
     const context: LossContext<TensorTree> = {
       training,
-      key: foldIn(ownKey(definition), "loss"),
+      key: lossKey(definition),
       modelState: model,
       step: state.applied,
     };
@@ -64,6 +64,12 @@ export function strictLoss(
     }
     return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
   };
+}
+
+/** The stream of the loss alone: the update draws the same numbers on all ranks, so that their weights stay equal. */
+function lossKey(definition: StepDefinition): Key {
+  const own = foldIn(ownKey(definition), "loss");
+  return definition.rank === undefined ? own : foldIn(own, definition.rank);
 }
 
 const stateNotReturned: TrainingWarning = {

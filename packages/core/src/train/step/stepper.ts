@@ -2,25 +2,29 @@ import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import { MpError } from "../../errors.js";
 import { unsupportedReason } from "../../manifest.js";
+import { leavesOf } from "../../tree.js";
 import { batchDifferences, type FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
 import { named, ofObjective } from "../objectives/objective-state.js";
-import type { Program, TypeTree } from "../program/program.js";
+import { fedName, type Program, type TypeTree } from "../program/program.js";
 import type { Compiled, ProgramCache } from "../program/program-cache.js";
+import { programHash } from "../ranks/program-hash.js";
+import { isValueType } from "../state.js";
 import type { TrainingWarning } from "../warning.js";
 import type { TraceReports } from "./forward.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "./outputs.js";
 import { accumulateProgram, applyProgram, trainProgram } from "./programs.js";
 import type { StepResult } from "./result.js";
 import { scaleFault } from "./scale.js";
-import { type AllReduce, reduceWindow, resetWindow } from "./window.js";
+import { resetWindow, type WindowReduction } from "./window.js";
 
 export interface StepperOptions {
   readonly definition: StepDefinition;
   readonly stateTypes: TypeTree;
-  readonly allReduce: AllReduce | undefined;
+  /** Where the window is one of several processes'. */
+  readonly reduction: WindowReduction | undefined;
   readonly maxConsecutiveSkips: number;
   /** Aborts an unfinished step between two microbatches. */
   readonly signal: AbortSignal | undefined;
@@ -29,6 +33,9 @@ export interface StepperOptions {
   readonly breathe: () => Promise<void> | undefined;
 }
 
+/** The signature of the program that applies a window: it is fed no batch. */
+const APPLY = "";
+
 /** A step that was applied or skipped, before it is judged. */
 export interface Ran {
   readonly outputs: Outputs;
@@ -36,8 +43,8 @@ export interface Ran {
 }
 
 /** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
-export function isWindowed({ accumulate }: StepDefinition, allReduce: AllReduce | undefined): boolean {
-  return accumulate > 1 || allReduce !== undefined;
+export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, isShared: boolean): boolean {
+  return accumulate > 1 || isShared;
 }
 
 /**
@@ -50,13 +57,15 @@ export class Stepper {
   readonly #windowed: boolean;
   /** Of the program that is fed a batch. */
   readonly #kind: string;
+  /** Of the programs that were compiled, by the signature of the batch; kept where other ranks compare them. */
+  readonly #hashes = new Map<string, string>();
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
   #accepted: FedBatch["inputs"] | undefined;
 
   constructor(programs: ProgramCache, options: StepperOptions) {
     this.#programs = programs;
     this.#options = options;
-    this.#windowed = isWindowed(options.definition, options.allReduce);
+    this.#windowed = isWindowed(options.definition, options.reduction !== undefined);
     this.#kind = named(options.definition, this.#windowed ? "accumulate" : "step");
   }
 
@@ -64,6 +73,13 @@ export class Stepper {
   async prepare(feeds: readonly FedBatch[]): Promise<void> {
     for (const feed of feeds) await this.#pass(feed);
     if (this.#windowed) await this.#apply();
+  }
+
+  /** What `prepare` has compiled for these batches: a hash of each program, the same on all ranks. */
+  hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
+    return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
+      this.#hashes.get(signature),
+    );
   }
 
   /** Runs the step until it is applied or skipped; the state then comes after these batches. */
@@ -137,27 +153,25 @@ export class Stepper {
 
   #apply(): Promise<Compiled> {
     const { definition, stateTypes } = this.#options;
-    return this.#programs.compiled(named(definition, "apply"), "", () =>
-      applyProgram(definition, stateTypes),
+    return this.#programs.compiled(named(definition, "apply"), APPLY, () =>
+      this.#hashed(APPLY, applyProgram(definition, stateTypes)),
     );
   }
 
   async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
-    const { definition, allReduce, signal, breathe } = this.#options;
+    const { definition, reduction } = this.#options;
     const programs = this.#programs;
     try {
-      const metrics: Outputs[] = [];
-      for (const feed of feeds) {
-        signal?.throwIfAborted();
-        const { executable } = this.#known(feed) ?? (await this.#compile(feed));
-        metrics.push(await executable.run(feed.inputs));
-        // The code that aborts the signal needs a turn of the event loop.
-        const due = breathe();
-        if (due !== undefined) await due;
-      }
-      if (allReduce !== undefined) await reduceWindow(programs.state, allReduce, definition);
+      const accumulated = async (): Promise<Outputs> => meanOf(await this.#accumulate(feeds));
+      const metrics =
+        reduction === undefined
+          ? await accumulated()
+          : await reduction.reduce(
+              { state: programs.state, of: definition, metrics: await this.#metricNames(feeds) },
+              accumulated,
+            );
       const { executable } = await this.#apply();
-      return { ...meanOf(metrics), ...(await executable.run({})) };
+      return { ...metrics, ...(await executable.run({})) };
     } catch (error) {
       await resetWindow(programs.state).catch((cause: unknown) => {
         throw new AggregateError(
@@ -169,6 +183,34 @@ export class Stepper {
     }
   }
 
+  #hashed(signature: string, program: Program): Program {
+    if (this.#options.definition.rank !== undefined) this.#hashes.set(signature, programHash(program.graph));
+    return program;
+  }
+
+  /** Adds the microbatches to the window; the metrics of each. */
+  async #accumulate(feeds: readonly FedBatch[]): Promise<readonly Outputs[]> {
+    const { signal, breathe } = this.#options;
+    const metrics: Outputs[] = [];
+    for (const feed of feeds) {
+      signal?.throwIfAborted();
+      const { executable } = await this.#pass(feed);
+      metrics.push(await executable.run(feed.inputs));
+      // The code that aborts the signal needs a turn of the event loop.
+      const due = breathe();
+      if (due !== undefined) await due;
+    }
+    return metrics;
+  }
+
+  /** The names of the scalars that accumulating these batches gives. */
+  async #metricNames([first]: readonly FedBatch[]): Promise<readonly string[]> {
+    const { outputs } = await this.#pass(first as FedBatch);
+    return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
+      fedName("metrics", path),
+    );
+  }
+
   async #compile(feed: FedBatch): Promise<Compiled> {
     const { warn } = this.#options;
     const warnOfLints = ({ lints }: CastReport): void => {
@@ -177,7 +219,7 @@ export class Stepper {
     const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
       const compiled = await this.#programs.compiled(this.#kind, feed.signature, () =>
-        this.program(feed, reports),
+        this.#hashed(feed.signature, this.program(feed, reports)),
       );
       this.#accepted = feed.inputs;
       return compiled;

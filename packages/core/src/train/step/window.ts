@@ -16,6 +16,39 @@ export type AllReduce = (window: Outputs) => Promise<Outputs>;
 
 const WINDOW = "window/";
 
+/** A step's window between its last microbatch and its update. */
+export interface FullWindow {
+  readonly state: State;
+  /** Whose window it is. */
+  readonly of: Placed;
+  /** The names of the scalars that `run` gives. */
+  readonly metrics: readonly string[];
+}
+
+/** Makes one window of those of several processes. */
+export interface WindowReduction {
+  /** Runs the microbatches, then replaces the window's sums. Returns the metrics of the step. */
+  reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
+}
+
+/** That of a hook, which gets no metrics. */
+export function hookReduction(allReduce: AllReduce): WindowReduction {
+  return {
+    reduce: async ({ state, of }, run) => {
+      const metrics = await run();
+      await reduceWindow(state, allReduce, of);
+      return metrics;
+    },
+  };
+}
+
+/** The slots of a window that processes combine, all f32. */
+export function sharedSlots(state: State, of: Placed): readonly string[] {
+  return Object.keys(state.types).filter(
+    (slot) => /^window\/(gradients|loss|poison)(\/|$)/.test(slot) && isOwnSlot(of, slot),
+  );
+}
+
 /** The slots of an empty window: zeros, and the model state of the run, from `model/…`. */
 export function emptyWindowSlots(state: State, model: Outputs): Outputs {
   const slots = Object.keys(state.types).filter((slot) => slot.startsWith(WINDOW));
@@ -37,11 +70,8 @@ export async function resetWindow(state: State): Promise<void> {
  * Passes the window's sums through the hook.
  * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
  */
-export async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
-  const shared = Object.keys(state.types).filter(
-    (slot) => /^window\/(gradients|loss|poison)(\/|$)/.test(slot) && isOwnSlot(of, slot),
-  );
-  const sums = await state.read(shared);
+async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
+  const sums = await state.read(sharedSlots(state, of));
   const reduced: unknown = await allReduce(sums);
   checkReduced(sums, reduced);
   await state.write(reduced);

@@ -1,5 +1,5 @@
-import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 import { MpError } from "../../../errors.js";
+import { ALONE, type OwnCheckpoint, ownPart, type RankPlace } from "../../ranks/rank-parts.js";
 import type { CheckpointSource } from "./place.js";
 
 /** Incremented when a file of the old format could be misread. */
@@ -7,24 +7,27 @@ export const FORMAT = "mp.training/1";
 /** With parts of the state that a run may lack: settable rates, an average of the weights. */
 export const OPTIONAL_FORMAT = "mp.training/2";
 
-/** A checkpoint's content, and the error for a problem with it. */
-export interface OpenCheckpoint extends LoadedTensors {
+/** A checkpoint's content as a process reads it, and the error for a problem with it. */
+export interface OpenCheckpoint extends OwnCheckpoint {
   refuse(message: string): never;
 }
 
 /** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for what is no checkpoint of a training run */
-export async function openCheckpoint({ name, details, read }: CheckpointSource): Promise<OpenCheckpoint> {
-  const { tensors, metadata } = await read();
+export async function openCheckpoint(
+  { name, details, read }: CheckpointSource,
+  place: RankPlace = ALONE,
+): Promise<OpenCheckpoint> {
+  const content = await read();
   const refuse = (message: string): never => {
     throw new MpError("MP_CHECKPOINT_MISMATCH", `${name}: ${message}; nothing was loaded`, { details });
   };
-  const { format = "not given" } = metadata;
+  const { format = "not given" } = content.metadata;
   if (format !== FORMAT && format !== OPTIONAL_FORMAT) {
     refuse(
       `is no training checkpoint of this version, its format is ${format} instead of ${FORMAT} or ${OPTIONAL_FORMAT}`,
     );
   }
-  return { tensors, metadata, refuse };
+  return { ...ownPart(content, place, refuse), refuse };
 }
 
 /** End of messages about values that no run writes. */

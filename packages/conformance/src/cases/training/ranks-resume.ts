@@ -1,0 +1,190 @@
+/** Checkpoints of several ranks: written once, read by all, with what each rank has of its own. */
+import {
+  adamW,
+  type Backend,
+  float32,
+  type HostTensor,
+  type LossFunction,
+  MpError,
+  mixedBfloat16,
+  type Optimizer,
+  type Precision,
+  type StepResult,
+  sgd,
+  stochasticRounding,
+  type Tensor,
+  type TrainerOptions,
+} from "@mp/core";
+import { add, mul, reduceMean, reduceSum } from "@mp/core/ops";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { type Model, perceptron, recurrent } from "../../training/models.js";
+import { exactSgd, filled, vector, type WeightsOf } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { expectSameState, withTrainer } from "../../training/session.js";
+import { outcomesOfTwo, together } from "../../training/together.js";
+
+const TOTAL = 6;
+const SAVED_AFTER = 3;
+
+interface Resumed {
+  readonly whole: Tensors;
+  readonly parts: Tensors;
+  readonly wholeSteps: readonly StepResult[];
+  readonly partSteps: readonly StepResult[];
+  readonly cursor: unknown;
+}
+
+/** Two ranks that stop, save and resume, beside two that go on. Each has its own batches, and its own place in them. */
+function resumeCase<P, B, M>(
+  behaviour: string,
+  { params, modelState, loss, batch }: Model<P, B, M>,
+  optimizer: Optimizer,
+  precision: Precision,
+): ConformanceCase {
+  const options = (): Omit<TrainerOptions<P, B, M>, "backend" | "ranks"> => ({
+    params: params(),
+    modelState: modelState(),
+    loss,
+    optimizer,
+    precision,
+    seed: 8,
+  });
+  return scenarioCase<readonly Resumed[]>(
+    `ranks/resume/${behaviour}`,
+    async (backend, { create }) => {
+      type Training = Parameters<Parameters<typeof withTrainer<P, B, M, unknown>>[2]>[0]["training"];
+      const steps = async (
+        training: Training,
+        rank: number,
+        from: number,
+        to: number,
+      ): Promise<StepResult[]> => {
+        const results: StepResult[] = [];
+        for (let step = from; step < to; step++)
+          results.push(await training.step(batch(2 * step + rank) as never));
+        return results;
+      };
+      const straight = await together(backend, options, async ({ training, snapshot }, rank) => {
+        await steps(training, rank, 0, SAVED_AFTER);
+        const bytes = await training.saveBytes({ cursor: { rank } });
+        return { bytes, steps: await steps(training, rank, SAVED_AFTER, TOTAL), state: await snapshot() };
+      });
+      const fresh: Backend = await create();
+      const resumed = await together(fresh, options, async ({ training, snapshot }, rank) => {
+        await steps(training, rank, 5, 6);
+        // Only rank 0's count: other hosts may not have the file.
+        const cursor = await training.loadBytes(
+          rank === 0 ? (straight[1]?.bytes as Uint8Array) : new Uint8Array(1),
+        );
+        return { cursor, steps: await steps(training, rank, SAVED_AFTER, TOTAL), state: await snapshot() };
+      });
+      return straight.map((whole, rank) => ({
+        whole: whole.state,
+        wholeSteps: whole.steps,
+        parts: resumed[rank]?.state ?? {},
+        partSteps: resumed[rank]?.steps ?? [],
+        cursor: resumed[rank]?.cursor,
+      }));
+    },
+    (got) => {
+      for (const [rank, { whole, parts, wholeSteps, partSteps, cursor }] of got.entries()) {
+        expectEqual(partSteps, wholeSteps, `the steps of rank ${rank} after resuming`);
+        expectSameState(parts, whole, `rank ${rank} of a resumed run`);
+        expectEqual(cursor, { rank }, `the place of rank ${rank} in its data`);
+      }
+    },
+  );
+}
+
+type Averaging = { readonly mean: HostTensor<"f32">; readonly seen: HostTensor<"f32"> };
+type Row = { readonly x: Tensor };
+
+/** Keeps a running mean of what it sees, as batch normalization does. */
+const averaging: LossFunction<WeightsOf, Row, Averaging> = ({ w }, { x }, { modelState }) => ({
+  loss: reduceSum(mul(w, x)),
+  modelState: { mean: add(mul(modelState.mean, 0.5), reduceMean(x)), seen: add(modelState.seen, 1) },
+});
+
+const statistics = () => ({
+  params: { w: filled([2], 0) },
+  modelState: { mean: vector(0), seen: vector(0) },
+  loss: averaging,
+  optimizer: exactSgd(),
+  precision: float32(),
+});
+
+const fewer: ConformanceCase = scenarioCase<readonly unknown[]>(
+  "ranks/resume/one-rank-takes-the-mean-of-two",
+  async (backend) => {
+    const [bytes] = await together<WeightsOf, Row, Averaging, Uint8Array>(
+      backend,
+      statistics,
+      async ({ training }, rank) => {
+        const at = 4 * rank;
+        await training.fit([{ x: vector(1 + at, 3 + at) }, { x: vector(1, 1) }], { steps: 1 });
+        return training.saveBytes();
+      },
+    );
+    return withTrainer<WeightsOf, Row, Averaging, readonly unknown[]>(
+      backend,
+      statistics(),
+      async ({ training }) => {
+        const cursor = await training.loadBytes(bytes as Uint8Array);
+        const { mean, seen } = await training.modelState();
+        const told = training.warnings
+          .filter(({ type }) => type === "checkpoint")
+          .map(({ message }) => message);
+        return [Array.from(mean.data), Array.from(seen.data), cursor, told];
+      },
+    );
+  },
+  ([mean, seen, cursor, told]) => {
+    expectEqual([mean, seen, cursor], [[4], [1], null], "the model state and the place in the data");
+    expectThat(
+      /was made by 2 ranks and goes on with 1/.test(String(told)),
+      () => `the warnings are ${String(told)}`,
+    );
+  },
+);
+
+const refused: ConformanceCase = scenarioCase<readonly string[]>(
+  "ranks/resume/what-fails-on-rank-0-fails-on-all",
+  async (backend) => {
+    const outcomes = await outcomesOfTwo<WeightsOf, Row, Averaging, string>(
+      backend,
+      statistics,
+      async ({ training }, rank) => {
+        await training.step({ x: vector(1, rank) });
+        const good = await training.saveBytes();
+        const code = await codeOf(training.loadBytes(rank === 0 ? new Uint8Array(9) : good));
+        // Nothing was loaded, and the ranks still agree.
+        await training.step({ x: vector(1, rank) });
+        return code;
+      },
+    );
+    return outcomes.map((outcome) => ("gave" in outcome ? outcome.gave : String(outcome.failed)));
+  },
+  (codes) => expectEqual(codes, ["MP_PARSE", "MP_RANK_MISMATCH"], "the codes of the ranks"),
+);
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "none";
+  } catch (error) {
+    return MpError.is(error) ? error.code : String(error);
+  }
+}
+
+export const rankResumeCases: readonly ConformanceCase[] = [
+  resumeCase("mixed-bfloat16/adam-w-and-dropout", perceptron, adamW({ learningRate: 0.01 }), mixedBfloat16()),
+  resumeCase("stochastic-bf16/the-next-draws", perceptron, sgd({ learningRate: 0.05 }), {
+    ...mixedBfloat16(),
+    masterWeights: stochasticRounding(),
+  }),
+  resumeCase("float32/model-state-of-each-rank", recurrent, sgd({ learningRate: 0.1 }), float32()),
+  fewer,
+  refused,
+];

@@ -1,0 +1,328 @@
+/** Two ranks, each with half of a batch, make the steps that one process makes with all of it. */
+import {
+  adam,
+  type Backend,
+  dynamicLossScale,
+  float32,
+  foldIn,
+  type HostTensor,
+  type LossFunction,
+  type LossScaler,
+  mixedBfloat16,
+  momentum,
+  noLossScaling,
+  type Precision,
+  type StepResult,
+  sgd,
+  staticLossScale,
+  stochasticRounding,
+  type TrainerOptions,
+  tensor,
+} from "@mp/core";
+import { add, mul, randomBernoulli, reduceMean, reduceSum, where } from "@mp/core/ops";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual, expectThat } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { inProcessRanks } from "../../in-process-ranks.js";
+import { perceptron } from "../../training/models.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
+import { scenarioCase } from "../../training/scenario.js";
+import { expectSameState, withTrainer } from "../../training/session.js";
+import { together } from "../../training/together.js";
+
+interface Played {
+  readonly steps: readonly StepResult[];
+  readonly state: Tensors;
+}
+
+/** Rows of two numbers, whose means and sums are exact in f32. */
+type Rows = readonly (readonly [number, number])[];
+
+const rows = (of: Rows): HostTensor<"f32"> => tensor(Float32Array.from(of.flat()), [of.length, 2]);
+
+/** Its gradient is the mean of the rows. */
+const meanOfRows: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => {
+  const products = reduceSum(mul(w, x), { axes: [1] });
+  return { loss: reduceMean(products), metrics: { mean: reduceMean(x) } };
+};
+
+const HUGE = 2 ** 120;
+const BATCHES: readonly Rows[] = [
+  [
+    [1, 2],
+    [3, -1],
+    [0.5, 4],
+    [-2, 8],
+  ],
+  [
+    [4, 0.5],
+    [-1, 1],
+    [2, 2],
+    [8, -4],
+  ],
+  [
+    [-0.5, 1],
+    [1, 0],
+    [0, 6],
+    [2, -3],
+  ],
+  [
+    [2, 2],
+    [1, -8],
+    [4, 4],
+    [0.5, 1],
+  ],
+];
+/** The same, with rows in the second half of one batch that overflow at a scale of 2^10 and not at 2^6. */
+const OVERFLOWING: readonly Rows[] = BATCHES.map((batch, step) =>
+  step === 1 ? [...batch.slice(0, 3), [HUGE, 1]] : batch,
+);
+
+type Options = Omit<TrainerOptions<WeightsOf, Fed, NoModel>, "backend" | "params" | "loss">;
+
+/** One process on whole batches beside two on halves of them, in steps of as many batches as `accumulate` says. */
+function halvesCase(
+  behaviour: string,
+  options: Options,
+  batches: readonly Rows[],
+  more?: (whole: Played) => void,
+): ConformanceCase {
+  const { accumulate = 1 } = options;
+  const given = () => ({ ...options, params: { w: filled([2], 0.25) }, loss: meanOfRows });
+  const play =
+    (part: (batch: Rows) => Rows) =>
+    async ({
+      training,
+      snapshot,
+    }: Parameters<Parameters<typeof withTrainer<WeightsOf, Fed, NoModel, Played>>[2]>[0]) => {
+      const steps: StepResult[] = [];
+      for (let at = 0; at < batches.length; at += accumulate) {
+        const window = batches.slice(at, at + accumulate).map((batch) => ({ x: rows(part(batch)) }));
+        steps.push(await training.step(...window));
+      }
+      return { steps, state: await snapshot() };
+    };
+  return scenarioCase<{ readonly whole: Played; readonly ranks: readonly Played[] }>(
+    `ranks/${behaviour}`,
+    async (backend) => ({
+      // With a hook that changes nothing its update is the same program.
+      whole: await withTrainer<WeightsOf, Fed, NoModel, Played>(
+        backend,
+        { ...given(), allReduce: async (window) => window },
+        play((batch) => batch),
+      ),
+      ranks: await together<WeightsOf, Fed, NoModel, Played>(backend, given, (session, rank) =>
+        play((batch) => batch.slice(2 * rank, 2 * rank + 2))(session),
+      ),
+    }),
+    ({ whole, ranks }) => {
+      expectEqual(ranks[1]?.steps, ranks[0]?.steps, "the steps of rank 1 beside those of rank 0");
+      for (const [rank, { steps, state }] of ranks.entries()) {
+        expectAlike(steps, whole.steps, `rank ${rank}`);
+        expectSameState(state, whole.state, `rank ${rank} beside one process`);
+      }
+      more?.(whole);
+    },
+  );
+}
+
+/** The loss of a whole batch is a sum in another order than that of two halves. */
+function expectAlike(got: readonly StepResult[], want: readonly StepResult[], what: string): void {
+  const withoutLoss = (steps: readonly StepResult[]) => steps.map(({ loss: _loss, ...rest }) => rest);
+  expectEqual(withoutLoss(got), withoutLoss(want), `the steps of ${what} beside those of one process`);
+  for (const [at, { loss }] of want.entries()) {
+    const other = got[at]?.loss ?? Number.NaN;
+    expectThat(
+      Object.is(other, loss) || Math.abs(other - loss) <= 1e-5 * Math.max(1, Math.abs(loss)),
+      () => `the loss of step ${at} of ${what} is ${other}, and ${loss} in one process`,
+    );
+  }
+}
+
+const scaled = (lossScaler: LossScaler): Precision => ({ ...float32(), lossScaler });
+
+const halves: readonly ConformanceCase[] = [
+  halvesCase("halves/sgd", { optimizer: exactSgd(), precision: float32() }, BATCHES),
+  halvesCase("halves/adam", { optimizer: adam({ learningRate: 0.1 }), precision: float32() }, BATCHES),
+  halvesCase(
+    "halves/clipped-and-averaged",
+    {
+      optimizer: momentum({ learningRate: 0.5, momentum: 0.5 }),
+      precision: float32(),
+      clipNorm: 2,
+      ema: { decay: 0.5 },
+    },
+    BATCHES,
+  ),
+  halvesCase("halves/windows", { optimizer: exactSgd(), precision: float32(), accumulate: 2 }, BATCHES),
+  halvesCase(
+    "halves/sums-of-windows",
+    { optimizer: exactSgd(), precision: float32(), accumulate: 2, accumulation: "sum" },
+    BATCHES,
+  ),
+];
+
+/** A mean over half of the rows is up to twice the whole's: one back-off ends the overflow of both. */
+const FROM_HIGH = { initialScale: 2 ** 10, growthInterval: 2, backoffFactor: 0.25 };
+
+const SCALERS: Readonly<Record<string, LossScaler>> = {
+  none: noLossScaling(),
+  static: staticLossScale(2 ** 10),
+  dynamic: dynamicLossScale(FROM_HIGH),
+  hysteresis: dynamicLossScale({ ...FROM_HIGH, hysteresis: 2 }),
+};
+
+/** Rank 1 overflows, and rank 0 does as it does. */
+const overflows: readonly ConformanceCase[] = Object.entries(SCALERS).flatMap(([name, scaler]) =>
+  (["skip", "retry"] as const).map((onOverflow) =>
+    halvesCase(
+      `overflow-of-one/${name}-${onOverflow}`,
+      { optimizer: exactSgd(), precision: scaled(scaler), onOverflow },
+      OVERFLOWING,
+      ({ steps }) => {
+        const [, overflowing] = steps;
+        const isApplied = name === "none" || (onOverflow === "retry" && name !== "static");
+        expectEqual(overflowing?.applied, isApplied, "whether the step that overflows is applied");
+      },
+    ),
+  ),
+);
+
+/** Whose weight shows which numbers each rank drew. */
+const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+  reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
+
+const draws: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
+  "ranks/randomness/each-rank-draws-its-own",
+  (backend) =>
+    together<WeightsOf, Fed, NoModel, readonly number[]>(
+      backend,
+      () => ({
+        params: { w: filled([64], 0) },
+        loss: masked,
+        optimizer: exactSgd(1),
+        precision: float32(),
+        seed: 3,
+      }),
+      async ({ training }) => {
+        await training.step({ x: filled([64], -1) });
+        return Array.from((await training.parameters()).w.data);
+      },
+    ),
+  ([first, second], [want]) => {
+    expectEqual(second, first, "the weights of rank 1 beside those of rank 0");
+    expectEqual(first, want, "the weights");
+    // A half where one rank drew true and the other false.
+    const shares = [0, 0.5, 1].map((share) => (first ?? []).filter((w) => w === share).length);
+    expectThat(
+      shares.every((count) => count > 4),
+      () => `of 64 masks of two ranks, none, one and both are true ${shares.join(", ")} times`,
+    );
+  },
+);
+
+const stochastic = (): Precision => ({ ...mixedBfloat16(), masterWeights: stochasticRounding() });
+
+function equalCase(behaviour: string, precision: () => Precision): ConformanceCase {
+  return scenarioCase<readonly Played[]>(
+    `ranks/stay-equal/${behaviour}`,
+    (backend) =>
+      together(
+        backend,
+        () => ({
+          params: perceptron.params(),
+          modelState: perceptron.modelState(),
+          loss: perceptron.loss,
+          optimizer: sgd({ learningRate: 0.05 }),
+          precision: precision(),
+          seed: 5,
+        }),
+        async ({ training, snapshot }, rank) => {
+          const steps: StepResult[] = [];
+          for (let step = 0; step < 6; step++)
+            steps.push(await training.step(perceptron.batch(2 * step + rank) as never));
+          return { steps, state: await snapshot() };
+        },
+      ),
+    ([first, second]) => {
+      expectEqual(second?.steps, first?.steps, "the steps of rank 1 beside those of rank 0");
+      expectSameState(second?.state ?? {}, first?.state ?? {}, "rank 1 beside rank 0");
+    },
+  );
+}
+
+/** A single rank makes the steps, and draws the numbers, of a run without ranks. */
+const single: ConformanceCase = scenarioCase<readonly Played[]>(
+  "ranks/one/equals-none",
+  async (backend: Backend) => {
+    const run = (ranks: Pick<TrainerOptions<unknown, unknown, unknown>, "ranks">): Promise<Played> =>
+      withTrainer(
+        backend,
+        {
+          params: perceptron.params(),
+          modelState: perceptron.modelState(),
+          loss: perceptron.loss,
+          optimizer: adam({ learningRate: 0.01 }),
+          precision: mixedBfloat16(),
+          seed: 5,
+          ...ranks,
+        },
+        async ({ training, snapshot }) => {
+          const steps: StepResult[] = [];
+          for (let step = 0; step < 4; step++)
+            steps.push(await training.step(perceptron.batch(step) as never));
+          return { steps, state: await snapshot() };
+        },
+      );
+    const [alone] = inProcessRanks(1);
+    return [await run({}), await run(alone === undefined ? {} : { ranks: alone })];
+  },
+  ([none, one]) => {
+    expectEqual(one?.steps, none?.steps, "the steps of one rank");
+    expectSameState(one?.state ?? {}, none?.state ?? {}, "one rank beside none");
+  },
+);
+
+type Counting = { readonly seen: HostTensor<"f32"> };
+
+/** Fails where the batch holds an infinity: its model state is then not finite, and its gradient is. */
+const spoilt: LossFunction<WeightsOf, Fed, Counting> = ({ w }, { x }, { modelState }) => ({
+  loss: reduceSum(mul(w, 2)),
+  modelState: { seen: add(modelState.seen, reduceSum(x)) },
+});
+
+const modelStateOfOne: ConformanceCase = scenarioCase<readonly (readonly unknown[])[]>(
+  "ranks/model-state-of-one/skips-on-all",
+  (backend) =>
+    together<WeightsOf, Fed, Counting, readonly unknown[]>(
+      backend,
+      () => ({
+        params: { w: filled([2], 1) },
+        modelState: { seen: vector(0) },
+        loss: spoilt,
+        optimizer: exactSgd(),
+        precision: float32(),
+      }),
+      async ({ training }, rank) => {
+        const applied: boolean[] = [];
+        for (const x of [1, rank === 1 ? Number.POSITIVE_INFINITY : 2, 4])
+          applied.push((await training.step({ x: vector(x) })).applied);
+        const { seen } = await training.modelState();
+        return [applied, Array.from((await training.parameters()).w.data), Array.from(seen.data)];
+      },
+    ),
+  (got) => {
+    for (const [rank, transcript] of got.entries())
+      expectEqual(transcript, [[true, false, true], [0.5, 0.5], [5]], `the steps of rank ${rank}`);
+  },
+);
+
+export const rankCases: readonly ConformanceCase[] = [
+  ...halves,
+  ...overflows,
+  draws,
+  equalCase("float32", float32),
+  equalCase("stochastic-rounding", stochastic),
+  single,
+  modelStateOfOne,
+];

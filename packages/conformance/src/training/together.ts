@@ -1,0 +1,37 @@
+import type { Backend, Ranks, TrainerOptions } from "@mp/core";
+import { inProcessRanks } from "../in-process-ranks.js";
+import { type Session, withTrainer } from "./session.js";
+
+/** What a rank gave, or what it failed with. */
+export type Outcome<R> = { readonly gave: R } | { readonly failed: unknown };
+
+/**
+ * Trainers of two ranks on one backend, at the same time. Both have ended when it resolves, however they did: a rank
+ * that went on would use a backend that is gone.
+ */
+export async function outcomesOfTwo<P, B, M, R>(
+  backend: Backend,
+  options: (rank: number) => Omit<TrainerOptions<P, B, M>, "backend" | "ranks">,
+  body: (session: Session<P, B, M>, rank: number) => Promise<R>,
+  pair: readonly Ranks[] = inProcessRanks(2),
+): Promise<readonly Outcome<R>[]> {
+  const settled = await Promise.allSettled(
+    pair.map((ranks) =>
+      withTrainer<P, B, M, R>(backend, { ...options(ranks.rank), ranks }, (session) =>
+        body(session, ranks.rank),
+      ),
+    ),
+  );
+  return settled.map((one) =>
+    one.status === "fulfilled" ? { gave: one.value } : { failed: one.reason as unknown },
+  );
+}
+
+/** As `outcomesOfTwo`, for ranks that do not fail. */
+export async function together<P, B, M, R>(
+  ...given: Parameters<typeof outcomesOfTwo<P, B, M, R>>
+): Promise<readonly R[]> {
+  const outcomes = await outcomesOfTwo<P, B, M, R>(...given);
+  for (const outcome of outcomes) if ("failed" in outcome) throw outcome.failed;
+  return outcomes.map((outcome) => (outcome as { readonly gave: R }).gave);
+}

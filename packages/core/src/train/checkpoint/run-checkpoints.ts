@@ -1,0 +1,82 @@
+import { checkOptions } from "../../options.js";
+import type { CallbackStates } from "../callbacks/callback-states.js";
+import type { Json } from "../data/json.js";
+import type { Definitions } from "../definition.js";
+import type { TypeTree } from "../program/program.js";
+import type { ProgramCache } from "../program/program-cache.js";
+import type { Share } from "../ranks/shared-checkpoint.js";
+import type { Together } from "../ranks/together.js";
+import { numberIn } from "../step/outputs.js";
+import type { TrainingWarning } from "../warning.js";
+import {
+  checkpointInfo,
+  checkpointOf,
+  loadCheckpoint,
+  type RunPosition,
+  rankPartOf,
+  type SaveOptions,
+} from "./checkpoint.js";
+import type { CheckpointSource, CheckpointStore } from "./file/place.js";
+import type { GivenTypes } from "./initial-state.js";
+import { scalerRules } from "./scaler-rules.js";
+
+export interface CheckpointedRun {
+  readonly definitions: Definitions;
+  readonly stateTypes: TypeTree;
+  readonly given: GivenTypes;
+  readonly programs: ProgramCache;
+  readonly together: Together;
+  readonly warn: (warning: TrainingWarning) => void;
+}
+
+/** Saves and loads the state of a run, one call at a time. */
+export class RunCheckpoints {
+  readonly #run: CheckpointedRun;
+  readonly #callbackStates: CallbackStates;
+
+  constructor(run: CheckpointedRun, callbackStates: CallbackStates) {
+    this.#run = run;
+    this.#callbackStates = callbackStates;
+  }
+
+  /** @param cursor where the run is in its data, if `options` say nothing else */
+  save<T>(
+    what: string,
+    options: SaveOptions,
+    cursor: Json,
+    store: () => CheckpointStore<T>,
+    share: Share<T>,
+  ): Promise<T> {
+    const { programs, together } = this.#run;
+    const at = (): RunPosition => {
+      checkOptions(what, options, { cursor: true }, "{ cursor }");
+      return {
+        cursor: options.cursor === undefined ? cursor : options.cursor,
+        callbacks: this.#callbackStates.now(),
+      };
+    };
+    const checkpoint = {
+      whole: () => checkpointOf(programs.state, this.#info, at(), `${what}: cursor`),
+      part: () => rankPartOf(programs.state, at(), `${what}: cursor`),
+    };
+    return together.store(what, checkpoint, store, share);
+  }
+
+  /** The position in the data. */
+  async load(what: string, from: () => CheckpointSource): Promise<Json> {
+    const { definitions, stateTypes, programs, together, warn } = this.#run;
+    const rules = scalerRules(programs.backend, definitions, stateTypes);
+    const source = together.source(what, from);
+    const loaded = await loadCheckpoint(source, programs, this.#info, rules, warn, (check) =>
+      together.all(`${what} checks`, check),
+    );
+    together.loaded(numberIn(await programs.state.read(["iteration"]), "iteration"));
+    this.#callbackStates.replace(loaded.callbacks);
+    return loaded.cursor;
+  }
+
+  get #info() {
+    const { definitions, given, together } = this.#run;
+    return checkpointInfo(definitions, given, together.place);
+  }
+}

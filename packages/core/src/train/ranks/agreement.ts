@@ -1,0 +1,120 @@
+import { MpError } from "../../errors.js";
+import type { Ranks } from "../../ranks.js";
+import { agreed, type End, type Facts, type Said } from "./said.js";
+
+/**
+ * What the ranks of a run tell each other before they do anything together: what each is about to do, and with what. A
+ * rank that does something else, has failed, or ends training is found here by all of them, so none waits for it.
+ */
+export class Agreement {
+  readonly ranks: Ranks;
+  /** Errors that all ranks have been told of. */
+  readonly #told = new Set<unknown>();
+  #end: End | undefined;
+
+  constructor(ranks: Ranks) {
+    this.ranks = ranks;
+  }
+
+  /**
+   * All ranks make this call with the same facts. What `prepare` throws all are told, and throw too.
+   * @throws MP_RANK_MISMATCH naming the rank that makes another call, with other facts, or failed
+   */
+  async enter(call: string, prepare: () => Facts | Promise<Facts>): Promise<void> {
+    const end = await this.#meet(await this.#prepared(call, prepare));
+    if (end === undefined) return;
+    throw this.#shared(new MpError("MP_RANK_MISMATCH", `${call}: another rank ended training (${end})`));
+  }
+
+  /** Runs it on all ranks, which wait for each other. @throws as `enter` */
+  async all<T>(call: string, run: () => Promise<T>): Promise<T> {
+    const values: T[] = [];
+    await this.enter(call, async () => {
+      values.push(await run());
+      return {};
+    });
+    return values[0] as T;
+  }
+
+  /** As `enter`, for a call of `fit` or `steps`: false if a rank ends training instead. */
+  async goesOn(call: string, prepare: () => Facts | Promise<Facts>): Promise<boolean> {
+    this.#end = await this.#meet(await this.#prepared(call, prepare));
+    return this.#end === undefined;
+  }
+
+  /** A new call of `fit` or `steps` begins. */
+  begin(): void {
+    this.#end = undefined;
+  }
+
+  /**
+   * How all ranks end training: as one of them that was stopped, else as all of them.
+   * @throws MP_RANK_MISMATCH if another rank goes on
+   */
+  async endsBy(end: End): Promise<End> {
+    // A rank that was told of an end has answered with what it was about to do.
+    this.#end ??= (await this.#meet({ call: "end", facts: { by: end } })) ?? end;
+    return this.#end;
+  }
+
+  /** Tells the others, at their next call, that this rank has failed; nothing if they know. */
+  async tell(error: unknown): Promise<void> {
+    if (this.#told.has(error)) return;
+    this.#shared(error);
+    await this.#meet(failed(error)).catch(() => undefined);
+  }
+
+  /** Starts something on every rank by itself. What it throws here all are told. */
+  async orTell<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      await this.tell(error);
+      throw error;
+    }
+  }
+
+  /** Marks an error that all ranks know of. */
+  #shared<E>(error: E): E {
+    this.#told.add(error);
+    return error;
+  }
+
+  /** That of a rank which failed inside of what all do together; `error` is this rank's own, if it is one of them. */
+  failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
+    return this.#shared(
+      own === undefined
+        ? new MpError(
+            "MP_RANK_MISMATCH",
+            `${call}: failed on rank ${failing.join(", ")}; its own error says why`,
+            {
+              details: { ranks: failing },
+            },
+          )
+        : own.error,
+    );
+  }
+
+  async #prepared(call: string, prepare: () => Facts | Promise<Facts>): Promise<Said> {
+    try {
+      return { call, facts: await prepare() };
+    } catch (error) {
+      await this.tell(error);
+      throw error;
+    }
+  }
+
+  /** @throws MP_RANK_MISMATCH on all ranks */
+  async #meet(own: Said): Promise<End | undefined> {
+    const all = await this.ranks.allGather(new TextEncoder().encode(JSON.stringify(own)));
+    try {
+      return agreed(all.map((bytes) => new TextDecoder().decode(bytes)));
+    } catch (error) {
+      throw this.#shared(error);
+    }
+  }
+}
+
+function failed(error: unknown): Said {
+  return { failed: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,67 @@
+import { MpError } from "../../errors.js";
+import type { FitResult } from "../data/callback.js";
+
+/** How `fit` or `steps` ends. */
+export type End = FitResult["ended"];
+
+/** What must be the same on all ranks, in the order in which differences are named. */
+export type Facts = Readonly<Record<string, string | number>>;
+
+/** What a rank says before the ranks do something together. */
+export type Said = { readonly call: string; readonly facts: Facts } | { readonly failed: string };
+
+/** Ends that a single rank decides, the first of them first; the others are of the data and the options. */
+const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
+
+/**
+ * What was said, as JSON in the order of ranks, if all go on together: how training ends if a rank ends it, else nothing.
+ * @throws MP_RANK_MISMATCH naming the first rank that failed, or that differs from rank 0, and in what
+ */
+export function agreed(texts: readonly string[]): End | undefined {
+  const [first] = texts;
+  const isAlike = texts.every((text) => text === first);
+  const all = (isAlike ? texts.slice(0, 1) : texts).map((text) => JSON.parse(text) as Said);
+  const failing = all.findIndex((said) => "failed" in said);
+  if (failing !== -1) {
+    const { failed } = all[failing] as Extract<Said, { failed: string }>;
+    throw mismatch(failing, `rank ${failing} failed: ${failed}`);
+  }
+  const calls = all as readonly Extract<Said, { call: string }>[];
+  const ends = calls.filter(({ call }) => call === "end").map(({ facts }) => facts["by"] as End);
+  const stopped = OWN_ENDS.find((end) => ends.includes(end));
+  if (stopped !== undefined) return stopped;
+  if (!isAlike) throw differing(calls);
+  return ends[0];
+}
+
+function differing(calls: readonly Extract<Said, { call: string }>[]): MpError {
+  const [zero] = calls as [Extract<Said, { call: string }>];
+  const rank = calls.findIndex((said) => JSON.stringify(said) !== JSON.stringify(zero));
+  const other = calls[rank] as typeof zero;
+  if (other.call !== zero.call) {
+    return mismatch(rank, `rank ${rank} ${doing(other)} where rank 0 ${doing(zero)}`);
+  }
+  const names = Object.keys({ ...zero.facts, ...other.facts });
+  const name = names.find((each) => zero.facts[each] !== other.facts[each]) as string;
+  const shown = ({ facts }: typeof zero): string => String(facts[name] ?? "missing");
+  return mismatch(
+    rank,
+    `rank ${rank} differs from rank 0 at ${zero.call}: ${name} is ${shown(other)} instead of ${shown(zero)}`,
+    name,
+  );
+}
+
+/** `makes step 3`, `is at the end of pass 1`. */
+function doing({ call, facts }: Extract<Said, { call: string }>): string {
+  if (call === "step") return `makes step ${facts["step"]}`;
+  if (call === "pass") return `is at the end of its data (pass ${facts["pass"]})`;
+  return call === "end" ? `ends training (${facts["by"]})` : `calls ${call}`;
+}
+
+function mismatch(rank: number, message: string, differs?: string): MpError {
+  return new MpError(
+    "MP_RANK_MISMATCH",
+    `ranks: ${message}; all ranks run the same program on batches of the same shapes, as many each`,
+    { details: { rank, ...(differs === undefined ? {} : { differs }) } },
+  );
+}

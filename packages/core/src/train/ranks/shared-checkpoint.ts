@@ -1,0 +1,64 @@
+import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
+import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
+import type { Ranks } from "../../ranks.js";
+import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
+import type { Agreement } from "./agreement.js";
+import { withRankParts } from "./rank-parts.js";
+
+/** A file is rank 0's alone. */
+export const fileOfRankZero: Share<void> = async () => undefined;
+
+export const bytesOfAll: Share<Uint8Array<ArrayBuffer>> = async (ranks, bytes) =>
+  new Uint8Array(await ranks.broadcast(bytes));
+
+/** What a rank gives to a checkpoint. */
+export interface RankCheckpoint {
+  /** All of it, as one process would save it; asked for on rank 0. */
+  whole(): Promise<LoadedTensors>;
+  /** What other ranks may have otherwise: model state, and the place in the data. */
+  part(): Promise<LoadedTensors>;
+}
+
+/** Gives all ranks what rank 0 got of the store. */
+export type Share<T> = (ranks: Ranks, stored: T | undefined) => Promise<T>;
+
+/**
+ * Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails.
+ */
+export async function storeTogether<T>(
+  agreement: Agreement,
+  what: string,
+  { whole, part }: RankCheckpoint,
+  store: () => CheckpointStore<T>,
+  share: Share<T>,
+): Promise<T> {
+  const { ranks } = agreement;
+  const own = await agreement.all(what, async () => ({
+    store: store(),
+    bytes: bytesOfTensors(await part()),
+  }));
+  const parts = await ranks.allGather(own.bytes);
+  const stored = await agreement.all(`${what} on rank 0`, async () =>
+    ranks.rank === 0 ? own.store(withRankParts(await whole(), parts.map(tensorsOfBytes))) : undefined,
+  );
+  return share(ranks, stored);
+}
+
+/** Rank 0 reads it and gives it to all: another host may not see the file. */
+export function sharedSource(
+  agreement: Agreement,
+  what: string,
+  source: () => CheckpointSource,
+): CheckpointSource {
+  const { ranks } = agreement;
+  return {
+    name: what,
+    details: {},
+    read: async () => {
+      const read = await agreement.all(what, async () =>
+        ranks.rank === 0 ? bytesOfTensors(await source().read()) : undefined,
+      );
+      return tensorsOfBytes(await ranks.broadcast(read));
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { contentHash } from "../../content-hash.js";
+import { formatType } from "../../graph/format-type.js";
+import { settingsOf } from "../checkpoint/settings.js";
+import type { Definitions } from "../definition.js";
+import { slotGroupOf } from "../state.js";
+import type { Outputs } from "../step/outputs.js";
+import type { Facts } from "./said.js";
+
+/** What ranks must begin with alike: the settings, and every value of the state by its slot, as type and hash. */
+export function startFacts(definitions: Definitions, slots: Outputs): Facts {
+  const [{ key, precision }] = definitions;
+  const values = Object.entries(slots)
+    .filter(([slot]) => slotGroupOf(slot).isSaved)
+    .map(([slot, value]) => [slot, `${formatType(value)} with hash ${contentHash(value.data)}`] as const);
+  return {
+    seed: key.path,
+    precision: precision.name,
+    ...settingsOf(definitions),
+    ...Object.fromEntries(values),
+  };
+}

@@ -1,0 +1,118 @@
+import { MpError } from "../../errors.js";
+import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
+import { numberIn, type Outputs } from "../step/outputs.js";
+import { type AllReduce, hookReduction, type WindowReduction } from "../step/window.js";
+import type { Agreement } from "./agreement.js";
+import { ALONE, type RankPlace } from "./rank-parts.js";
+import { rankReduction } from "./rank-reduction.js";
+import type { End, Facts } from "./said.js";
+import { type RankCheckpoint, type Share, sharedSource, storeTogether } from "./shared-checkpoint.js";
+
+/** What a run does together with the other processes of its job; one that is alone does it by itself. */
+export interface Together {
+  readonly place: RankPlace;
+  /** Whether a step's gradients are those of several processes. */
+  readonly isShared: boolean;
+  /** What makes windows of several processes one, for one objective. */
+  reduction(): WindowReduction | undefined;
+  /** What all must start with alike. */
+  starts(facts: () => Facts): Promise<void>;
+  /** Whether all make the next step, with those facts: not where training ends in one of them. */
+  makesStep(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
+  /** A call of `fit` or `steps` begins. */
+  begins(): void;
+  /** The end of a pass, in all of them: false where training ends in one. */
+  passes(pass: number): Promise<boolean>;
+  /** How all end, one of them by this. */
+  endsBy(end: End): Promise<End>;
+  /** Tells the others of a failure. */
+  tell(error: unknown): Promise<void>;
+  /** Settable rates by slot, which are the same in all. */
+  ratesSet(rates: Outputs): void;
+  store<T>(
+    what: string,
+    checkpoint: RankCheckpoint,
+    store: () => CheckpointStore<T>,
+    share: Share<T>,
+  ): Promise<T>;
+  source(what: string, from: () => CheckpointSource): CheckpointSource;
+  /** Runs it in all of them; none goes on where it fails in one. */
+  all<T>(what: string, run: () => Promise<T>): Promise<T>;
+  /** The state is now that of this iteration, in all of them. */
+  loaded(iteration: number): void;
+}
+
+/** A run of one process; its hook, if it has one, is all that it knows of others. */
+export function alone(allReduce: AllReduce | undefined): Together {
+  const reduction = allReduce && hookReduction(allReduce);
+  return {
+    place: ALONE,
+    isShared: reduction !== undefined,
+    reduction: () => reduction,
+    starts: async () => undefined,
+    makesStep: async () => true,
+    begins: () => undefined,
+    passes: async () => true,
+    endsBy: async (end) => end,
+    tell: async () => undefined,
+    ratesSet: () => undefined,
+    store: async (_what, { whole }, store) => store()(await whole()),
+    source: (_what, from) => from(),
+    all: (_what, run) => run(),
+    loaded: () => undefined,
+  };
+}
+
+/** A run of one rank among others. */
+export function among(agreement: Agreement): Together {
+  /** Steps that all have made. */
+  let steps = 0;
+  /** Since the start or the last load. */
+  let rates: Outputs = {};
+  return {
+    place: agreement.ranks,
+    isShared: true,
+    reduction: () => rankReduction(agreement),
+    starts: (facts) => agreement.enter("trainer", facts),
+    makesStep: async (facts, signal) => {
+      if (signal?.aborted === true) {
+        await agreement.endsBy("aborted");
+        return false;
+      }
+      const goesOn = await agreement.goesOn("step", async () => ({
+        step: steps + 1,
+        ...(await facts()),
+        rates: describeRates(rates),
+      }));
+      if (goesOn) steps++;
+      return goesOn;
+    },
+    begins: () => agreement.begin(),
+    passes: (pass) => agreement.goesOn("pass", () => ({ pass, step: steps })),
+    endsBy: (end) => agreement.endsBy(end),
+    tell: (error) => agreement.tell(error),
+    ratesSet: (set) => {
+      rates = { ...rates, ...set };
+    },
+    store: (what, checkpoint, store, share) => storeTogether(agreement, what, checkpoint, store, share),
+    source: (what, from) => sharedSource(agreement, what, from),
+    all: (what, run) => agreement.all(what, run),
+    loaded: (iteration) => {
+      steps = iteration;
+      rates = {};
+    },
+  };
+}
+
+const describeRates = (rates: Outputs): string =>
+  Object.keys(rates)
+    .sort()
+    .map((slot) => `${slot} ${numberIn(rates, slot)}`)
+    .join("; ");
+
+/** Why none of the processes makes a step: the reason of this one's signal, or that of another ended training. */
+export function noStep(signal: AbortSignal | undefined): unknown {
+  return signal?.aborted === true
+    ? signal.reason
+    : new MpError("MP_RANK_MISMATCH", "step: another rank ended training, so no rank makes this step");
+}

@@ -1,0 +1,20 @@
+import type { Backend } from "../backend.js";
+import type { Definitions } from "./definition.js";
+import type { Agreement } from "./ranks/agreement.js";
+import type { AllReduce } from "./step/window.js";
+import type { TrainingWarning } from "./warning.js";
+
+/** What a run is started with: the options of the trainer, checked. */
+export interface RunOptions {
+  readonly backend: Backend;
+  readonly definitions: Definitions;
+  readonly parameters: unknown;
+  readonly modelState: unknown;
+  readonly allReduce: AllReduce | undefined;
+  /** With the other processes of a run; undefined where there is only one. */
+  readonly agreement: Agreement | undefined;
+  readonly maxConsecutiveSkips: number;
+  readonly programs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onWarning: (warning: TrainingWarning) => void;
+}
