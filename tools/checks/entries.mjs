@@ -8,7 +8,7 @@ const SOURCES = join(root, "packages/core/src");
 /** @type {readonly { entry: string; file: string; limit: number }[]} */
 const ENTRIES = [
   // A hundred, and `predictor` with its type: what a server imports, and nothing else of training.
-  { entry: "@mp/core", file: "index.ts", limit: 102 },
+  { entry: "@mp/core", file: "index.ts", limit: 103 },
   { entry: "@mp/core/backend", file: "entries/backend.ts", limit: 20 },
   { entry: "@mp/core/internal", file: "entries/internal.ts", limit: 19 },
 ];

@@ -158,6 +158,7 @@ describe("the suite", () => {
         "op": 1982,
         "order": 25,
         "random": 7,
+        "ranks": 39,
         "rare": 203,
         "reduce": 81,
         "remat": 2,

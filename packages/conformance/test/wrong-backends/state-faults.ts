@@ -225,4 +225,23 @@ export const stateFaults: readonly WrongBackend[] = [
     ],
     consequences: [/^(state|master-weights|skip)\//, /^remat\/dropout/],
   },
+  {
+    fault: "of several slots that are written at once, the second keeps its value",
+    factory: async () => {
+      const backend = await reference();
+      return delegate(backend, {
+        createState: async (values, options) => {
+          const state = await backend.createState(values, options);
+          const write = state.write.bind(state);
+          return Object.assign(state, {
+            write: (written: Values) =>
+              write(Object.fromEntries(Object.entries(written).filter((_, at) => at !== 1))),
+          });
+        },
+      });
+    },
+    axes: ["ranks"],
+    named: ["ranks/halves/sgd", "ranks/overflow-of-one/dynamic-skip", "ranks/stay-equal/float32"],
+    consequences: [/^ranks\//],
+  },
 ];

@@ -179,12 +179,12 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
 }
 
 export const rankResumeCases: readonly ConformanceCase[] = [
-  resumeCase("mixed-bfloat16/adam-w-and-dropout", perceptron, adamW({ learningRate: 0.01 }), mixedBfloat16()),
-  resumeCase("stochastic-bf16/the-next-draws", perceptron, sgd({ learningRate: 0.05 }), {
+  resumeCase("adam-w-and-dropout", perceptron, adamW({ learningRate: 0.01 }), mixedBfloat16()),
+  resumeCase("the-next-draws-of-stochastic-rounding", perceptron, sgd({ learningRate: 0.05 }), {
     ...mixedBfloat16(),
     masterWeights: stochasticRounding(),
   }),
-  resumeCase("float32/model-state-of-each-rank", recurrent, sgd({ learningRate: 0.1 }), float32()),
+  resumeCase("model-state-of-each-rank", recurrent, sgd({ learningRate: 0.1 }), float32()),
   fewer,
   refused,
 ];
