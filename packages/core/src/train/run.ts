@@ -213,10 +213,14 @@ export class TrainingRun {
 
   /** An error that other processes have been told of. */
   async #told(error: unknown): Promise<unknown> {
-    const { place, tell } = this.#together;
     // A trainer that was disposed tells nothing.
-    if (place.size > 1) await this.#calls.add(() => tell(error)).catch(() => undefined);
+    await this.#amongAll(() => this.#together.tell(error)).catch(() => undefined);
     return error;
+  }
+
+  /** What is exchanged waits for earlier calls; a process that is alone waits for nothing. */
+  async #amongAll<T>(exchange: () => Promise<T>): Promise<T> {
+    return this.#together.place.size > 1 ? this.#calls.add(exchange) : exchange();
   }
 
   /** A step during `fit` would change its count and its position in the data. */
@@ -244,8 +248,8 @@ export class TrainingRun {
         this.#cursor = cursor;
       },
       step: (feeds, cursor) => this.#step(feeds, cursor),
-      passes: (pass) => this.#calls.add(() => this.#together.passes(pass)),
-      endsBy: (end) => this.#calls.add(() => this.#together.endsBy(end)),
+      passes: (pass) => this.#amongAll(() => this.#together.passes(pass)),
+      endsBy: (end) => this.#amongAll(() => this.#together.endsBy(end)),
       training: this,
       callbackStates: this.#callbackStates,
       breathe: this.#breathe,
