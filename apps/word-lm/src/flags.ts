@@ -1,4 +1,5 @@
 import { defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
+import { ranksFlag } from "@mp/cli/training";
 
 /** The word language model's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -17,6 +18,7 @@ export const definition = defineApp({
     decay: number({ default: 0.2, help: "what is left of the learning rate after an epoch, step by step" }),
     clip: number({ default: 5, help: "largest norm of all gradients together" }),
     profile: toggle({ help: "print the engine's time per operator" }),
+    ranks: ranksFlag,
     sweep: text({ argument: "NAME=A,B,…", help: "run once for each value of seed, batch, cells or layers" }),
   },
 });

@@ -1,5 +1,5 @@
 import { type Comparison, type RunResult, runApp, UsageError, writeResult } from "@mp/cli";
-import { refuseBeside, runOnceOrCompare } from "@mp/cli/training";
+import { onRanks, type RankRun, refuseBeside, runOnceOrCompare } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { runWordModel } from "./run.js";
 import { loadText } from "./text.js";
@@ -18,7 +18,10 @@ function swept(options: Options): readonly Options[] {
   return values.map((value) => ({ ...options, [known]: value }));
 }
 
-await runApp(definition, async (given, context) => {
+await runApp(definition, (given, context) => onRanks(given, context, train));
+
+async function train(part: RankRun<Options>): Promise<void> {
+  const { options: given, context } = part;
   if (given.sweep !== undefined) refuseBeside("--sweep", given, ["save", "resume", "report"]);
   const text = await loadText(given.data, given.vocab);
   const runs: (RunResult | Comparison)[] = [];
@@ -28,7 +31,7 @@ await runApp(definition, async (given, context) => {
     const { result } = await runOnceOrCompare({
       options: given.sweep === undefined ? options : { ...options, json: undefined },
       context,
-      run: async (own, label) => ({ result: await runWordModel(own, label, text, context) }),
+      run: async (own, label) => ({ result: await runWordModel(own, label, text, part) }),
       conclude: (own, baseline) =>
         baseline === undefined
           ? undefined
@@ -39,7 +42,7 @@ await runApp(definition, async (given, context) => {
   const { sweep, json } = given;
   if (sweep !== undefined && json !== undefined)
     await context.attempt(`--json ${json}`, () => writeResult(json, { sweep, runs }));
-});
+}
 
 function conclusion(ratio: number): string {
   const percent = 100 * (ratio - 1);

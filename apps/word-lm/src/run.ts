@@ -6,9 +6,10 @@ import {
   onBackend,
   operatorTable,
   precisionOf,
+  type RankRun,
   resultOf,
 } from "@mp/cli/training";
-import { key, momentum, type Trainer, trainer } from "@mp/core";
+import { type Backend, key, momentum, type Ranks, type Trainer, trainer } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { exponentialDecay } from "@mp/core/optim";
 import { languageModelBatches } from "@mp/data";
@@ -24,9 +25,9 @@ export function runWordModel(
   options: Options,
   label: string,
   text: Text,
-  context: AppContext,
+  { context, ranks, threads }: RankRun<Options>,
 ): Promise<RunResult> {
-  return onBackend(options, async (backend) => {
+  const train = async (backend: Backend): Promise<RunResult> => {
     const { batch, sequence, seed, accumulate, onOverflow } = options;
     const vocabulary = text.vocabularySize;
     const { layers, cells, dropout, checkpointing } = options;
@@ -38,10 +39,11 @@ export function runWordModel(
       checkpointing,
       initialScale: INITIAL_SCALE,
     });
-    const batches = languageModelBatches(text.train, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
+    const own = partOf(text.train, ranks);
+    const batches = languageModelBatches(own, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
     // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
     const heldOut = languageModelBatches(text.valid, { batch, sequence });
-    const stepsPerEpoch = Math.max(1, Math.floor((text.train.length - 1) / batch / sequence / accumulate));
+    const stepsPerEpoch = Math.max(1, Math.floor((own.length - 1) / batch / sequence / accumulate));
     await using training = await trainer({
       backend,
       params: model.init(key(seed)),
@@ -57,6 +59,7 @@ export function runWordModel(
       accumulate,
       onOverflow,
       signal: context.signal,
+      ...(ranks === undefined ? {} : { ranks }),
     });
     const record = await fitByFlags({ training, batches, options, context, label });
     const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
@@ -73,9 +76,18 @@ export function runWordModel(
         parameters: model.parameterCount,
         corpus: text.summary,
         ...(operators === undefined ? {} : { operators }),
+        ...(ranks === undefined ? {} : { ranks: ranks.size }),
       },
     });
-  });
+  };
+  return onBackend(options, train, threads);
+}
+
+/** A rank's part of the text: contiguous, and of the same length on every rank. */
+function partOf(tokens: Int32Array, ranks: Ranks | undefined): Int32Array {
+  if (ranks === undefined) return tokens;
+  const length = Math.floor(tokens.length / ranks.size);
+  return tokens.subarray(length * ranks.rank, length * (ranks.rank + 1));
 }
 
 /** exp of the mean cross entropy over the text, read in order with carried state. */

@@ -140,7 +140,7 @@ export class MpiRanks implements Ranks {
   /**
    * Waits until every rank has called the same collective.
    * @returns the bytes that each brings
-   * @throws MP_INVALID_ARGUMENT on every rank when they differ in what they call, or in lengths that must agree
+   * @throws MP_RANK_MISMATCH on every rank when they differ in what they call, or in lengths that must agree
    */
   async #meet(collective: Collective, bytes: number): Promise<readonly number[]> {
     const own = new BigInt64Array(new ArrayBuffer(8 * HEADER_LENGTH));
@@ -232,7 +232,7 @@ function requireSame([first, ...others]: readonly Header[]): void {
   const rank = others.indexOf(found) + 1;
   const words = ({ collective, bytes }: Header) => `${collective} of ${bytes} bytes`;
   throw new MpError(
-    "MP_INVALID_ARGUMENT",
+    "MP_RANK_MISMATCH",
     `ranks: rank 0 calls ${words(first)}, rank ${rank} ${words(found)}; all ranks call the same collectives in the same order, with as many values`,
     { details: { rank, expected: first, found } },
   );

@@ -2,8 +2,12 @@ import type { Backend } from "@mp/core";
 import type { BackendName, CommonOptions, DeviceName } from "../common-flags.js";
 import { UsageError } from "../run-app.js";
 
-const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Backend>>> = {
-  ort: async (device) => (await import("@mp/backend-ort")).ort({ device }),
+/** `threads`: how many the engine may use, where it can be told; its own choice if undefined. */
+type Open = (device: DeviceName, threads?: number) => Promise<Backend>;
+
+const backends: Readonly<Record<BackendName, Open>> = {
+  ort: async (device, threads) =>
+    (await import("@mp/backend-ort")).ort({ device, ...(threads === undefined ? {} : { threads }) }),
   reference: async (device) => {
     if (device !== "cpu") throw new UsageError("--backend reference has no device but cpu");
     return (await import("@mp/core/reference")).reference();
@@ -16,8 +20,11 @@ const backends: Readonly<Record<BackendName, (device: DeviceName) => Promise<Bac
 };
 
 /** Opens the engine that the flags name. @throws MP_BACKEND_UNAVAILABLE, saying what to install */
-export function backendOf({ backend, device }: Pick<CommonOptions, "backend" | "device">): Promise<Backend> {
-  return backends[backend](device);
+export function backendOf(
+  { backend, device }: Pick<CommonOptions, "backend" | "device">,
+  threads?: number,
+): Promise<Backend> {
+  return backends[backend](device, threads);
 }
 
 /**
@@ -27,8 +34,9 @@ export function backendOf({ backend, device }: Pick<CommonOptions, "backend" | "
 export async function onBackend<T>(
   options: Pick<CommonOptions, "backend" | "device">,
   run: (backend: Backend) => Promise<T>,
+  threads?: number,
 ): Promise<T> {
-  const backend = await backendOf(options);
+  const backend = await backendOf(options, threads);
   try {
     return await run(backend);
   } finally {

@@ -7,6 +7,7 @@ export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags
 export { withHalfReductions } from "./half-reductions.js";
 export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 export { differences, moments, signedSpread, spread } from "./moments.js";
+export { onRanks, type RankRun, ranksFlag } from "./on-ranks.js";
 export type { OperatorRow, OperatorTable, OperatorTableOptions, OperatorWork } from "./operator-table.js";
 export { formatOperatorTable, operatorTable } from "./operator-table.js";
 export type { Finished, Kind, SeededOptions } from "./over-seeds.js";

@@ -138,12 +138,15 @@ export class TrainingRun {
   /** Its result, or those of the objectives by their names: the class does not know which. */
   async step(...batches: readonly unknown[]): Promise<StepResult> {
     this.#expectNoFeeding("step");
-    const result = await this.#orTold(async () => {
+    let result: StepResult | undefined;
+    try {
       checkMicrobatches(batches, this.#definitions[0].accumulate);
       const feeds = batches.map((batch) => this.#take(batch));
       // If you call `step` yourself, only you know the position in the data.
-      return this.#step(feeds, null);
-    });
+      result = await this.#step(feeds, null);
+    } catch (error) {
+      throw await this.#told(error);
+    }
     if (result === undefined) throw noStep(this.#signal);
     return result;
   }
@@ -152,7 +155,8 @@ export class TrainingRun {
   #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined> {
     return this.#calls.add(async () => {
       const facts = () => ObjectiveRun.facts(this.#objectives, feeds);
-      if (!(await this.#together.makesStep(facts, this.#signal))) return undefined;
+      const makesStep = this.#together.makesStep?.(facts, this.#signal);
+      if (makesStep !== undefined && !(await makesStep)) return undefined;
       const results = await ObjectiveRun.step(this.#objectives, feeds, () => {
         this.#cursor = cursor;
       });
@@ -176,7 +180,9 @@ export class TrainingRun {
   async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
     this.#startFeeding("fit");
     try {
-      return await this.#orTold(() => fit(this.#feeding, data, options));
+      return await fit(this.#feeding, data, options);
+    } catch (error) {
+      throw await this.#told(error);
     } finally {
       this.#isFeeding = false;
     }
@@ -201,14 +207,6 @@ export class TrainingRun {
     this.#expectNoFeeding(what);
     this.#isFeeding = true;
     this.#together.begins();
-  }
-
-  async #orTold<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      throw await this.#told(error);
-    }
   }
 
   /** An error that other processes have been told of. */

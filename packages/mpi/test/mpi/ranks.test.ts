@@ -40,7 +40,7 @@ describe("two ranks", () => {
   it("all get one error where lengths differ, then and later, and the job fails", async () => {
     const { code, said } = await startRanks("lengths");
     const outcome = {
-      code: "MP_INVALID_ARGUMENT",
+      code: "MP_RANK_MISMATCH",
       message: expect.stringContaining("rank 0 calls allReduce of 8 bytes, rank 1 allReduce of 12 bytes"),
     };
     expect(said.flat()).toContainEqual({ outcome, after: outcome });
@@ -53,7 +53,7 @@ describe("two ranks", () => {
   ])("all get one error where they call different collectives: %s", async (scenario, words) => {
     const { code, said } = await startRanks(scenario);
     expect(said.flat()).toContainEqual({
-      code: "MP_INVALID_ARGUMENT",
+      code: "MP_RANK_MISMATCH",
       message: expect.stringContaining(words),
     });
     expect(code).not.toBe(0);

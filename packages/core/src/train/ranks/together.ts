@@ -17,8 +17,11 @@ export interface Together {
   reduction(): WindowReduction | undefined;
   /** What all must start with alike. */
   starts(facts: () => Facts): Promise<void>;
-  /** Whether all make the next step, with those facts: not where training ends in one of them. */
-  makesStep(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
+  /**
+   * Whether all make the next step, with those facts: not where training ends in one of them. Left out where there is
+   * nobody to ask, which costs a step no promise.
+   */
+  makesStep?(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
   /** A call of `fit` or `steps` begins. */
   begins(): void;
   /** The end of a pass, in all of them: false where training ends in one. */
@@ -50,7 +53,6 @@ export function alone(allReduce: AllReduce | undefined): Together {
     isShared: reduction !== undefined,
     reduction: () => reduction,
     starts: async () => undefined,
-    makesStep: async () => true,
     begins: () => undefined,
     passes: async () => true,
     endsBy: async (end) => end,

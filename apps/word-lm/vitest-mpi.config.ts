@@ -1,0 +1,3 @@
+import { mpiPreset } from "@mp/build/vitest";
+
+export default mpiPreset();

@@ -1,0 +1,83 @@
+/** `--ranks N`: the app starts itself again, N times through MPI's launcher, and each process does its part. */
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
+import { MpError, type Ranks } from "@mp/core";
+import type { CommonOptions } from "../common-flags.js";
+import { type Flag, integer } from "../flag.js";
+import { type AppContext, UsageError } from "../run-app.js";
+
+export const ranksFlag: Flag<number> = integer({
+  default: 1,
+  help: "processes that train together through MPI, each on its part of the data",
+});
+
+export interface RanksOptions extends CommonOptions {
+  readonly ranks: number;
+}
+
+/** What one process of the job trains with. */
+export interface RankRun<O> {
+  /** Without the files that rank 0 alone writes, on the other ranks. */
+  readonly options: O;
+  /** Prints and shows progress on rank 0 alone. */
+  readonly context: AppContext;
+  /** For the trainer; undefined with one process. */
+  readonly ranks: Ranks | undefined;
+  /** How many threads the engine may use, so that all ranks together have the machine's. */
+  readonly threads: number | undefined;
+}
+
+/** Set in the processes that the app has started. */
+const STARTED = "MP_APP_RANKS";
+
+/**
+ * Runs an app's part in as many processes as `--ranks` says. An error on one rank ends all of them.
+ * @throws UsageError beside a flag that is for one process, MP_BACKEND_UNAVAILABLE where MPI is not installed
+ */
+export async function onRanks<O extends RanksOptions>(
+  options: O,
+  context: AppContext,
+  run: (part: RankRun<O>) => Promise<void>,
+): Promise<void> {
+  if (options.ranks === 1) return run({ options, context, ranks: undefined, threads: undefined });
+  for (const name of ["report", "log"] as const)
+    if (options[name] !== undefined) throw new UsageError(`--ranks: cannot be used with --${name}`);
+  if (process.env[STARTED] === undefined) return startAgain(options.ranks);
+  const { mpi } = await import("@mp/mpi");
+  const ranks = await mpi();
+  const threads = Math.max(1, Math.floor(availableParallelism() / ranks.size));
+  const isFirst = ranks.rank === 0;
+  const part = isFirst
+    ? { options, context }
+    : { options: { ...options, json: undefined }, context: silent(context) };
+  try {
+    await run({ ...part, ranks, threads });
+  } catch (error) {
+    ranks.abort(error);
+  }
+  await ranks.dispose();
+}
+
+/** With the same command line, through the command of `@mp/mpi`. */
+async function startAgain(size: number): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve("@mp/mpi/package.json");
+  const command = join(dirname(manifest), "bin", "mp-mpi.js");
+  const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const child = spawn(process.execPath, [command, "run", "-n", String(size), ...again], {
+    stdio: "inherit",
+    env: { ...process.env, [STARTED]: String(size) },
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject).on("exit", resolve);
+  });
+  if (code === 0) return;
+  throw new MpError("MP_BACKEND_FAILED", `--ranks ${size}: the job ended with exit code ${code}, see above`);
+}
+
+/** Other ranks would say the same again. */
+function silent(context: AppContext): AppContext {
+  const progress = { update: () => {}, note: () => {}, end: () => {} };
+  return { ...context, print: () => {}, progress: () => progress };
+}
