@@ -50,7 +50,8 @@ for (const { name, path } of publicLibraries()) {
   const covering = changesets.filter(({ releases }) => releases.has(name)).map((changeset) => changeset.path);
   const changelog = `${path}/CHANGELOG.md`;
   if (existsSync(join(root, changelog))) covering.push(changelog);
-  const newestCover = covering.length > 0 ? git("log", "-1", "--first-parent", "--format=%H", "--", ...covering) : "";
+  const newestCover =
+    covering.length > 0 ? git("log", "-1", "--first-parent", "--format=%H", "--", ...covering) : "";
 
   const sources = [`${path}/src`, `:(exclude)${path}/**/*.test.ts`, `:(exclude)${path}/**/*.test-d.ts`];
   const start = base ?? newestCover;
