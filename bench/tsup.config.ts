@@ -6,4 +6,5 @@ export default appPreset({
   kernels: "src/kernels.ts",
   models: "src/models.ts",
   "node-tests": "src/node-tests.ts",
+  "half-products": "src/half-products.ts",
 });

@@ -1,5 +1,5 @@
 import { describeConformance } from "@mp/conformance/vitest";
 import { ort } from "../../src/index.js";
-import { webgpuKnownFailures } from "../../src/known-failures.js";
+import { knownFailures } from "../../src/known-failures.js";
 
-describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures: webgpuKnownFailures });
+describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures });

@@ -9,7 +9,7 @@ import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js"
 const number = (value: number, writer: NodeWriter): string => writer.scalar(value, "f32");
 
 /** c0 + x · (c1 + x · (c2 + …)). */
-function polynomial(x: string, coefficients: readonly number[], writer: NodeWriter): string {
+export function polynomial(x: string, coefficients: readonly number[], writer: NodeWriter): string {
   const [last = 0, ...others] = coefficients.toReversed();
   return others.reduce(
     (sum, coefficient) => writer.one("Add", [writer.one("Mul", [sum, x]), number(coefficient, writer)]),

@@ -1,10 +1,11 @@
-/** Powers. The kernel is right of finite numbers other than 0; what is beyond these is put around it. */
+/** Powers of any numbers: those of positive ones, with signs, zeros, infinities and NaN put around them. */
 import { isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { sizeOf } from "../lowerings/blocked-layout.js";
 import type { ConstantOf } from "../lowerings/division.js";
 import { inF32 } from "../lowerings/in-f32.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+import { LEAST_BASE, positivePower } from "./positive-power.js";
 
 /** The only element of an exponent that is known. */
 function knownExponent(node: Parameters<OwnLowering<"Pow">>[0], constantOf: ConstantOf): number | undefined {
@@ -25,6 +26,7 @@ export const power =
     if (known === 2) return [writer.one("Mul", [x, x])];
     return [
       inF32(node, x, writer, (wide) => {
+        if (known === 3) return writer.one("Mul", [writer.one("Mul", [wide, wide]), wide]);
         const base = wholeBase(node, wide, writer);
         return powerInF32(base, writer.cast(y, "f32"), writer);
       }),
@@ -48,7 +50,10 @@ function powerInF32(x: string, y: string, writer: NodeWriter): string {
   const isZero = one("Equal", x, zero);
   const base = one("Where", isZero, infinity, magnitude);
   const exponent = one("Where", isZero, one("Neg", y), y);
-  const raised = one("Pow", base, exponent);
+  const isNumber = one("Less", base, infinity);
+  const isOrdinary = one("And", one("GreaterOrEqual", base, number(LEAST_BASE)), isNumber);
+  const ordinary = positivePower(base, exponent, writer);
+  const raised = one("Where", isOrdinary, ordinary, one("Pow", base, exponent));
   const isOne = one("Or", one("Equal", magnitude, number(1)), one("Equal", y, zero));
   const positive = one("Where", isOne, number(1), raised);
   const isLost = one("And", one("Not", one("Equal", y, y)), one("Not", one("Equal", x, number(1))));
@@ -57,7 +62,6 @@ function powerInF32(x: string, y: string, writer: NodeWriter): string {
   const isOdd = one("And", isWhole, one("Not", one("Equal", one("Floor", half), half)));
   const isBelow = one("Or", one("Less", x, zero), one("Less", one("Reciprocal", x), zero));
   const signed = one("Where", one("And", isBelow, isOdd), one("Neg", positive), positive);
-  const isNumber = one("And", one("Less", magnitude, infinity), one("Not", isZero));
   const isUndefined = one("And", one("And", isBelow, isNumber), one("Not", isWhole));
   return one("Where", one("Or", isLost, isUndefined), number(Number.NaN), signed);
 }

@@ -1,0 +1,73 @@
+/**
+ * xʸ = 2^(y · log2 x), with the logarithm and its product with y in parts: in one f32 the error of the product grows with
+ * its size, which is up to 128, and shaders' logarithms near 1 are off by 2^-21 whatever their size. The method is that of
+ * fdlibm's powf (Sun Microsystems, 1993). It needs sums and products that are rounded one by one, as those of separate
+ * kernels are.
+ */
+import type { NodeWriter } from "@mp/onnx/write";
+import { polynomial } from "./functions.js";
+
+/** The least base. */
+export const LEAST_BASE: number = 2 ** -124;
+
+/** 2 / ln 2 in two parts, the first of which has 5 bits. */
+const HEAD = 2.875;
+const TAIL = 2 / Math.LN2 - HEAD;
+
+/** artanh(s) / s = 1 + s² · (1/3 + s²/5 + …), for |s| below 0.18. */
+const ARTANH = [1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11];
+
+/** From here on the result of any base but 1 is 0 or infinity. */
+const LARGEST_EXPONENT = 2 ** 33;
+
+type Emit = (op: string, ...inputs: readonly string[]) => string;
+
+/** The upper bits of x, `dropped` fewer than f32 has (Veltkamp 1968). */
+function upperBits(x: string, dropped: number, one: Emit, number: (value: number) => string): string {
+  const scaled = one("Mul", x, number(2 ** dropped + 1));
+  return one("Sub", scaled, one("Sub", scaled, x));
+}
+
+/** @param x finite, at least LEAST_BASE; what comes of others means nothing */
+export function positivePower(x: string, y: string, writer: NodeWriter): string {
+  const number = (value: number): string => writer.scalar(value, "f32");
+  const one: Emit = (op, ...inputs) => writer.one(op, inputs);
+  const [unit, two] = [number(1), number(2)];
+  const bounded = (value: string, limit: number): string =>
+    one("Max", one("Min", value, number(limit)), number(-limit));
+
+  // x = m · 2^e with m about √½ to √2, without a subnormal or infinite power of two.
+  const e = one("Floor", one("Add", one("Mul", one("Log", x), number(Math.LOG2E)), number(0.5)));
+  const m = one("Mul", one("Mul", x, number(0.25)), one("Pow", two, one("Sub", two, e)));
+
+  // s = (m - 1) / (m + 1) = head + tail, where the head has so few bits that its products below are exact.
+  const [above, below] = [one("Sub", m, unit), one("Add", m, unit)];
+  const s = one("Div", above, below);
+  const head = upperBits(s, 16, one, number);
+  const upper = upperBits(m, 12, one, number);
+  const left = one("Sub", above, one("Mul", head, one("Add", upper, unit)));
+  const tail = one("Div", one("Sub", left, one("Mul", head, one("Sub", m, upper))), below);
+
+  // log2 x = e + main + rest
+  const square = one("Mul", s, s);
+  const series = one("Mul", one("Mul", s, square), polynomial(square, ARTANH, writer));
+  const small = one("Mul", one("Add", tail, series), number(HEAD + TAIL));
+  const rest = one("Add", small, one("Mul", head, number(TAIL)));
+  const main = one("Mul", head, number(HEAD));
+
+  // y · log2 x = whole + part + others, of which the first two are exact.
+  const exponent = bounded(y, LARGEST_EXPONENT);
+  const high = upperBits(exponent, 15, one, number);
+  const whole = one("Mul", high, e);
+  const part = one("Mul", high, main);
+  const low = one("Mul", one("Sub", exponent, high), one("Add", e, main));
+  const others = one("Add", low, one("Mul", exponent, rest));
+
+  // 2^(2n) · 2^f: two factors, since 2^(2n) may be outside the range of normal numbers where the result is not.
+  const halved = one("Mul", one("Add", whole, part), number(0.5));
+  const n = bounded(one("Floor", one("Add", halved, number(0.5))), 126);
+  const f = one("Add", one("Add", one("Sub", whole, one("Mul", n, two)), part), others);
+  const power = one("Exp", one("Mul", f, number(Math.LN2)));
+  const scale = one("Pow", two, n);
+  return one("Mul", one("Mul", power, scale), scale);
+}
