@@ -77,7 +77,7 @@ it("an engine that crashes is a line, and does not take the report with it", () 
   expect(status).toBe(1);
   expect(stdout).toMatch(/^ok +ONNX Runtime +@mp\/backend-ort 9.9.9, onnxruntime-node 1.30.0$/m);
   expect(stdout).toMatch(/^problem +step on ONNX Runtime \(cpu\) +the process crashed \(signal SIGABRT\)/m);
-  expect(stdout).toMatch(/Not ready: 1 problem\./);
+  expect(stdout).toMatch(/Not ready: 2 problems\./);
 });
 
 it("a Node that is too old, and one that is too new", () => {
