@@ -7,6 +7,7 @@ import { fail } from "../workspace/fail.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
 import { apps, root } from "../workspace/packages.mjs";
 import { installPython, sayPythonIsMissing } from "../workspace/python.mjs";
+import { expectRequired } from "../workspace/required.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { installTensorFlow, sayTensorFlowIsMissing, tensorFlowState } from "../workspace/tensorflow.mjs";
 import { environment, turbo } from "../workspace/turbo.mjs";
@@ -61,6 +62,7 @@ function testOptions(args) {
  */
 export function runTests(args = process.argv.slice(3)) {
   const { tensorflow, python, arm64, webgpu, browser } = testOptions(args);
+  expectRequired({ python, arm64, webgpu, browser });
   return runStages("test", [
     ...(tensorflow ? [{ name: "TensorFlow's library", run: installTensorFlow }] : []),
     ...(python ? [{ name: "Python's readers", run: installPython }] : []),

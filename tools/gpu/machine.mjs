@@ -1,9 +1,13 @@
 import { arch, cpus, release, totalmem } from "node:os";
 import { ranProcess } from "./process.mjs";
 
-/** @param {string} command @param {readonly string[]} args */
+/**
+ * What a machine may lack: it then says why on stderr, which is no failure here.
+ * @param {string} command
+ * @param {readonly string[]} args
+ */
 async function line(command, args) {
-  const { code, output } = await ranProcess(command, args, { limitSeconds: 120 });
+  const { code, output } = await ranProcess(command, args, { limitSeconds: 120, quiet: true });
   return code === 0 ? output.trim() : undefined;
 }
 

@@ -1,6 +1,6 @@
 // Started by run.sh on the machine: every job runs in a process of its own, so that a crash loses nothing else, and the
 // result is rewritten after each job.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { machineOf, torchOf } from "./machine.mjs";
 import { pageOf } from "./page.mjs";
 import { DEVICES, PARTS, planOf, planText } from "./plan.mjs";
 import { lastJson, ranProcess } from "./process.mjs";
+import { readResult, replaceFile } from "./result-file.mjs";
 
 /** @typedef {import("./plan.mjs").Job} Job */
 
@@ -57,6 +58,19 @@ function options() {
 function refuse(message) {
   console.error(`run.sh: ${message}`);
   process.exit(2);
+}
+
+/**
+ * @template T
+ * @param {string} flag
+ * @param {() => T} work
+ */
+function orRefuse(flag, work) {
+  try {
+    return work();
+  } catch (error) {
+    return refuse(`${flag}: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** @type {{ readonly [K in Job["answer"]]: (job: Job, limitSeconds: number) => Promise<unknown> }} */
@@ -161,7 +175,7 @@ function jobsFor(device, small, hasTorch) {
 /** @returns {Record<string, unknown>} */
 function finishedBefore() {
   if (!given.resume || !existsSync(given.out)) return {};
-  const before = /** @type {Result} */ (JSON.parse(readFileSync(given.out, "utf8")));
+  const before = orRefuse("--resume", () => readResult(given.out));
   if (before.device !== given.device || before.small !== given.small)
     refuse(`--resume: ${given.out} is of --device ${before.device}${before.small ? " --small" : ""}`);
   return Object.fromEntries(Object.entries(before.jobs).filter(([, answer]) => isGood(answer)));
@@ -187,6 +201,8 @@ const result = {
 };
 /** @type {string[]} */
 const left = [];
+// Before hours of work: whether it can be written at all.
+orRefuse("--out", write);
 for (const job of plan) {
   if (Object.hasOwn(result.jobs, job.id)) continue;
   const started = performance.now();
@@ -221,6 +237,6 @@ function pagePath() {
 function write() {
   result.left = left;
   result.ok = isGood(result.jobs);
-  writeFileSync(given.out, `${JSON.stringify(result, null, 1)}\n`);
-  writeFileSync(pagePath(), pageOf(result));
+  replaceFile(given.out, `${JSON.stringify(result, null, 1)}\n`);
+  replaceFile(pagePath(), pageOf(result));
 }

@@ -27,6 +27,7 @@ const PROGRAMS = [
   "probe.mjs",
   "conformance.mjs",
   "process.mjs",
+  "result-file.mjs",
   "page.mjs",
   "page-style.mjs",
 ];

@@ -11,13 +11,13 @@ import { spawn } from "node:child_process";
 const KEPT = 4000;
 
 /**
- * Runs a program to its end, or to the limit; its output is copied to this process's stderr.
+ * Runs a program to its end, or to the limit; what it says on stderr is copied to this process's.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ limitSeconds?: number; environment?: Record<string, string> }} [options]
+ * @param {{ limitSeconds?: number; environment?: Record<string, string>; quiet?: boolean }} [options] `quiet`: stderr is not copied
  * @returns {Promise<Ended>}
  */
-export function ranProcess(command, args, { limitSeconds = 3600, environment = {} } = {}) {
+export function ranProcess(command, args, { limitSeconds = 3600, environment = {}, quiet = false } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
@@ -30,7 +30,7 @@ export function ranProcess(command, args, { limitSeconds = 3600, environment = {
       output += text;
     });
     child.stderr.setEncoding("utf8").on("data", (text) => {
-      process.stderr.write(text);
+      if (!quiet) process.stderr.write(text);
       errors = (errors + text).slice(-KEPT);
     });
     child.on("error", (error) => {

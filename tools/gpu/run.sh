@@ -36,7 +36,10 @@ while [ $# -gt 0 ]; do
     --work) needs_value "$@"; work=$2; shift 2 ;;
     --python) needs_value "$@"; python=$2; shift 2 ;;
     --out) needs_value "$@"; out=$2; shift 2 ;;
-    --only | --rounds | --minutes) needs_value "$@"; more="$more $1 $2"; shift 2 ;;
+    --only | --rounds | --minutes)
+      needs_value "$@"
+      case $2 in -* | *[!a-z0-9,.-]*) echo "run.sh: $1 takes no spaces or other signs, got $2" >&2; exit 2 ;; esac
+      more="$more $1 $2"; shift 2 ;;
     --small | --resume | --plan) more="$more $1"; shift ;;
     --help) usage; exit 0 ;;
     *) echo "run.sh: unknown flag $1" >&2; usage >&2; exit 2 ;;
@@ -44,7 +47,10 @@ while [ $# -gt 0 ]; do
 done
 case $device in cpu | cuda | webgpu) ;; *) echo "run.sh: --device is cuda, webgpu or cpu, got $device" >&2; exit 2 ;; esac
 
-(cd "$here" && sha256sum --quiet -c SHA256SUMS)
+if ! (cd "$here" && sha256sum --quiet -c SHA256SUMS); then
+  echo "run.sh: this folder is not as it was packed; copy it again, or make another by: gpu pack DIR" >&2
+  exit 2
+fi
 if [ "$device" = cuda ] && ! ls "$here"/cuda.tar.gz* > /dev/null 2>&1; then
   echo "run.sh: this pack has no CUDA libraries; make one without --without-cuda, or pass --device cpu" >&2
   exit 2

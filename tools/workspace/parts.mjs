@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isRequired } from "./required.mjs";
 
 /** This machine or its network cannot provide them. */
 export class PartsMissing extends Error {}
@@ -80,9 +81,9 @@ export function keptFolder(kind, pins, fetch) {
  */
 export function countMissing(name, consequence, error, needs) {
   if (!(error instanceof PartsMissing)) throw error;
-  const isRequired = (process.env["MP_REQUIRE"] ?? "").split(",").includes(name);
+  const hasFailed = isRequired(name);
   console.log(
-    `${consequence}: ${error.message}; it takes ${needs}${isRequired ? `, and MP_REQUIRE names ${name}` : ""}`,
+    `${consequence}: ${error.message}; it takes ${needs}${hasFailed ? `, and MP_REQUIRE names ${name}` : ""}`,
   );
-  return { passed: 0, failed: Number(isRequired) };
+  return { passed: 0, failed: Number(hasFailed) };
 }

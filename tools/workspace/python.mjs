@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isRequired } from "./required.mjs";
 import { environment } from "./turbo.mjs";
 
 /** What the tests read our files with. */
@@ -20,11 +21,11 @@ export function installPython() {
   const folder = join(homedir(), ".cache", "mp", "python", hash);
   const problem = existsSync(folder) ? undefined : make(folder);
   if (problem !== undefined) {
-    const isRequired = (process.env["MP_REQUIRE"] ?? "").split(",").includes("python");
+    const hasFailed = isRequired("python");
     console.log(
-      `Python's readers were not installed, and tests with them are left out: ${problem}; it takes python3 with venv and a package index${isRequired ? ", and MP_REQUIRE names python" : ""}`,
+      `Python's readers were not installed, and tests with them are left out: ${problem}; it takes python3 with venv and a package index${hasFailed ? ", and MP_REQUIRE names python" : ""}`,
     );
-    return { passed: 0, failed: Number(isRequired) };
+    return { passed: 0, failed: Number(hasFailed) };
   }
   Object.assign(environment, { MP_PYTHON: interpreterIn(folder) });
   return { passed: 1, failed: 0 };

@@ -8,7 +8,7 @@ export const definition = defineApp({
   defaults: { steps: 200 },
   flags: {
     serve: toggle({ help: "serve the page on this machine instead of training, until Ctrl-C" }),
-    port: integer({ default: 8080, min: 0, help: "of the page" }),
+    port: integer({ default: 8080, min: 0, max: 65_535, help: "of the page, 0 for any that is free" }),
     batch: integer({ default: BATCH, help: "images in a batch" }),
     learningRate: number({ default: LEARNING_RATE, help: "of AdamW" }),
   },

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { UsageError } from "@mp/cli";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -41,7 +42,11 @@ export async function servePage({ port, folder }: ServeOptions): Promise<ServedP
     }
   });
   server.listen(port, "localhost");
-  await once(server, "listening");
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    throw new UsageError(`--port ${port}: ${cause instanceof Error ? cause.message : cause}; give another`);
+  }
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     server.close();

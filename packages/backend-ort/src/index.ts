@@ -1,4 +1,4 @@
-import type { Backend } from "@mp/core";
+import { type Backend, MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
@@ -9,9 +9,30 @@ export type OrtOptions = RuntimeOptions;
 
 const { integer, listOf, oneOf, optional, text, truth } = checks;
 
+/** The library takes strings, and ends the process over anything else. */
+const isTextByName = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.entries(value).every(([name, entry]) => name !== "" && typeof entry === "string" && entry !== "");
+
 const PROVIDER = optional(
-  checks.claim("options of the provider by name", (value) => typeof value === "object" && value !== null),
+  checks.claim('an object of the provider\'s options, all of them text, such as { name: "1" }', isTextByName),
 );
+
+/** Addresses of objects of a C program. */
+const ADDRESSES = ["deviceId", "webgpuInstance", "webgpuDevice", "dawnProcTable"];
+
+const WEBGPU_PROVIDER = (what: string, provider: unknown): void => {
+  PROVIDER(what, provider);
+  const found = ADDRESSES.find((name) => provider !== undefined && Object.hasOwn(provider as object, name));
+  if (found === undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: ${found} takes a device that a C program opened; leave it out`,
+    { details: { option: found } },
+  );
+};
 
 const CUDA = {
   deviceId: optional(integer(0)),
@@ -26,7 +47,7 @@ const WEBGPU = {
   powerPreference: optional(oneOf("high-performance", "low-power")),
   maxBufferBytes: optional(integer(2 ** 27)),
   graphCapture: optional(truth),
-  provider: PROVIDER,
+  provider: WEBGPU_PROVIDER,
 };
 
 const ORT = {
@@ -56,11 +77,12 @@ const ORT = {
  * ```ts
  * const backend = await ort();
  * ```
- * @throws MP_INVALID_ARGUMENT for an unknown option or device
+ * @throws MP_INVALID_ARGUMENT for an unknown option or device, or options of a device that was not asked for
  * @throws MP_BACKEND_UNAVAILABLE naming the package, library or driver that is missing and what installs it
  */
 export async function ort(options: OrtOptions = {}): Promise<Backend> {
   readOptions("ort", options, ORT, { example: '{ device: "cpu" }' });
+  expectDevice(options);
   const runtime = await openRuntime(options);
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
@@ -70,4 +92,16 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
     await runtime.dispose();
     throw error;
   }
+}
+
+/** Without a device the processor computes, and would do so without a word. */
+function expectDevice(options: OrtOptions): void {
+  if (options.device !== undefined) return;
+  const device = (["cuda", "webgpu"] as const).find((name) => options[name] !== undefined);
+  if (device === undefined) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `ort: ${device}: has options, but device is not given and would be "cpu"; pass device: "${device}" too`,
+    { details: { option: device } },
+  );
 }

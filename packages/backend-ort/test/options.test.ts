@@ -9,7 +9,53 @@ it.each([
   [{ cuda: { device: 1 } }, 'ort: cuda: has no option "device"; did you mean deviceId?'],
   [{ cuda: { tf32: 1 } }, "ort: cuda: tf32 is true or false, got 1"],
   [{ cuda: { memoryLimit: 0.5 } }, "ort: cuda: memoryLimit is an integer of 1 or more, got 0.5"],
+  [
+    { device: "webgpu", webgpu: null },
+    'ort: webgpu: takes options such as { powerPreference: "low-power" }, got null',
+  ],
+  [
+    { device: "webgpu", webgpu: { maxbufferbytes: 1 } },
+    'ort: webgpu: has no option "maxbufferbytes"; did you mean maxBufferBytes?',
+  ],
+  [
+    { device: "webgpu", webgpu: { powerPreference: "high" } },
+    'ort: webgpu: powerPreference is "high-performance" or "low-power", got "high"',
+  ],
+  [
+    { device: "webgpu", webgpu: { maxBufferBytes: 1024 } },
+    "ort: webgpu: maxBufferBytes is an integer of 134217728 or more, got 1024",
+  ],
+  [
+    { device: "webgpu", webgpu: { graphCapture: "yes" } },
+    'ort: webgpu: graphCapture is true or false, got "yes"',
+  ],
+  [
+    { device: "webgpu", webgpu: { provider: { dawnProcTable: "1" } } },
+    "ort: webgpu: provider: dawnProcTable takes a device that a C program opened; leave it out",
+  ],
+  [
+    { webgpu: {} },
+    'ort: webgpu: has options, but device is not given and would be "cpu"; pass device: "webgpu" too',
+  ],
+  [
+    { cuda: {} },
+    'ort: cuda: has options, but device is not given and would be "cpu"; pass device: "cuda" too',
+  ],
   ["cuda", 'ort: takes options such as { device: "cpu" }, got "cuda"'],
 ])("ort(%o) is refused before a library is opened", async (options, message) => {
   await expect(ort(options as never)).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT", message });
 });
+
+it.each([[{ a: 1 }], [[]], [{ a: null }], [{ a: "" }], [{ "": "a" }]])(
+  "options of a provider that end the process are refused: %o",
+  async (provider) => {
+    for (const device of ["cuda", "webgpu"] as const) {
+      await expect(ort({ device, [device]: { provider } } as never)).rejects.toMatchObject({
+        code: "MP_INVALID_ARGUMENT",
+        message: expect.stringContaining(
+          `ort: ${device}: provider is an object of the provider's options, all of them text`,
+        ),
+      });
+    }
+  },
+);

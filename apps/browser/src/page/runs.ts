@@ -47,9 +47,14 @@ export class Runs {
   async train(): Promise<void> {
     if (this.#isTraining) return;
     this.#isTraining = true;
-    while (this.#isTraining) {
-      for (const run of RUNS) await this.#step(run);
-      await turn();
+    try {
+      while (this.#isTraining) {
+        for (const run of RUNS) await this.#step(run);
+        await turn();
+      }
+    } finally {
+      // Also after a step that failed, so that training can be asked for again.
+      this.#isTraining = false;
     }
     this.#send({ type: "paused" });
   }

@@ -80,7 +80,7 @@ function checkAgrees(existing: Shared, options: EnvironmentOptions): void {
     if (wanted !== undefined && wanted !== existing[name]) {
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `${name}: a process has one pool of threads and this one runs with ${name} ${existing[name]}, got ${wanted}; leave it out, or dispose of the other backends first`,
+        `${name}: a process has one pool of threads and this one runs with ${name} ${existing[name]}, got ${wanted}; leave it out, dispose of the other backends first, or use another process`,
         { details: { inUse: existing[name], asked: wanted } },
       );
     }

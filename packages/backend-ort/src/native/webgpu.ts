@@ -20,7 +20,7 @@ import { SerialTurns } from "./turns.js";
 export interface WebgpuOptions {
   /** Which kind of GPU is taken where there are several. Default "high-performance". */
   readonly powerPreference?: "high-performance" | "low-power";
-  /** The most bytes that one tensor may have, at least 134217728. Default: what the GPU allows. */
+  /** The most bytes that a shader sees of one tensor, at least 134217728. Default: what the GPU allows. */
   readonly maxBufferBytes?: number;
   /** Record the commands of a step that is wholly on the GPU and replay them. Default true. */
   readonly graphCapture?: boolean;
@@ -54,7 +54,7 @@ interface Opened {
 const opened = new Map<OrtLibrary, Promise<Opened>>();
 
 async function openWebgpuPlace(parts: SessionParts, options: WebgpuOptions): Promise<DevicePlace> {
-  const settings = JSON.stringify(sortedEntries(settingsOf(options)));
+  const settings = deviceSettings(options);
   const opening = opened.get(parts.library) ?? makePlace(parts, settings);
   opened.set(parts.library, opening);
   // A failure belongs to the runtime that asked; the next one tries again.
@@ -63,7 +63,7 @@ async function openWebgpuPlace(parts: SessionParts, options: WebgpuOptions): Pro
   if (settings !== inUse) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `webgpu: a process has one GPU device, and this one was opened with ${inUse}, got ${settings}; use the same options, or another process`,
+      `webgpu: a process opens its GPU once, and this one has it with the options ${inUse}, got ${settings}; use the same options, or another process`,
       { details: { inUse, asked: settings } },
     );
   }
@@ -108,6 +108,14 @@ const settingsOf = ({ powerPreference, maxBufferBytes, provider }: WebgpuOptions
 const sortedEntries = (entries: Entries): Entries =>
   Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+/** What the device is made with, as the user wrote it. */
+const deviceSettings = ({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string =>
+  JSON.stringify({
+    powerPreference,
+    maxBufferBytes,
+    ...(Object.keys(provider).length === 0 ? {} : { provider: sortedEntries(provider) }),
+  });
+
 function appendWebgpu(
   { functions, check }: OrtLibrary,
   sessionOptions: bigint,
@@ -136,6 +144,9 @@ const DRIVERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   darwin: "it takes a Mac with Metal",
 };
 
+/** How the library refuses an option of `provider`, and what it has against it. */
+const REFUSED_OPTION = /Parse(?:WebGpuContext|Ep)Config\(.*(Invalid .*)/s;
+
 interface Explanation {
   readonly pattern: RegExp;
   readonly missing: string;
@@ -158,6 +169,14 @@ const EXPLANATIONS: readonly Explanation[] = [
 
 function explainWebgpuFailure({ path, version }: OrtLibrary, cause: unknown): unknown {
   if (!MpError.is(cause)) return cause;
+  const [, refusal] = REFUSED_OPTION.exec(cause.message) ?? [];
+  if (refusal !== undefined) {
+    return new MpError(
+      "MP_INVALID_ARGUMENT",
+      `ort: webgpu: provider: ONNX Runtime ${version} refuses an option: ${refusal.trim()}; correct it, or leave it out`,
+      { cause },
+    );
+  }
   const found = EXPLANATIONS.find(({ pattern }) => pattern.test(cause.message));
   if (found === undefined) return cause;
   const { missing, remedy } = found;

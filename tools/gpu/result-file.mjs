@@ -1,0 +1,35 @@
+/** The file of results, which is written after every job, and read again by `--resume`. */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+
+/** @typedef {import("./measure.mjs").Result} Result */
+
+/**
+ * Written beside it first, so that a process that is ended leaves the last whole one.
+ * @param {string} path
+ * @param {string} text
+ */
+export function replaceFile(path, text) {
+  writeFileSync(`${path}.tmp`, text);
+  renameSync(`${path}.tmp`, path);
+}
+
+/**
+ * @param {string} path
+ * @returns {Result}
+ * @throws Error if it is no file of results
+ */
+export function readResult(path) {
+  const result = parsed(readFileSync(path, "utf8"));
+  const isResult = typeof result?.jobs === "object" && result.jobs !== null;
+  if (!isResult) throw new Error(`${path} is no result of run.sh, or was cut short`);
+  return result;
+}
+
+/** @param {string} text */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
