@@ -2,26 +2,40 @@ import { writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
-import { manifestAt } from "../workspace/packages.mjs";
+import { build } from "esbuild";
+import { manifestAt, root } from "../workspace/packages.mjs";
+import { importedNames } from "./imported-names.mjs";
 import { linkedProject } from "./linked-project.mjs";
 
 const program = fileURLToPath(new URL("browser-program.js", import.meta.url));
-const training = fileURLToPath(new URL("browser-training.js", import.meta.url));
+const worker = join(root, "apps/browser/src/page/worker.ts");
+
+/** The packages that `bundleForBrowser` reads as they were built. */
+export const BUNDLED = ["@mp/core", "@mp/onnx", "@mp/backend-web", "@mp/nn"];
+
+/** What a bundle for a browser has in common. @satisfies {import("esbuild").BuildOptions} */
+const common = /** @type {const} */ ({
+  bundle: true,
+  format: "esm",
+  platform: "browser",
+  target: "es2023",
+  write: false,
+  logLevel: "error",
+});
 
 /** @typedef {{ code: string; nodeImports: readonly string[] }} Bundle what imports a part of Node, and which */
 
 /**
  * Bundles for a browser, in `node_modules/.browser`: `core.js` has every export of every entry of core, and the program
- * of the check `browser` with it, the smaller part; `training.js` has what a page that trains takes of core and the
- * writer of ONNX models. Needs the built packages.
- * @returns {{ core: Bundle; training: Bundle }}
+ * of the check `browser` with it, the smaller part; `page.js` has what the worker of `apps/browser` imports of core and
+ * the writer of ONNX models. Needs the built packages.
+ * @returns {Promise<{ core: Bundle; page: Bundle }>}
  */
-export function bundleForBrowser() {
+export async function bundleForBrowser() {
   const folder = linkedProject(".browser");
   return {
-    core: bundle(folder, "core", everyExport()),
-    training: bundle(folder, "training", `import ${JSON.stringify(training)};`),
+    core: await bundle(folder, "core", everyExport(), "iife"),
+    page: await bundle(folder, "page", await pageImports(), "esm"),
   };
 }
 
@@ -39,26 +53,49 @@ globalThis.result = run(${core});
 }
 
 /**
+ * Exports what the page's worker imports of core and the writer at its start, itself and through the backend, the lowering
+ * and the layers, as far as they use it. Not what it loads on demand.
+ * @returns {Promise<string>}
+ */
+async function pageImports() {
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: [worker],
+    plugins: [
+      {
+        name: "core and the writer stay imports",
+        setup({ onResolve }) {
+          onResolve({ filter: /^onnxruntime-web\b/ }, ({ path }) => ({ path, external: true }));
+          onResolve({ filter: /^@mp\// }, ({ path, kind }) =>
+            kind === "dynamic-import" || /^@mp\/(core|onnx)\b/.test(path)
+              ? { path, external: true, sideEffects: false }
+              : undefined,
+          );
+        },
+      },
+    ],
+  });
+  return importedNames(outputFiles[0]?.text ?? "")
+    .map(({ name, from }, index) => `export { ${name} as name${index} } from "${from}";\n`)
+    .join("");
+}
+
+/**
  * @param {string} folder a project in which the packages are installed
  * @param {string} name
  * @param {string} contents
- * @returns {Bundle}
+ * @param {"esm" | "iife"} format
+ * @returns {Promise<Bundle>}
  */
-function bundle(folder, name, contents) {
-  const { outputFiles, metafile } = buildSync({
+async function bundle(folder, name, contents, format) {
+  const { outputFiles, metafile } = await build({
+    ...common,
     stdin: { contents, resolveDir: folder },
-    bundle: true,
     minify: true,
-    format: "iife",
-    platform: "browser",
-    target: "es2023",
-    // The programs of the checks lie outside that project.
-    nodePaths: [join(folder, "node_modules")],
+    format,
     // Left in the bundle, to be found and named.
     external: ["node:*", ...builtinModules],
     metafile: true,
-    write: false,
-    logLevel: "error",
   });
   const code = outputFiles[0]?.text ?? "";
   writeFileSync(join(folder, `${name}.js`), code);

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { manifestAt, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
-import { bundleForBrowser } from "./browser-bundle.mjs";
+import { BUNDLED, bundleForBrowser } from "./browser-bundle.mjs";
 import { run } from "./browser-program.js";
 
 /** What browsers have besides the language; nothing of Node. */
@@ -27,11 +27,11 @@ const web = {
 };
 const NO_PATHS = /^MP_UNSUPPORTED .*use saveBytes\(\)/;
 
-if (!turbo(["build:js"], { filter: ["@mp/core", "@mp/onnx"], quiet: true })) process.exit(1);
-const { core, training } = bundleForBrowser();
+if (!turbo(["build:js"], { filter: BUNDLED, quiet: true })) process.exit(1);
+const { core, page } = await bundleForBrowser();
 const { code } = core;
 /** @type {string[]} */
-const problems = [...core.nodeImports, ...training.nodeImports];
+const problems = [...core.nodeImports, ...page.nodeImports];
 if (core.nodeImports.length === 0) problems.push(...(await differences(code)));
 for (const problem of problems) console.error(`browser: ${problem}`);
 console.log(`a bundle of ${Math.round(code.length / 1000)} kB, ${problems.length} problems`);

@@ -24,6 +24,8 @@ export interface ProgramParts extends Place<PingPongSlots>, Opened {
 type Buffers = ReadonlyMap<string, NativeTensor>;
 type Results = Readonly<Record<string, NativeTensor>>;
 type OnRow = (row: ProfileRow) => void;
+/** Slots that one output replaces together. */
+type Taken = readonly (readonly [slot: string, ...others: string[]])[];
 
 /**
  * A session with everything bound in advance: fed inputs and results in its own buffers, state in the state's ping-pong
@@ -42,7 +44,8 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #given: Results;
   /** The flag, if it replaces a slot as well: what the run wrote there. */
   readonly #flag: (() => Results) | undefined;
-  readonly #repeated: readonly Repeated[];
+  /** The engine writes an output to the buffer of its first slot; the others get copies. */
+  readonly #repeated: Taken;
   readonly #pacer = new RunPacer();
   /** Undefined on a device, whose memory is not the arena's. */
   readonly #peak: RunPeak | undefined;
@@ -76,7 +79,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
     this.#given = Object.fromEntries(this.#results);
     this.#flag = takenFlag(parts);
-    this.#repeated = repeatedSlots(parts);
+    this.#repeated = [...bound.taken.values()].filter(({ length }) => length > 1);
   }
 
   run(_: unknown, onRow?: OnRow): Promise<Results> | Results {
@@ -111,7 +114,8 @@ export class BoundProgram implements Program<NativeTensor> {
       throw explainRunFailure(error, graph, lowered.nodeOf);
     }
     if (state !== undefined)
-      for (const { slot, like } of this.#repeated) state.next(slot).copyFrom(state.next(like));
+      for (const [first, ...others] of this.#repeated)
+        for (const slot of others) state.next(slot).copyFrom(state.next(first));
     return this.#flag === undefined ? this.#given : { ...this.#given, ...this.#flag() };
   }
 
@@ -165,10 +169,8 @@ export class BoundProgram implements Program<NativeTensor> {
       this.#bindInputs(binding);
       for (const [name, buffer] of this.#results) binding.bindOutput(lowered.outputName(name), buffer);
       if (state === undefined) return binding;
-      const copied = new Set(this.#repeated.map(({ slot }) => slot));
-      for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
-        if (!copied.has(slot)) binding.bindOutput(lowered.outputName(output), state.next(slot));
-      }
+      for (const [output, [first]] of bound.taken)
+        binding.bindOutput(lowered.outputName(output), state.next(first));
       return binding;
     } catch (error) {
       binding.release();
@@ -188,26 +190,8 @@ export class BoundProgram implements Program<NativeTensor> {
 }
 
 function takenFlag({ bound, state }: ProgramParts): (() => Results) | undefined {
-  const { applied, always, whenApplied } = bound;
-  const taken = [...always, ...whenApplied].find(({ output }) => output === applied);
-  if (applied === undefined || taken === undefined || state === undefined) return undefined;
-  return () => Object.fromEntries([[applied, state.next(taken.slot)]]);
-}
-
-interface Repeated {
-  readonly slot: string;
-  /** The slot that the output is bound to. */
-  readonly like: string;
-}
-
-/** Slots that take an output after another one: the engine writes an output to one buffer, so they get copies. */
-function repeatedSlots({ bound }: ProgramParts): readonly Repeated[] {
-  const first = new Map<string, string>();
-  const repeated: Repeated[] = [];
-  for (const { slot, output } of [...bound.always, ...bound.whenApplied]) {
-    const like = first.get(output);
-    if (like === undefined) first.set(output, slot);
-    else repeated.push({ slot, like });
-  }
-  return repeated;
+  const { applied, taken } = bound;
+  const [slot] = (applied === undefined ? undefined : taken.get(applied)) ?? [];
+  if (applied === undefined || slot === undefined || state === undefined) return undefined;
+  return () => Object.fromEntries([[applied, state.next(slot)]]);
 }

@@ -122,27 +122,6 @@ describe("state", () => {
     ]);
   });
 
-  it("replaces several slots by one output", async () => {
-    const summing = graphOf({ a: vector(2), b: vector(2), go: FLAG }, (builder, { a, b, go }) => ({
-      sum: builder.emitOne("Add", [a as Value, b as Value], {}),
-      go: builder.emitOne("Identity", [go as Value], {}),
-    }));
-    const state = await backend.createState({ a: f32(1, 2), b: f32(3, 4) });
-    const program = await backend.compile(summing, {
-      state,
-      bindings: [
-        { slot: "a", input: "a", output: "sum", commit: "always" },
-        { slot: "b", input: "b", output: "sum", commit: "when-applied" },
-      ],
-      applied: "go",
-    });
-    await program.run({ go: flag(true) });
-    await program.run({ go: flag(false) });
-    expect(await state.read()).toEqual({ a: f32(8, 12), b: f32(4, 6) });
-    await program.run({ go: flag(true) });
-    expect(await state.read()).toEqual({ a: f32(12, 18), b: f32(12, 18) });
-  });
-
   it("written while runs wait is written in its turn, as it was", async () => {
     const state = await backend.createState({ sum: f32(0, 0) });
     const executable = await compileAdding(state);

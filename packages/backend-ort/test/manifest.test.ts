@@ -1,7 +1,9 @@
 import { type HalfDType, type HostTensor, MpError } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { GraphBuilder, opDTypes } from "@mp/core/graph";
-import { narrowSums, nativeHalves, pairsFor, probeKernels, runGraph, type Target } from "@mp/ort-lowering";
+import * as probes from "@mp/core/probe";
+import type { Target } from "@mp/ort-lowering";
+import { narrowSums, nativeHalves, pairsFor, probeKernels, runGraph } from "@mp/ort-lowering/probe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { ortManifest } from "../src/manifest.js";
@@ -74,7 +76,7 @@ describe("halves that are not carried in f32", () => {
       .filter(isF16)
       .filter(({ op }) => op !== "Constant" && op !== "Cast");
     const missing = await probeKernels(probedEngine(runtime), carrying, all);
-    return all.filter((pair) => !missing.has(probes.pairKey(pair)));
+    return all.filter((pair) => !missing.has(pairKey(pair)));
   };
   const isF16 = (pair: probes.ProbePair): pair is probes.ProbePair & { readonly dtype: "f16" } =>
     pair.dtype === "f16";
@@ -85,9 +87,9 @@ describe("halves that are not carried in f32", () => {
       runGraph(probedEngine(runtime), graph, { ...carrying, widened }, inputs),
     );
     for (const op of ["Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Pow"] as const)
-      expect(fixed).toContain(probes.pairKey({ op, dtype: "f16" }));
+      expect(fixed).toContain(pairKey({ op, dtype: "f16" }));
     for (const op of ["Reshape", "Transpose", "Gather", "Relu"] as const)
-      expect(fixed).not.toContain(probes.pairKey({ op, dtype: "f16" }));
+      expect(fixed).not.toContain(pairKey({ op, dtype: "f16" }));
     const again = await probes.opsThatF32Fixes(pairs, ({ graph, inputs }) =>
       runGraph(probedEngine(runtime), graph, { ...carrying, widened: fixed }, inputs),
     );
@@ -101,7 +103,7 @@ describe("halves that are not carried in f32", () => {
     expect(await narrowSums(probedEngine(runtime), carrying, ["f16"], ({ op }) => there.has(op))).toEqual(
       scatters,
     );
-    const widened = new Set(scatters.map(({ op }) => probes.pairKey({ op, dtype: "f16" })));
+    const widened = new Set(scatters.map(({ op }) => pairKey({ op, dtype: "f16" })));
     expect(
       await narrowSums(probedEngine(runtime), { ...carrying, widened }, ["f16"], ({ op }) => there.has(op)),
     ).toEqual([]);

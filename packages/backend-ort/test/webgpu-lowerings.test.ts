@@ -7,7 +7,8 @@
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import type { Backend, HostTensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
-import { kernelManifest, knownFindings, runGraph, targetOf } from "@mp/ort-lowering";
+import { kernelManifest, knownFindings, targetOf } from "@mp/ort-lowering";
+import { runGraph } from "@mp/ort-lowering/probe";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
 import { probedEngine } from "../src/probe/probed-engine.js";

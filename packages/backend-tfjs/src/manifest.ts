@@ -1,5 +1,5 @@
 import type { BackendManifest, DType } from "@mp/core";
-import { exactNumerics, libraryTolerance, opSupport, probes } from "@mp/core/backend";
+import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
 import { DTYPES, type Op } from "@mp/core/graph";
 import type { Findings } from "./probe/findings.js";
 
@@ -10,14 +10,14 @@ export function tfjsManifest(
   findings: Findings,
 ): BackendManifest {
   const { missing, widened, nonFinite } = findings;
-  const reasonOf = (op: Op, dtype: DType): string | undefined => missing.get(probes.pairKey({ op, dtype }));
+  const reasonOf = (op: Op, dtype: DType): string | undefined => missing.get(pairKey({ op, dtype }));
   const dtypeSupport = (dtype: DType): BackendManifest["dtypes"][DType] => {
     const reason = reasonOf("Identity", dtype);
     if (reason !== undefined) return { unsupported: reason };
     // A half whose matrix products are computed in f32 saves memory but no time.
     return {
       storage: dtype,
-      compute: widened.has(probes.pairKey({ op: "MatMul", dtype })) ? "emulated" : "native",
+      compute: widened.has(pairKey({ op: "MatMul", dtype })) ? "emulated" : "native",
     };
   };
   return Object.freeze({

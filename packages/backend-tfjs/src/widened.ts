@@ -1,4 +1,4 @@
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { type AnyNode, decidingDType, isHalf } from "@mp/core/graph";
 import { isOverRows } from "./lowerings/lowering.js";
 import type { Findings } from "./probe/findings.js";
@@ -6,7 +6,7 @@ import type { Findings } from "./probe/findings.js";
 /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
 export function isWidened(node: AnyNode, { widened, columnSums }: Findings): boolean {
   const dtype = decidingDType(node);
-  if (!widened.has(probes.pairKey({ op: node.op, dtype }))) return false;
+  if (!widened.has(pairKey({ op: node.op, dtype }))) return false;
   const isNative = isHalf(dtype) && columnSums.has(dtype);
   return !(isNative && isColumnSum(node));
 }

@@ -1,5 +1,6 @@
-import { probes, unsupportedReason } from "@mp/core/backend";
+import { unsupportedReason } from "@mp/core/backend";
 import { DTYPES, opDTypes } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../src/index.js";
 import { expectTensorFlow } from "../src/load/index.js";

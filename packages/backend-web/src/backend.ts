@@ -28,9 +28,9 @@ export function webBackend(engine: WebEngine, manifest: BackendManifest, finding
     bytes: (tensor) => (isOnGpu(tensor) ? tensor.buffer.size : 0),
     compile: async (graph, place) => {
       const lowered = lowerGraph(graph, target);
-      const session = await engine.load(lowered.model);
+      const loaded = await engine.load(lowered.model);
       return memory.allocating(
-        () => new BoundProgram({ ...place, engine, graph, lowered, session }),
+        () => new BoundProgram({ ...place, engine, graph, lowered, ...loaded }),
         (program) => program.dispose(),
       );
     },

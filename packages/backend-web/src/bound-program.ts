@@ -1,29 +1,34 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Executable, Graph } from "@mp/core/graph";
 import { failureInNode, type Lowered } from "@mp/ort-lowering";
-import type { InferenceSession } from "onnxruntime-web/webgpu";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { GpuSlots } from "./gpu-slots.js";
-import type { WebEngine } from "./web-engine.js";
+import type { Loaded, WebEngine } from "./web-engine.js";
 
 /** In a buffer of the GPU, as handles are, or on the host, as results are. */
 export type WebTensor = GpuTensor | HostTensor;
 
 export const isOnGpu = (tensor: WebTensor): tensor is GpuTensor => "buffer" in tensor;
 
-export interface ProgramParts extends Place<GpuSlots> {
+export interface ProgramParts extends Place<GpuSlots>, Loaded {
   readonly engine: WebEngine;
   readonly graph: Graph;
   readonly lowered: Lowered;
-  readonly session: InferenceSession;
 }
 
 type Results = Readonly<Record<string, HostTensor>>;
 
+const FALLBACK: Executable["warnings"][number] = {
+  type: "fallback",
+  message:
+    "ortWeb: some nodes run on the processor, and what they read and give is copied in every run; onnxruntime-web does not say which",
+};
+
 /** A session with its own buffers for what is fed and returned; state lies in the state's. */
 export class BoundProgram implements Program<WebTensor> {
   readonly feed: FeedFunctions<WebTensor>;
+  readonly warnings: Executable["warnings"];
   readonly #parts: ProgramParts;
   readonly #feeds = new Map<string, GpuTensor>();
   readonly #constants = new Map<string, GpuTensor>();
@@ -34,6 +39,7 @@ export class BoundProgram implements Program<WebTensor> {
     this.#parts = parts;
     const { engine, graph, bound, lowered } = parts;
     const { memory } = engine;
+    this.warnings = parts.isOnGpu ? [] : [FALLBACK];
     this.feed = {
       write: (input, tensor) => {
         const buffer = this.#feeds.get(input);
@@ -100,33 +106,32 @@ export class BoundProgram implements Program<WebTensor> {
     return inputs;
   }
 
-  /** By the graph's outputs, the slots that take them; allocates what these have no second buffer for. */
-  #taking(): ReadonlyMap<string, readonly GpuTensor[]> {
-    const { bound, state } = this.#parts;
-    const taking = new Map<string, GpuTensor[]>();
-    if (state === undefined) return taking;
-    for (const { slot, output } of [...bound.always, ...bound.whenApplied])
-      taking.set(output, [...(taking.get(output) ?? []), state.next(slot)]);
-    return taking;
-  }
-
+  /** Allocates what slots have no second buffer for. */
   #outputs(): readonly (readonly [string, GpuTensor])[] {
-    const { lowered } = this.#parts;
+    const { bound, state, lowered } = this.#parts;
     const outputs = [...this.#results];
-    for (const [output, [first]] of this.#taking()) if (first !== undefined) outputs.push([output, first]);
+    if (state !== undefined)
+      for (const [output, [first, ...others]] of bound.taken) {
+        outputs.push([output, state.next(first)]);
+        for (const slot of others) state.next(slot);
+      }
     return outputs.map(([name, buffer]) => [lowered.outputName(name), buffer]);
   }
 
-  /** An output is bound to one buffer, and may replace several slots. */
+  /** An output is bound to the buffer of its first slot; the others get copies. */
   #copyRepeated(): void {
-    for (const [first, ...others] of this.#taking().values())
-      if (first !== undefined) for (const other of others) this.#parts.engine.memory.copy(first, other);
+    const { bound, state, engine } = this.#parts;
+    if (state === undefined) return;
+    for (const [first, ...others] of bound.taken.values())
+      for (const slot of others) engine.memory.copy(state.next(first), state.next(slot));
   }
 
   /** The flag, if it replaces a slot as well: what the run wrote there. */
   #flag(): readonly (readonly [string, GpuTensor])[] {
     const { bound, state } = this.#parts;
-    const taken = [...bound.always, ...bound.whenApplied].find(({ output }) => output === bound.applied);
-    return taken === undefined || state === undefined ? [] : [[taken.output, state.next(taken.slot)]];
+    const { applied, taken } = bound;
+    const [slot] = (applied === undefined ? undefined : taken.get(applied)) ?? [];
+    if (applied === undefined || slot === undefined || state === undefined) return [];
+    return [[applied, state.next(slot)]];
   }
 }

@@ -1,6 +1,6 @@
 import { type Backend, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
-import { type Findings, knownFindings, probeEngine } from "@mp/ort-lowering";
+import { type Findings, knownFindings } from "@mp/ort-lowering";
 import type { InferenceSession } from "onnxruntime-web/webgpu";
 import { webBackend } from "./backend.js";
 import { webManifest } from "./manifest.js";
@@ -55,7 +55,10 @@ export async function ortWeb(options: OrtWebOptions = {}): Promise<Backend> {
 async function findingsOf(engine: WebEngine): Promise<Findings> {
   const asked = probedEngine(engine);
   const native = engine.features.has("shader-f16") ? (["f16"] as const) : [];
-  return knownFindings(asked, native) ?? probeEngine(asked);
+  const known = knownFindings(asked, native);
+  if (known !== undefined) return known;
+  const { probeEngine } = await import("@mp/ort-lowering/probe");
+  return probeEngine(asked);
 }
 
 async function loadOrt(): Promise<OrtWeb> {

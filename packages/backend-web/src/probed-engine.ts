@@ -8,7 +8,7 @@ export const probedEngine = (engine: WebEngine): ProbedEngine => ({
   device: "webgpu",
   version: engine.version,
   runModel: async (model, inputs, outputs) => {
-    const session = await engine.load(model);
+    const { session } = await engine.load(model);
     const { memory } = engine;
     const held: GpuTensor[] = [];
     try {

@@ -18,6 +18,18 @@ export interface OrtWeb {
 /** Buffers by the model's names. */
 export type Buffers = Iterable<readonly [name: string, tensor: GpuTensor]>;
 
+/** A session, and whether all its nodes run on the GPU: the engine gives no account of those that do not. */
+export interface Loaded {
+  readonly session: InferenceSession;
+  readonly isOnGpu: boolean;
+}
+
+/** A session that does not load if a node of it would run on the processor. */
+const ON_GPU_ONLY = { session: { disable_cpu_ep_fallback: "1" } };
+
+/** The engine's words for a model that it would not run wholly on the GPU. */
+const NOT_WHOLE = /fallback to CPU EP has been explicitly disabled/i;
+
 /** The engine takes one call at a time, whatever the device. */
 const calls = new WorkQueue();
 
@@ -41,7 +53,16 @@ export class WebEngine {
   }
 
   /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED, MP_OUT_OF_MEMORY by the engine's message */
-  load(model: Uint8Array): Promise<InferenceSession> {
+  async load(model: Uint8Array): Promise<Loaded> {
+    try {
+      return { session: await this.#session(model, ON_GPU_ONLY), isOnGpu: true };
+    } catch (error) {
+      if (!MpError.is(error) || !NOT_WHOLE.test(error.message)) throw error;
+      return { session: await this.#session(model, {}), isOnGpu: false };
+    }
+  }
+
+  #session(model: Uint8Array, extra: Readonly<Record<string, unknown>>): Promise<InferenceSession> {
     return this.#call("the session", () =>
       this.#ort.InferenceSession.create(model, {
         executionProviders: [
@@ -54,8 +75,9 @@ export class WebEngine {
         graphOptimizationLevel: "disabled",
         // Results are bound in advance; this makes the engine bind at all.
         preferredOutputLocation: "gpu-buffer",
-        // Its warnings are about nodes on the CPU.
-        logSeverityLevel: 3,
+        // What it would log is of nodes on the processor, or in the error that it throws.
+        logSeverityLevel: 4,
+        extra,
       }),
     );
   }

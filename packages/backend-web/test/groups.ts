@@ -27,8 +27,21 @@ const groupOf = ({ id }: { readonly id: string }): string => id.slice(0, id.inde
  * The groups of the suite that are run. Single operators take as long as their shaders compile, and are those that
  * `@mp/backend-ort` is tested with; `MP_SUITE=whole` runs them here too.
  */
-export const groups: readonly string[] =
+const groups: readonly string[] =
   process.env["MP_SUITE"] === "whole" ? [...new Set(allCases.map(groupOf))] : [...OWN, ...TRAINING];
 
 /** Whether a case belongs to them. */
 export const isRun = (subject: { readonly id: string }): boolean => groups.includes(groupOf(subject));
+
+/** Cases that are run together, so that a large group is not one test of an hour. */
+const TOGETHER = 50;
+
+/** The ids of the cases that are run, by the name of their group and, in a large one, the number of the part. */
+export const parts: readonly (readonly [name: string, ids: readonly string[]])[] = groups.flatMap((group) => {
+  const ids = allCases.filter((subject) => groupOf(subject) === group).map(({ id }) => id);
+  const count = Math.ceil(ids.length / TOGETHER);
+  return Array.from({ length: count }, (_, part) => [
+    count === 1 ? group : `${group}, ${part + 1} of ${count}`,
+    ids.slice(part * TOGETHER, (part + 1) * TOGETHER),
+  ]);
+});

@@ -171,7 +171,7 @@ describe("the suite", () => {
         "size": 96,
         "skip": 46,
         "skip-budget": 4,
-        "state": 26,
+        "state": 27,
         "stats": 12,
         "summation": 161,
         "transfer": 52,

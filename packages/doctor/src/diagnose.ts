@@ -17,7 +17,7 @@ import { nodeFinding } from "./machine/node-version.js";
 import { describeNvidia, type Nvidia } from "./machine/nvidia.js";
 import { processorFinding, systemFinding } from "./machine/processor.js";
 import { stepFinding } from "./step/step-finding.js";
-import type { StepTask } from "./step/step-task.js";
+import type { StepDevice, StepTask } from "./step/step-task.js";
 import { type StepOutcome, tryStep } from "./step/try-step.js";
 
 export interface DiagnoseOptions {
@@ -71,7 +71,9 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
       }),
     ),
   );
-  const steps = trials.map(({ about, outcome, reinstall }) => stepFinding(about, outcome, reinstall));
+  const steps = trials.map(({ about, task, outcome, reinstall }) =>
+    stepFinding(about, outcome, { reinstall, isOptional: task.device === "webgpu" }),
+  );
   const { node } = process.versions;
   const findings = [
     nodeFinding(node),
@@ -118,14 +120,16 @@ function referenceTrial(folder: string): readonly Trial[] {
 function trialsOf(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
   const { name, backend, libraries } = found;
   if (backend === undefined || !isComplete(found)) return [];
-  const { title, install, cudaLibrary } = ENGINES[name];
+  const { title, install, cudaLibrary, hasWebgpu } = ENGINES[name];
   const [entry, core] = [entryUrl(backend.name, backend.folder), entryUrl("@mp/core", backend.folder)];
   if (entry === undefined || core === undefined) return [];
   const hasCuda =
     nvidia.devices.length > 0 &&
     libraries.some((library) => library.name === cudaLibrary) &&
     CUDA_NEEDS[name](found, nvidia, undefined)?.status !== "missing";
-  const devices = hasCuda ? (["cpu", "cuda"] as const) : (["cpu"] as const);
+  const devices: StepDevice[] = ["cpu"];
+  if (hasCuda) devices.push("cuda");
+  if (hasWebgpu) devices.push("webgpu");
   return devices.map((device) => ({
     about: `step on ${title} (${device})`,
     task: { engine: name, device, entry, core },

@@ -1,5 +1,5 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { libraryTolerance, probes } from "@mp/core/backend";
+import { libraryTolerance, pairKey } from "@mp/core/backend";
 import type { AnyNode, Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
@@ -83,8 +83,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
       f8e4m3: EIGHTH,
       f8e5m2: EIGHTH,
     }),
-    widened: (native) =>
-      new Set(native.flatMap((dtype) => INEXACT.map((op) => probes.pairKey({ op, dtype })))),
+    widened: (native) => new Set(native.flatMap((dtype) => INEXACT.map((op) => pairKey({ op, dtype })))),
     tolerance: WEBGPU_TOLERANCE,
     determinism: { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" },
     known: findingsOfVersion,

@@ -1,4 +1,4 @@
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { opDTypes } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { kernelManifest } from "./kernel-manifest.js";
@@ -36,7 +36,7 @@ describe("what a manifest says of kernels", () => {
     expect(ops.Concat).not.toContain("f8e4m3");
     expect(dtypes.f16).toEqual({ storage: "f16", compute: "native" });
     const none = kernelManifest({ ...nothing, missing });
-    const products = new Set([probes.pairKey({ op: "MatMul", dtype: "f16" })]);
+    const products = new Set([pairKey({ op: "MatMul", dtype: "f16" })]);
     const slow = kernelManifest({ ...nothing, emulated: ["bf16"] as const, widened: products });
     expect(slow.dtypes.f16).toEqual({ storage: "f16", compute: "emulated" });
     expect(none.ops.Erf).toEqual({ unsupported: "no such kernel" });

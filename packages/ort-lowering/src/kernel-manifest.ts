@@ -1,5 +1,5 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { exactNumerics, opSupport, probes } from "@mp/core/backend";
+import { exactNumerics, opSupport, pairKey } from "@mp/core/backend";
 import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
 import { deviceRules } from "./device-rules.js";
 import type { Findings } from "./probe/findings.js";
@@ -8,11 +8,11 @@ type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "nar
 
 /** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
 function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
-  const reason = findings.missing.get(probes.pairKey({ op: "Identity", dtype }));
+  const reason = findings.missing.get(pairKey({ op: "Identity", dtype }));
   if (reason !== undefined) return { unsupported: reason };
   if (isCarriedInF32(dtype, findings.emulated)) return { storage: "f32", compute: "emulated" };
   // A half whose matrix products are computed in f32 saves memory but no time.
-  const isFast = !findings.widened.has(probes.pairKey({ op: "MatMul", dtype }));
+  const isFast = !findings.widened.has(pairKey({ op: "MatMul", dtype }));
   return { storage: dtype, compute: isFast ? "native" : "emulated" };
 }
 
@@ -44,7 +44,7 @@ export function kernelManifest(findings: Asked): KernelManifest {
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
     accumulate: accumulation(findings),
-    ops: opSupport((op, dtype) => missing.get(probes.pairKey({ op, dtype: computedIn(dtype) }))),
+    ops: opSupport((op, dtype) => missing.get(pairKey({ op, dtype: computedIn(dtype) }))),
     tolerance,
     determinism,
     nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },

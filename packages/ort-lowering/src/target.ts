@@ -1,5 +1,5 @@
 import type { HalfDType } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { type AnyNode, decidingDType } from "@mp/core/graph";
 
 /** What lowering has to know about the engine that it lowers for. */
@@ -17,4 +17,4 @@ export interface Target {
 
 /** Whether the engine has no kernel for a node's halves, or one that does not round to them. */
 export const isWidened = (node: AnyNode, { widened }: Pick<Target, "widened">): boolean =>
-  widened.has(probes.pairKey({ op: node.op, dtype: decidingDType(node) }));
+  widened.has(pairKey({ op: node.op, dtype: decidingDType(node) }));

@@ -1,6 +1,6 @@
 /** docs/webgpu-operators.md: what the WebGPU provider lacks of the vocabulary, and what is done instead. */
 import type { DType } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { type Op, opDTypes } from "@mp/core/graph";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph } from "../src/lower.js";
@@ -23,7 +23,7 @@ function refusals({ missing }: Findings, unused: ReadonlySet<DType>): readonly s
     OPS.flatMap(([op, dtypes]) => {
       const reasons = new Map<string, DType[]>();
       for (const dtype of dtypes) {
-        const reason = missing.get(probes.pairKey({ op, dtype }))?.replace(`${op} of 64-bit`, "64-bit");
+        const reason = missing.get(pairKey({ op, dtype }))?.replace(`${op} of 64-bit`, "64-bit");
         if (reason === undefined || unused.has(dtype)) continue;
         reasons.set(reason, [...(reasons.get(reason) ?? []), dtype]);
       }
@@ -35,14 +35,14 @@ function refusals({ missing }: Findings, unused: ReadonlySet<DType>): readonly s
 function unusedDTypes({ missing }: Findings): readonly (readonly [DType, string])[] {
   const dtypes = ["f16", "bf16", "f8e4m3", "f8e5m2", "i64", "u64"] as const;
   return dtypes.flatMap((dtype) => {
-    const reason = missing.get(probes.pairKey({ op: "Identity", dtype }));
+    const reason = missing.get(pairKey({ op: "Identity", dtype }));
     return reason === undefined ? [] : [[dtype, reason] as const];
   });
 }
 
 /** Nodes of ONNX that are written for the probe's nodes of an op, for each of these; 0 if it is refused. */
 function nodesFor(findings: Findings, op: Op, dtype: DType): number {
-  if (findings.missing.has(probes.pairKey({ op, dtype }))) return 0;
+  if (findings.missing.has(pairKey({ op, dtype }))) return 0;
   const graph = probeGraph([{ op, dtype }]);
   const asked = graph.nodes.filter((node) => node.op === op).length;
   const target = targetOf(findings);
@@ -65,7 +65,7 @@ function compositions(findings: Findings): readonly string[] {
 /** The page for what was found of the engine. */
 export function operatorsPage(findings: Findings): string {
   const unused = unusedDTypes(findings);
-  const widened = OPS.filter(([op]) => findings.widened.has(probes.pairKey({ op, dtype: "f16" })));
+  const widened = OPS.filter(([op]) => findings.widened.has(pairKey({ op, dtype: "f16" })));
   return `${[
     "# WebGPU, operator by operator",
     "What ONNX Runtime 1.30's WebGPU provider lacks of what the processor and CUDA compute, and what is done instead. Everything else runs as one kernel of the provider. A test of `@mp/ort-lowering` writes this page from the tables that lowering uses (`npx vitest run -u test/operators-page.test.ts` in its folder), and a test of `@mp/backend-ort` on software Vulkan holds these tables to what the provider does.",

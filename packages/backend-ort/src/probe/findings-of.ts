@@ -1,4 +1,5 @@
-import { type Findings, probeEngine } from "@mp/ort-lowering";
+import type { Findings } from "@mp/ort-lowering";
+import { probeEngine } from "@mp/ort-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
 import { probedEngine } from "./probed-engine.js";
 

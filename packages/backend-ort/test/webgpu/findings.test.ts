@@ -1,5 +1,6 @@
 /** What is written down of the WebGPU provider, so that opening it asks nothing, is what a probe finds. */
-import { type Findings, knownFindings, probeEngine } from "@mp/ort-lowering";
+import { type Findings, knownFindings } from "@mp/ort-lowering";
+import { probeEngine } from "@mp/ort-lowering/probe";
 import { expect, it } from "vitest";
 import { openRuntime } from "../../src/native/index.js";
 import { probedEngine } from "../../src/probe/probed-engine.js";

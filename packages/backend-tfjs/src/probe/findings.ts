@@ -1,6 +1,7 @@
 import type { DType, HalfDType } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { ADDING_OPS, type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { missingKernels } from "./probe-kernels.js";
 import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from "./probe-numerics.js";
@@ -45,36 +46,33 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
       false,
     ),
   );
-  const isCarried = (dtype: DType): boolean => !missing.has(probes.pairKey({ op: "Identity", dtype }));
+  const isCarried = (dtype: DType): boolean => !missing.has(pairKey({ op: "Identity", dtype }));
   const pairs = table.flatMap(([op, dtypes]) =>
     dtypes.filter(isCarried).map((dtype): probes.ProbePair => ({ op, dtype })),
   );
   const without = await missingKernels(binding, pairs, false);
-  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(probes.pairKey(pair)));
+  const retried = pairs.filter((pair) => isHalf(pair.dtype) && without.has(pairKey(pair)));
   const still = await missingKernels(binding, retried, true);
-  const widened = new Set(retried.map(probes.pairKey).filter((key) => !still.has(key)));
+  const widened = new Set(retried.map(pairKey).filter((key) => !still.has(key)));
   const columnSums = new Set<HalfDType>();
   const plainly = ({ graph, inputs }: probes.ProbeGraph): Promise<probes.ProbeResults> =>
     runGraph(binding, graph, inputs, () => false);
   for (const dtype of HALVES.filter(isCarried)) {
     if (await sumsColumns(binding, dtype)) columnSums.add(dtype);
-    else widened.add(probes.pairKey({ op: "ReduceSum", dtype }));
-    const runs = (op: Op): boolean => !without.has(probes.pairKey({ op, dtype }));
+    else widened.add(pairKey({ op: "ReduceSum", dtype }));
+    const runs = (op: Op): boolean => !without.has(pairKey({ op, dtype }));
     const summed = await probes.narrowSums(dtype, ADDING_OPS.filter(runs), plainly);
-    for (const op of summed) widened.add(probes.pairKey({ op, dtype }));
+    for (const op of summed) widened.add(pairKey({ op, dtype }));
     if (runs("Sigmoid") && (await isSigmoidRough(binding, dtype)))
-      widened.add(probes.pairKey({ op: "Sigmoid", dtype }));
+      widened.add(pairKey({ op: "Sigmoid", dtype }));
     // Exact, and faster than the engine without these units.
-    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(probes.pairKey({ op, dtype }));
+    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(pairKey({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
   const isWidened = (node: AnyNode): boolean =>
-    widened.has(probes.pairKey({ op: node.op, dtype: decidingDType(node) }));
+    widened.has(pairKey({ op: node.op, dtype: decidingDType(node) }));
   const nonFinite = await probes.nonFiniteProblem(
-    [
-      "f32",
-      ...HALVES.filter((dtype) => isCarried(dtype) && !widened.has(probes.pairKey({ op: "Conv", dtype }))),
-    ],
+    ["f32", ...HALVES.filter((dtype) => isCarried(dtype) && !widened.has(pairKey({ op: "Conv", dtype })))],
     ({ graph, inputs }) => runGraph(binding, graph, inputs, isWidened),
   );
   return { missing, widened, columnSums, subnormals: await probeSubnormals(binding), nonFinite };

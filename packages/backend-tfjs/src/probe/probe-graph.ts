@@ -1,6 +1,6 @@
 import { type HostTensor, ones } from "@mp/core";
-import { probes } from "@mp/core/backend";
 import { GraphBuilder, type Value } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 
 /** One graph with a node or two for each pair, on inputs of all ones. All results are returned. */
 export function probeGraph(pairs: readonly probes.ProbePair[]): probes.ProbeGraph {

@@ -1,4 +1,4 @@
-import { probes } from "@mp/core/backend";
+import * as probes from "@mp/core/probe";
 import type { TfjsBinding } from "../load/index.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";

@@ -1,5 +1,4 @@
 import { type HalfDType, type HostTensor, tensor } from "@mp/core";
-import { probes } from "@mp/core/backend";
 import {
   type ComputeDType,
   decode,
@@ -10,6 +9,7 @@ import {
   ulpDistance,
   type Value,
 } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
 import type { TfjsBinding } from "../load/index.js";
 import { runGraph } from "./run-graph.js";

@@ -1,5 +1,3 @@
-import { tensor } from "@mp/core";
-import { GraphBuilder, type Value } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { beforeAll, expect, it } from "vitest";
 import { ortWeb } from "../../src/index.js";
@@ -40,27 +38,6 @@ it("says that the GPU was lost, and the next backend goes on from the checkpoint
   expect(await stepsOf(resumed, 3, 4)).toEqual([expected]);
   await resumed.dispose();
   await next.dispose();
-});
-
-it("one output replaces two slots", async () => {
-  const builder = new GraphBuilder();
-  const type = { dtype: "f32", shape: [2] } as const;
-  const [a, b] = ["a", "b"].map((name) => builder.input(name, type, "state")) as [Value, Value];
-  const graph = builder.finish({ sum: builder.emitOne("Add", [a, b], {}) });
-  const backend = await ortWeb();
-  const of = (...numbers: readonly number[]) => tensor(Float32Array.from(numbers));
-  const state = await backend.createState({ a: of(1, 2), b: of(3, 4) });
-  const bindings = ["a", "b"].map((slot) => ({
-    slot,
-    input: slot,
-    output: "sum",
-    commit: "always" as const,
-  }));
-  const executable = await backend.compile(graph, { state, bindings });
-  await executable.run({});
-  await executable.run({});
-  expect(await state.read()).toEqual({ a: of(8, 12), b: of(8, 12) });
-  await backend.dispose();
 });
 
 it("shares a device, and leaves it open", async () => {

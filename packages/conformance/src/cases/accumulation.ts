@@ -6,9 +6,9 @@
  * depend on it.
  */
 import type { HalfDType, HostTensor } from "@mp/core";
-import { probes } from "@mp/core/backend";
 import { ADDING_OPS, type AddingOp, type GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
 import { accumulatorOf } from "@mp/core/internal";
+import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";

@@ -92,6 +92,23 @@ const forking = (): Setup => ({
   applied: "go",
 });
 
+/** One output replaces both slots, one of them in any case. */
+const sharingOutput = (): Setup => ({
+  graph: graphOf({
+    inputs: { a: typed("f32", 2), b: typed("f32", 2), go: typed("bool") },
+    outputs: (builder, inputs) => ({
+      both: sum(builder, at(inputs, "a"), at(inputs, "b")),
+      go: at(inputs, "go"),
+    }),
+  }),
+  bindings: [
+    { slot: "a", input: "a", output: "both", commit: "when-applied" },
+    { slot: "b", input: "b", output: "both", commit: "always" },
+  ],
+  values: { a: f32(1, 2), b: f32(10, 20) },
+  applied: "go",
+});
+
 /** One slot feeds two inputs, a constant replaces another, a third is only read. */
 const reading = (): Setup => ({
   graph: graphOf({
@@ -136,6 +153,20 @@ const wiring: readonly ConformanceCase[] = [
         const { total } = await executable.run({ go: flag(go) });
         const both = a + b;
         expectSame(total, f32(both, 2 * both), "the value as a result");
+        if (go) a = both;
+        b = both;
+        const now = await state.read();
+        expectSame(now["a"], f32(a, 2 * a), "the slot that commits when applied");
+        expectSame(now["b"], f32(b, 2 * b), "the slot that always commits");
+      }
+    }),
+  ),
+  scriptedCase("state/wiring/one-output-for-two-slots", sharingOutput().graph, (backend) =>
+    withState(backend, sharingOutput(), async (state, executable) => {
+      let [a, b] = [1, 10];
+      for (const go of DECISIONS) {
+        expectEqual(Object.keys(await executable.run({ go: flag(go) })), ["go"], "the names of the results");
+        const both = a + b;
         if (go) a = both;
         b = both;
         const now = await state.read();

@@ -23,8 +23,8 @@ export interface CommitFaults {
   readonly commit?: (commit: Commit) => Promise<void>;
   /** Before each run; default nothing. */
   readonly before?: (state: State) => Promise<void>;
-  /** Default: a binding commits always, or when the flag is set. */
-  readonly commits?: (binding: StateBinding, applied: boolean) => boolean;
+  /** Default: a binding commits always, or when the flag is set. `all` are those that replace a slot. */
+  readonly commits?: (binding: StateBinding, applied: boolean, all: readonly StateBinding[]) => boolean;
   /** Which runs wait for each other: those of one state (the default), of one executable, or none. */
   readonly turns?: "state" | "executable" | "none";
   /** After a run that failed; default nothing. */
@@ -81,7 +81,7 @@ function runner(
     const pick = (now: boolean): Values =>
       Object.fromEntries(
         written
-          .filter((binding) => commits(binding, applied) === now)
+          .filter((binding) => commits(binding, applied, written) === now)
           .map(({ slot, output }) => [slot, results[output] as HostTensor]),
       );
     await commit({ state, values: pick(true), heldBack: pick(false) });

@@ -136,6 +136,17 @@ export const stateFaults: readonly WrongBackend[] = [
     named: ["objectives/skip/one-without-the-other", "objectives/window/each-in-turn"],
   },
   {
+    fault: "an output replaces only the last of its slots",
+    factory: () =>
+      committing({
+        commits: (binding, applied, all) =>
+          commitsAsBound(binding, applied) &&
+          all.findLast(({ output }) => output === binding.output)?.slot === binding.slot,
+      }),
+    axes: ["state"],
+    named: ["state/wiring/one-output-for-two-slots"],
+  },
+  {
     fault: "runs of one state do not wait for each other",
     factory: () =>
       committing({

@@ -10,8 +10,11 @@ export interface Bound {
   readonly always: readonly Replacement[];
   readonly whenApplied: readonly Replacement[];
   readonly applied: string | undefined;
-  /** Outputs that replace a slot and so are not results of a run. */
-  readonly taken: ReadonlySet<string>;
+  /**
+   * Outputs that replace slots and so are not results of a run, each with those slots. An engine that writes an output to
+   * one buffer has to copy it for the second slot and those after it.
+   */
+  readonly taken: ReadonlyMap<string, readonly [slot: string, ...others: string[]]>;
 }
 
 export interface Replacement {
@@ -50,8 +53,17 @@ export function resolveBindings(
     replaced.add(binding.slot);
     groupOf(binding, applied, always, whenApplied).push({ slot: binding.slot, output });
   }
-  const taken = new Set([...always, ...whenApplied].map(({ output }) => output));
-  return { reads, always, whenApplied, applied, taken };
+  return { reads, always, whenApplied, applied, taken: takenBy([...always, ...whenApplied]) };
+}
+
+function takenBy(replacements: readonly Replacement[]): Bound["taken"] {
+  const taken = new Map<string, [string, ...string[]]>();
+  for (const { slot, output } of replacements) {
+    const slots = taken.get(output);
+    if (slots === undefined) taken.set(output, [slot]);
+    else slots.push(slot);
+  }
+  return taken;
 }
 
 /** @throws MP_INVALID_ARGUMENT for an output that replaces a slot of a constant state */

@@ -7,8 +7,8 @@ export type { Bound } from "../backend/bindings.js";
 export { kernelBackend, type KernelBackendOptions } from "../kernel-backend/kernel-backend.js";
 export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
 
-// Its manifest, and what asks the engine for it
+// Its manifest; `@mp/core/probe` asks the engine for it
 export { deriveManifest, exactNumerics, opSupport } from "../backend/manifest.js";
 export { libraryTolerance } from "../backend/library-tolerance.js";
 export { unsupportedReason, type DTypeSupport } from "../manifest.js";
-export * as probes from "../probe/index.js";
+export { pairKey } from "../probe/pair-key.js";

@@ -79,7 +79,7 @@ export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liv
 // What operators take
 export { opDTypes, decidingDType } from "../graph/op-dtypes.js";
 export { ADDING_OPS, addsUp, type AddingOp } from "../graph/adding-ops.js";
-export { uncountableRange } from "../graph/uncountable-range.js";
+export { rangeValues, uncountableRange } from "../graph/range-values.js";
 export { plainEquation } from "../graph/einsum-equation.js";
 export { tapCounts, tapsOf, withoutCeiling } from "../graph/pooling-window.js";
 export { halvedPads, samePads, windowExtent } from "../graph/window.js";

@@ -1,5 +1,5 @@
 import { refusalOf } from "./engine-refusal.js";
-import { type ProbePair, pairKey } from "./probe-pairs.js";
+import { type ProbePair, pairKey } from "./pair-key.js";
 
 /**
  * Finds the pairs that an engine cannot run: all are asked together; where that fails, each half of them separately.

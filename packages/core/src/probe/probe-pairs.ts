@@ -4,18 +4,10 @@ import type { GraphBuilder } from "../graph/builder.js";
 import type { Graph, Value } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Shape } from "../shape.js";
+import type { ProbePair } from "./pair-key.js";
 import { probeTable } from "./probe-table.js";
 
-/** An op and a dtype of its deciding operand, as in a manifest's `ops`. */
-export interface ProbePair {
-  readonly op: Op;
-  readonly dtype: DType;
-}
-
 export type HalfPair = ProbePair & { readonly dtype: HalfDType };
-
-/** For sets and maps of pairs. */
-export const pairKey = ({ op, dtype }: ProbePair): string => `${op} ${dtype}`;
 
 /** A graph to run once, with its inputs. */
 export interface ProbeGraph {

@@ -5,7 +5,8 @@ import type { Op } from "../graph/attributes.js";
 import { opDTypes } from "../graph/op-dtypes.js";
 import { tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/index.js";
-import { type HalfPair, type ProbeGraph, type ProbeResults, pairKey } from "./probe-pairs.js";
+import { pairKey } from "./pair-key.js";
+import type { HalfPair, ProbeGraph, ProbeResults } from "./probe-pairs.js";
 import { opsThatF32Fixes } from "./rounding-probe.js";
 
 const pairs = (Object.entries(opDTypes) as [Op, (typeof opDTypes)[Op]][]).flatMap(([op, dtypes]) =>

@@ -9,14 +9,8 @@ import type { Value } from "../graph/graph.js";
 import { type HostTensor, ones, tensor } from "../host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { elementCount, type Shape } from "../shape.js";
-import {
-  emitPairs,
-  type HalfPair,
-  type ProbeGraph,
-  type ProbePair,
-  type ProbeResults,
-  pairKey,
-} from "./probe-pairs.js";
+import { type ProbePair, pairKey } from "./pair-key.js";
+import { emitPairs, type HalfPair, type ProbeGraph, type ProbeResults } from "./probe-pairs.js";
 
 /** Runs a graph with the nodes of those pairs, by `pairKey`, computed in f32 and rounded. */
 export type RunWidened = (probe: ProbeGraph, widened: ReadonlySet<string>) => Promise<ProbeResults>;

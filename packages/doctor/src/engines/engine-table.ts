@@ -10,6 +10,8 @@ export interface Engine {
   readonly libraries: readonly string[];
   /** The one of the libraries that has CUDA. */
   readonly cudaLibrary: string;
+  /** Whether it computes by WebGPU, on any GPU. */
+  readonly hasWebgpu: boolean;
   /** One line for the shell of that platform. */
   readonly install: (platform: NodeJS.Platform) => string;
 }
@@ -23,6 +25,7 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     backend: "@mp/backend-ort",
     libraries: ["onnxruntime-node"],
     cudaLibrary: "onnxruntime-node",
+    hasWebgpu: true,
     install: (platform) =>
       platform === "win32"
         ? `$env:ONNXRUNTIME_NODE_INSTALL="skip"; ${ORT_PACKAGES}`
@@ -33,6 +36,7 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     backend: "@mp/backend-tfjs",
     libraries: [TFJS_NODE, `${TFJS_NODE}-gpu`],
     cudaLibrary: `${TFJS_NODE}-gpu`,
+    hasWebgpu: false,
     install: (platform) =>
       platform === "linux"
         ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx mp-libtensorflow`

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import type { HalfDType } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import * as probes from "@mp/core/probe";
 import type { Finding } from "../finding.js";
 
 export function systemFinding(): Finding {

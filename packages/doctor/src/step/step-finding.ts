@@ -5,8 +5,18 @@ import type { StepOutcome } from "./try-step.js";
 /** Halves keep three digits or two. */
 const TOLERANCE = 0.02;
 
-/** @param what such as `step on ONNX Runtime (cpu)` */
-export function stepFinding(about: string, outcome: StepOutcome, reinstall: string): Finding {
+export interface StepRemedies {
+  readonly reinstall: string;
+  /** Whether a machine need not have the device: one without it lacks something, and nothing is broken. */
+  readonly isOptional: boolean;
+}
+
+/** @param about such as `step on ONNX Runtime (cpu)` */
+export function stepFinding(
+  about: string,
+  outcome: StepOutcome,
+  { reinstall, isOptional }: StepRemedies,
+): Finding {
   const problem = (text: string, remedy: string): Finding => ({
     about,
     status: "problem",
@@ -20,6 +30,8 @@ export function stepFinding(about: string, outcome: StepOutcome, reinstall: stri
         ? { about, status: "ok", text: describe(outcome), facts: { ...outcome } }
         : problem(`made with the loss ${outcome.loss} where ${outcome.expected} is right`, reinstall);
     case "failed":
+      if (isOptional && outcome.code === "MP_BACKEND_UNAVAILABLE")
+        return { about, status: "missing", text: outcome.message, facts: { ...outcome } };
       return problem(`${outcome.message} [${outcome.code}]`, outcome.install ?? reinstall);
     case "crashed":
       return problem(

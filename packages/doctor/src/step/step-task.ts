@@ -1,9 +1,11 @@
 /** What the child process is told and what it answers: plain data. */
 import type { EngineName } from "../engines/engine-table.js";
 
+export type StepDevice = "cpu" | "cuda" | "webgpu";
+
 export interface StepTask {
   readonly engine: EngineName | "reference";
-  readonly device: "cpu" | "cuda";
+  readonly device: StepDevice;
   /** URL of the backend's entry. */
   readonly entry: string;
   /** URL of `@mp/core`: the copy that the backend uses. */

@@ -1,20 +1,20 @@
 /** The step that every engine is tried on: a linear layer, a mean of squares, one update. */
 import type { Backend } from "@mp/core";
-import type { StepAnswer, StepTask } from "./step-task.js";
+import type { StepAnswer, StepDevice, StepTask } from "./step-task.js";
 
 type Core = typeof import("@mp/core");
 
 interface Openers {
   readonly reference: { reference(): Promise<Backend> };
-  readonly ort: { ort(options: { readonly device: "cpu" | "cuda" }): Promise<Backend> };
+  readonly ort: { ort(options: { readonly device: StepDevice }): Promise<Backend> };
   readonly tfjs: {
-    loadTfjsNode(options: { readonly device: "cpu" | "cuda" }): Promise<unknown>;
+    loadTfjsNode(options: { readonly device: StepDevice }): Promise<unknown>;
     tfjs(options: { readonly tf: unknown }): Promise<Backend>;
   };
 }
 
 const OPEN: {
-  readonly [E in keyof Openers]: (module: Openers[E], device: "cpu" | "cuda") => Promise<Backend>;
+  readonly [E in keyof Openers]: (module: Openers[E], device: StepDevice) => Promise<Backend>;
 } = {
   reference: ({ reference }) => reference(),
   ort: ({ ort }, device) => ort({ device }),

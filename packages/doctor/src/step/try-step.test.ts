@@ -16,7 +16,10 @@ afterAll(() => rm(folder, { recursive: true }));
 async function findingOf(program: string, limitMs = 30_000) {
   const child = join(folder, "child.mjs");
   await writeFile(child, program);
-  return stepFinding("step", await tryStep(task, { folder, limitMs, child }), "npm install it");
+  return stepFinding("step", await tryStep(task, { folder, limitMs, child }), {
+    reinstall: "npm install it",
+    isOptional: false,
+  });
 }
 const made = (loss: number, rest = "") =>
   `process.send({ kind: "made", version: "1", native: [], precision: "float32", loss: ${loss}, expected: 1, applied: true, seconds: 0 }, () => { ${rest} process.exit(0); });`;
@@ -69,4 +72,14 @@ it("what a crashed or hung child has started is not waited for, and messages of 
   expect((await findingOf("throw new RangeError('later')")).text).toBe(
     "the process crashed (exit status 1, without an answer): RangeError: later",
   );
+});
+
+it("a device that a machine need not have is missing, and what is there of it may be broken", () => {
+  const remedies = { reinstall: "npm install it", isOptional: true };
+  const failed = (code: string) => ({ kind: "failed", code, message: "no GPU; install a driver" }) as const;
+  expect(stepFinding("step", failed("MP_BACKEND_UNAVAILABLE"), remedies)).toMatchObject({
+    status: "missing",
+    text: "no GPU; install a driver",
+  });
+  expect(stepFinding("step", failed("MP_BACKEND_FAILED"), remedies).status).toBe("problem");
 });

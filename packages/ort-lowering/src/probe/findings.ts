@@ -1,16 +1,12 @@
 import type { HalfDType } from "@mp/core";
-import { probes } from "@mp/core/backend";
-import { type ComputeDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
+import { pairKey } from "@mp/core/backend";
+import { type Op, opDTypes } from "@mp/core/graph";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
 import { emulatedAmong } from "../dtype.js";
 import type { Target } from "../target.js";
 import type { ProbedEngine } from "./engine.js";
-import { blockSize } from "./probe-blocks.js";
-import { castsThroughDoubles } from "./probe-casts.js";
-import { nativeHalves } from "./probe-halves.js";
-import { type Missing, pairsFor, probeKernels } from "./probe-kernels.js";
-import { type HalfSum, narrowSums } from "./probe-sums.js";
-import { runGraph } from "./run-graph.js";
+import type { Missing } from "./probe-kernels.js";
+import type { HalfSum } from "./probe-sums.js";
 
 /** What the probe found that an engine does. */
 export interface Findings {
@@ -39,64 +35,6 @@ export const targetOf = (findings: Findings): Target => ({
 });
 
 /**
- * What the engine computes: probed, apart from what is known of its version. An engine does not change while a process
- * runs, so it need be asked only once.
- */
-export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
-  const native = await nativeHalves(engine);
-  const rules = deviceRules[engine.device];
-  const refused = rules.refused(native);
-  const emulated = emulatedAmong(native).filter((half) => refused[half] === undefined);
-  const known = knownFindings(engine, native);
-  if (known !== undefined) return known;
-  const blocks = await blockSize(engine);
-  const bare: Target = {
-    device: engine.device,
-    emulated,
-    widened: rules.widened(native),
-    blockSize: blocks,
-    castsThroughDoubles: false,
-  };
-  const plain: Target = { ...bare, castsThroughDoubles: await castsThroughDoubles(engine, bare) };
-  const pairs = pairsFor(plain).filter(({ dtype }) => refused[dtype] === undefined);
-  const lacking = await probeKernels(engine, plain, pairs, refused);
-  const isLacking = (pair: probes.ProbePair): boolean => lacking.has(probes.pairKey(pair));
-  const [inHalves, others] = [pairs.filter(isComputedHalf), pairs.filter((pair) => !isComputedHalf(pair))];
-  const inexact = await probes.opsThatF32Fixes(
-    inHalves.filter((pair) => !isLacking(pair)),
-    ({ graph, inputs }, widened) => runGraph(engine, graph, { ...plain, widened }, inputs),
-  );
-  // An op without a kernel in a half may have one in f32.
-  const retried = inHalves.filter(isLacking);
-  const rounded = widening(plain, [...inexact, ...retried.map(probes.pairKey)]);
-  const still =
-    retried.length === 0 ? new Map<string, string>() : await probeKernels(engine, rounded, retried, refused);
-  const unfixed = others.filter(isLacking).map(probes.pairKey);
-  const missing: Missing = new Map([
-    ...refusedPairs(refused),
-    ...still,
-    ...unfixed.map((key) => [key, lacking.get(key) ?? ""] as const),
-  ]);
-  const sums = (target: Target): Promise<Findings["narrowSums"]> =>
-    narrowSums(engine, target, native, (pair) => !missing.has(probes.pairKey(pair)));
-  const narrow = await sums(rounded);
-  const target = widening(rounded, narrow.map(probes.pairKey));
-  const convolved: readonly ComputeDType[] = ["f32", ...native];
-  return {
-    device: engine.device,
-    emulated,
-    missing,
-    widened: target.widened,
-    narrowSums: narrow.length === 0 ? narrow : await sums(target),
-    blockSize: blocks,
-    castsThroughDoubles: plain.castsThroughDoubles,
-    nonFinite: await probes.nonFiniteProblem(convolved, ({ graph, inputs }) =>
-      runGraph(engine, graph, target, inputs),
-    ),
-  };
-}
-
-/**
  * What the probe would find of that version on the device, for an engine that computes in these halves; undefined where it
  * has to be probed.
  */
@@ -119,23 +57,12 @@ export function knownFindings(
 }
 
 /** Every op in a dtype that is not used at all on the device. */
-const refusedPairs = (refused: RefusedDTypes): Missing =>
+export const refusedPairs = (refused: RefusedDTypes): Missing =>
   new Map(
     Object.entries(opDTypes).flatMap(([op, dtypes]) =>
       dtypes.flatMap((dtype) => {
         const reason = refused[dtype];
-        return reason === undefined ? [] : [[probes.pairKey({ op: op as Op, dtype }), reason] as const];
+        return reason === undefined ? [] : [[pairKey({ op: op as Op, dtype }), reason] as const];
       }),
     ),
   );
-
-const widening = (target: Target, keys: readonly string[]): Target => ({
-  ...target,
-  widened: new Set([...target.widened, ...keys]),
-});
-
-/** A half that can be carried at all is carried by these: they round nothing, so widening does not help. */
-const CARRYING: readonly probes.ProbePair["op"][] = ["Constant", "Cast", "Identity"];
-
-const isComputedHalf = (pair: probes.ProbePair): pair is probes.HalfPair =>
-  isHalf(pair.dtype) && !CARRYING.includes(pair.op);

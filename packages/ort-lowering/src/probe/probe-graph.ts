@@ -1,6 +1,6 @@
 import { ones } from "@mp/core";
-import { probes } from "@mp/core/backend";
 import { type Graph, GraphBuilder } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 
 /**
  * One graph with a node or two for each pair, on constants. Their results are not read; the graph returns a single

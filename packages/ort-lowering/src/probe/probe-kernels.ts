@@ -1,6 +1,6 @@
 import type { DType } from "@mp/core";
-import { probes } from "@mp/core/backend";
 import { type AnyNode, type Graph, type Op, opDTypes } from "@mp/core/graph";
+import * as probes from "@mp/core/probe";
 import type { RefusedDTypes } from "../device-rules.js";
 import type { Target } from "../target.js";
 import type { ProbedEngine } from "./engine.js";

@@ -3,7 +3,7 @@
  * processor. A test holds the table to the probe.
  */
 import type { DType, HalfDType } from "@mp/core";
-import { probes } from "@mp/core/backend";
+import { pairKey } from "@mp/core/backend";
 import { type Op, opDTypes } from "@mp/core/graph";
 
 const KNOWN_VERSION = /^1\.30\./;
@@ -61,11 +61,11 @@ export function findingsOfVersion(
       all.flatMap(([op, dtypes]) =>
         dtypes.flatMap((dtype) => {
           const reason = missing[op]?.(dtype);
-          return reason === undefined ? [] : [[probes.pairKey({ op, dtype }), reason] as const];
+          return reason === undefined ? [] : [[pairKey({ op, dtype }), reason] as const];
         }),
       ),
     ),
-    widened: new Set(native.flatMap((dtype) => WIDENED.map((op) => probes.pairKey({ op, dtype })))),
+    widened: new Set(native.flatMap((dtype) => WIDENED.map((op) => pairKey({ op, dtype })))),
     narrowSums: [],
     nonFinite: NON_FINITE,
   };

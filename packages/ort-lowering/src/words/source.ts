@@ -1,20 +1,14 @@
-import { type HostTensor, tensor, zeros } from "@mp/core";
-import { GraphBuilder, type GraphNode, type OpOf, type Value } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { tensor, zeros } from "@mp/core";
+import { type OpOf, rangeValues, type Value } from "@mp/core/graph";
 import { constantPair, packed } from "./packed.js";
 import { isWords, pairAt, type WordRule, type WordRules } from "./rule.js";
 import type { Pair, WordBuilder } from "./words.js";
 
-/** What a node without operands makes. */
-function madeBy({ op, attributes }: GraphNode): HostTensor {
-  const builder = new GraphBuilder();
-  const [value] = builder.emit(op, [], attributes);
-  const { made } = evaluate(builder.finish(value === undefined ? {} : { made: value }), {});
-  if (made === undefined) throw new Error(`internal: ${op} has no value`);
-  return made;
-}
+const constant: WordRule<"Constant"> = ({ attributes: { value } }, _operands, words) => [
+  constantPair(value, words),
+];
 
-const source: WordRule = (node, _operands, words) => [constantPair(madeBy(node), words)];
+const range: WordRule<"Range"> = (node, _operands, words) => [constantPair(rangeValues(node), words)];
 
 /** The value of each word as u64, where the lower is signed. */
 const PLACES = tensor(BigUint64Array.of(1n, 2n ** 32n), [2], "u64");
@@ -55,8 +49,8 @@ const barrier: WordRule<"Barrier"> = (_node, [x, ...others], words) => {
 };
 
 export const sourceRules: WordRules<OpOf<"source">> = {
-  Constant: source,
-  Range: source,
+  Constant: constant,
+  Range: range,
   RandomBits: randomBits,
   Barrier: barrier,
 };

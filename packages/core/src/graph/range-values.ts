@@ -5,12 +5,10 @@ import { elementCount } from "../shape.js";
 import type { GraphNode } from "./graph.js";
 
 /**
- * The values of a Range whose numbers engines do not count alike: the values of fractions depend on how they are summed.
- * They are those of the reference backend, without its kernels.
- * @returns undefined for integers, which every engine counts exactly
+ * The values of a Range, as the reference backend computes them, without its kernels: start + i · delta in doubles, rounded
+ * once, and truncated in integer dtypes.
  */
-export function uncountableRange({ attributes, outputs }: GraphNode<"Range">): HostTensor | undefined {
-  if (isCountedExactly(attributes)) return undefined;
+export function rangeValues({ attributes, outputs }: GraphNode<"Range">): HostTensor {
   const { start, delta, dtype } = attributes;
   const [output] = outputs;
   if (output === undefined) throw new Error("internal: a Range without output");
@@ -24,6 +22,13 @@ export function uncountableRange({ attributes, outputs }: GraphNode<"Range">): H
   }
   return tensor(data as never, output.shape, dtype) as HostTensor;
 }
+
+/**
+ * The values of a Range whose numbers engines do not count alike: the values of fractions depend on how they are summed.
+ * @returns undefined for integers, which every engine counts exactly
+ */
+export const uncountableRange = (node: GraphNode<"Range">): HostTensor | undefined =>
+  isCountedExactly(node.attributes) ? undefined : rangeValues(node);
 
 function isCountedExactly({ start, limit, delta, dtype }: GraphNode<"Range">["attributes"]): boolean {
   if (dtype !== "f32" && dtype !== "i32" && dtype !== "i64") return false;
