@@ -36,7 +36,7 @@ const TOKENS = 8192;
 const GPU_FLOPS = 400e12;
 
 /** A message goes through the network and, at its end, through the software as measured. */
-export const wireOf = (
+const wireOf = (
   { latencySeconds, bytesPerSecond }: Measured,
   { bitsPerSecond, latencySeconds: away }: Network,
 ): Wire => ({
@@ -103,7 +103,7 @@ Assumed: a message takes ${NETWORKS.map((network) => `${network.latencySeconds *
 
 *Ring*: 2 (p - 1) messages of n / p bytes. *Tree*: a binomial tree up and down, 2 log₂ p messages of n bytes. *Halving*: Rabenseifner's recursive halving and doubling, 2 log₂ p messages of n bytes in all up and n down, which MPICH takes for large buffers. Sources: Thakur, Rabenseifner, Gropp 2005; Hockney 1994.
 
-## W2, batch ${32} on each rank
+## W2, batch 32 on each rank
 
 ${table(w2, (network) => wireOf(measured, network))}
 
@@ -113,7 +113,7 @@ ${table(w2, (network) => wireOf(measured, network))}
 
 ${table(large(flopsPerSecond, 4 * BILLION), (network) => wireOf(measured, network))}
 
-On a GPU that is assumed to compute ${GPU_FLOPS / 1e12} TFLOP/s in a half, gradients sent as bfloat16 and exchanged from the GPU's own memory:
+On a GPU that is assumed to compute ${GPU_FLOPS / 1e12} TFLOP/s in a half, if gradients were sent as bfloat16 from the GPU's own memory, which takes another engine than MPI on the processor:
 
 ${table(onGpu, directWire)}
 
@@ -124,7 +124,7 @@ ${table(onGpu, directWire)}
 3. **The ring's latency**, from a few hundred ranks on: 2 (p - 1) messages of ${(w2.gradientBytes / 1024 / 1e3).toPrecision(2)} kB each for W2 at 1024 ranks. Halving needs 20.
 4. **The slowest rank.** With ${(100 * w2.deviation).toPrecision(2)} % deviation the slowest of 1024 takes ${seconds(waiting)} longer than the average for W2; nothing but steadier machines helps.
 5. **The batch**, before any of these matters for learning: 1024 ranks of 32 are a batch of 32 768, and the learning rate, warm-up and number of steps have to be chosen again (Goyal 2017; McCandlish 2018).
-6. **Memory of a rank**, whatever their number: 1 billion parameters take ${gigabytes(BILLION, 4)} of weights, as much of gradients and ${gigabytes(BILLION, 8)} of Adam's moments on every rank. A sharded optimizer divides weights and moments by the number of ranks.
+6. **Memory of a rank**, whatever their number: 1 billion parameters take ${gigabytes(BILLION, 4)} of weights, as much of gradients and ${gigabytes(BILLION, 8)} of Adam's moments on every rank. A sharded optimizer, which is not built yet, would divide weights and moments by the number of ranks.
 7. **Rank 0**, last: it writes the checkpoint while the others wait, and gathers what differs by rank (model state, cursors), which grows with their number. Save less often.
 `;
 }
