@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { MpError, type Ranks } from "@mp/core";
+import type { Ranks } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import { type Flag, integer } from "../flag.js";
 import { type AppContext, UsageError } from "../run-app.js";
@@ -72,8 +72,8 @@ async function startAgain(size: number): Promise<void> {
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on("error", reject).on("exit", resolve);
   });
-  if (code === 0) return;
-  throw new MpError("MP_BACKEND_FAILED", `--ranks ${size}: the job ended with exit code ${code}, see above`);
+  // The command has said what happened.
+  if (code !== 0) process.exit(code ?? 1);
 }
 
 /** Other ranks would say the same again. */

@@ -10,6 +10,10 @@ const EXIT_REFUSED = 2;
 /** For callers that can do without MPI: nothing is wrong on this machine, only the index is unreachable. */
 const EXIT_UNREACHABLE = 3;
 
+/** A process that was killed says nothing itself. */
+const failed = (code: number): string =>
+  `the job ended with exit code ${code}: a process failed, which says why above, or was killed; the others were ended with it. Go on from the last checkpoint [MP_BACKEND_FAILED]`;
+
 const AFTER_HELP = `
 MPI is kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (37 MB), which may be deleted at any time.
 
@@ -46,6 +50,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .action(async (words: readonly string[], { n }: { readonly n: string }) => {
       code = await startProcesses({ processes: n, words, environment: process.env });
+      if (code !== 0) complain(failed(code));
     });
   try {
     await command.parseAsync(argv, { from: "user" });
