@@ -8,5 +8,7 @@ export default appPreset({
   "node-tests": "src/node-tests.ts",
   scaling: "src/scaling.ts",
   "two-ranks": "src/scaling/two-ranks.ts",
+  "data-parallel": "src/data-parallel.ts",
+  "rank-steps": "src/data-parallel/rank-steps.ts",
   "half-products": "src/half-products.ts",
 });

@@ -26,8 +26,11 @@ export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, 
   ) => LossParts<Traced<M> & TensorTree>;
 }
 
-/** Checks that a measurement may turn off. */
-export type TrainingChanges = Pick<TrainerOptions<unknown, unknown, unknown>, "checkNewParameters">;
+/** What a measurement may have otherwise. */
+export type TrainingChanges = Pick<
+  TrainerOptions<unknown, unknown, unknown>,
+  "checkNewParameters" | "accumulate" | "ranks"
+>;
 
 /** A running training on the workload's batch. */
 export interface Training {
@@ -96,7 +99,7 @@ function workload<P, D, M>(
         ...(clipNorm === undefined ? {} : { clipNorm }),
       });
       return {
-        step: () => training.step(batch),
+        step: () => training.step(...new Array<typeof batch>(changes.accumulate ?? 1).fill(batch)),
         graph: () => training.graph(batch),
         profile: () => training.profile(batch),
         dispose: () => training.dispose(),
