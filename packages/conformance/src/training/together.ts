@@ -1,4 +1,4 @@
-import type { Backend, Ranks, TrainerOptions } from "@mp/core";
+import { type Backend, MpError, type Ranks, type TrainerOptions } from "@mp/core";
 import { inProcessRanks } from "../in-process-ranks.js";
 import { type Session, withTrainer } from "./session.js";
 
@@ -8,6 +8,7 @@ export type Outcome<R> = { readonly gave: R } | { readonly failed: unknown };
 /**
  * Trainers of two ranks on one backend, at the same time. Both have ended when it resolves, however they did: a rank
  * that went on would use a backend that is gone.
+ * @throws MP_UNSUPPORTED where the backend does not support what a rank computes
  */
 export async function outcomesOfTwo<P, B, M, R>(
   backend: Backend,
@@ -22,6 +23,8 @@ export async function outcomesOfTwo<P, B, M, R>(
       ),
     ),
   );
+  for (const one of settled)
+    if (one.status === "rejected" && MpError.is(one.reason, "MP_UNSUPPORTED")) throw one.reason;
   return settled.map((one) =>
     one.status === "fulfilled" ? { gave: one.value } : { failed: one.reason as unknown },
   );
