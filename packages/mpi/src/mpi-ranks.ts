@@ -1,6 +1,6 @@
 import { MpError, type Ranks } from "@mp/core";
 import { ABI } from "./abi-table.js";
-import { endProcess, sayLast } from "./end-process.js";
+import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";
 import { cell, checkCode, type MpiLibrary } from "./library.js";
 import { waitFor } from "./wait.js";
 
@@ -212,6 +212,7 @@ export class MpiRanks implements Ranks {
 
   /** Ends all ranks where the launcher carries the request, and this one in any case. */
   #end(code: number): never {
+    pauseForLauncher();
     this.#library.functions.Abort(ABI.COMM_WORLD, code);
     return endProcess(code);
   }
