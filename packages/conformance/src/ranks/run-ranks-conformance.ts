@@ -16,8 +16,8 @@ const CASES: readonly RanksCase[] = [...exchangeCases, ...allReduceCases];
 
 /**
  * The claims that every implementation of `Ranks` must meet. It is called on all ranks of a job, at the same time: by each
- * process for its own rank, or by `Promise.all` for ranks of one process. A rank is right where all ranks pass.
- * @param options.timeoutMs limit of one case, 60 000 by default; after a case that does not end, the others fail too
+ * process for its own rank, or by `Promise.all` for ranks of one process. A rank is right where all ranks pass. `timeoutMs`
+ * limits one case, 60 000 by default; after a case that does not end, the others fail too.
  * @returns one outcome per case, in the same order on every rank
  */
 export async function runRanksConformance(
