@@ -11,8 +11,9 @@ import { PingPongSlots } from "./ping-pong-slots.js";
 async function createdSlots(
   runtime: NativeRuntime,
   values: Readonly<Record<string, HostTensor>>,
+  adjacent: readonly (readonly string[])[],
 ): Promise<PingPongSlots> {
-  const slots = new PingPongSlots(runtime, values);
+  const slots = new PingPongSlots(runtime, values, adjacent);
   try {
     await runtime.expectSound();
     return slots;
@@ -45,15 +46,18 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
         return new BoundProgram({ ...place, ...opened, runtime, graph });
       }),
     states: {
-      create: (values) => {
+      create: (values, adjacent) => {
         const given = allCaptured(turns, values);
-        return turns.take(() => createdSlots(runtime, given));
+        return turns.take(() => createdSlots(runtime, given, adjacent));
       },
       read: (slots, names) => turns.take(() => slots.read(names)),
       write: (slots, values) => {
         const given = allCaptured(turns, values);
         return turns.take(() => slots.write(given));
       },
+      ...(runtime.isOnHost
+        ? { inPlace: (slots, names, change) => turns.take(() => slots.inPlace(names, change)) }
+        : {}),
       release: (slots) => void turns.take(() => slots.release()),
       bytes: (slots) => slots.bytes,
     },

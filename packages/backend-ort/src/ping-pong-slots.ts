@@ -2,10 +2,19 @@ import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
+type Sides<T> = [T | undefined, T | undefined];
+
+/** Slots that lie in one piece of memory on each side. */
+interface Group {
+  readonly slots: readonly string[];
+  readonly wholes: Sides<NativeTensor>;
+}
+
 /** One slot: the committed buffer, and the buffer that the next step writes. */
 interface Slot {
   readonly type: ValueType;
-  readonly buffers: [NativeTensor, NativeTensor | undefined];
+  readonly buffers: Sides<NativeTensor>;
+  readonly group: Group | undefined;
   side: 0 | 1;
 }
 
@@ -18,14 +27,20 @@ type Tensors = Readonly<Record<string, HostTensor>>;
 export class PingPongSlots {
   readonly #runtime: NativeRuntime;
   readonly #slots = new Map<string, Slot>();
+  readonly #groups: readonly Group[];
 
-  constructor(runtime: NativeRuntime, values: Tensors) {
+  /** @param adjacent slots that `inPlace` gives as one array; none of a device's */
+  constructor(runtime: NativeRuntime, values: Tensors, adjacent: readonly (readonly string[])[]) {
     this.#runtime = runtime;
+    const groups = runtime.isOnHost ? adjacent : [];
+    this.#groups = groups.map((slots) => ({ slots, wholes: [undefined, undefined] }));
     try {
       for (const [name, value] of Object.entries(values)) {
         const type = { dtype: value.dtype, shape: [...value.shape] };
-        this.#slots.set(name, { type, buffers: [runtime.upload(value), undefined], side: 0 });
+        const group = this.#groups.find(({ slots }) => slots.includes(name));
+        this.#slots.set(name, { type, buffers: [undefined, undefined], group, side: 0 });
       }
+      for (const [name, value] of Object.entries(values)) this.#buffer(name, 0).write(value);
     } catch (error) {
       this.release();
       throw error;
@@ -34,16 +49,12 @@ export class PingPongSlots {
 
   /** The committed buffer. */
   current(name: string): NativeTensor {
-    const { buffers, side } = this.#slot(name);
-    return buffers[side] as NativeTensor;
+    return this.#buffer(name, this.#slot(name).side);
   }
 
   /** The buffer that a step writes. */
   next(name: string): NativeTensor {
-    const slot = this.#slot(name);
-    const other = slot.side === 0 ? 1 : 0;
-    slot.buffers[other] ??= this.#runtime.allocate(slot.type);
-    return slot.buffers[other];
+    return this.#buffer(name, otherSide(this.#slot(name).side));
   }
 
   /** Bytes of both sides, as far as they are allocated. */
@@ -65,7 +76,7 @@ export class PingPongSlots {
   flip(written: readonly { readonly slot: string }[]): void {
     for (const { slot: name } of written) {
       const slot = this.#slot(name);
-      slot.side = slot.side === 0 ? 1 : 0;
+      slot.side = otherSide(slot.side);
     }
   }
 
@@ -82,9 +93,41 @@ export class PingPongSlots {
     for (const [name, value] of Object.entries(values)) this.current(name).write(value);
   }
 
+  /** @param names those of a group */
+  async inPlace(names: readonly string[], change: (values: Float32Array) => Promise<void>): Promise<void> {
+    const slots = names.map((name) => this.#slot(name));
+    const [first] = slots;
+    if (first?.group === undefined) return change(new Float32Array());
+    for (const [at, slot] of slots.entries()) {
+      if (slot.side === first.side) continue;
+      // A program replaced only some of them.
+      const name = names[at] as string;
+      this.next(name).copyFrom(this.current(name));
+      slot.side = first.side;
+    }
+    const whole = first.group.wholes[first.side] as NativeTensor;
+    await change(whole.view() as Float32Array);
+  }
+
   release(): void {
     for (const { buffers } of this.#slots.values()) for (const buffer of buffers) buffer?.release();
+    for (const { wholes } of this.#groups) for (const whole of wholes) whole?.release();
     this.#slots.clear();
+  }
+
+  #buffer(name: string, side: 0 | 1): NativeTensor {
+    const { buffers, type, group } = this.#slot(name);
+    const known = buffers[side];
+    if (known !== undefined) return known;
+    if (group === undefined) {
+      buffers[side] = this.#runtime.allocate(type);
+      return buffers[side];
+    }
+    const slots = group.slots.map((each) => this.#slot(each));
+    const { whole, parts } = this.#runtime.allocateAdjacent(slots.map((each) => each.type));
+    group.wholes[side] = whole;
+    for (const [at, part] of parts.entries()) (slots[at] as Slot).buffers[side] = part;
+    return buffers[side] as unknown as NativeTensor;
   }
 
   #slot(name: string): Slot {
@@ -93,3 +136,5 @@ export class PingPongSlots {
     return slot;
   }
 }
+
+const otherSide = (side: 0 | 1): 0 | 1 => (side === 0 ? 1 : 0);

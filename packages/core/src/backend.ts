@@ -31,11 +31,24 @@ export interface State {
    * MP_INVALID_ARGUMENT for a constant state
    */
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
+  /**
+   * Lets `change` work on the committed values of these slots, one group of `adjacent`, where the engine keeps them: one
+   * array that holds them in their order, each from a multiple of 64 bytes on, with numbers of no meaning between them.
+   * It waits its turn, and nothing else uses the state until the promise of `change` settles; then the array is not to be
+   * used any more. What a failed change has written stays. Present if the engine's memory is the host's.
+   * @throws MP_INVALID_ARGUMENT for slots that are no such group, or a constant state
+   */
+  inPlace?(slots: readonly string[], change: (values: Float32Array) => Promise<void>): Promise<void>;
   dispose(): Promise<void>;
 }
 
 /** Options of a state. */
 export interface StateOptions {
+  /**
+   * Groups of f32 slots, each of which `inPlace` gives as one array. A slot is in one of them at most. Default none. An
+   * engine without `inPlace` may ignore them.
+   */
+  readonly adjacent?: readonly (readonly string[])[];
   /**
    * Whether its values stay as they are: nothing writes them, and no output replaces a slot. An engine may then compute
    * with them when it compiles, so that results differ from those of a state that changes by its rounding. Default false.

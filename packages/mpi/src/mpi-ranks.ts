@@ -13,6 +13,12 @@ const HEADER_LENGTH = 2;
 /** Collectives that need the same number of bytes from every rank. */
 const SAME_LENGTH: ReadonlySet<Collective> = new Set(["allReduce"]);
 
+/**
+ * Elements of one call of MPI, 16 MiB. MPICH takes as much scratch memory anew for each call, and from 32 MiB on the
+ * system gives it page by page: in pieces, 58 MB took 10 ms instead of 21.
+ */
+const PIECE = 4 * 2 ** 20;
+
 export interface MpiRanksOptions {
   readonly library: MpiLibrary;
   readonly rank: number;
@@ -55,9 +61,12 @@ export class MpiRanks implements Ranks {
       const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
       const { Iallreduce_c } = this.#library.functions;
       const { IN_PLACE, FLOAT, SUM, COMM_WORLD } = ABI;
-      await this.#move("allReduce", [memory], (request) =>
-        Iallreduce_c(IN_PLACE, memory, memory.length, FLOAT, SUM, COMM_WORLD, request),
-      );
+      for (let start = 0; start < memory.length; start += PIECE) {
+        const piece = memory.subarray(start, start + PIECE);
+        await this.#move("allReduce", [piece], (request) =>
+          Iallreduce_c(IN_PLACE, piece, piece.length, FLOAT, SUM, COMM_WORLD, request),
+        );
+      }
     });
   }
 

@@ -1,5 +1,5 @@
 import { type HostTensor, MpError } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import { byteLength, bytesPerElement, type ValueType } from "@mp/core/graph";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";
@@ -27,6 +27,14 @@ const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device |
 };
 
 export type Place = "host" | "device";
+
+/** Kernels read fastest from a multiple of this many bytes on, as they get all of the engine's own memory. */
+const ALIGNMENT = 64;
+
+export interface Adjacent {
+  readonly whole: NativeTensor;
+  readonly parts: readonly NativeTensor[];
+}
 
 /**
  * One user of ONNX Runtime: creates sessions, bindings and tensors on one device, counts them, and at the end frees
@@ -105,6 +113,29 @@ export class NativeRuntime {
     this.#assertUsable();
     const where = place === "device" ? (this.#place ?? this.#host) : this.#host;
     return new NativeTensor(this.library, this.#ledger, type, where);
+  }
+
+  /** Whether the host reaches the memory that this runtime computes in. */
+  get isOnHost(): boolean {
+    return this.#place === undefined;
+  }
+
+  /** Tensors of the host in the memory of a whole that is zeros, each aligned. The whole is released last. */
+  allocateAdjacent(types: readonly ValueType[]): Adjacent {
+    this.#assertUsable();
+    let end = 0;
+    const offsets = types.map((type) => {
+      const start = end;
+      end += Math.ceil(byteLength(type) / ALIGNMENT) * ALIGNMENT;
+      return start;
+    });
+    const whole = this.allocate({ dtype: "f32", shape: [end / bytesPerElement.f32] }, "host");
+    whole.view().fill(0 as never);
+    const parts = types.map((type, at) => {
+      const within = { whole, offset: offsets[at] as number };
+      return new NativeTensor(this.library, this.#ledger, type, { ...this.#host, within });
+    });
+    return { whole, parts };
   }
 
   upload(value: HostTensor, place?: Place): NativeTensor {

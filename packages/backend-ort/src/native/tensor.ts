@@ -9,6 +9,7 @@ import {
   type ValueType,
 } from "@mp/core/graph";
 import koffi from "koffi";
+import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
 import { type Ledger, NativeResource } from "./resource.js";
@@ -17,6 +18,8 @@ import { type Ledger, NativeResource } from "./resource.js";
 export interface TensorPlace {
   readonly allocator: bigint;
   readonly copier?: DeviceCopier;
+  /** In the memory of another tensor, of the host; that one is released after this. */
+  readonly within?: { readonly whole: NativeTensor; readonly offset: number };
   /** As what the engine holds a tensor, if not as itself. The bytes are the same. */
   readonly layoutOf?: (type: ValueType) => TensorLayout;
 }
@@ -52,6 +55,7 @@ export class NativeTensor extends NativeResource {
   readonly address: bigint;
   readonly #library: OrtLibrary;
   readonly #copier: DeviceCopier | undefined;
+  readonly #within: TensorPlace["within"];
   #view: HostArrays[DType] | undefined;
 
   constructor(library: OrtLibrary, ledger: Ledger, type: ValueType, place: TensorPlace) {
@@ -61,8 +65,12 @@ export class NativeTensor extends NativeResource {
       elementType: ONNX_ELEMENT_TYPE[type.dtype],
       dimensions: type.shape,
     };
-    const handle = allocate(library, layout, place.allocator, what);
-    super(what, handle, ledger, byteLength);
+    const { within, allocator } = place;
+    const handle =
+      within === undefined
+        ? allocate(library, layout, allocator, what)
+        : inMemoryOf(library, layout, within, byteLength);
+    super(what, handle, ledger, within === undefined ? byteLength : 0);
     this.dtype = type.dtype;
     this.shape = Object.freeze([...type.shape]);
     this.byteLength = byteLength;
@@ -70,6 +78,7 @@ export class NativeTensor extends NativeResource {
     this.address = library.make(what, (out) => library.functions.GetTensorMutableData(handle, out));
     this.#library = library;
     this.#copier = place.copier;
+    this.#within = within;
   }
 
   get isOnDevice(): boolean {
@@ -88,7 +97,7 @@ export class NativeTensor extends NativeResource {
       throw new MpError("MP_INVALID_ARGUMENT", `${describe(this)}: is on a device, read it instead`);
     }
     // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
-    this.#view ??= viewOf(this);
+    this.#view ??= this.#within === undefined ? viewOf(this) : viewWithin(this, this.#within);
     return this.#view;
   }
 
@@ -159,6 +168,37 @@ function allocate(library: OrtLibrary, layout: TensorLayout, allocator: bigint, 
   const sizes = BigInt64Array.from(layout.dimensions, BigInt);
   return library.make(what, (out) =>
     library.functions.CreateTensorAsOrtValue(allocator, sizes, sizes.length, layout.elementType, out),
+  );
+}
+
+type Within = NonNullable<TensorPlace["within"]>;
+
+function inMemoryOf(
+  { functions, make }: OrtLibrary,
+  { elementType, dimensions }: TensorLayout,
+  { whole, offset }: Within,
+  byteLength: number,
+): bigint {
+  const memory = make("memory", (out) =>
+    functions.CreateCpuMemoryInfo(DEVICE_ALLOCATOR, DEFAULT_MEMORY, out),
+  );
+  const sizes = BigInt64Array.from(dimensions, BigInt);
+  const at = whole.address + BigInt(offset);
+  try {
+    return make("part", (out) =>
+      functions.CreateTensorWithDataAsOrtValue(memory, at, byteLength, sizes, sizes.length, elementType, out),
+    );
+  } finally {
+    functions.ReleaseMemoryInfo(memory);
+  }
+}
+
+function viewWithin({ dtype, byteLength }: NativeTensor, { whole, offset }: Within): HostArrays[DType] {
+  const { buffer, byteOffset } = whole.view();
+  return new hostArrayOf[dtype](
+    buffer as ArrayBuffer,
+    byteOffset + offset,
+    byteLength / bytesPerElement[dtype],
   );
 }
 

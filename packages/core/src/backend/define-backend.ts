@@ -213,12 +213,14 @@ class DefinedBackend<T, S> implements Backend {
     const tensors = Object.fromEntries(checked.map(([name, value]) => [name, withTruths(value)]));
     const types = new StateTypes(tensors);
     const { storages, states } = this.#definition;
-    const kept = await storages.attempt("createState", () => states.create(tensors));
+    const adjacent = types.groups(options.adjacent ?? []);
+    const kept = await storages.attempt("createState", () => states.create(tensors, adjacent));
     const state = new DefinedState<S>({
       storages,
       functions: states,
       types,
       kept,
+      adjacent,
       isConstant: options.constant === true,
       onDispose: (gone) => this.#states.delete(gone),
     });

@@ -27,11 +27,17 @@ export interface StorageFunctions<T> {
 /** The states of an engine that keeps them itself, as buffers or variables. The queue of each state is the kit's. */
 export interface StateFunctions<S> {
   /** Reads the arrays before the first await. All of the values, or a throw that leaves nothing behind. */
-  readonly create: (values: Named<HostTensor>) => Awaitable<S>;
+  readonly create: (values: Named<HostTensor>, adjacent: readonly (readonly string[])[]) => Awaitable<S>;
   /** Copies of the committed values. */
   readonly read: (state: S, names: readonly string[]) => Awaitable<Named<HostTensor>>;
   /** Replaces these values, all or none. Reads the arrays before the first await. */
   readonly write: (state: S, values: Named<HostTensor>) => Awaitable<void>;
+  /** `State.inPlace`: the slots are a group that `create` was given. */
+  readonly inPlace?: (
+    state: S,
+    slots: readonly string[],
+    change: (values: Float32Array) => Promise<void>,
+  ) => Awaitable<void>;
   /** Called once, after `dispose` of every program that was compiled for the state. */
   readonly release: (state: S) => void;
   readonly bytes: (state: S) => number;

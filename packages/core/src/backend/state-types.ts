@@ -41,6 +41,19 @@ export class StateTypes {
     });
   }
 
+  /** Groups of f32 slots, no slot in two. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH */
+  groups(groups: readonly (readonly string[])[]): readonly (readonly string[])[] {
+    const seen = new Set<string>();
+    for (const name of groups.flat()) {
+      const what = `adjacent: "${name}"`;
+      const { dtype } = this.#expectSlot(name);
+      if (dtype !== "f32") throw new MpError("MP_DTYPE_MISMATCH", `${what} is ${dtype}, f32 is needed`);
+      if (seen.has(name)) throw new MpError("MP_INVALID_ARGUMENT", `${what} is there twice`);
+      seen.add(name);
+    }
+    return groups.map((group) => [...group]);
+  }
+
   #expectSlot(name: string): ValueType {
     const type = Object.hasOwn(this.byName, name) ? this.byName[name] : undefined;
     if (type === undefined) {

@@ -15,6 +15,8 @@ export interface StateParts<S> {
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
+  /** What `create` got. */
+  readonly adjacent: readonly (readonly string[])[];
   readonly isConstant: boolean;
   readonly onDispose: (state: DefinedState<S>) => void;
 }
@@ -23,6 +25,8 @@ export interface StateParts<S> {
 export class DefinedState<S> implements State {
   /** Everything that uses the state takes turns: runs, reads, writes, disposals. */
   readonly queue: WorkQueue = new WorkQueue();
+  /** Present only if the author has one. */
+  readonly inPlace?: NonNullable<State["inPlace"]>;
   readonly #parts: StateParts<S>;
   /** Calls that compile for the state, which stays as long as they take. */
   readonly #compiling = new Set<Promise<unknown>>();
@@ -32,6 +36,9 @@ export class DefinedState<S> implements State {
 
   constructor(parts: StateParts<S>) {
     this.#parts = parts;
+    const { inPlace } = parts.functions;
+    if (inPlace !== undefined)
+      this.inPlace = async (slots, change) => this.#change(slots, change, inPlace.bind(parts.functions));
   }
 
   get types(): Named<ValueType> {
@@ -67,10 +74,8 @@ export class DefinedState<S> implements State {
   }
 
   async write(values: Named<HostTensor>): Promise<void> {
-    this.expectAlive();
+    this.#expectWritable("write");
     const { storages, functions, types } = this.#parts;
-    if (this.isConstant)
-      throw new MpError("MP_INVALID_ARGUMENT", "write: the state is constant; create another one");
     const given = types.writing(values).map(([name, value]) => [name, withTruths(value)] as const);
     const write = (entries: typeof given): unknown =>
       storages.attempt("write", () => functions.write(this.kept, Object.fromEntries(entries)));
@@ -117,6 +122,33 @@ export class DefinedState<S> implements State {
         return [slot, downloaded(value, this.types[slot] as ValueType)];
       }),
     );
+  }
+
+  #change(
+    slots: readonly string[],
+    change: (values: Float32Array) => Promise<void>,
+    inPlace: NonNullable<StateFunctions<S>["inPlace"]>,
+  ): Promise<void> {
+    this.#expectWritable("inPlace");
+    const { storages, adjacent } = this.#parts;
+    const group = adjacent.find((each) => each.join("\n") === slots.join("\n"));
+    if (group === undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", `inPlace: ${slots.join()} is no group of adjacent`);
+    return this.queue.push(async () => {
+      const failures: unknown[] = [];
+      // Its errors are the caller's, not the engine's.
+      const own = (values: Float32Array): Promise<void> =>
+        change(values).catch((error: unknown) => void failures.push(error));
+      await storages.attempt("inPlace", () => inPlace(this.kept, group, own));
+      for (const failure of failures) throw failure;
+    });
+  }
+
+  /** @throws MP_DISPOSED, MP_INVALID_ARGUMENT */
+  #expectWritable(what: string): void {
+    this.expectAlive();
+    if (this.isConstant)
+      throw new MpError("MP_INVALID_ARGUMENT", `${what}: the state is constant; create another one`);
   }
 
   /** @throws MP_DISPOSED */

@@ -4,6 +4,7 @@ import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
+import type { RankPlace } from "./ranks/rank-parts.js";
 import type { LossContext, LossParts } from "./step/loss.js";
 import type { Ema } from "./weights/average.js";
 
@@ -30,7 +31,7 @@ export interface StepDefinition {
   readonly manifest: BackendManifest;
   readonly key: Key;
   /** Which of several processes this is: the loss draws its own numbers. Undefined where there is only one. */
-  readonly rank: number | undefined;
+  readonly rank: RankPlace | undefined;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;

@@ -40,6 +40,7 @@ import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
+import { gradientSlots } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
@@ -120,7 +121,8 @@ export class TrainingRun {
     const windowed = isWindowed(definitions[0], together.isShared);
     const initial = await initialState(backend, definitions, options, windowed);
     await together.starts(() => startFacts(definitions, initial.slots));
-    const state = await backend.createState(initial.slots);
+    const adjacent = definitions.map((each) => gradientSlots(Object.keys(initial.slots), each));
+    const state = await backend.createState(initial.slots, { adjacent });
     const run = new TrainingRun(options, { ...initial, state, calls, together });
     try {
       for (const { precision } of definitions) {

@@ -10,6 +10,7 @@ import {
   type TrainerOptions,
 } from "./options.js";
 import { Agreement } from "./ranks/agreement.js";
+import type { RankPlace } from "./ranks/rank-parts.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";
 import type { Trainer } from "./trainer-interface.js";
@@ -48,7 +49,7 @@ export async function trainer<
   const start = async (): Promise<TrainingRun> =>
     TrainingRun.start({
       backend: read.backend,
-      definitions: definitionsOf(given, commonOf(read, agreement?.ranks.rank)),
+      definitions: definitionsOf(given, commonOf(read, agreement?.ranks)),
       parameters: options.params,
       modelState: options.modelState ?? {},
       allReduce: read.allReduce,
@@ -63,7 +64,7 @@ export async function trainer<
   return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as never;
 }
 
-function commonOf(read: ReadSettings, rank: number | undefined): CommonDefinition {
+function commonOf(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
   checkPrecision("trainer", precision);

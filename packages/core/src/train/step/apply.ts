@@ -15,9 +15,9 @@ import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import { nextAverage } from "../weights/average.js";
 import { isUsable, scaleOf } from "./scale.js";
-import { unscale } from "./unscale.js";
+import { lossesIn, unscale } from "./unscale.js";
 
-/** The sums over a window of microbatches (one without accumulation). */
+/** The sums over a window of microbatches (one without accumulation), and over ranks. */
 export interface Window {
   /** Sum of the microbatches' losses. */
   readonly loss: Tensor;
@@ -52,8 +52,9 @@ export function applyGradients(definition: StepDefinition, state: TrainingState,
 }
 
 function apply(definition: StepDefinition, state: TrainingState, window: Window): Applied {
-  const { precision, optimizer, accumulate } = definition;
+  const { precision, optimizer } = definition;
   const { lossScaler, masterWeights } = precision;
+  const losses = lossesIn(definition);
   const scale = scaleOf(definition, state);
   const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
 
@@ -86,7 +87,7 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       ...counters.next,
     },
     outputs: {
-      loss: accumulate === 1 ? window.loss : mul(window.loss, 1 / accumulate),
+      loss: losses === 1 ? window.loss : mul(window.loss, 1 / losses),
       applied: finite,
       scale,
       gradNorm,

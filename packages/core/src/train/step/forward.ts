@@ -69,7 +69,7 @@ export function strictLoss(
 /** The stream of the loss alone: the update draws the same numbers on all ranks, so that their weights stay equal. */
 function lossKey(definition: StepDefinition): Key {
   const own = foldIn(ownKey(definition), "loss");
-  return definition.rank === undefined ? own : foldIn(own, definition.rank);
+  return definition.rank === undefined ? own : foldIn(own, definition.rank.rank);
 }
 
 const stateNotReturned: TrainingWarning = {

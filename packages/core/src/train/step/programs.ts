@@ -142,7 +142,18 @@ function emptyWindow(definition: StepDefinition, master: TensorTree, model: Tens
   };
 }
 
-/** Adds one microbatch to the window; state slots `window/…` beside the training state's. */
+const added = (window: WindowState, own: Omit<WindowState, "micro">): WindowState => ({
+  gradients: mapTensors(add, window.gradients, own.gradients),
+  loss: add(window.loss, own.loss),
+  model: own.model,
+  poison: add(window.poison, own.poison),
+  micro: add(window.micro, 1),
+});
+
+/**
+ * Adds one microbatch to the window; state slots `window/…` beside the training state's. The only microbatch of a step
+ * replaces what is there, which saves a pass over all gradients here and one where the window would be emptied.
+ */
 export function accumulateProgram(
   definition: StepDefinition,
   state: TypeTree,
@@ -151,31 +162,31 @@ export function accumulateProgram(
 ): Program {
   return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
-    setRandomCounter(counterOf(rest, window.micro));
+    const isOnly = definition.accumulate === 1;
+    setRandomCounter(isOnly ? counterOf(rest) : counterOf(rest, window.micro));
     const scale = scaleOf(definition, rest);
     const pass = forwardBackward(definition, rest, {
-      model: window.model,
+      model: isOnly ? rest.model : window.model,
       batch: fed["batch"] as TensorTree,
       scale,
       reports,
     });
-    const next: WindowState = withPhase("update", () => ({
-      gradients: mapTensors(add, window.gradients, pass.gradients),
-      loss: add(window.loss, pass.loss),
-      model: pass.model,
-      poison: add(window.poison, poisonOf({ loss: pass.loss, model: pass.model })),
-      micro: add(window.micro, 1),
-    }));
+    const next = withPhase("update", () => {
+      const { gradients, loss, model } = pass;
+      const own = { gradients, loss, model, poison: poisonOf({ loss, model }) };
+      return isOnly ? { ...window, ...own } : added(window, own);
+    });
     return { state: nextState(definition, tree, { window: next }), outputs: { metrics: pass.metrics } };
   });
 }
 
-/** Applies a full window and empties it; the all-reduce hook runs between the last microbatch and this. */
+/** Applies a full window, and empties one that microbatches add to; processes add theirs between the last and this. */
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
     setRandomCounter(counterOf(rest));
     const { state: next, outputs } = applyGradients(definition, rest, window);
+    if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
     const empty = withPhase("update", () => {
       const model = mapTensors(
         (after, before) => where(outputs.applied, after, before),

@@ -23,21 +23,29 @@ const LARGEST_SQUARED_SCALE = 2 ** 24;
 const SMALLEST_SQUARED_SCALE = 1;
 
 /**
- * Divides the sums of a window by scale and, for means, number of microbatches, and clips them. Squares of scaled gradients may
+ * How many losses the sums of a window are of; their gradients are divided by it. Ranks add up theirs, and a step is of
+ * the mean over ranks.
+ */
+export const lossesIn = ({ accumulate, rank }: Pick<StepDefinition, "accumulate" | "rank">): number =>
+  accumulate * (rank?.size ?? 1);
+
+/**
+ * Divides the sums of a window by scale and, for means, number of losses, and clips them. Squares of scaled gradients may
  * overflow or underflow, so the norm is computed from unscaled gradients, which exist anyway without clipping. With
  * clipping this would be another multiplication of all gradients; if the scaler's bounds exclude such scales, the norm
  * of the scaled gradients is unscaled instead.
  */
 export function unscale(definition: StepDefinition, sums: TensorTree, scale: Tensor): Unscaled {
-  const { clipNorm, accumulate, accumulation, precision } = definition;
+  const { clipNorm, accumulation, precision } = definition;
   const range = scaleRange(precision.lossScaler);
+  const parts = accumulation === "mean" ? lossesIn(definition) : (definition.rank?.size ?? 1);
   // A division, so that a constant scale is folded when the graph is built.
   const inverse = div(1, scale);
-  if (clipNorm !== undefined && accumulate === 1 && isSquared(range)) {
-    const gradNorm = mul(sqrt(sumOfSquares(sums)), inverse);
-    return { gradients: times(sums, mul(inverse, clipFactor(gradNorm, clipNorm))), gradNorm };
+  if (clipNorm !== undefined && isSquared(range, parts)) {
+    const factor = parts === 1 ? inverse : mul(inverse, 1 / parts);
+    const gradNorm = mul(sqrt(sumOfSquares(sums)), factor);
+    return { gradients: times(sums, mul(factor, clipFactor(gradNorm, clipNorm))), gradNorm };
   }
-  const parts = accumulation === "mean" ? accumulate : 1;
   const unscaled = dividedBy(sums, { inverse, parts, range });
   const gradNorm = sqrt(sumOfSquares(unscaled));
   return {
@@ -46,8 +54,9 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
   };
 }
 
-const isSquared = ({ from, to }: ScaleRange): boolean =>
-  from >= SMALLEST_SQUARED_SCALE && to <= LARGEST_SQUARED_SCALE;
+/** Sums of several losses may be as many times larger. */
+const isSquared = ({ from, to }: ScaleRange, parts: number): boolean =>
+  from >= SMALLEST_SQUARED_SCALE && to * parts <= LARGEST_SQUARED_SCALE;
 
 const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
   mapTensors((leaf) => mul(leaf, factor), tree);

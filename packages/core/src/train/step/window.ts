@@ -42,11 +42,12 @@ export function hookReduction(allReduce: AllReduce): WindowReduction {
   };
 }
 
-/** The slots of a window that processes combine, all f32. */
-export function sharedSlots(state: State, of: Placed): readonly string[] {
-  return Object.keys(state.types).filter(
-    (slot) => /^window\/(gradients|loss|poison)(\/|$)/.test(slot) && isOwnSlot(of, slot),
-  );
+/** The scalars of a window that processes combine, f32. */
+export const SHARED_SCALARS = ["window/loss", "window/poison"] as const;
+
+/** The slots of an objective's summed gradients, f32. */
+export function gradientSlots(slots: readonly string[], of: Placed): readonly string[] {
+  return slots.filter((slot) => slot.startsWith("window/gradients") && isOwnSlot(of, slot));
 }
 
 /** The slots of an empty window: zeros, and the model state of the run, from `model/…`. */
@@ -71,7 +72,7 @@ export async function resetWindow(state: State): Promise<void> {
  * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
  */
 async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
-  const sums = await state.read(sharedSlots(state, of));
+  const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...SHARED_SCALARS]);
   const reduced: unknown = await allReduce(sums);
   checkReduced(sums, reduced);
   await state.write(reduced);
