@@ -10,6 +10,7 @@ import { finiteCheckCases } from "./cases/finite-check.js";
 import { fusionCases } from "./cases/fusion.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
+import { inPlaceCases } from "./cases/in-place.js";
 import { integerDivisionCases } from "./cases/integer-division.js";
 import { integerArithmeticCases } from "./cases/integers/arithmetic.js";
 import { integerCastCases } from "./cases/integers/casts.js";
@@ -72,6 +73,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...stateCases,
   ...stateSafetyCases,
   ...constantStateCases,
+  ...inPlaceCases,
   ...orderCases,
   ...orderScriptCases,
   ...orderDisposalCases,

@@ -146,6 +146,7 @@ describe("the suite", () => {
         "fusion": 5,
         "gradient": 706,
         "image": 48,
+        "in-place": 4,
         "integer": 193,
         "large": 21,
         "leak": 6,

@@ -13,6 +13,7 @@ import { constantFaults } from "./wrong-backends/constant-faults.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
 import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
+import { changedInPlace, inPlaceFaults } from "./wrong-backends/in-place-faults.js";
 import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
@@ -47,6 +48,7 @@ const faults: readonly WrongBackend[] = [
   ...poolFaults,
   ...stateFaults,
   ...constantFaults,
+  ...inPlaceFaults,
   ...lifecycleFaults,
   ...sizeFaults,
   ...integerFaults,
@@ -114,6 +116,17 @@ describe("a backend that declares sums in halves", () => {
     },
     180_000,
   );
+});
+
+describe("a backend whose slots are changed in place", () => {
+  it("passes where it is right", async () => {
+    const { outcomes } = await runConformance({
+      factory: () => changedInPlace(),
+      cases: casesOf(["in-place", "state"]),
+    });
+    const failed = outcomes.filter(({ status }) => status !== "passed");
+    expect(failed.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
+  });
 });
 
 describe("a backend that is wrong beyond all sizes that are tried", () => {

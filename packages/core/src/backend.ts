@@ -33,7 +33,7 @@ export interface State {
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
   /**
    * Lets `change` work on the committed values of these slots, one group of `adjacent`, where the engine keeps them: one
-   * array that holds them in their order, each from a multiple of 64 bytes on, with numbers of no meaning between them.
+   * array that holds them in their order, each at the next multiple of 64 bytes, with numbers of no meaning between them.
    * It waits its turn, and nothing else uses the state until the promise of `change` settles; then the array is not to be
    * used any more. What a failed change has written stays. Present if the engine's memory is the host's.
    * @throws MP_INVALID_ARGUMENT for slots that are no such group, or a constant state

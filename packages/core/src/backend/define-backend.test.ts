@@ -286,6 +286,22 @@ describe("a run", () => {
     await backend.dispose();
   });
 
+  it("is asked for adjacent slots of f32 only", async () => {
+    const { backend, live } = tracedEngine();
+    const flag = tensor(Uint8Array.of(1), [], "bool");
+    const values = { w: f32(1), v: f32(2), flag };
+    for (const [adjacent, error] of [
+      [[["w", "flag"]], refusal("MP_DTYPE_MISMATCH", /adjacent: "flag" is bool, f32 is needed/)],
+      [[["w", "u"]], refusal("MP_INVALID_ARGUMENT", /there is no "u"/)],
+      [[["w"], ["v", "w"]], refusal("MP_INVALID_ARGUMENT", /adjacent: "w" is there twice/)],
+    ] as const)
+      await expect(backend.createState(values, { adjacent })).rejects.toEqual(error);
+    expect(live.size).toBe(0);
+    const state = await backend.createState(values, { adjacent: [["v", "w"]] });
+    expect(state.inPlace).toBeUndefined();
+    await backend.dispose();
+  });
+
   it("may return operands and one storage twice, which are released once", async () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", f32(0), "batch");
