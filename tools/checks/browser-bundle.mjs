@@ -35,7 +35,7 @@ export async function bundleForBrowser() {
   const folder = linkedProject(".browser");
   return {
     core: await bundle(folder, "core", everyExport(), "iife"),
-    page: await bundle(folder, "page", await pageImports(), "esm"),
+    page: await bundle(folder, "page", await pageImports(), "esm", [loadedOnDemand]),
   };
 }
 
@@ -80,19 +80,32 @@ async function pageImports() {
     .join("");
 }
 
+/** Parts that are loaded when they are asked for: no bundler puts them in the file that a page loads at its start. */
+const loadedOnDemand = {
+  name: "parts that are loaded on demand",
+  /** @param {import("esbuild").PluginBuild} build */
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\// }, ({ path, kind }) =>
+      kind === "dynamic-import" ? { path, external: true } : undefined,
+    );
+  },
+};
+
 /**
  * @param {string} folder a project in which the packages are installed
  * @param {string} name
  * @param {string} contents
  * @param {"esm" | "iife"} format
+ * @param {import("esbuild").Plugin[]} [plugins]
  * @returns {Promise<Bundle>}
  */
-async function bundle(folder, name, contents, format) {
+async function bundle(folder, name, contents, format, plugins = []) {
   const { outputFiles, metafile } = await build({
     ...common,
     stdin: { contents, resolveDir: folder },
     minify: true,
     format,
+    plugins,
     // Left in the bundle, to be found and named.
     external: ["node:*", ...builtinModules],
     metafile: true,
@@ -100,7 +113,9 @@ async function bundle(folder, name, contents, format) {
   const code = outputFiles[0]?.text ?? "";
   writeFileSync(join(folder, `${name}.js`), code);
   const nodeImports = Object.entries(metafile.inputs).flatMap(([file, input]) =>
-    input.imports.filter(({ external }) => external).map(({ path }) => `${file} imports ${path}`),
+    input.imports
+      .filter(({ external, path }) => external && !path.startsWith("."))
+      .map(({ path }) => `${file} imports ${path}`),
   );
   return { code, nodeImports };
 }

@@ -12,6 +12,7 @@ import {
   type LearningRate,
   type Optimizer,
   type UpdateContext,
+  widestScope,
 } from "./optimizer.js";
 
 /** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
@@ -71,6 +72,7 @@ export function byPath(
     name: "byPath",
     description: `byPath(${described.join("; ")})`,
     learningRates: Object.fromEntries(groups.flatMap(ratesOf)),
+    ...widestScope(groups.map(scopeOf)),
     init: (parameters) => {
       for (const group of groups) checkPaths(group, parameters);
       const part = split(groups, parameters);
@@ -101,6 +103,12 @@ export function byPath(
     },
   };
 }
+
+/** A function may look at a parameter's shape, which a part of it does not have. */
+const scopeOf = ({ paths, group, optimizer }: Group): Pick<Optimizer, "scope"> =>
+  paths.length > 0 || group === DEFAULT_GROUP || optimizer.scope === undefined
+    ? optimizer
+    : { scope: "leaf" };
 
 /** The learning rates of a group by the names that `byPath` has for them. */
 function ratesOf({ group, optimizer }: Group): readonly (readonly [name: string, rate: LearningRate])[] {

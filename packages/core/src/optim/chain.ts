@@ -3,7 +3,7 @@ import { shown } from "../shown.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import { checkUpdate } from "./check-update.js";
-import type { GradientTransformation, Optimizer } from "./optimizer.js";
+import { type GradientTransformation, type Optimizer, widestScope } from "./optimizer.js";
 
 type AnyPart = GradientTransformation | Optimizer;
 
@@ -21,6 +21,7 @@ export function chain(
     name: parts.map((part) => part.name).join(" · "),
     description: parts.map((part) => part.description ?? part.name).join(" · "),
     learningRates: parts.at(-1)?.learningRates ?? {},
+    ...widestScope(parts),
     init: (parameters) => ({ parts: parts.map((part) => part.init(parameters)) }),
     update: (gradients, state, parameters, context) => {
       let updates = gradients;

@@ -52,7 +52,7 @@ export function clipByGlobalNorm(limit: number): GradientTransformation {
 /** Clips each element to -limit … limit. */
 export function clipByValue(limit: number): GradientTransformation {
   checkHyperparameter("clipByValue: the limit", limit, { from: 0, open: true });
-  return stateless(`clipByValue(${limit})`, (gradients) =>
+  return stateless(`clipByValue(${limit})`, "element", (gradients) =>
     mapTensors((g) => clip(g, { min: -limit, max: limit }), gradients),
   );
 }

@@ -1,7 +1,13 @@
 import { described } from "../described.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
-import { descend, type GradientTransformation, type LearningRate, type Optimizer } from "./optimizer.js";
+import {
+  descend,
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  widestScope,
+} from "./optimizer.js";
 
 type Settings = Parameters<typeof described>[1] & { readonly learningRate: LearningRate };
 
@@ -18,6 +24,7 @@ export function composed<S extends TensorTree>(
   return {
     name,
     description: described(name, settings),
+    ...widestScope(parts),
     learningRates: { default: learningRate },
     init: (parameters) => Object.assign({}, ...parts.map((part) => part.init(parameters))) as S,
     update: (gradients, state, parameters, context) => {

@@ -43,6 +43,7 @@ export function scaleByFactoredRms(
   const settings = readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS);
   const { decayPower, epsilon } = settings;
   return direction("scaleByFactoredRms", settings, {
+    scope: "leaf",
     init: (parameters) => ({
       row: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-1, 1, 1) : w.shape), parameters),
       column: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-2, 1, 1) : []), parameters),

@@ -24,6 +24,11 @@ interface Part<S extends TensorTree> {
   readonly name: string;
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
+  /**
+   * What the update of an element depends on: the gradient, state and weight of that `element` alone, or those of its
+   * whole `leaf`. Left out, anything. It says how an optimizer may be divided among ranks.
+   */
+  readonly scope?: "element" | "leaf";
   /** Its learning rates by group of parameters; without groups its only one as `default`. A step reports them. */
   readonly learningRates?: Readonly<Record<string, LearningRate>>;
   /** State for these parameters (f32 view). */
@@ -66,6 +71,13 @@ export type Schedule = (step: Tensor) => Tensor;
 
 /** A constant, a schedule, or one that the host sets. */
 export type LearningRate = number | Schedule | SettableRate;
+
+/** The scope of parts that run one after another, or side by side, to be spread into theirs: the widest. */
+export function widestScope(parts: readonly Pick<Optimizer, "scope">[]): Pick<Optimizer, "scope"> {
+  const scopes = parts.map(({ scope }) => scope);
+  if (scopes.includes(undefined)) return {};
+  return { scope: scopes.includes("leaf") ? "leaf" : "element" };
+}
 
 /** The group of all parameters, or of those that no rule matches. */
 export const DEFAULT_GROUP = "default";

@@ -25,7 +25,7 @@ const rootMeanSquare = (x: Tensor): Tensor =>
  */
 export function clipByBlockRms(threshold: number): GradientTransformation {
   checkHyperparameter("clipByBlockRms: the threshold", threshold, { from: 0, open: true });
-  return scaled(`clipByBlockRms(${threshold})`, (directions) => {
+  return scaled(`clipByBlockRms(${threshold})`, "leaf", (directions) => {
     const rates: Tensor[] = [];
     const updates = mapTensors((d) => {
       const size = rootMeanSquare(d);
@@ -42,7 +42,7 @@ export function clipByBlockRms(threshold: number): GradientTransformation {
  */
 export function scaleByParameterRms(smallest = 1e-3): GradientTransformation {
   checkHyperparameter("scaleByParameterRms: the smallest", smallest, { from: 0 });
-  return stateless(`scaleByParameterRms(${smallest})`, (directions: TensorTree, parameters) =>
+  return stateless(`scaleByParameterRms(${smallest})`, "leaf", (directions: TensorTree, parameters) =>
     mapTensors((d, w) => mul(d, maximum(rootMeanSquare(w), smallest)), directions, parameters),
   );
 }

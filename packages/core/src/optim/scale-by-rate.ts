@@ -30,7 +30,7 @@ export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
  */
 export function scaleBySchedule(schedule: Schedule): GradientTransformation {
   callback("scaleBySchedule: the schedule", schedule);
-  return scaled(described("scaleBySchedule", { schedule }), (directions, _parameters, context) => {
+  return scaled(described("scaleBySchedule", { schedule }), "element", (directions, _parameters, context) => {
     const factor = rateAt(schedule, context);
     return { updates: mapTensors((d) => mul(d, factor), directions), rates: [factor] };
   });

@@ -27,7 +27,7 @@ export function addDecayedWeights(lambda: number): GradientTransformation {
 
 function added(name: string, lambda: number): GradientTransformation {
   checkHyperparameter(`${name}: the decay`, lambda, { from: 0 });
-  return stateless(`${name}(${lambda})`, (gradients, parameters) =>
+  return stateless(`${name}(${lambda})`, "element", (gradients, parameters) =>
     mapTensors((g, w) => add(g, mul(w, lambda)), gradients, parameters),
   );
 }

@@ -5,6 +5,7 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import type { Key } from "../trace/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { RankPlace } from "./ranks/rank-parts.js";
+import type { Shard } from "./ranks/shard/shard.js";
 import type { LossContext, LossParts } from "./step/loss.js";
 import type { Ema } from "./weights/average.js";
 
@@ -32,6 +33,8 @@ export interface StepDefinition {
   readonly key: Key;
   /** Which of several processes this is: the loss draws its own numbers. Undefined where there is only one. */
   readonly rank: RankPlace | undefined;
+  /** The part of the update that this process makes, if it is divided. */
+  readonly shard?: Shard;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
   readonly clipNorm: number | undefined;

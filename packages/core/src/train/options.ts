@@ -57,6 +57,11 @@ export interface RunSettings<P, M> {
    */
   readonly ranks?: Ranks;
   /**
+   * `optimizer` divides master weights and optimizer state among the ranks (ZeRO stage 1): each updates its part, and all
+   * give each other the new weights. Results are those of the undivided run. Default: each rank has all of them.
+   */
+  readonly shard?: "optimizer";
+  /**
    * `retry` runs the same batch with the same randomness again at the lower scale, until the scaler no longer changes
    * or `maxRetries` is reached. Default `skip`.
    */
@@ -89,8 +94,8 @@ export interface Minimization<P, B, M, K extends string = string> {
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
   readonly optimizer: Optimizer;
   /**
-   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if
-   * `accumulate` is 1 and the loss scale stays between 1 and 2^24.
+   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the loss
+   * scale is at least 1 and, times `accumulate` and the number of ranks, at most 2^24.
    */
   readonly clipNorm?: number;
 }
@@ -146,6 +151,7 @@ const TRAINER = {
   accumulation: withDefault("mean", oneOf("mean", "sum")),
   allReduce: optional(callback),
   ranks: optional(ranksPart),
+  shard: optional(oneOf("optimizer")),
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
   maxConsecutiveSkips: withDefault(50, count),
@@ -199,6 +205,9 @@ export function readTrainerOptions(
       "MP_INVALID_ARGUMENT",
       "trainer: allReduce and ranks both combine the gradients of processes; leave one of them out",
     );
+  }
+  if (read.shard !== undefined && read.ranks === undefined) {
+    throw new MpError("MP_INVALID_ARGUMENT", "trainer: shard divides the update among ranks; give it ranks");
   }
   return read;
 }

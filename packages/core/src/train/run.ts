@@ -1,15 +1,14 @@
-import type { ProfileRow, State } from "../backend.js";
+import type { ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
 import type { PrecisionReport } from "../precision/report/report.js";
-import { CallQueue } from "./call-queue.js";
+import type { CallQueue } from "./call-queue.js";
 import { CallbackStates } from "./callbacks/callback-states.js";
 import type { SaveOptions } from "./checkpoint/checkpoint.js";
 import { type CheckpointSource, fromBytes, fromFile, toBytes, toFile } from "./checkpoint/file/place.js";
-import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { RunCheckpoints } from "./checkpoint/run-checkpoints.js";
 import { checkMicrobatches } from "./checks/check-parts.js";
 import { type FedBatch, feedBatch } from "./data/batch.js";
@@ -23,15 +22,15 @@ import type { Definitions } from "./definition.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
 import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./evaluation/evaluate-all.js";
 import { type MetricsFunction, TracedMetrics } from "./evaluation/traced-metrics.js";
+import { type MadeRun, madeRun } from "./made-run.js";
 import { ObjectiveRun } from "./objectives/objective-run.js";
 import { type ByObjective, byObjective } from "./objectives/objective-state.js";
 import { objectiveWarnings } from "./objectives/objective-warnings.js";
 import { ByFunction } from "./program/by-function.js";
 import type { TypeTree } from "./program/program.js";
 import { ProgramCache } from "./program/program-cache.js";
-import { bytesOfAll, fileOfRankZero } from "./ranks/shared-checkpoint.js";
-import { startFacts } from "./ranks/start-facts.js";
-import { alone, among, noStep, type Together } from "./ranks/together.js";
+import { bytesOfAll, fileOfRankZero } from "./ranks/share.js";
+import { noStep, type Together } from "./ranks/together.js";
 import type { PredictFunction } from "./reading/user-function.js";
 import { WeightsReader } from "./reading/weights-reader.js";
 import type { RunOptions } from "./run-options.js";
@@ -40,16 +39,8 @@ import { readPart } from "./state-part.js";
 import { numberIn } from "./step/outputs.js";
 import type { Counters, StepResult } from "./step/result.js";
 import { isWindowed } from "./step/stepper.js";
-import { gradientSlots } from "./step/window.js";
 import type { TrainingWarning } from "./warning.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
-
-/** What a run is made of once its state is in the engine. */
-interface MadeRun extends InitialState {
-  readonly state: State;
-  readonly calls: CallQueue;
-  readonly together: Together;
-}
 
 /** A training run: the resident state, the programs compiled for it, and one queue of calls. */
 export class TrainingRun {
@@ -79,11 +70,13 @@ export class TrainingRun {
   readonly #callbackStates = new CallbackStates();
   #isFeeding = false;
   readonly #together: Together;
+  /** Reads the parameters where ranks have parts of them. */
+  readonly #gathered: MadeRun["parameters"];
   readonly #checkpoints: RunCheckpoints;
 
   private constructor(options: RunOptions, made: MadeRun) {
-    const { backend, definitions, maxConsecutiveSkips, signal } = options;
-    const { types: stateTypes, given, state, calls, together } = made;
+    const { backend, maxConsecutiveSkips, signal } = options;
+    const { definitions, types: stateTypes, given, state, kept, calls, together } = made;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
     this.#onWarning = options.onWarning;
@@ -95,7 +88,8 @@ export class TrainingRun {
     this.#programs = programs;
     this.#weights = new WeightsReader(programs, definitions[0], stateTypes, this.#warn);
     this.#breathe = breather(backend.manifest);
-    const parts = { definitions, stateTypes, given, programs, together, warn: this.#warn };
+    this.#gathered = made.parameters;
+    const parts = { ...kept, stateTypes, given, programs, together, warn: this.#warn };
     this.#checkpoints = new RunCheckpoints(parts, this.#callbackStates);
     const warnings = objectiveWarnings(definitions, this.#warn);
     this.#objectives = definitions.map(
@@ -114,18 +108,10 @@ export class TrainingRun {
   }
 
   static async start(options: RunOptions): Promise<TrainingRun> {
-    const { backend, definitions, allReduce, agreement } = options;
-    const calls = new CallQueue("trainer");
-    const together =
-      agreement === undefined ? alone(allReduce && calls.hook("allReduce", allReduce)) : among(agreement);
-    const windowed = isWindowed(definitions[0], together.isShared);
-    const initial = await initialState(backend, definitions, options, windowed);
-    await together.starts(() => startFacts(definitions, initial.slots));
-    const adjacent = definitions.map((each) => gradientSlots(Object.keys(initial.slots), each));
-    const state = await backend.createState(initial.slots, { adjacent });
-    const run = new TrainingRun(options, { ...initial, state, calls, together });
+    const made = await madeRun(options);
+    const run = new TrainingRun(options, made);
     try {
-      for (const { precision } of definitions) {
+      for (const { precision } of made.definitions) {
         for (const warning of precision.warnings ?? []) run.#warn(warning);
         for (const message of precision.lossScaler.warnings ?? []) run.#warn({ type: "numerics", message });
       }
@@ -318,7 +304,8 @@ export class TrainingRun {
   }
 
   async parameters(options: WeightsChoice = {}): Promise<unknown> {
-    return this.#calls.add(this.#weights.parameters(options));
+    const read = this.#weights.parameters(options);
+    return this.#calls.add(this.#gathered ?? read);
   }
 
   modelState(): Promise<unknown> {

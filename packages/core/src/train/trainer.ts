@@ -9,7 +9,6 @@ import {
   readTrainerOptions,
   type TrainerOptions,
 } from "./options.js";
-import { Agreement } from "./ranks/agreement.js";
 import type { RankPlace } from "./ranks/rank-parts.js";
 import { TrainingRun } from "./run.js";
 import type { AnyBatch } from "./step/loss.js";
@@ -45,7 +44,10 @@ export async function trainer<
   const read = readTrainerOptions(given);
   const { ranks } = read;
   // One process trains as it does without others.
-  const agreement = ranks === undefined || ranks.size === 1 ? undefined : new Agreement(ranks);
+  const agreement =
+    ranks === undefined || ranks.size === 1
+      ? undefined
+      : new (await import("./ranks/agreement.js")).Agreement(ranks);
   const start = async (): Promise<TrainingRun> =>
     TrainingRun.start({
       backend: read.backend,
@@ -54,6 +56,7 @@ export async function trainer<
       modelState: options.modelState ?? {},
       allReduce: read.allReduce,
       agreement,
+      shard: read.shard,
       maxConsecutiveSkips: read.maxConsecutiveSkips,
       programs: read.programs,
       signal: read.signal,

@@ -1,10 +1,11 @@
+import type { State } from "../../backend.js";
 import { checkOptions } from "../../options.js";
 import type { CallbackStates } from "../callbacks/callback-states.js";
 import type { Json } from "../data/json.js";
 import type { Definitions } from "../definition.js";
 import type { TypeTree } from "../program/program.js";
 import type { ProgramCache } from "../program/program-cache.js";
-import type { Share } from "../ranks/shared-checkpoint.js";
+import type { Share } from "../ranks/share.js";
 import type { Together } from "../ranks/together.js";
 import { numberIn } from "../step/outputs.js";
 import type { TrainingWarning } from "../warning.js";
@@ -21,7 +22,10 @@ import type { GivenTypes } from "./initial-state.js";
 import { scalerRules } from "./scaler-rules.js";
 
 export interface CheckpointedRun {
+  /** Those of the whole run, where its update is divided among ranks. */
   readonly definitions: Definitions;
+  /** As checkpoints have it. */
+  readonly state: State;
   readonly stateTypes: TypeTree;
   readonly given: GivenTypes;
   readonly programs: ProgramCache;
@@ -47,7 +51,7 @@ export class RunCheckpoints {
     store: () => CheckpointStore<T>,
     share: Share<T>,
   ): Promise<T> {
-    const { programs, together } = this.#run;
+    const { programs, state, together } = this.#run;
     const at = (): RunPosition => {
       checkOptions(what, options, { cursor: true }, "{ cursor }");
       return {
@@ -56,7 +60,8 @@ export class RunCheckpoints {
       };
     };
     const checkpoint = {
-      whole: () => checkpointOf(programs.state, this.#info, at(), `${what}: cursor`),
+      isGathered: state !== programs.state,
+      whole: () => checkpointOf(state, this.#info, at(), `${what}: cursor`),
       part: () => rankPartOf(programs.state, at(), `${what}: cursor`),
     };
     return together.store(what, checkpoint, store, share);
@@ -64,10 +69,11 @@ export class RunCheckpoints {
 
   /** The position in the data. */
   async load(what: string, from: () => CheckpointSource): Promise<Json> {
-    const { definitions, stateTypes, programs, together, warn } = this.#run;
-    const rules = scalerRules(programs.backend, definitions, stateTypes);
+    const { definitions, state, stateTypes, programs, together, warn } = this.#run;
+    const { backend } = programs;
+    const rules = scalerRules(backend, definitions, stateTypes);
     const source = together.source(what, from);
-    const loaded = await loadCheckpoint(source, programs, this.#info, rules, warn, (check) =>
+    const loaded = await loadCheckpoint(source, { backend, state }, this.#info, rules, warn, (check) =>
       together.all(`${what} checks`, check),
     );
     together.loaded(numberIn(await programs.state.read(["iteration"]), "iteration"));

@@ -13,5 +13,7 @@ export function programHash(graph: Graph): string {
     .flatMap(({ attributes }) => Object.values(attributes as object) as unknown[])
     .filter(isHostTensor)
     .map(({ data }) => contentHash(data));
-  return stableHash([printGraph(graph).replace(STREAM, ""), ...constants].join());
+  const read = new Set(graph.nodes.flatMap(({ inputs }) => inputs));
+  const inputs = graph.inputs.filter(({ value }) => read.has(value));
+  return stableHash([printGraph({ ...graph, inputs }).replace(STREAM, ""), ...constants].join());
 }

@@ -4,15 +4,22 @@ import type { Ranks } from "../../ranks.js";
 import { numberIn, type Outputs } from "../step/outputs.js";
 import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../step/window.js";
 import type { Agreement } from "./agreement.js";
+import type { Sharding } from "./shard/sharding.js";
 
 /**
  * Sums over ranks, in f32, before the finite check: an infinity of one rank is one of all. First a few numbers are
  * exchanged, among them a flag for each rank that says whether it failed; then the gradients, where the engine keeps them
  * if it can. The program that applies the window divides its sums; the metrics are means already.
  */
-export function rankReduction(agreement: Agreement): WindowReduction {
+export function rankReduction(agreement: Agreement, sharding?: Sharding): WindowReduction {
   const { ranks } = agreement;
   return {
+    ...(sharding === undefined ? {} : { share: sharding.share }),
+    judge: async (verdict) => {
+      const sum = Float32Array.of(verdict);
+      await ranks.allReduce(sum);
+      return sum[0] as number;
+    },
     reduce: async ({ state, of, metrics }, run) => {
       let failure: { readonly error: unknown } | undefined;
       let own: Outputs = {};

@@ -1,26 +1,19 @@
 import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
-import type { Ranks } from "../../ranks.js";
 import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
 import type { Agreement } from "./agreement.js";
 import { withRankParts } from "./rank-parts.js";
-
-/** A file is rank 0's alone. */
-export const fileOfRankZero: Share<void> = async () => undefined;
-
-export const bytesOfAll: Share<Uint8Array<ArrayBuffer>> = async (ranks, bytes) =>
-  new Uint8Array(await ranks.broadcast(bytes));
+import type { Share } from "./share.js";
 
 /** What a rank gives to a checkpoint. */
 export interface RankCheckpoint {
-  /** All of it, as one process would save it; asked for on rank 0. */
+  /** All of it, as one process would save it; asked for on rank 0, or on all where it is gathered. */
   whole(): Promise<LoadedTensors>;
+  /** Whether all ranks have parts of it. */
+  readonly isGathered: boolean;
   /** What other ranks may have otherwise: model state, and the place in the data. */
   part(): Promise<LoadedTensors>;
 }
-
-/** Gives all ranks what rank 0 got of the store. */
-export type Share<T> = (ranks: Ranks, stored: T | undefined) => Promise<T>;
 
 /**
  * Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails.
@@ -28,7 +21,7 @@ export type Share<T> = (ranks: Ranks, stored: T | undefined) => Promise<T>;
 export async function storeTogether<T>(
   agreement: Agreement,
   what: string,
-  { whole, part }: RankCheckpoint,
+  { whole, isGathered, part }: RankCheckpoint,
   store: () => CheckpointStore<T>,
   share: Share<T>,
 ): Promise<T> {
@@ -38,8 +31,11 @@ export async function storeTogether<T>(
     bytes: bytesOfTensors(await part()),
   }));
   const parts = await ranks.allGather(own.bytes);
+  const gathered = isGathered ? await whole() : undefined;
   const stored = await agreement.all(`${what} on rank 0`, async () =>
-    ranks.rank === 0 ? own.store(withRankParts(await whole(), parts.map(tensorsOfBytes))) : undefined,
+    ranks.rank === 0
+      ? own.store(withRankParts(gathered ?? (await whole()), parts.map(tensorsOfBytes)))
+      : undefined,
   );
   return share(ranks, stored);
 }

@@ -7,10 +7,14 @@ import type { Outputs } from "../step/outputs.js";
 import type { Facts } from "./said.js";
 
 /** What ranks must begin with alike: the settings, and every value of the state by its slot, as type and hash. */
-export function startFacts(definitions: Definitions, slots: Outputs): Facts {
+export function startFacts(
+  definitions: Definitions,
+  slots: Outputs,
+  isCommon: (slot: string) => boolean = () => true,
+): Facts {
   const [{ key, precision }] = definitions;
   const values = Object.entries(slots)
-    .filter(([slot]) => slotGroupOf(slot).isSaved)
+    .filter(([slot]) => slotGroupOf(slot).isSaved && isCommon(slot))
     .map(([slot, value]) => [slot, `${formatType(value)} with hash ${contentHash(value.data)}`] as const);
   return {
     seed: key.path,

@@ -1,12 +1,12 @@
 import { MpError } from "../../errors.js";
 import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
-import { numberIn, type Outputs } from "../step/outputs.js";
+import type { Outputs } from "../step/outputs.js";
 import { type AllReduce, hookReduction, type WindowReduction } from "../step/window.js";
-import type { Agreement } from "./agreement.js";
 import { ALONE, type RankPlace } from "./rank-parts.js";
-import { rankReduction } from "./rank-reduction.js";
 import type { End, Facts } from "./said.js";
-import { type RankCheckpoint, type Share, sharedSource, storeTogether } from "./shared-checkpoint.js";
+import type { Share } from "./share.js";
+import type { RankCheckpoint } from "./shared-checkpoint.js";
+import type { startFacts } from "./start-facts.js";
 
 /** What a run does together with the other processes of its job; one that is alone does it by itself. */
 export interface Together {
@@ -16,7 +16,7 @@ export interface Together {
   /** What makes windows of several processes one, for one objective. */
   reduction(): WindowReduction | undefined;
   /** What all must start with alike. */
-  starts(facts: () => Facts): Promise<void>;
+  starts(...given: Parameters<typeof startFacts>): Promise<void>;
   /**
    * Whether all make the next step, with those facts: not where training ends in one of them. Left out where there is
    * nobody to ask, which costs a step no promise.
@@ -64,53 +64,6 @@ export function alone(allReduce: AllReduce | undefined): Together {
     loaded: () => undefined,
   };
 }
-
-/** A run of one rank among others. */
-export function among(agreement: Agreement): Together {
-  /** Steps that all have made. */
-  let steps = 0;
-  /** Since the start or the last load. */
-  let rates: Outputs = {};
-  return {
-    place: agreement.ranks,
-    isShared: true,
-    reduction: () => rankReduction(agreement),
-    starts: (facts) => agreement.enter("trainer", facts),
-    makesStep: async (facts, signal) => {
-      if (signal?.aborted === true) {
-        await agreement.endsBy("aborted");
-        return false;
-      }
-      const goesOn = await agreement.goesOn("step", async () => ({
-        step: steps + 1,
-        ...(await facts()),
-        rates: describeRates(rates),
-      }));
-      if (goesOn) steps++;
-      return goesOn;
-    },
-    begins: () => agreement.begin(),
-    passes: (pass) => agreement.goesOn("pass", () => ({ pass, step: steps })),
-    endsBy: (end) => agreement.endsBy(end),
-    tell: (error) => agreement.tell(error),
-    ratesSet: (set) => {
-      rates = { ...rates, ...set };
-    },
-    store: (what, checkpoint, store, share) => storeTogether(agreement, what, checkpoint, store, share),
-    source: (what, from) => sharedSource(agreement, what, from),
-    all: (what, run) => agreement.all(what, run),
-    loaded: (iteration) => {
-      steps = iteration;
-      rates = {};
-    },
-  };
-}
-
-const describeRates = (rates: Outputs): string =>
-  Object.keys(rates)
-    .sort()
-    .map((slot) => `${slot} ${numberIn(rates, slot)}`)
-    .join("; ");
 
 /** Why none of the processes makes a step: the reason of this one's signal, or that of another ended training. */
 export function noStep(signal: AbortSignal | undefined): unknown {

@@ -1,19 +1,18 @@
 import { checkUpdate } from "../../optim/check-update.js";
-import { computedRates } from "../../optim/optimizer.js";
+import { computedRates, type UpdateContext } from "../../optim/optimizer.js";
 import { poisonOf } from "../../trace/finite.js";
-import { mapTensors, type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
+import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast, not } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import { poisonOfUpdate } from "../checks/poison.js";
 import type { StepDefinition } from "../definition.js";
-import { ownKey } from "../objectives/objective-state.js";
 import type { TrainingState } from "../state.js";
 import { nextAverage } from "../weights/average.js";
+import { type Moved, mastersOf, moved } from "../weights/masters.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";
 
@@ -40,46 +39,88 @@ export interface Applied {
     readonly rates: Readonly<Record<string, Tensor>>;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
+    /** What other ranks need of new weights, if the update is divided. */
+    readonly pieces?: TensorTree;
   };
 }
 
 /** bool scalar of a floating scalar: neither infinite nor NaN. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
-/** Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step. */
-export function applyGradients(definition: StepDefinition, state: TrainingState, window: Window): Applied {
-  return withPhase("update", () => withoutLines(() => apply(definition, state, window)));
+/** What an update would make of the state, before anything is decided. */
+interface Proposal {
+  readonly scale: Tensor;
+  readonly gradNorm: Tensor;
+  readonly gradients: TensorTree;
+  readonly moved: Moved;
+  readonly optimizer: TensorTree;
+  readonly rates: readonly Tensor[];
+  readonly context: UpdateContext;
 }
 
-function apply(definition: StepDefinition, state: TrainingState, window: Window): Applied {
-  const { precision, optimizer } = definition;
-  const { lossScaler, masterWeights } = precision;
-  const losses = lossesIn(definition);
+/**
+ * Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step.
+ * @param verdict 0, or NaN for a rank's part of a divided update; only where that is judged
+ */
+export function applyGradients(
+  definition: StepDefinition,
+  state: TrainingState,
+  window: Window,
+  verdict?: Tensor,
+): Applied {
+  return withPhase("update", () => withoutLines(() => apply(definition, state, window, verdict)));
+}
+
+/** f32 scalar: 0, or NaN if what this process would make of its part of the update is not finite. */
+export function verdictOn(definition: StepDefinition, state: TrainingState, window: Window): Tensor {
+  return withPhase("update", () =>
+    withoutLines(() => {
+      const { moved, optimizer, rates } = propose(definition, state, window);
+      const ofRates = rates.reduce<Tensor>((sum, rate) => add(sum, mul(rate, 0)), literal(0));
+      if (!definition.checkNewParameters) return ofRates;
+      return add(ofRates, poisonOfUpdate({ weights: moved.weights, optimizer }));
+    }),
+  );
+}
+
+function propose(definition: StepDefinition, state: TrainingState, window: Window): Proposal {
+  const { optimizer, shard } = definition;
   const scale = scaleOf(definition, state);
   const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
-
-  const weights = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(state.master));
+  const own = shard?.own(gradients) ?? gradients;
   const context = { step: state.applied, settable: state.rates };
-  const update = optimizer.update(gradients, state.optimizer, weights, context);
-  checkUpdate(optimizer.name, update, gradients);
-  const { updates, state: optimizerState } = update;
-  const master = masterWeights.apply(state.master, updates, foldIn(ownKey(definition), "master"));
-
-  const { finite, finiteAtScale } = judge(definition, {
-    window,
+  const update = optimizer.update(own, state.optimizer, mastersOf(definition, state.master), context);
+  checkUpdate(optimizer.name, update, own);
+  return {
     scale,
     gradNorm,
+    gradients,
+    moved: moved(definition, state.master, update.updates),
+    optimizer: update.state,
     rates: update.rates ?? [],
-    written: definition.checkNewParameters ? { gradients, master, optimizerState } : { gradients },
-  });
+    context,
+  };
+}
+
+function apply(
+  definition: StepDefinition,
+  state: TrainingState,
+  window: Window,
+  verdict: Tensor | undefined,
+): Applied {
+  const { lossScaler } = definition.precision;
+  const losses = lossesIn(definition);
+  const proposal = propose(definition, state, window);
+  const { scale, gradNorm, moved, optimizer, context } = proposal;
+  const { finite, finiteAtScale } = judge(definition, { window, proposal, verdict });
   const scaler = lossScaler.update(state.scaler, finiteAtScale);
   const counters = count(definition, state, { scaler, finite, finiteAtScale });
   return {
     state: {
-      master,
-      optimizer: optimizerState,
+      master: moved.master,
+      optimizer,
       model: window.model,
-      ema: averageAfter(definition, state, master),
+      ema: averageAfter(definition, state, moved.weights),
       applied: add(state.applied, 1),
       frozen: state.frozen,
       scaler,
@@ -91,29 +132,22 @@ function apply(definition: StepDefinition, state: TrainingState, window: Window)
       applied: finite,
       scale,
       gradNorm,
-      rates: computedRates(optimizer, context),
+      rates: computedRates(definition.optimizer, context),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,
+      ...(moved.pieces === undefined ? {} : { pieces: moved.pieces }),
     },
   };
 }
 
-function averageAfter(
-  { ema, precision: { masterWeights } }: StepDefinition,
-  state: TrainingState,
-  master: TensorTree,
-): TensorTree {
-  if (ema === undefined) return state.ema;
-  return nextAverage(ema, state.ema, masterWeights.parameters(master), state.applied);
+function averageAfter({ ema }: StepDefinition, state: TrainingState, weights: TensorTree): TensorTree {
+  return ema === undefined ? state.ema : nextAverage(ema, state.ema, weights, state.applied);
 }
 
 interface Evidence {
   readonly window: Window;
-  readonly scale: Tensor;
-  readonly gradNorm: Tensor;
-  readonly rates: readonly Tensor[];
-  /** The gradients that the optimizer got, and its results as far as they are checked. */
-  readonly written: TensorTree;
+  readonly proposal: Proposal;
+  readonly verdict: Tensor | undefined;
 }
 
 /** Verdicts on a step, bool scalars. */
@@ -124,17 +158,19 @@ interface Verdict {
   readonly finiteAtScale: Tensor;
 }
 
-function judge(
-  { clipNorm, precision: { lossScaler } }: StepDefinition,
-  { window, scale, gradNorm, rates, written }: Evidence,
-): Verdict {
+function judge(definition: StepDefinition, { window, proposal, verdict }: Evidence): Verdict {
+  const { clipNorm, checkNewParameters, precision } = definition;
+  const { scale, gradNorm, gradients, moved, optimizer } = proposal;
   const forward = add(window.poison, poisonOf({ loss: window.loss, model: window.model }));
-  const passed = and(isUsable(scale, lossScaler), equal(forward, 0));
+  const passed = and(isUsable(scale, precision.lossScaler), equal(forward, 0));
   const normIsFinite = isFiniteScalar(gradNorm);
   // An infinite rate times a gradient of 0 would make the parameter NaN.
+  const rates = verdict === undefined ? proposal.rates : [verdict];
   const ratesAreFinite = rates.reduce((all, rate) => and(all, isFiniteScalar(rate)), passed);
   // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
   const canClip = clipNorm === undefined ? ratesAreFinite : and(ratesAreFinite, normIsFinite);
+  const isChecked = checkNewParameters && verdict === undefined;
+  const written = isChecked ? { gradients, weights: moved.master, optimizer } : { gradients };
   const finite = and(canClip, equal(poisonOfUpdate(written), 0));
   // If the norm is finite, so are the gradients; a non-finite value then comes from a later computation.
   return { finite, finiteAtScale: or(finite, and(passed, normIsFinite)) };

@@ -13,9 +13,12 @@ import { joinStates, nextState, stateOf, statePart } from "../objectives/objecti
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../program/program.js";
 import type { TrainingState } from "../state.js";
 import { frozenInAll, splitFrozen } from "../weights/frozen.js";
-import { applyGradients } from "./apply.js";
+import { mastersOf } from "../weights/masters.js";
+import { applyGradients, verdictOn } from "./apply.js";
 import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
 import { scaleOf } from "./scale.js";
+
+const SCALAR: TypeTree = { dtype: "f32", shape: [] };
 
 /** Elements of one microbatch's draws: the counter's low half. */
 const STRIDE = 2 ** 32;
@@ -39,7 +42,7 @@ export function initProgram(
     const states = definitions.map((definition) => {
       const { masterWeights, lossScaler } = definition.precision;
       const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
-      const inF32 = mapTensors((weight) => cast(weight, "f32"), masterWeights.parameters(master));
+      const inF32 = mastersOf(definition, master);
       const { frozen } = splitFrozen(weights, untrained);
       const state: TrainingState = {
         master,
@@ -81,7 +84,7 @@ export function trainProgram(
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i64", shape: [] };
-  const scale: TypeTree = { dtype: "f32", shape: [] };
+  const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
     setRandomCounter(counterOf(stateOf(definition, tree), fed["place"] as Tensor));
     const { precision } = definition;
@@ -93,7 +96,7 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
 
 /** One pass over a microbatch. Also fed: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32. */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
-  const scale: TypeTree = { dtype: "f32", shape: [] };
+  const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
     const current = stateOf(definition, tree);
     setRandomCounter(counterOf(current));
@@ -180,12 +183,16 @@ export function accumulateProgram(
   });
 }
 
-/** Applies a full window, and empties one that microbatches add to; processes add theirs between the last and this. */
+/**
+ * Applies a full window, and empties one that microbatches add to; processes add theirs between the last and this. Fed,
+ * where parts of a divided update are judged: `verdict` (f32 scalar), the sum of those of all ranks.
+ */
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
-  return traceProgram({ state: statePart(definition, state) }, (tree) => {
+  const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
+  return traceProgram({ state: statePart(definition, state), fed }, (tree, { verdict }) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
     setRandomCounter(counterOf(rest));
-    const { state: next, outputs } = applyGradients(definition, rest, window);
+    const { state: next, outputs } = applyGradients(definition, rest, window, verdict as Tensor | undefined);
     if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
     const empty = withPhase("update", () => {
       const model = mapTensors(
@@ -196,6 +203,15 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
       return emptyWindow(definition, rest.master, model);
     });
     return { state: nextState(definition, tree, { ...next, window: empty }), outputs };
+  });
+}
+
+/** What this rank would make of its part of a divided update. Output: `verdict`. */
+export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state: statePart(definition, state) }, (tree) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    setRandomCounter(counterOf(rest));
+    return { outputs: { verdict: verdictOn(definition, rest, window) } };
   });
 }
 

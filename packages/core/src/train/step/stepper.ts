@@ -15,7 +15,7 @@ import { isValueType } from "../state.js";
 import type { TrainingWarning } from "../warning.js";
 import type { TraceReports } from "./forward.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "./outputs.js";
-import { accumulateProgram, applyProgram, trainProgram } from "./programs.js";
+import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "./programs.js";
 import type { StepResult } from "./result.js";
 import { scaleFault } from "./scale.js";
 import { resetWindow, type WindowReduction } from "./window.js";
@@ -171,7 +171,9 @@ export class Stepper {
               accumulated,
             );
       const { executable } = await this.#apply();
-      return { ...metrics, ...(await executable.run({})) };
+      const outputs = await executable.run(await this.#verdict());
+      await reduction?.share?.(programs.state, outputs);
+      return { ...metrics, ...outputs };
     } catch (error) {
       await resetWindow(programs.state).catch((cause: unknown) => {
         throw new AggregateError(
@@ -183,8 +185,22 @@ export class Stepper {
     }
   }
 
+  /** What all ranks think of their parts of a divided update. */
+  async #verdict(): Promise<Outputs> {
+    const { definition, stateTypes, reduction } = this.#options;
+    if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};
+    const { executable } = await this.#programs.compiled(named(definition, "verdict"), APPLY, () =>
+      verdictProgram(definition, stateTypes),
+    );
+    const verdict = await reduction.judge(numberIn(await executable.run({}), "verdict"));
+    return { verdict: { dtype: "f32", shape: [], data: Float32Array.of(verdict) } };
+  }
+
   #hashed(signature: string, program: Program): Program {
-    if (this.#options.definition.rank !== undefined) this.#hashes.set(signature, programHash(program.graph));
+    const { rank, shard } = this.#options.definition;
+    // Ranks apply different parts of a divided update.
+    if (rank !== undefined && (shard === undefined || signature !== APPLY))
+      this.#hashes.set(signature, programHash(program.graph));
     return program;
   }
 

@@ -29,6 +29,10 @@ export interface FullWindow {
 export interface WindowReduction {
   /** Runs the microbatches, then replaces the window's sums. Returns the metrics of the step. */
   reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
+  /** The sum of the verdicts on the parts of a divided update. */
+  judge?(verdict: number): Promise<number>;
+  /** Ends a step whose update is divided, from its outputs. */
+  share?(state: State, outputs: Outputs): Promise<void>;
 }
 
 /** That of a hook, which gets no metrics. */

@@ -1,0 +1,61 @@
+import type { State } from "../backend.js";
+import { CallQueue } from "./call-queue.js";
+import { type InitialState, initialState } from "./checkpoint/initial-state.js";
+import type { Definitions } from "./definition.js";
+import type { Sharding } from "./ranks/shard/sharding.js";
+import { alone, type Together } from "./ranks/together.js";
+import type { RunOptions } from "./run-options.js";
+import { isWindowed } from "./step/stepper.js";
+import { gradientSlots } from "./step/window.js";
+
+/** What a run is made of once its state is in the engine. */
+export interface MadeRun extends InitialState {
+  /** Those of this process's programs. */
+  readonly definitions: Definitions;
+  readonly state: State;
+  /** As checkpoints have them: of the whole run, where its update is divided among ranks. */
+  readonly kept: { readonly definitions: Definitions; readonly state: State };
+  /** Reads the parameters where the update is divided. */
+  readonly parameters: (() => Promise<unknown>) | undefined;
+  readonly calls: CallQueue;
+  readonly together: Together;
+}
+
+export async function madeRun(options: RunOptions): Promise<MadeRun> {
+  const { backend, allReduce, agreement } = options;
+  const calls = new CallQueue("trainer");
+  const sharding = await shardingOf(options);
+  const definitions = sharding?.definitions ?? options.definitions;
+  const together =
+    agreement === undefined
+      ? alone(allReduce && calls.hook("allReduce", allReduce))
+      : (await import("./ranks/among.js")).among(agreement, sharding);
+  const windowed = isWindowed(definitions[0], together.isShared);
+  const initial = await initialState(backend, definitions, options, windowed);
+  const { slots, given } = initial;
+  await together.starts(options.definitions, slots, sharding?.isCommon);
+  const adjacent = definitions.map((each) => gradientSlots(Object.keys(slots), each));
+  const state = await backend.createState(slots, { adjacent });
+  try {
+    const whole = await sharding?.whole(state, given);
+    return {
+      ...initial,
+      definitions,
+      state,
+      kept: { definitions: options.definitions, state: whole?.state ?? state },
+      parameters: whole?.parameters,
+      calls,
+      together,
+    };
+  } catch (error) {
+    await state.dispose();
+    throw error;
+  }
+}
+
+/** Loaded where it is asked for, as what ranks do together: a page that trains alone need not have it. */
+async function shardingOf({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
+  if (agreement === undefined || shard === undefined) return undefined;
+  const { sharding } = await import("./ranks/shard/sharding.js");
+  return sharding(run.definitions, run.parameters, agreement.ranks);
+}

@@ -1,0 +1,54 @@
+import { numberIn, type Outputs } from "../step/outputs.js";
+import type { Agreement } from "./agreement.js";
+import { rankReduction } from "./rank-reduction.js";
+import type { Sharding } from "./shard/sharding.js";
+import { sharedSource, storeTogether } from "./shared-checkpoint.js";
+import { startFacts } from "./start-facts.js";
+import type { Together } from "./together.js";
+
+/** A run of one rank among others. */
+export function among(agreement: Agreement, sharding?: Sharding): Together {
+  /** Steps that all have made. */
+  let steps = 0;
+  /** Since the start or the last load. */
+  let rates: Outputs = {};
+  return {
+    place: agreement.ranks,
+    isShared: true,
+    reduction: () => rankReduction(agreement, sharding),
+    starts: (...given) => agreement.enter("trainer", () => startFacts(...given)),
+    makesStep: async (facts, signal) => {
+      if (signal?.aborted === true) {
+        await agreement.endsBy("aborted");
+        return false;
+      }
+      const goesOn = await agreement.goesOn("step", async () => ({
+        step: steps + 1,
+        ...(await facts()),
+        rates: describeRates(rates),
+      }));
+      if (goesOn) steps++;
+      return goesOn;
+    },
+    begins: () => agreement.begin(),
+    passes: (pass) => agreement.goesOn("pass", () => ({ pass, step: steps })),
+    endsBy: (end) => agreement.endsBy(end),
+    tell: (error) => agreement.tell(error),
+    ratesSet: (set) => {
+      rates = { ...rates, ...set };
+    },
+    store: (what, checkpoint, store, share) => storeTogether(agreement, what, checkpoint, store, share),
+    source: (what, from) => sharedSource(agreement, what, from),
+    all: (what, run) => agreement.all(what, run),
+    loaded: (iteration) => {
+      steps = iteration;
+      rates = {};
+    },
+  };
+}
+
+const describeRates = (rates: Outputs): string =>
+  Object.keys(rates)
+    .sort()
+    .map((slot) => `${slot} ${numberIn(rates, slot)}`)
+    .join("; ");

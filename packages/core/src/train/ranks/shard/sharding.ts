@@ -1,0 +1,136 @@
+/**
+ * The update of a data-parallel run divided among its ranks (ZeRO stage 1, Rajbhandari et al., arXiv 1910.02054): each has
+ * masters and optimizer state of its part alone, updates that part, and all give each other the new weights. Gradients
+ * are summed whole, so that norm, clipping and finite check are those of a run that is not divided.
+ */
+import type { State } from "../../../backend.js";
+import { type ComputeDType, hostArrayOf, isHalf } from "../../../dtype.js";
+import { MpError } from "../../../errors.js";
+import { type HostTensor, isHostTensor } from "../../../host-tensor.js";
+import type { Ranks } from "../../../ranks.js";
+import { elementCount } from "../../../shape.js";
+import { leavesOf, mapTree } from "../../../tree.js";
+import type { GivenTypes } from "../../checkpoint/initial-state.js";
+import type { Definitions } from "../../definition.js";
+import { fedName, type TypeTree } from "../../program/program.js";
+import { isValueType } from "../../state.js";
+import { flagIn, type Outputs } from "../../step/outputs.js";
+import { initProgram } from "../../step/programs.js";
+import { type Leaf, type Partition, partition } from "./partition.js";
+import { shardOf } from "./shard.js";
+import { WholeState } from "./whole-state.js";
+
+/** A run's division, on one rank. */
+export interface Sharding {
+  /** Those of this rank's programs. */
+  readonly definitions: Definitions;
+  /** Whether a slot has the same values on all ranks at the start. */
+  isCommon(slot: string): boolean;
+  /** The rank's state as that of a run that is not divided, and its parameters. On all ranks, as what it gives. */
+  whole(
+    state: State,
+    given: GivenTypes,
+  ): Promise<{ readonly state: State; readonly parameters: () => Promise<unknown> }>;
+  /** Gives all ranks the weights that a step has made, from its outputs. On all ranks. */
+  share(state: State, outputs: Outputs): Promise<void>;
+}
+
+/** @throws MP_UNSUPPORTED for what cannot be divided */
+export function sharding(definitions: Definitions, parameters: unknown, ranks: Ranks): Sharding {
+  const [definition] = definitions;
+  const scope = divisible(definitions);
+  const { frozen, checkNewParameters, precision } = definition;
+  const leaves = leavesOf(parameters, isHostTensor, "params")
+    .filter(([path]) => !frozen.has(path))
+    .map(([path, { shape }]): Leaf => ({ path, shape }));
+  const { compute } = precision.policy;
+  const matrices = new Set(leaves.filter(({ shape }) => shape.length > 1).map(({ path }) => path));
+  // Biases and what normalizations scale by are small, and f32 in most policies.
+  const storage = (path: string): ComputeDType =>
+    isHalf(compute as ComputeDType) && matrices.has(path) ? (compute as ComputeDType) : "f32";
+  const divided = partition(leaves, ranks.size, scope);
+  const parts = divided[ranks.rank] as Partition[number];
+  const isJudged = checkNewParameters || scope === "leaf";
+  const { shard, masterWeights } = shardOf({ parts, storage, isJudged });
+  return {
+    definitions: [{ ...definition, shard, precision: { ...precision, masterWeights } }],
+    isCommon: (slot) => !/^(optimizer|master\/own)(\/|$)/.test(slot),
+    whole: async (state, { parameters, model }) => {
+      const made = initProgram(definitions, parameters, model, true).outputs["state"] ?? {};
+      const types = Object.fromEntries(leavesOf(made, isValueType, "state"));
+      const whole = await WholeState.of({ ranks, state, types, storage });
+      return { state: whole, parameters: () => parametersIn(whole, parameters) };
+    },
+    share: async (state, outputs) => {
+      if (!flagIn(outputs, "applied")) return;
+      const own = [...parts.keys()].map((path) => outputs[fedName("pieces", path)] as HostTensor);
+      const all = await ranks.allGather(bytesOf(own));
+      await state.write(copies(leaves, divided, storage, all));
+    },
+  };
+}
+
+/** The scope of an update that can be divided. */
+function divisible(definitions: Definitions): "element" | "leaf" {
+  const [{ objective, optimizer, precision, ema }] = definitions;
+  const refuse = (problem: string): never => {
+    throw new MpError("MP_UNSUPPORTED", `trainer: shard: ${problem}`);
+  };
+  if (objective !== undefined) refuse("objectives cannot be divided; leave shard out");
+  if (ema !== undefined) refuse("an average of the weights (ema) cannot be divided; leave one of them out");
+  const { name } = precision.masterWeights;
+  if (name !== "f32") refuse(`divides f32 master weights, and ${precision.name} has ${name}; use mixed()`);
+  return (
+    optimizer.scope ??
+    refuse(
+      `${optimizer.name} does not say what its update of an element depends on (scope), or that is more than its leaf; clip by clipNorm of the trainer`,
+    )
+  );
+}
+
+async function parametersIn(state: State, types: TypeTree): Promise<unknown> {
+  const paths = leavesOf(types, isValueType, "params").map(([path]) => path);
+  const slots = paths.map((path) =>
+    [fedName("master", path), fedName("frozen", path)].find((slot) => state.types[slot] !== undefined),
+  ) as readonly string[];
+  const values = await state.read(slots);
+  const byPath = new Map(paths.map((path, at) => [path, values[slots[at] as string]]));
+  return mapTree(types, isValueType, (_type, path) => byPath.get(path) as HostTensor);
+}
+
+function bytesOf(tensors: readonly HostTensor[]): Uint8Array {
+  const bytes = new Uint8Array(tensors.reduce((sum, { data }) => sum + data.byteLength, 0));
+  let at = 0;
+  for (const { data } of tensors) {
+    bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
+    at += data.byteLength;
+  }
+  return bytes;
+}
+
+/** The copies of all parameters from the pieces of all ranks. */
+function copies(
+  leaves: readonly Leaf[],
+  divided: Partition,
+  storage: (path: string) => ComputeDType,
+  all: readonly Uint8Array[],
+): Outputs {
+  const values = new Map(
+    leaves.map(({ path, shape }) => {
+      const dtype = storage(path);
+      const data = new hostArrayOf[dtype](elementCount(shape, "shard"));
+      return [path, { dtype, shape, data } as HostTensor];
+    }),
+  );
+  for (const [rank, parts] of divided.entries()) {
+    const bytes = all[rank] as Uint8Array;
+    let at = 0;
+    for (const [path, { from, to }] of parts) {
+      const { data } = values.get(path) as HostTensor;
+      const length = (to - from) * data.BYTES_PER_ELEMENT;
+      new Uint8Array(data.buffer, from * data.BYTES_PER_ELEMENT, length).set(bytes.subarray(at, at + length));
+      at += length;
+    }
+  }
+  return Object.fromEntries([...values].map(([path, value]) => [fedName("master/copy", path), value]));
+}

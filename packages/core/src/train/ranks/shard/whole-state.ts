@@ -1,0 +1,130 @@
+import type { State } from "../../../backend.js";
+import { bytesOfTensors, tensorsOfBytes } from "../../../checkpoint/bytes.js";
+import { type ComputeDType, hostArrayOf, isHalf } from "../../../dtype.js";
+import { encodeArray } from "../../../float-format/bits.js";
+import type { ValueType } from "../../../graph/graph.js";
+import type { HostTensor } from "../../../host-tensor.js";
+import type { Ranks } from "../../../ranks.js";
+import { elementCount, type Shape } from "../../../shape.js";
+import { slotGroupName } from "../../state.js";
+import type { Outputs } from "../../step/outputs.js";
+
+type Types = Readonly<Record<string, ValueType>>;
+
+export interface WholeParts {
+  readonly ranks: Ranks;
+  /** This rank's state. */
+  readonly state: State;
+  /** What the slots of the undivided state are. */
+  readonly types: Types;
+  /** The dtype of a parameter's copy. */
+  readonly storage: (path: string) => ComputeDType;
+}
+
+const MASTER = "master";
+const masterPath = (slot: string): string => slot.slice(MASTER.length + 1);
+const inMaster = (entry: "copy" | "own", path: string): string =>
+  [MASTER, entry, ...(path === "" ? [] : [path])].join("/");
+
+const elementsOf = ({ shape }: { readonly shape: Shape }): number => elementCount(shape, "shard");
+
+/**
+ * The state of a divided run as that of one that is not: with the same slots, for checkpoints. What is divided is gathered
+ * from all ranks, so each `read` is made on all of them, of the same slots.
+ */
+export class WholeState implements State {
+  readonly types: Types;
+  readonly #parts: WholeParts;
+  /** How many elements of each of its slots every rank has. */
+  readonly #elements: readonly Readonly<Record<string, number>>[];
+
+  private constructor(parts: WholeParts, elements: readonly Readonly<Record<string, number>>[]) {
+    this.types = parts.types;
+    this.#parts = parts;
+    this.#elements = elements;
+  }
+
+  /** On all ranks: they tell each other what they have. */
+  static async of(parts: WholeParts): Promise<WholeState> {
+    const { state, ranks } = parts;
+    const own = Object.entries(state.types).map(([slot, type]) => [slot, elementsOf(type)] as const);
+    const all = await ranks.allGather(new TextEncoder().encode(JSON.stringify(Object.fromEntries(own))));
+    return new WholeState(
+      parts,
+      all.map((bytes) => JSON.parse(new TextDecoder().decode(bytes)) as Record<string, number>),
+    );
+  }
+
+  async read(names: readonly string[] = Object.keys(this.types)): Promise<Outputs> {
+    const { state, ranks } = this.#parts;
+    const divided = names.filter((name) => this.#isDivided(name));
+    const plain = names.filter((name) => !this.#isDivided(name));
+    const read = await state.read(plain.map((name) => this.#keptAt(name)));
+    const values = new Map(plain.map((name) => [name, read[this.#keptAt(name)] as HostTensor]));
+    if (divided.length > 0) {
+      const own = divided.map((name) => this.#keptAt(name)).filter((slot) => state.types[slot] !== undefined);
+      const bytes = bytesOfTensors({ tensors: await state.read(own), metadata: {} });
+      const all = (await ranks.allGather(bytes)).map((each) => tensorsOfBytes(each).tensors);
+      for (const name of divided) values.set(name, this.#joined(name, all));
+    }
+    return Object.fromEntries(names.map((name) => [name, values.get(name) as HostTensor]));
+  }
+
+  /** Not on all ranks together: each writes its part. */
+  async write(values: Outputs): Promise<void> {
+    await this.#parts.state.write(
+      Object.fromEntries(Object.entries(values).flatMap(([name, value]) => this.#keptOf(name, value))),
+    );
+  }
+
+  /** It owns nothing. */
+  async dispose(): Promise<void> {}
+
+  /** The slot that has this rank's part. */
+  #keptAt(name: string): string {
+    if (slotGroupName(name) !== MASTER) return name;
+    const own = inMaster("own", masterPath(name));
+    return this.#elements.some((slots) => own in slots) ? own : inMaster("copy", masterPath(name));
+  }
+
+  /** Ranks that have the same have all of it. */
+  #isDivided(name: string): boolean {
+    const slot = this.#keptAt(name);
+    const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
+    return total === elementsOf(this.types[name] as ValueType);
+  }
+
+  #joined(name: string, all: readonly Outputs[]): HostTensor {
+    const { dtype, shape } = this.types[name] as ValueType;
+    const data = new hostArrayOf[dtype](elementsOf({ shape })) as Float32Array;
+    let at = 0;
+    for (const tensors of all) {
+      const part = tensors[this.#keptAt(name)]?.data as Float32Array | undefined;
+      if (part === undefined) continue;
+      data.set(part, at);
+      at += part.length;
+    }
+    return { dtype, shape, data } as HostTensor;
+  }
+
+  #keptOf(name: string, value: HostTensor): readonly (readonly [slot: string, value: HostTensor])[] {
+    const { state, ranks, storage } = this.#parts;
+    const slot = this.#keptAt(name);
+    const type = state.types[slot];
+    const kept: [string, HostTensor][] = [];
+    if (type !== undefined && this.#isDivided(name)) {
+      const before = this.#elements.slice(0, ranks.rank).reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
+      const data = value.data.slice(before, before + elementsOf(type));
+      kept.push([slot, { ...value, shape: type.shape, data } as HostTensor]);
+    } else if (type !== undefined) kept.push([slot, value]);
+    const half = slotGroupName(name) === MASTER ? storage(masterPath(name)) : "f32";
+    if (isHalf(half)) {
+      const data = encodeArray(half, value.data as Float32Array);
+      kept.push([
+        inMaster("copy", masterPath(name)),
+        { dtype: half, shape: value.shape, data } as HostTensor,
+      ]);
+    }
+    return kept;
+  }
+}

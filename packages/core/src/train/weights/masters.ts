@@ -1,0 +1,35 @@
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { cast } from "../../trace/ops/unary.js";
+import { foldIn } from "../../trace/random.js";
+import type { StepDefinition } from "../definition.js";
+import { ownKey } from "../objectives/objective-state.js";
+import type { ShardedMasters } from "../ranks/shard/shard.js";
+
+/** The weights that this process updates, f32. */
+export function mastersOf({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {
+  if (shard !== undefined) return shard.masters(master as ShardedMasters);
+  return inF32(precision.masterWeights.parameters(master));
+}
+
+const inF32 = (tree: TensorTree): TensorTree => mapTensors((weight) => cast(weight, "f32"), tree);
+
+/** Master weights after an update. */
+export interface Moved {
+  /** Their state. */
+  readonly master: TensorTree;
+  /** Those that this process updates, in their storage dtype. */
+  readonly weights: TensorTree;
+  /** What other ranks need of them, if the update is divided. */
+  readonly pieces?: TensorTree;
+}
+
+export function moved(definition: StepDefinition, master: TensorTree, updates: TensorTree): Moved {
+  const { shard, precision } = definition;
+  if (shard !== undefined) {
+    const { state, masters } = shard.apply(master as ShardedMasters, updates);
+    return { master: state, weights: masters, pieces: shard.pieces(masters) };
+  }
+  const { masterWeights } = precision;
+  const next = masterWeights.apply(master, updates, foldIn(ownKey(definition), "master"));
+  return { master: next, weights: masterWeights.parameters(next) };
+}
