@@ -24,7 +24,7 @@ function withCompile(backend: Backend, compile: Compile): Backend {
     specVersion: backend.specVersion,
     manifest: backend.manifest,
     compile,
-    createState: (values) => backend.createState(values),
+    createState: (values, options) => backend.createState(values, options),
     upload: (tensor) => backend.upload(tensor),
     download: (handle) => backend.download(handle),
     stats: () => backend.stats(),

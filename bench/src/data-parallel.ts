@@ -1,14 +1,15 @@
 /**
- * `node dist/data-parallel.js [WORKLOAD] [--accumulate N] [--rounds N] [--steps N] [--backend ort|tfjs]`: a step of two
- * ranks of one thread each beside a step of one rank of two threads, on the same number of samples, in fresh processes in
- * turn; and MPI's own all-reduce of as many bytes. It needs MPI: `npx mp-mpi install`.
+ * `node dist/data-parallel.js [WORKLOAD] [--accumulate N] [--rounds N] [--steps N] [--precision float32] [--backend ort]`:
+ * a step of two ranks of one thread each, with the whole optimizer and with a share of it (`shard: "optimizer"`), beside a
+ * step of one rank of two threads, on the same number of samples, in fresh processes in turn; what the ranks keep; and
+ * MPI's own all-reduce of as many bytes. It needs MPI: `npx mp-mpi install`.
  */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { RankJob, RankReport } from "./data-parallel/rank-steps.js";
 import { askProcess } from "./fresh-process.js";
-import { ENGINES } from "./job.js";
+import { ENGINES, PRECISIONS } from "./job.js";
 import { thisMachine } from "./machine.js";
 import { median } from "./statistics.js";
 import { nameOf, readWorkload, type SizedWorkload } from "./workloads/workloads.js";
@@ -19,44 +20,82 @@ const { values, positionals } = parseArgs({
     accumulate: { type: "string", default: "1" },
     rounds: { type: "string", default: "5" },
     steps: { type: "string", default: "15" },
+    precision: { type: "string", default: "float32" },
     backend: { type: "string", default: "ort" },
   },
 });
 const engine = ENGINES.find((name) => name === values.backend);
+const precision = PRECISIONS.find((name) => name === values.precision);
 const whole = readWorkload(positionals[0] ?? "w2");
-if (engine === undefined || whole === undefined)
-  throw new RangeError("data-parallel: no such engine or workload");
+if (engine === undefined || precision === undefined || whole === undefined)
+  throw new RangeError("data-parallel: no such engine, precision or workload");
 
 const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "mp-mpi.js");
 const program = fileURLToPath(new URL("./rank-steps.js", import.meta.url));
 
-function timed(ranks: 1 | 2, workload: SizedWorkload): Promise<RankReport> {
+/** Processes of one measurement: how many, on which workload, and whether they divide the optimizer. */
+interface Side {
+  readonly ranks: 1 | 2;
+  readonly workload: SizedWorkload;
+  readonly isSharded: boolean;
+  readonly reports: RankReport[];
+}
+
+async function time({ ranks, workload, isSharded, reports }: Side): Promise<void> {
   const job: RankJob = {
     workload,
     choice: { engine: engine ?? "ort", device: "cpu", threads: 2 / ranks },
+    precision: precision ?? "float32",
     accumulate: Number(values.accumulate),
+    isSharded,
     steps: Number(values.steps),
   };
   const words = ["run", "-n", String(ranks), process.execPath, program, JSON.stringify(job)];
-  return askProcess<RankReport>(process.execPath, [command, ...words]);
+  reports.push(await askProcess<RankReport>(process.execPath, [command, ...words]));
 }
 
 const batch = whole.sizes["batch"];
 if (typeof batch !== "number" || batch % 2 !== 0)
   throw new RangeError("data-parallel: an even batch is needed");
 const half: SizedWorkload = { ...whole, sizes: { ...whole.sizes, batch: batch / 2 } };
-const [one, two]: [RankReport[], RankReport[]] = [[], []];
+const one: Side = { ranks: 1, workload: whole, isSharded: false, reports: [] };
+const two: Side = { ranks: 2, workload: half, isSharded: false, reports: [] };
+const sharded: Side = { ...two, isSharded: true, reports: [] };
 for (let round = 0; round < Number(values.rounds); round++) {
-  const sides = [async () => one.push(await timed(1, whole)), async () => two.push(await timed(2, half))];
-  for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
+  const sides = [one, two, sharded];
+  for (const side of round % 2 === 0 ? sides : sides.toReversed()) await time(side);
 }
 
-const milliseconds = (reports: readonly RankReport[], key: "stepSeconds" | "allReduceSeconds"): number =>
+const milliseconds = ({ reports }: Side, key: "stepSeconds" | "allReduceSeconds" | "reductionSeconds") =>
   1000 * median(reports.map((report) => report[key]));
+/** The median of the rounds' quotients. */
+const times = (side: Side, by: Side): string =>
+  median(
+    side.reports.map(
+      ({ stepSeconds }, round) => stepSeconds / (by.reports[round]?.stepSeconds ?? Number.NaN),
+    ),
+  ).toFixed(3);
+const megabytes = ({ reports }: Side, slots: RegExp): number =>
+  Object.entries(reports[0]?.slotBytes ?? {}).reduce(
+    (sum, [slot, bytes]) => sum + (slots.test(slot) ? bytes / 1e6 : 0),
+    0,
+  );
+const kept = (what: string, slots: RegExp): string => {
+  const [undivided, divided] = [megabytes(two, slots), megabytes(sharded, slots)];
+  const share = undivided === 0 ? "" : `, ${(divided / undivided).toFixed(3)} times`;
+  return `${what.padEnd(26)}${undivided.toFixed(1)} MB, divided ${divided.toFixed(1)} MB${share}`;
+};
+const sameLosses = JSON.stringify(two.reports[0]?.losses) === JSON.stringify(sharded.reports[0]?.losses);
 const { processor, cores, node } = thisMachine();
-const ratios = two.map(({ stepSeconds }, round) => stepSeconds / (one[round]?.stepSeconds ?? Number.NaN));
 console.log(`${processor}, ${cores} cores, node ${node}, ${new Date().toISOString().slice(0, 10)}
-${nameOf(whole)} on ${engine}, accumulate ${values.accumulate}, medians of ${values.rounds} processes
+${nameOf(whole)} on ${engine}, ${precision}, accumulate ${values.accumulate}, medians of ${values.rounds} processes
 one rank, two threads     ${milliseconds(one, "stepSeconds").toFixed(1)} ms
-two ranks, a thread each  ${milliseconds(two, "stepSeconds").toFixed(1)} ms, ${median(ratios).toFixed(3)} times
-MPI's all-reduce alone    ${milliseconds(two, "allReduceSeconds").toFixed(1)} ms`);
+two ranks, a thread each  ${milliseconds(two, "stepSeconds").toFixed(1)} ms, ${times(two, one)} times
+optimizer divided         ${milliseconds(sharded, "stepSeconds").toFixed(1)} ms, ${times(sharded, two)} times two ranks that do not; losses ${sameLosses ? "the same" : "differ"}
+gradients summed in       ${milliseconds(two, "reductionSeconds").toFixed(1)} ms
+MPI's all-reduce alone    ${milliseconds(two, "allReduceSeconds").toFixed(1)} ms
+A rank keeps:
+${kept("masters and moments", /^(master(?!\/copy\/)|optimizer)\//)}
+${kept("copies of the weights", /^master\/copy\//)}
+${kept("all but the window", /^(?!window\/)/)}
+${kept("with the window", /^/)}`);

@@ -1,15 +1,18 @@
 /** One rank of a job that times training steps; rank 0 prints the answer as its last line. Argument: a `RankJob`. */
 import { mpi } from "@mp/mpi";
 import { openEngine, precisionOf } from "../engine.js";
-import type { EngineChoice } from "../job.js";
+import type { EngineChoice, PrecisionName } from "../job.js";
 import { median } from "../statistics.js";
 import { timedSteps } from "../timed-steps.js";
 import { type SizedWorkload, workloadOf } from "../workloads/workloads.js";
+import { observed } from "./observed-states.js";
 
 export interface RankJob {
   readonly workload: SizedWorkload;
   readonly choice: EngineChoice;
+  readonly precision: PrecisionName;
   readonly accumulate: number;
+  readonly isSharded: boolean;
   readonly steps: number;
 }
 
@@ -18,16 +21,25 @@ export interface RankReport {
   readonly stepSeconds: number;
   /** Median of all-reduces of one buffer of the gradients' size; 0 on a single rank. */
   readonly allReduceSeconds: number;
+  /** Median of a step's all-reduces of its gradients, with the copies that they need; 0 on a single rank. */
+  readonly reductionSeconds: number;
   readonly losses: readonly number[];
+  /** Bytes of rank 0's state by slot. */
+  readonly slotBytes: Readonly<Record<string, number>>;
 }
 
 const [WARMUP, REPEATS] = [3, 20];
 
-const { workload: sized, choice, accumulate, steps } = JSON.parse(process.argv[2] ?? "") as RankJob;
+const job = JSON.parse(process.argv[2] ?? "") as RankJob;
+const { accumulate, steps } = job;
 const ranks = await mpi();
-const backend = await openEngine(choice);
-const workload = workloadOf(sized);
-const training = await workload.train(backend, precisionOf("float32"), { accumulate, ranks });
+const { backend, slotBytes, reductionMilliseconds } = observed(await openEngine(job.choice));
+const workload = workloadOf(job.workload);
+const training = await workload.train(backend, precisionOf(job.precision), {
+  accumulate,
+  ranks,
+  ...(job.isSharded ? { shard: "optimizer" } : {}),
+});
 const { milliseconds, losses } = await timedSteps(
   async () => (await training.step()).loss,
   // Ranks end together: by the number of steps, and not by their own clocks.
@@ -52,7 +64,9 @@ async function allReduceSeconds(): Promise<number> {
 const report: RankReport = {
   stepSeconds: median(milliseconds) / 1000,
   allReduceSeconds: await allReduceSeconds(),
+  reductionSeconds: ranks.size === 1 ? 0 : median(reductionMilliseconds) / 1000,
   losses,
+  slotBytes: Object.fromEntries(slotBytes),
 };
 await training.dispose();
 await backend.dispose();

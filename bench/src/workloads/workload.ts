@@ -29,7 +29,7 @@ export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, 
 /** What a measurement may have otherwise. */
 export type TrainingChanges = Pick<
   TrainerOptions<unknown, unknown, unknown>,
-  "checkNewParameters" | "accumulate" | "ranks"
+  "checkNewParameters" | "accumulate" | "ranks" | "shard"
 >;
 
 /** A running training on the workload's batch. */

@@ -84,7 +84,7 @@ export class MpiRanks implements Ranks {
       await this.#move("allGather", [all, own, counts, offsets], (request) =>
         Iallgatherv_c(own, own.length, BYTE, all, counts, offsets, BYTE, COMM_WORLD, request),
       );
-      return lengths.map((length, r) => all.slice(starts[r], (starts[r] ?? 0) + length));
+      return lengths.map((length, r) => all.subarray(starts[r], (starts[r] ?? 0) + length));
     });
   }
 

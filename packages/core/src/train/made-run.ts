@@ -34,7 +34,8 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
   const initial = await initialState(backend, definitions, options, windowed);
   const { slots, given } = initial;
   await together.starts(options.definitions, slots, sharding?.isCommon);
-  const adjacent = definitions.map((each) => gradientSlots(Object.keys(slots), each));
+  const gradients = definitions.map((each) => gradientSlots(Object.keys(slots), each));
+  const adjacent = [...gradients, ...(sharding?.adjacent ?? [])];
   const state = await backend.createState(slots, { adjacent });
   try {
     const whole = await sharding?.whole(state, given);

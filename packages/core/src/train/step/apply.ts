@@ -52,6 +52,8 @@ interface Proposal {
   readonly scale: Tensor;
   readonly gradNorm: Tensor;
   readonly gradients: TensorTree;
+  /** This process's part of the gradients. */
+  readonly own: TensorTree;
   readonly moved: Moved;
   readonly optimizer: TensorTree;
   readonly rates: readonly Tensor[];
@@ -75,19 +77,20 @@ export function applyGradients(
 export function verdictOn(definition: StepDefinition, state: TrainingState, window: Window): Tensor {
   return withPhase("update", () =>
     withoutLines(() => {
-      const { moved, optimizer, rates } = propose(definition, state, window);
+      const { own, moved, optimizer, rates } = propose(definition, state, window);
       const ofRates = rates.reduce<Tensor>((sum, rate) => add(sum, mul(rate, 0)), literal(0));
-      if (!definition.checkNewParameters) return ofRates;
-      return add(ofRates, poisonOfUpdate({ weights: moved.weights, optimizer }));
+      const written = definition.checkNewParameters
+        ? { gradients: own, weights: moved.weights, optimizer }
+        : { gradients: own };
+      return add(ofRates, poisonOfUpdate(written));
     }),
   );
 }
 
 function propose(definition: StepDefinition, state: TrainingState, window: Window): Proposal {
-  const { optimizer, shard } = definition;
+  const { optimizer } = definition;
   const scale = scaleOf(definition, state);
-  const { gradients, gradNorm } = unscale(definition, window.gradients, scale);
-  const own = shard?.own(gradients) ?? gradients;
+  const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
   const context = { step: state.applied, settable: state.rates };
   const update = optimizer.update(own, state.optimizer, mastersOf(definition, state.master), context);
   checkUpdate(optimizer.name, update, own);
@@ -95,6 +98,7 @@ function propose(definition: StepDefinition, state: TrainingState, window: Windo
     scale,
     gradNorm,
     gradients,
+    own,
     moved: moved(definition, state.master, update.updates),
     optimizer: update.state,
     rates: update.rates ?? [],
@@ -169,9 +173,9 @@ function judge(definition: StepDefinition, { window, proposal, verdict }: Eviden
   const ratesAreFinite = rates.reduce((all, rate) => and(all, isFiniteScalar(rate)), passed);
   // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
   const canClip = clipNorm === undefined ? ratesAreFinite : and(ratesAreFinite, normIsFinite);
-  const isChecked = checkNewParameters && verdict === undefined;
-  const written = isChecked ? { gradients, weights: moved.master, optimizer } : { gradients };
-  const finite = and(canClip, equal(poisonOfUpdate(written), 0));
+  const written = checkNewParameters ? { gradients, weights: moved.master, optimizer } : { gradients };
+  // A verdict is on all of that.
+  const finite = verdict === undefined ? and(canClip, equal(poisonOfUpdate(written), 0)) : canClip;
   // If the norm is finite, so are the gradients; a non-finite value then comes from a later computation.
   return { finite, finiteAtScale: or(finite, and(passed, normIsFinite)) };
 }

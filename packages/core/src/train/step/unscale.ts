@@ -11,6 +11,8 @@ import { type ScaleRange, scaleRange } from "./scale.js";
 export interface Unscaled {
   /** Unscaled means over the window, or sums, clipped if requested; f32. */
   readonly gradients: TensorTree;
+  /** This process's part of them; all, unless the update is divided. */
+  readonly own: TensorTree;
   /** Their norm before clipping. Infinite beyond 1.8e19, where squares leave f32. */
   readonly gradNorm: Tensor;
 }
@@ -41,17 +43,23 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
   const parts = accumulation === "mean" ? lossesIn(definition) : (definition.rank?.size ?? 1);
   // A division, so that a constant scale is folded when the graph is built.
   const inverse = div(1, scale);
+  const own = (tree: TensorTree): TensorTree => definition.shard?.own(tree) ?? tree;
   if (clipNorm !== undefined && isSquared(range, parts)) {
     const factor = parts === 1 ? inverse : mul(inverse, 1 / parts);
     const gradNorm = mul(sqrt(sumOfSquares(sums)), factor);
-    return { gradients: times(sums, mul(factor, clipFactor(gradNorm, clipNorm))), gradNorm };
+    const clipped = mul(factor, clipFactor(gradNorm, clipNorm));
+    const gradients = times(sums, clipped);
+    // Of a part alone where nothing reads the whole.
+    return {
+      gradients,
+      own: definition.shard === undefined ? gradients : times(own(sums), clipped),
+      gradNorm,
+    };
   }
   const unscaled = dividedBy(sums, { inverse, parts, range });
   const gradNorm = sqrt(sumOfSquares(unscaled));
-  return {
-    gradients: clipNorm === undefined ? unscaled : times(unscaled, clipFactor(gradNorm, clipNorm)),
-    gradNorm,
-  };
+  const gradients = clipNorm === undefined ? unscaled : times(unscaled, clipFactor(gradNorm, clipNorm));
+  return { gradients, own: own(gradients), gradNorm };
 }
 
 /** Sums of several losses may be as many times larger. */

@@ -78,7 +78,8 @@ export function shardOf({ parts, storage, isJudged }: ShardOptions): {
       copy: mapTree(parameters, isTensor, (leaf, path): Tensor => cast(leaf, storage(path))) as TensorTree,
       own: halvesOf(own(parameters)),
     }),
-    parameters: ({ copy }) => copy,
+    // In f32, so that gradients are summed in it; what takes the half reads the copy itself.
+    parameters: ({ copy }) => mapTensors((leaf) => cast(leaf, "f32"), copy),
     apply: (state, updates) => shard.apply(state, updates).state,
   };
   return { shard, masterWeights };

@@ -4,11 +4,10 @@
  * are summed whole, so that norm, clipping and finite check are those of a run that is not divided.
  */
 import type { State } from "../../../backend.js";
-import { type ComputeDType, hostArrayOf, isHalf } from "../../../dtype.js";
+import { type ComputeDType, isHalf } from "../../../dtype.js";
 import { MpError } from "../../../errors.js";
 import { type HostTensor, isHostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
-import { elementCount } from "../../../shape.js";
 import { leavesOf, mapTree } from "../../../tree.js";
 import type { GivenTypes } from "../../checkpoint/initial-state.js";
 import type { Definitions } from "../../definition.js";
@@ -18,6 +17,7 @@ import { flagIn, type Outputs } from "../../step/outputs.js";
 import { initProgram } from "../../step/programs.js";
 import { type Leaf, type Partition, partition } from "./partition.js";
 import { shardOf } from "./shard.js";
+import { copyOf, sharing, sharingInPlace } from "./share-weights.js";
 import { WholeState } from "./whole-state.js";
 
 /** A run's division, on one rank. */
@@ -26,6 +26,8 @@ export interface Sharding {
   readonly definitions: Definitions;
   /** Whether a slot has the same values on all ranks at the start. */
   isCommon(slot: string): boolean;
+  /** Slots that `share` changes in place, for `createState`. */
+  readonly adjacent: readonly (readonly string[])[];
   /** The rank's state as that of a run that is not divided, and its parameters. On all ranks, as what it gives. */
   whole(
     state: State,
@@ -52,6 +54,9 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
   const parts = divided[ranks.rank] as Partition[number];
   const isJudged = checkNewParameters || scope === "leaf";
   const { shard, masterWeights } = shardOf({ parts, storage, isJudged });
+  const isInF32 = leaves.every(({ path }) => storage(path) === "f32");
+  const exchange = { ranks, leaves, divided, storage };
+  const share = isInF32 ? sharingInPlace(exchange) : sharing(exchange);
   return {
     definitions: [{ ...definition, shard, precision: { ...precision, masterWeights } }],
     isCommon: (slot) => !/^(optimizer|master\/own)(\/|$)/.test(slot),
@@ -61,11 +66,11 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
       const whole = await WholeState.of({ ranks, state, types, storage });
       return { state: whole, parameters: () => parametersIn(whole, parameters) };
     },
+    adjacent: isInF32 ? [leaves.map(({ path }) => copyOf(path))] : [],
     share: async (state, outputs) => {
       if (!flagIn(outputs, "applied")) return;
       const own = [...parts.keys()].map((path) => outputs[fedName("pieces", path)] as HostTensor);
-      const all = await ranks.allGather(bytesOf(own));
-      await state.write(copies(leaves, divided, storage, all));
+      await share(state, own);
     },
   };
 }
@@ -96,41 +101,4 @@ async function parametersIn(state: State, types: TypeTree): Promise<unknown> {
   const values = await state.read(slots);
   const byPath = new Map(paths.map((path, at) => [path, values[slots[at] as string]]));
   return mapTree(types, isValueType, (_type, path) => byPath.get(path) as HostTensor);
-}
-
-function bytesOf(tensors: readonly HostTensor[]): Uint8Array {
-  const bytes = new Uint8Array(tensors.reduce((sum, { data }) => sum + data.byteLength, 0));
-  let at = 0;
-  for (const { data } of tensors) {
-    bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
-    at += data.byteLength;
-  }
-  return bytes;
-}
-
-/** The copies of all parameters from the pieces of all ranks. */
-function copies(
-  leaves: readonly Leaf[],
-  divided: Partition,
-  storage: (path: string) => ComputeDType,
-  all: readonly Uint8Array[],
-): Outputs {
-  const values = new Map(
-    leaves.map(({ path, shape }) => {
-      const dtype = storage(path);
-      const data = new hostArrayOf[dtype](elementCount(shape, "shard"));
-      return [path, { dtype, shape, data } as HostTensor];
-    }),
-  );
-  for (const [rank, parts] of divided.entries()) {
-    const bytes = all[rank] as Uint8Array;
-    let at = 0;
-    for (const [path, { from, to }] of parts) {
-      const { data } = values.get(path) as HostTensor;
-      const length = (to - from) * data.BYTES_PER_ELEMENT;
-      new Uint8Array(data.buffer, from * data.BYTES_PER_ELEMENT, length).set(bytes.subarray(at, at + length));
-      at += length;
-    }
-  }
-  return Object.fromEntries([...values].map(([path, value]) => [fedName("master/copy", path), value]));
 }
