@@ -39,8 +39,6 @@ export interface Applied {
     readonly rates: Readonly<Record<string, Tensor>>;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
-    /** What other ranks need of new weights, if the update is divided. */
-    readonly pieces?: TensorTree;
   };
 }
 
@@ -139,7 +137,6 @@ function apply(
       rates: computedRates(definition.optimizer, context),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,
-      ...(moved.pieces === undefined ? {} : { pieces: moved.pieces }),
     },
   };
 }

@@ -19,15 +19,13 @@ export interface Moved {
   readonly master: TensorTree;
   /** Those that this process updates, in their storage dtype. */
   readonly weights: TensorTree;
-  /** What other ranks need of them, if the update is divided. */
-  readonly pieces?: TensorTree;
 }
 
 export function moved(definition: StepDefinition, master: TensorTree, updates: TensorTree): Moved {
   const { shard, precision } = definition;
   if (shard !== undefined) {
     const { state, masters } = shard.apply(master as ShardedMasters, updates);
-    return { master: state, weights: masters, pieces: shard.pieces(masters) };
+    return { master: state, weights: masters };
   }
   const { masterWeights } = precision;
   const next = masterWeights.apply(master, updates, foldIn(ownKey(definition), "master"));

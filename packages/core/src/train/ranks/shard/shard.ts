@@ -3,7 +3,7 @@ import type { MasterWeights } from "../../../precision/master-weights.js";
 import { elementCount } from "../../../shape.js";
 import { mapTensors, type TensorTree } from "../../../trace/map-tensors.js";
 import { add } from "../../../trace/ops/binary.js";
-import { reshape, slice } from "../../../trace/ops/movement.js";
+import { concat, reshape, slice } from "../../../trace/ops/movement.js";
 import { cast } from "../../../trace/ops/unary.js";
 import { isTensor, type Tensor } from "../../../trace/tensor.js";
 import { leavesOf, mapTree } from "../../../tree.js";
@@ -28,13 +28,11 @@ export interface Shard {
   own(whole: TensorTree): TensorTree;
   /** f32 masters of the own parts. */
   masters(state: ShardedMasters): TensorTree;
-  /** The state with the updates of the own parts added, but for the copies; and their masters. */
+  /** The state with the updates of the own parts added, in the copies as well; and the new masters. */
   apply(
     state: ShardedMasters,
     updates: TensorTree,
   ): { readonly state: ShardedMasters; readonly masters: TensorTree };
-  /** What the copies of all ranks get of new masters. */
-  pieces(masters: TensorTree): TensorTree;
 }
 
 export interface ShardOptions {
@@ -66,10 +64,15 @@ export function shardOf({ parts, storage, isJudged }: ShardOptions): {
     },
     apply: (state, updates) => {
       const masters = mapTensors(add, shard.masters(state), updates);
-      return { state: { copy: state.copy, own: halvesOf(masters) }, masters };
+      const updated = new Map(leavesOf(masters, isTensor, "masters"));
+      const copy = mapTree(state.copy, isTensor, (leaf, path): Tensor => {
+        const master = updated.get(path);
+        return master === undefined
+          ? leaf
+          : replaced(leaf, parts.get(path) as Part, cast(master, storage(path)));
+      }) as TensorTree;
+      return { state: { copy, own: halvesOf(masters) }, masters };
     },
-    pieces: (masters) =>
-      mapTree(masters, isTensor, (leaf, path): Tensor => cast(leaf, storage(path))) as TensorTree,
   };
   const masterWeights: MasterWeights<ShardedMasters> = {
     name: "f32",
@@ -89,4 +92,17 @@ function cut(leaf: Tensor, { from, to }: Part): Tensor {
   const elements = elementCount(leaf.shape, "shard");
   if (from === 0 && to === elements) return leaf;
   return slice(reshape(leaf, [elements]), [{ axis: 0, start: from, end: to }]);
+}
+
+/** The leaf with another part. */
+function replaced(leaf: Tensor, { from, to }: Part, part: Tensor): Tensor {
+  const elements = elementCount(leaf.shape, "shard");
+  if (from === 0 && to === elements) return part;
+  const flat = reshape(leaf, [elements]);
+  const [before, after] = [
+    { axis: 0, end: from },
+    { axis: 0, start: to },
+  ].map((range) => slice(flat, [range])) as [Tensor, Tensor];
+  const pieces = [...(from > 0 ? [before] : []), part, ...(to < elements ? [after] : [])];
+  return reshape(concat(pieces), leaf.shape);
 }

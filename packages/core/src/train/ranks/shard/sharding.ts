@@ -68,9 +68,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
     },
     adjacent: isInF32 ? [leaves.map(({ path }) => copyOf(path))] : [],
     share: async (state, outputs) => {
-      if (!flagIn(outputs, "applied")) return;
-      const own = [...parts.keys()].map((path) => outputs[fedName("pieces", path)] as HostTensor);
-      await share(state, own);
+      if (flagIn(outputs, "applied")) await share(state);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { HostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount } from "../../../shape.js";
 import { fedName } from "../../program/program.js";
-import type { Leaf, Partition } from "./partition.js";
+import type { Leaf, Part, Partition } from "./partition.js";
 
 export interface Exchange {
   readonly ranks: Ranks;
@@ -15,44 +15,42 @@ export interface Exchange {
   readonly storage: (path: string) => ComputeDType;
 }
 
-/** Writes the copies of all parameters, from this rank's new pieces in the order of its parts. On all ranks. */
-export type ShareWeights = (state: State, own: readonly HostTensor[]) => Promise<void>;
+/** Completes the copies of all parameters, of which each rank has updated its part. On all ranks. */
+export type ShareWeights = (state: State) => Promise<void>;
 
 /** The slot of a parameter's copy. */
 export const copyOf = (path: string): string => fedName("master/copy", path);
 
 const elementsOf = ({ shape }: Leaf): number => elementCount(shape, "shard");
 
-/** Gathers the pieces, into memory that is used in every step. */
+/** Gathers the parts, into memory that is used in every step. */
 export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWeights {
   const copies = new Map(
-    leaves.map(({ path, shape }) => {
-      const dtype = storage(path);
-      const data = new hostArrayOf[dtype](elementCount(shape, "shard"));
-      return [path, { dtype, shape, data } as HostTensor];
+    leaves.map((leaf) => {
+      const dtype = storage(leaf.path);
+      return [
+        leaf.path,
+        { dtype, shape: leaf.shape, data: new hostArrayOf[dtype](elementsOf(leaf)) } as HostTensor,
+      ];
     }),
   );
-  const bytesOf = (path: string, from: number, to: number): Uint8Array => {
-    const { data } = copies.get(path) as HostTensor;
-    const { BYTES_PER_ELEMENT: width } = data;
-    return new Uint8Array(data.buffer, from * width, (to - from) * width);
-  };
   const values = Object.fromEntries([...copies].map(([path, value]) => [copyOf(path), value]));
-  const length = [...(divided[ranks.rank] ?? [])].reduce(
-    (sum, [path, { from, to }]) => sum + bytesOf(path, from, to).length,
-    0,
-  );
-  const packed = new Uint8Array(length);
-  return async (state, own) => {
+  const mine = [...(divided[ranks.rank] ?? [])];
+  const slots = mine.map(([path]) => copyOf(path));
+  const lengths = mine.map(([path, part]) => bytesOf(copies.get(path) as HostTensor, part).length);
+  const packed = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
+  return async (state) => {
+    const own = await state.read(slots);
     let end = 0;
-    for (const { data } of own) {
-      packed.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), end);
-      end += data.byteLength;
+    for (const [path, part] of mine) {
+      const bytes = bytesOf(own[copyOf(path)] as HostTensor, part);
+      packed.set(bytes, end);
+      end += bytes.length;
     }
     for (const [rank, bytes] of (await ranks.allGather(packed)).entries()) {
       let at = 0;
-      for (const [path, { from, to }] of divided[rank] ?? []) {
-        const target = bytesOf(path, from, to);
+      for (const [path, part] of divided[rank] ?? []) {
+        const target = bytesOf(copies.get(path) as HostTensor, part);
         target.set(bytes.subarray(at, at + target.length));
         at += target.length;
       }
@@ -61,29 +59,42 @@ export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWei
   };
 }
 
+function bytesOf({ data }: HostTensor, { from, to }: Part): Uint8Array {
+  const { BYTES_PER_ELEMENT: width } = data;
+  return new Uint8Array(data.buffer, data.byteOffset + from * width, (to - from) * width);
+}
+
 /** Each slot of a group is at the next multiple of so many elements, 64 bytes. */
 const BLOCK = 16;
 
 /**
- * Adds the pieces up where the engine keeps the copies: every rank puts -0 where others have theirs, which changes no bit
- * of what it is added to.
+ * Adds the copies up where the engine keeps them: every rank puts -0 where others have their parts, which changes no bit of
+ * what it is added to.
  */
 export function sharingInPlace(exchange: Exchange): ShareWeights {
   const { ranks, leaves, divided } = exchange;
-  const starts = new Map<string, number>();
-  let end = 0;
-  for (const leaf of leaves) {
-    starts.set(leaf.path, end);
-    end += Math.ceil(elementsOf(leaf) / BLOCK) * BLOCK;
-  }
-  const places = [...(divided[ranks.rank] ?? [])].map(([path, { from }]) => (starts.get(path) ?? 0) + from);
+  const mine = divided[ranks.rank] ?? new Map<string, Part>();
   const slots = leaves.map(({ path }) => copyOf(path));
-  const elsewhere = sharing(exchange);
-  return async (state, own) => {
-    if (state.inPlace === undefined) return elsewhere(state, own);
+  /** Where others have their parts. */
+  const others: [from: number, to: number][] = [];
+  let [start, end] = [0, 0];
+  for (const leaf of leaves) {
+    const part = mine.get(leaf.path);
+    if (part !== undefined) {
+      others.push([end, start + part.from]);
+      end = start + part.to;
+    }
+    start += Math.ceil(elementsOf(leaf) / BLOCK) * BLOCK;
+  }
+  others.push([end, start]);
+  let elsewhere: ShareWeights | undefined;
+  return async (state) => {
+    if (state.inPlace === undefined) {
+      elsewhere ??= sharing(exchange);
+      return elsewhere(state);
+    }
     await state.inPlace(slots, async (values) => {
-      values.fill(-0);
-      for (const [at, { data }] of own.entries()) values.set(data as Float32Array, places[at]);
+      for (const [from, to] of others) values.fill(-0, from, to);
       await ranks.allReduce(values);
     });
   };
