@@ -85,13 +85,19 @@ const kept = (what: string, slots: RegExp): string => {
   const share = undivided === 0 ? "" : `, ${(divided / undivided).toFixed(3)} times`;
   return `${what.padEnd(26)}${undivided.toFixed(1)} MB, divided ${divided.toFixed(1)} MB${share}`;
 };
-const sameLosses = JSON.stringify(two.reports[0]?.losses) === JSON.stringify(sharded.reports[0]?.losses);
+const [undividedLosses, dividedLosses] = [two, sharded].map(({ reports }) => reports[0]?.losses ?? []) as [
+  readonly number[],
+  readonly number[],
+];
+const lossDifference = Math.max(
+  ...undividedLosses.map((loss, step) => Math.abs((dividedLosses[step] ?? Number.NaN) / loss - 1)),
+);
 const { processor, cores, node } = thisMachine();
 console.log(`${processor}, ${cores} cores, node ${node}, ${new Date().toISOString().slice(0, 10)}
 ${nameOf(whole)} on ${engine}, ${precision}, accumulate ${values.accumulate}, medians of ${values.rounds} processes
 one rank, two threads     ${milliseconds(one, "stepSeconds").toFixed(1)} ms
 two ranks, a thread each  ${milliseconds(two, "stepSeconds").toFixed(1)} ms, ${times(two, one)} times
-optimizer divided         ${milliseconds(sharded, "stepSeconds").toFixed(1)} ms, ${times(sharded, two)} times two ranks that do not; losses ${sameLosses ? "the same" : "differ"}
+optimizer divided         ${milliseconds(sharded, "stepSeconds").toFixed(1)} ms, ${times(sharded, two)} times two ranks that do not; losses differ by ${lossDifference === 0 ? 0 : lossDifference.toExponential(1)} at most
 gradients summed in       ${milliseconds(two, "reductionSeconds").toFixed(1)} ms
 MPI's all-reduce alone    ${milliseconds(two, "allReduceSeconds").toFixed(1)} ms
 A rank keeps:

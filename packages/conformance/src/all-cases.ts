@@ -51,6 +51,7 @@ import { precisionReportCases } from "./cases/training/precision-report.js";
 import { rankCases } from "./cases/training/ranks.js";
 import { rankAgreementCases } from "./cases/training/ranks-agreement.js";
 import { rankResumeCases } from "./cases/training/ranks-resume.js";
+import { shardCases } from "./cases/training/ranks-shard.js";
 import { recomputeCases } from "./cases/training/recompute.js";
 import { resumeCases } from "./cases/training/resume.js";
 import { runCases } from "./cases/training/runs.js";
@@ -119,6 +120,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...rankCases,
   ...rankAgreementCases,
   ...rankResumeCases,
+  ...shardCases,
   ...objectiveCases,
   ...recomputeCases,
   ...runCases,

@@ -159,7 +159,7 @@ describe("the suite", () => {
         "op": 1982,
         "order": 25,
         "random": 7,
-        "ranks": 39,
+        "ranks": 52,
         "rare": 203,
         "reduce": 81,
         "remat": 2,

@@ -36,6 +36,7 @@ export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.
 export { workerDataset } from "./prefetch/prefetch.js";
 export type { RandomStream } from "./random.js";
 export { permutation, randomStream } from "./random.js";
+export { rankDataset } from "./rank-dataset.js";
 // Generated sets
 export type { ShapeImagesOptions } from "./shapes/shape-images.js";
 export { shapeImages } from "./shapes/shape-images.js";

@@ -29,7 +29,10 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
   const together =
     agreement === undefined
       ? alone(allReduce && calls.hook("allReduce", allReduce))
-      : (await import("./ranks/among.js")).among(agreement, sharding);
+      : (await import("./ranks/among.js")).among(agreement, {
+          averageModelState: options.averageModelState,
+          sharding,
+        });
   const windowed = isWindowed(definitions[0], together.isShared);
   const initial = await initialState(backend, definitions, options, windowed);
   const { slots, given } = initial;

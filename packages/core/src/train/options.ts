@@ -57,6 +57,11 @@ export interface RunSettings<P, M> {
    */
   readonly ranks?: Ranks;
   /**
+   * Whether model state in f32, such as the statistics of batch normalization, becomes the mean over ranks in each step.
+   * Default false: each rank keeps its own.
+   */
+  readonly averageModelState?: boolean;
+  /**
    * `optimizer` divides master weights and optimizer state among the ranks (ZeRO stage 1): each updates its part, and all
    * give each other the new weights. Results are those of the undivided run. Default: each rank has all of them.
    */
@@ -151,6 +156,7 @@ const TRAINER = {
   accumulation: withDefault("mean", oneOf("mean", "sum")),
   allReduce: optional(callback),
   ranks: optional(ranksPart),
+  averageModelState: withDefault(false, truth),
   shard: optional(oneOf("optimizer")),
   onOverflow: withDefault("skip", oneOf("skip", "retry")),
   maxRetries: withDefault(100, count),
@@ -180,6 +186,7 @@ type Present =
   | "maxConsecutiveSkips"
   | "programs"
   | "checkNewParameters"
+  | "averageModelState"
   | "onWarning";
 
 /** Settings with their defaults. */
@@ -206,9 +213,10 @@ export function readTrainerOptions(
       "trainer: allReduce and ranks both combine the gradients of processes; leave one of them out",
     );
   }
-  if (read.shard !== undefined && read.ranks === undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", "trainer: shard divides the update among ranks; give it ranks");
-  }
+  const ofRanks =
+    read.shard !== undefined ? "shard" : read.averageModelState ? "averageModelState" : undefined;
+  if (ofRanks !== undefined && read.ranks === undefined)
+    throw new MpError("MP_INVALID_ARGUMENT", `trainer: ${ofRanks} is for ranks; give it ranks: await mpi()`);
   return read;
 }
 

@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly allReduce: AllReduce | undefined;
   /** With the other processes of a run; undefined where there is only one. */
   readonly agreement: Agreement | undefined;
+  /** Whether the ranks have one model state. */
+  readonly averageModelState: boolean;
   /** What the ranks divide among them. */
   readonly shard: "optimizer" | undefined;
   readonly maxConsecutiveSkips: number;

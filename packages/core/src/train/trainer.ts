@@ -56,6 +56,7 @@ export async function trainer<
       modelState: options.modelState ?? {},
       allReduce: read.allReduce,
       agreement,
+      averageModelState: read.averageModelState,
       shard: read.shard,
       maxConsecutiveSkips: read.maxConsecutiveSkips,
       programs: read.programs,

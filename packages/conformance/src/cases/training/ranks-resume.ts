@@ -115,6 +115,28 @@ const statistics = () => ({
   precision: float32(),
 });
 
+const averaged: ConformanceCase = scenarioCase<readonly unknown[]>(
+  "ranks/model-state/becomes-the-mean-in-each-step",
+  async (backend) =>
+    together<WeightsOf, Row, Averaging, unknown>(
+      backend,
+      () => ({ ...statistics(), averageModelState: true }),
+      async ({ training }, rank) => {
+        await training.step({ x: vector(1 + 4 * rank, 3 + 4 * rank) });
+        await training.step({ x: vector(8 * rank, 8 * rank) });
+        const { mean, seen } = await training.modelState();
+        return [Array.from(mean.data), Array.from(seen.data)];
+      },
+    ),
+  // 2 and 6 first; then half of 4 with 0 and with 8.
+  (got) =>
+    expectEqual(
+      got,
+      [0, 1].map(() => [[6], [2]]),
+      "the model states of the ranks",
+    ),
+);
+
 const fewer: ConformanceCase = scenarioCase<readonly unknown[]>(
   "ranks/resume/one-rank-takes-the-mean-of-two",
   async (backend) => {
@@ -186,5 +208,6 @@ export const rankResumeCases: readonly ConformanceCase[] = [
   }),
   resumeCase("model-state-of-each-rank", recurrent, sgd({ learningRate: 0.1 }), float32()),
   fewer,
+  averaged,
   refused,
 ];

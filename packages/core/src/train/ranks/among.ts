@@ -1,13 +1,12 @@
 import { numberIn, type Outputs } from "../step/outputs.js";
 import type { Agreement } from "./agreement.js";
-import { rankReduction } from "./rank-reduction.js";
-import type { Sharding } from "./shard/sharding.js";
+import { rankReduction, type SharedParts } from "./rank-reduction.js";
 import { sharedSource, storeTogether } from "./shared-checkpoint.js";
 import { startFacts } from "./start-facts.js";
 import type { Together } from "./together.js";
 
 /** A run of one rank among others. */
-export function among(agreement: Agreement, sharding?: Sharding): Together {
+export function among(agreement: Agreement, shared: SharedParts): Together {
   /** Steps that all have made. */
   let steps = 0;
   /** Since the start or the last load. */
@@ -15,7 +14,7 @@ export function among(agreement: Agreement, sharding?: Sharding): Together {
   return {
     place: agreement.ranks,
     isShared: true,
-    reduction: () => rankReduction(agreement, sharding),
+    reduction: () => rankReduction(agreement, shared),
     starts: (...given) => agreement.enter("trainer", () => startFacts(...given)),
     makesStep: async (facts, signal) => {
       if (signal?.aborted === true) {

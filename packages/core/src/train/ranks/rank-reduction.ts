@@ -6,12 +6,21 @@ import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../step/win
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 
+/** What ranks share beside gradients and metrics. */
+export interface SharedParts {
+  readonly averageModelState: boolean;
+  readonly sharding: Sharding | undefined;
+}
+
 /**
  * Sums over ranks, in f32, before the finite check: an infinity of one rank is one of all. First a few numbers are
  * exchanged, among them a flag for each rank that says whether it failed; then the gradients, where the engine keeps them
  * if it can. The program that applies the window divides its sums; the metrics are means already.
  */
-export function rankReduction(agreement: Agreement, sharding?: Sharding): WindowReduction {
+export function rankReduction(
+  agreement: Agreement,
+  { averageModelState, sharding }: SharedParts,
+): WindowReduction {
   const { ranks } = agreement;
   return {
     ...(sharding === undefined ? {} : { share: sharding.share }),
@@ -40,6 +49,7 @@ export function rankReduction(agreement: Agreement, sharding?: Sharding): Window
       const summed = (name: string): number => sums[names.indexOf(name)] as number;
       await state.write(scalars(SHARED_SCALARS, summed));
       await allReduceSlots(ranks, state, gradientSlots(Object.keys(state.types), of));
+      if (averageModelState) await averageModel(ranks, state);
       return scalars(metrics, (name) => summed(name) / ranks.size);
     },
   };
@@ -50,9 +60,26 @@ const scalars = (names: readonly string[], of: (name: string) => number): Output
     names.map((name) => [name, { dtype: "f32", shape: [], data: Float32Array.of(of(name)) } as const]),
   );
 
+/** Of the model state in f32; the rest, such as counts, stays each rank's own. */
+async function averageModel(ranks: Ranks, state: State): Promise<void> {
+  const slots = Object.keys(state.types).filter(
+    (slot) => slot.startsWith("window/model") && state.types[slot]?.dtype === "f32",
+  );
+  await allReduceCopies(ranks, state, slots, (sum) => sum / ranks.size);
+}
+
 /** Without a copy where the engine's memory is the host's. */
 async function allReduceSlots(ranks: Ranks, state: State, slots: readonly string[]): Promise<void> {
   if (state.inPlace !== undefined) return state.inPlace(slots, (values) => ranks.allReduce(values));
+  return allReduceCopies(ranks, state, slots);
+}
+
+async function allReduceCopies(
+  ranks: Ranks,
+  state: State,
+  slots: readonly string[],
+  map?: (sum: number) => number,
+): Promise<void> {
   const own = await state.read(slots);
   const values = slots.map((slot) => (own[slot] as HostTensor<"f32">).data);
   const buffer = new Float32Array(values.reduce((sum, { length }) => sum + length, 0));
@@ -63,6 +90,7 @@ async function allReduceSlots(ranks: Ranks, state: State, slots: readonly string
     return buffer.subarray(end - each.length, end);
   });
   await ranks.allReduce(buffer);
+  if (map !== undefined) for (const at of buffer.keys()) buffer[at] = map(buffer[at] as number);
   const summed = slots.map((slot, at) => [slot, { ...own[slot], data: parts[at] } as HostTensor] as const);
   await state.write(Object.fromEntries(summed));
 }

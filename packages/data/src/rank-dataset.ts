@@ -1,0 +1,45 @@
+import type { Json } from "@mp/core/fit";
+import { claim, integer } from "./check-arguments.js";
+import { type BatchIterator, type Dataset, withCursor } from "./dataset.js";
+
+const count = integer(1);
+const checkDataset = claim(
+  "a dataset, such as imageBatches gives",
+  (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
+);
+
+/**
+ * The share of one rank of a data-parallel run: of each `size` batches in turn, the one at place `rank`. The last batches
+ * of a pass that are fewer than the ranks are left out, so that every rank has as many. Cursors are those of the dataset
+ * beneath, between two turns, and the same on all ranks. Every rank makes all batches, and passes on its own.
+ * @param ranks those of the trainer, or `{ rank, size }`
+ * @throws MP_INVALID_ARGUMENT for what is no dataset, or no rank from 0 to below `size`
+ */
+export function rankDataset<B>(
+  dataset: Dataset<B>,
+  ranks: { readonly rank: number; readonly size: number },
+): Dataset<B> {
+  checkDataset("rankDataset: dataset", dataset);
+  const { rank, size } = ranks;
+  count("rankDataset: size", size);
+  integer(0, size - 1)("rankDataset: rank", rank);
+  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
+    const source = dataset.iterate(cursor, pass);
+    // Before the first turn that is not whole.
+    let place = source.cursor;
+    async function* run(): AsyncGenerator<B, undefined> {
+      for (;;) {
+        const turn: B[] = [];
+        while (turn.length < size) {
+          const next = await source.next();
+          if (next.done === true) return;
+          turn.push(next.value);
+        }
+        place = source.cursor;
+        yield turn[rank] as B;
+      }
+    }
+    return withCursor(run(), () => place);
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
