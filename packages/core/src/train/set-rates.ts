@@ -10,7 +10,7 @@ import type { RatesByGroup } from "./data/callback.js";
 import type { StepDefinition } from "./definition.js";
 import { named, ownSlot } from "./objectives/objective-state.js";
 import type { TypeTree } from "./program/program.js";
-import { readPart } from "./state-part.js";
+import { readPart } from "./reading/state-part.js";
 
 /**
  * The rates that a call sets, by their slots.

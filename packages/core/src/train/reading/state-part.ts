@@ -1,7 +1,7 @@
-import type { State } from "../backend.js";
-import { leavesOf } from "../tree.js";
-import { fedName, outputTree, type TypeTree } from "./program/program.js";
-import { isValueType } from "./state.js";
+import type { State } from "../../backend.js";
+import { leavesOf } from "../../tree.js";
+import { fedName, outputTree, type TypeTree } from "../program/program.js";
+import { isValueType } from "../state.js";
 
 /** One part of a run's state on the host, as the tree that it is. */
 export async function readPart(
