@@ -87,9 +87,11 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
     setRandomCounter(counterOf(stateOf(definition, tree), fed["place"] as Tensor));
-    const { precision } = definition;
+    const { precision, rank } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
-    const asked = { ...definition, accumulate: 1, precision: { ...precision, lossScaler } };
+    // It draws as this rank does, and has the loss of no other.
+    const alone = rank === undefined ? undefined : { ...rank, size: 1 };
+    const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
     return wholeStep(asked, tree, fed["batch"] as TensorTree);
   });
 }

@@ -1,6 +1,7 @@
 /** How all ranks get the new weights, of which each has made a part. */
 import type { State } from "../../../backend.js";
 import { type ComputeDType, hostArrayOf } from "../../../dtype.js";
+import { MpError } from "../../../errors.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount } from "../../../shape.js";
@@ -37,8 +38,12 @@ export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWei
   const values = Object.fromEntries([...copies].map(([path, value]) => [copyOf(path), value]));
   const mine = [...(divided[ranks.rank] ?? [])];
   const slots = mine.map(([path]) => copyOf(path));
-  const lengths = mine.map(([path, part]) => bytesOf(copies.get(path) as HostTensor, part).length);
-  const packed = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
+  const lengthOf = (rank: number): number =>
+    [...(divided[rank] ?? [])].reduce(
+      (sum, [path, part]) => sum + bytesOf(copies.get(path) as HostTensor, part).length,
+      0,
+    );
+  const packed = new Uint8Array(lengthOf(ranks.rank));
   return async (state) => {
     const own = await state.read(slots);
     let end = 0;
@@ -48,6 +53,7 @@ export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWei
       end += bytes.length;
     }
     for (const [rank, bytes] of (await ranks.allGather(packed)).entries()) {
+      if (bytes.length !== lengthOf(rank)) throw notWeights(rank, bytes.length);
       let at = 0;
       for (const [path, part] of divided[rank] ?? []) {
         const target = bytesOf(copies.get(path) as HostTensor, part);
@@ -58,6 +64,14 @@ export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWei
     await state.write(values);
   };
 }
+
+/** A rank that fails tells it by a gather as well, which here would pass for its weights. */
+const notWeights = (rank: number, length: number): MpError =>
+  new MpError(
+    "MP_RANK_MISMATCH",
+    `step: rank ${rank} gave ${length} bytes in place of its new weights; its own error says why`,
+    { details: { rank } },
+  );
 
 function bytesOf({ data }: HostTensor, { from, to }: Part): Uint8Array {
   const { BYTES_PER_ELEMENT: width } = data;
