@@ -29,13 +29,19 @@ interface Line {
   readonly hash?: string;
 }
 
-/** Trains in two ranks; kills one of them that long after both have started. */
-function train(
-  checkpoint: string,
-  kill?: { readonly rank: number; readonly after: number },
-): Promise<Outcome> {
+interface Job {
+  readonly checkpoint: string;
+  /** Whether the ranks divide the optimizer. */
+  readonly isSharded?: boolean;
+  /** That long after both have started. */
+  readonly kill?: { readonly rank: number; readonly after: number };
+}
+
+/** Trains in two ranks, and may kill one of them. */
+function train({ checkpoint, isSharded = false, kill }: Job): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const words = ["run", "-n", "2", "node", program, checkpoint, String(STEPS)];
+    const shard = isSharded ? ["optimizer"] : [];
+    const words = ["run", "-n", "2", "node", program, checkpoint, String(STEPS), ...shard];
     const child = spawn(process.execPath, [command, ...words], { stdio: ["ignore", "pipe", "pipe"] });
     const pids = new Map<number, number>();
     let [rest, errors] = ["", ""];
@@ -80,7 +86,7 @@ function train(
 
 let whole: Outcome;
 beforeAll(async () => {
-  whole = await train(join(folder, "whole.safetensors"));
+  whole = await train({ checkpoint: join(folder, "whole.safetensors") });
   expect(whole).toMatchObject({ code: 0, errors: "", hash: expect.any(String) as string });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -89,14 +95,16 @@ it.each(Array.from({ length: KILLS }, (_, at) => at))(
   "a rank that is killed ends the job at once, and the job goes on with the same bits: moment %i",
   async (at) => {
     const checkpoint = join(folder, `${at}.safetensors`);
-    const kill = { rank: at % 2, after: Math.random() * whole.seconds };
-    const killed = await train(checkpoint, kill);
+    const kill = { rank: Math.floor(at / 2) % 2, after: Math.random() * whole.seconds };
+    const isSharded = at % 2 === 1;
+    const killed = await train({ checkpoint, isSharded, kill });
     if (killed.endedAfter !== undefined && killed.code !== 0) {
       expect(killed.endedAfter).toBeLessThan(MOST_SECONDS);
       expect(killed.errors.match(/\[MP_[A-Z_]+\]/g)).toEqual(["[MP_BACKEND_FAILED]"]);
     }
     // A checkpoint that was half written would not load. One of the last step leaves no step to make, as a warning says.
-    expect(await train(checkpoint), `killed ${JSON.stringify(kill)}`).toMatchObject({
+    const goesOn = await train({ checkpoint, isSharded: !isSharded });
+    expect(goesOn, `killed ${JSON.stringify({ ...kill, isSharded })}`).toMatchObject({
       code: 0,
       hash: whole.hash,
     });

@@ -1,5 +1,5 @@
 /**
- * What each rank runs in the test of killed ranks: `node training-program.mjs CHECKPOINT STEPS`. It goes on from the
+ * What each rank runs in the test of killed ranks: `node training-program.mjs CHECKPOINT STEPS [SHARD]`. It goes on from the
  * checkpoint if there is one, saves after every step, and rank 0 prints a hash of all state at the end.
  */
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { mpi } from "../../dist/index.js";
 
-const [checkpoint = "", steps = "0"] = process.argv.slice(2);
+const [checkpoint = "", steps = "0", shard] = process.argv.slice(2);
 const ranks = await mpi();
 process.stdout.write(`${JSON.stringify({ rank: ranks.rank, pid: process.pid })}\n`);
 
@@ -31,6 +31,7 @@ const training = await trainer({
   optimizer: momentum({ learningRate: 0.05 }),
   precision: { ...float32(), lossScaler: dynamicLossScale({ growthInterval: 5 }) },
   ranks,
+  ...(shard === undefined ? {} : { shard }),
 });
 
 /** Every rank counts its own batches, and its place is in the checkpoint. */
