@@ -21,8 +21,8 @@ const DEBIAN = [
   },
   {
     name: "libc6:arm64",
-    version: "2.41-12+deb13u4",
-    sha256: "8784eda966b189c777a384dac5ce009e8fc9b52d006926c5a013e7fa8aa688cc",
+    version: "2.41-12+deb13u5",
+    sha256: "0966fc3da1a26cc57647c68b5736f791b6e7eb498173a7993f63b6c89b4ed4f5",
     into: "root",
   },
   {

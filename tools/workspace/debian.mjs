@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { onlyFile, run } from "./parts.mjs";
+import { basename, join } from "node:path";
+import { onlyFile, PartsMissing, run } from "./parts.mjs";
 
 /**
- * A release that has left Debian's pool is no longer found: raise its version and its sum.
+ * The version is the one that was tried. It leaves Debian's pool when the next one comes, which is taken then.
  * @typedef {{ name: string; version: string; sha256: string }} DebianPackage `name` may name the architecture:
  *   `libc6:arm64`
  */
@@ -39,22 +39,40 @@ function aptEnvironment(folder, { suites, architectures }) {
 }
 
 /**
+ * @param {DebianPackage} wanted
+ * @param {string} folder an empty one
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {string} the package's file
+ */
+function fetched({ name, version, sha256 }, folder, env) {
+  try {
+    run("apt-get", ["download", "-qq", `${name}=${version}`], { cwd: folder, env });
+    return onlyFile(folder, name, sha256);
+  } catch (error) {
+    if (!(error instanceof PartsMissing)) throw error;
+    // Its sum is in the release's list, whose signature apt-get checks.
+    run("apt-get", ["download", "-qq", name], { cwd: folder, env });
+    const file = onlyFile(folder, name);
+    console.log(`${name} ${version} has left Debian's pool; ${basename(file)} takes its place`);
+    return file;
+  }
+}
+
+/**
  * Unpacks packages without installing them, each into the folder that `into` says.
  * @template {DebianPackage} P
  * @param {readonly P[]} packages
  * @param {{ suites: string; architectures: readonly string[] }} from suites with spaces between; the first
  *   architecture is that of packages that name none
  * @param {{ work: string; into: (wanted: P) => string }} folders `work` exists, and can be deleted afterwards
- * @throws PartsMissing where apt-get or dpkg-deb is missing or finds no such version
+ * @throws PartsMissing where apt-get or dpkg-deb is missing or finds no such package
  */
 export function unpackDebian(packages, from, { work, into }) {
   const env = aptEnvironment(work, from);
   run("apt-get", ["update", "-qq"], { cwd: work, env });
   for (const wanted of packages) {
-    const { name, version, sha256 } = wanted;
     const folder = mkdtempSync(join(work, "deb-"));
-    run("apt-get", ["download", "-qq", `${name}=${version}`], { cwd: folder, env });
-    run("dpkg-deb", ["-x", onlyFile(folder, name, sha256), into(wanted)], { cwd: folder });
+    run("dpkg-deb", ["-x", fetched(wanted, folder, env), into(wanted)], { cwd: folder });
     rmSync(folder, { recursive: true });
   }
 }
