@@ -1,6 +1,15 @@
 import { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
-import { callback, claim, integer, optional, optionsOf, passes, text } from "./check-arguments.js";
+import {
+  type Check,
+  callback,
+  claim,
+  integer,
+  optional,
+  optionsOf,
+  passes,
+  text,
+} from "./check-arguments.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
@@ -90,7 +99,7 @@ export function withDropped<B>(dataset: Dataset<B>, dropped: number | undefined)
 
 const checkPass = integer(0);
 
-const checkDataset = claim(
+export const checkDataset: Check = claim(
   "a dataset, such as imageBatches gives",
   (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
 );

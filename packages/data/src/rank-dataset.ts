@@ -1,13 +1,8 @@
 import type { Json } from "@mp/core/fit";
-import { claim, integer } from "./check-arguments.js";
-import { type BatchIterator, type Dataset, withCursor } from "./dataset.js";
+import { integer } from "./check-arguments.js";
+import { type BatchIterator, checkDataset, type Dataset, withCursor } from "./dataset.js";
 
 const count = integer(1);
-const checkDataset = claim(
-  "a dataset, such as imageBatches gives",
-  (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
-);
-
 /**
  * The share of one rank of a data-parallel run: of each `size` batches in turn, the one at place `rank`. The last batches
  * of a pass that are fewer than the ranks are left out, so that every rank has as many. Cursors are those of the dataset
