@@ -28,7 +28,7 @@ export function run(command, args, { cwd, env = process.env }) {
 /**
  * @param {string} folder
  * @param {string} name the package, for messages
- * @param {string} [sha256] left out, whoever fetched it has checked it
+ * @param {string} [sha256] left out where apt-get has checked it
  * @returns {string} the one file of the folder, checked
  */
 export function onlyFile(folder, name, sha256) {

@@ -1,0 +1,206 @@
+import { MpError, type Ranks } from "@mp/core";
+import { waitFor } from "../wait.js";
+import { type NcclLibraries, VALUES } from "./libraries.js";
+
+export interface NcclRanksParts {
+  /** What starts it, and moves all but sums. */
+  readonly ranks: Ranks;
+  readonly libraries: NcclLibraries;
+  readonly device: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Ranks whose sums are made by GPUs, one for each rank. An array goes to the GPU's memory, is summed there and comes back;
+ * everything else goes through the communicator that started this one.
+ */
+export class NcclRanks implements Ranks {
+  readonly rank: number;
+  readonly size: number;
+  /** Number of this rank's GPU. */
+  readonly device: number;
+  readonly #ranks: Ranks;
+  readonly #libraries: NcclLibraries;
+  readonly #timeoutMs: number;
+  readonly #communicator: bigint;
+  readonly #stream: bigint;
+  /** On the GPU; grows to the longest array. */
+  #buffer = { address: 0n, bytes: 0 };
+  /** The last sum in the order of calls. */
+  #queue: Promise<unknown> = Promise.resolve();
+  #isDisposed = false;
+  #failure: { readonly error: unknown } | undefined;
+  /** NCCL's communicator is gone. */
+  #isAborted = false;
+
+  /** @param id the identifier that rank 0 has made; waits for all ranks */
+  constructor({ ranks, libraries, device, timeoutMs }: NcclRanksParts, id: Uint8Array) {
+    this.rank = ranks.rank;
+    this.size = ranks.size;
+    this.device = device;
+    this.#ranks = ranks;
+    this.#libraries = libraries;
+    this.#timeoutMs = timeoutMs;
+    const { nccl, cuda } = libraries;
+    this.#cuda(cuda.SetDevice(device), "cudaSetDevice");
+    this.#stream = this.#made((out) => cuda.StreamCreateWithFlags(out, VALUES.STREAM_NON_BLOCKING));
+    const internal = Array.from(id);
+    const communicator = cell();
+    this.#nccl(nccl.CommInitRank(communicator, this.size, { internal }, this.rank), "ncclCommInitRank");
+    this.#communicator = communicator[0] ?? 0n;
+  }
+
+  allReduce(values: Float32Array): Promise<void> {
+    if (this.#isDisposed) return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
+    const result = this.#queue.then(() => {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return this.#sum(values);
+    });
+    this.#queue = result.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    return result;
+  }
+
+  allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]> {
+    return this.#ranks.allGather(bytes);
+  }
+
+  broadcast(bytes?: Uint8Array): Promise<Uint8Array> {
+    return this.#ranks.broadcast(bytes);
+  }
+
+  barrier(): Promise<void> {
+    return this.#ranks.barrier();
+  }
+
+  abort(error: unknown): never {
+    return this.#ranks.abort(error);
+  }
+
+  /** Frees what it has on the GPU; the communicator that started it stays. Idempotent. */
+  async dispose(): Promise<void> {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    await this.#queue;
+    const { nccl, cuda } = this.#libraries;
+    cuda.SetDevice(this.device);
+    if (!this.#isAborted) this.#nccl(nccl.CommDestroy(this.#communicator), "ncclCommDestroy");
+    if (this.#buffer.bytes > 0) cuda.Free(this.#buffer.address);
+    this.#cuda(cuda.StreamDestroy(this.#stream), "cudaStreamDestroy");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  async #sum(values: Float32Array): Promise<void> {
+    await this.#meet(values.length);
+    if (values.length === 0) return;
+    const { nccl, cuda } = this.#libraries;
+    const { byteLength: bytes } = values;
+    // Through its buffer: V8 may move the memory of a small array whose buffer was never asked for.
+    const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
+    try {
+      this.#cuda(cuda.SetDevice(this.device), "cudaSetDevice");
+      const address = this.#room(bytes);
+      const stream = this.#stream;
+      this.#cuda(cuda.MemcpyAsync(address, memory, bytes, VALUES.HOST_TO_DEVICE, stream), "copy to the GPU");
+      const { FLOAT32, SUM } = VALUES;
+      this.#nccl(
+        nccl.AllReduce(address, address, values.length, FLOAT32, SUM, this.#communicator, stream),
+        "ncclAllReduce",
+      );
+      await this.#idle();
+      // Into memory of the host that is not pinned the copy is done when the call returns.
+      this.#cuda(cuda.MemcpyAsync(memory, address, bytes, VALUES.DEVICE_TO_HOST, stream), "copy to the host");
+      await this.#idle();
+    } catch (error) {
+      // It also ends what others wait for.
+      this.#isAborted = true;
+      nccl.CommAbort(this.#communicator);
+      throw error;
+    }
+  }
+
+  /** @throws MP_RANK_MISMATCH on every rank where they bring different lengths */
+  async #meet(length: number): Promise<void> {
+    const own = new BigUint64Array(new ArrayBuffer(8));
+    own[0] = BigInt(length);
+    const all = await this.#ranks.allGather(new Uint8Array(own.buffer));
+    const lengths = all.map((bytes) => Number(new BigUint64Array(bytes.slice().buffer)[0]));
+    const rank = lengths.findIndex((each) => each !== lengths[0]);
+    if (rank < 0) return;
+    throw new MpError(
+      "MP_RANK_MISMATCH",
+      `ranks: rank 0 calls allReduce of ${lengths[0]} values, rank ${rank} of ${lengths[rank]}; all ranks bring as many`,
+      { details: { rank } },
+    );
+  }
+
+  #room(bytes: number): bigint {
+    if (this.#buffer.bytes < bytes) {
+      const { cuda } = this.#libraries;
+      if (this.#buffer.bytes > 0) this.#cuda(cuda.Free(this.#buffer.address), "cudaFree");
+      this.#buffer = { address: 0n, bytes: 0 };
+      this.#buffer = { address: this.#made((out) => cuda.Malloc(out, bytes)), bytes };
+    }
+    return this.#buffer.address;
+  }
+
+  /** Resolves when the stream has done all that it was given; the event loop stays free. */
+  async #idle(): Promise<void> {
+    const { nccl, cuda } = this.#libraries;
+    const fault = new Int32Array(new ArrayBuffer(4));
+    await waitFor({
+      test: () => {
+        const code = cuda.StreamQuery(this.#stream);
+        if (code === VALUES.NOT_READY) {
+          nccl.CommGetAsyncError(this.#communicator, fault);
+          this.#nccl(fault[0] ?? 0, "ncclAllReduce");
+          return false;
+        }
+        this.#cuda(code, "the GPU's work");
+        return true;
+      },
+      maySleep: false,
+      timeoutMs: this.#timeoutMs,
+      onTimeout: () => {
+        throw new MpError(
+          "MP_BACKEND_FAILED",
+          `NCCL: a sum was not done within ${this.#timeoutMs} ms (timeoutMs); a rank has ended or its GPU does not answer`,
+        );
+      },
+    });
+  }
+
+  /** A handle or address that a function of CUDA's runtime makes. */
+  #made(make: (out: BigUint64Array) => number): bigint {
+    const out = cell();
+    this.#cuda(make(out), "CUDA");
+    return out[0] ?? 0n;
+  }
+
+  #cuda(code: number, what: string): void {
+    if (code === 0) return;
+    const text = this.#libraries.cuda.GetErrorString(code);
+    // cudaErrorMemoryAllocation.
+    const kind = code === 2 ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
+    throw new MpError(kind, `NCCL: ${what} on GPU ${this.device} failed with code ${code}: ${text}`, {
+      details: { code, device: this.device },
+    });
+  }
+
+  #nccl(code: number, what: string): void {
+    if (code === 0) return;
+    const text = this.#libraries.nccl.GetErrorString(code);
+    throw new MpError("MP_BACKEND_FAILED", `NCCL: ${what} failed with code ${code}: ${text}`, {
+      details: { code, device: this.device },
+    });
+  }
+}
+
+/** One handle that a library writes. Its memory does not move. */
+function cell(): BigUint64Array {
+  return new BigUint64Array(new ArrayBuffer(8));
+}
