@@ -237,7 +237,7 @@ export const stateFaults: readonly WrongBackend[] = [
     consequences: [/^(state|master-weights|skip)\//, /^remat\/dropout/],
   },
   {
-    fault: "of several slots that are written at once, the second keeps its value",
+    fault: "of the slots that are written, the first keeps its value",
     factory: async () => {
       const backend = await reference();
       return delegate(backend, {
@@ -246,7 +246,7 @@ export const stateFaults: readonly WrongBackend[] = [
           const write = state.write.bind(state);
           return Object.assign(state, {
             write: (written: Values) =>
-              write(Object.fromEntries(Object.entries(written).filter((_, at) => at !== 1))),
+              write(Object.fromEntries(Object.entries(written).filter((_, at) => at !== 0))),
           });
         },
       });
