@@ -35,7 +35,7 @@ export class MpiRanks implements Ranks {
   readonly #timeoutMs: number;
   /** The last collective in the order of calls. */
   #queue: Promise<unknown> = Promise.resolve();
-  #isDisposed = false;
+  #leaving: Promise<void> | undefined;
   /** After it the ranks no longer agree on where they are, and nothing more can be exchanged. */
   #failure: { readonly error: unknown } | undefined;
   #uncaught: { readonly error: unknown } | undefined;
@@ -118,21 +118,30 @@ export class MpiRanks implements Ranks {
    * Idempotent; any other use afterwards is MP_DISPOSED. After a failed collective it only returns: the ranks cannot agree
    * on an end, and the end of the process aborts the job.
    */
-  async dispose(): Promise<void> {
-    if (this.#isDisposed || this.#failure !== undefined) return;
-    await this.#inTurn(() => this.#meet("dispose", 0));
-    this.#isDisposed = true;
-    process.off("exit", this.#onExit);
-    process.off("uncaughtExceptionMonitor", this.#onUncaught);
-    checkCode(this.#library, this.#library.functions.Finalize(), "MPI_Finalize");
+  dispose(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.resolve();
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose();
   }
 
+  async #leave(): Promise<void> {
+    await this.#queued(() => this.#meet("dispose", 0));
+    process.off("exit", this.#onExit);
+    process.off("uncaughtExceptionMonitor", this.#onUncaught);
+    checkCode(this.#library, this.#library.functions.Finalize(), "MPI_Finalize");
+  }
+
   #inTurn<T>(collective: () => Promise<T>): Promise<T> {
-    if (this.#isDisposed) return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
+    // What is called from now on would come after MPI_Finalize.
+    if (this.#leaving === undefined || this.#failure !== undefined) return this.#queued(collective);
+    return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
+  }
+
+  #queued<T>(collective: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(() => {
       if (this.#failure !== undefined) throw this.#failure.error;
       return collective();

@@ -1,6 +1,6 @@
 import { MpError, type Ranks } from "@mp/core";
 import { type NcclLibraries, openLibraries, VALUES } from "./libraries.js";
-import { NcclRanks } from "./nccl-ranks.js";
+import { NcclRanks, streamOn } from "./nccl-ranks.js";
 
 export type { NcclRanks } from "./nccl-ranks.js";
 
@@ -37,15 +37,32 @@ export async function nccl(ranks: Ranks, options: NcclOptions = {}): Promise<Ncc
   if (!(timeoutMs > 0))
     throw new MpError("MP_INVALID_ARGUMENT", `timeoutMs: milliseconds above 0 are needed, got ${timeoutMs}`);
   const { libraries, device } = await together(ranks, () => readied(ranks, options));
+  const streams: bigint[] = [];
+  try {
+    const stream = await together(ranks, () => {
+      const made = streamOn(libraries, device);
+      streams.push(made);
+      return made;
+    });
+    const id = await identifier(ranks, libraries);
+    streams.pop();
+    return new NcclRanks({ ranks, libraries, device, stream, timeoutMs }, id);
+  } finally {
+    // Of a start that failed.
+    for (const stream of streams) libraries.cuda.StreamDestroy(stream);
+  }
+}
+
+/** What rank 0's NCCL made, on all ranks. */
+async function identifier(ranks: Ranks, { nccl }: NcclLibraries): Promise<Uint8Array> {
   const id = new Uint8Array(new ArrayBuffer(VALUES.UNIQUE_ID_BYTES));
-  const code = ranks.rank === 0 ? libraries.nccl.GetUniqueId(id) : 0;
   await together(ranks, () => {
+    const code = ranks.rank === 0 ? nccl.GetUniqueId(id) : 0;
     if (code === 0) return;
-    const text = libraries.nccl.GetErrorString(code);
+    const text = nccl.GetErrorString(code);
     throw new MpError("MP_BACKEND_FAILED", `NCCL: ncclGetUniqueId failed with code ${code}: ${text}`);
   });
-  const shared = await ranks.broadcast(ranks.rank === 0 ? id : undefined);
-  return new NcclRanks({ ranks, libraries, device, timeoutMs }, shared);
+  return ranks.broadcast(ranks.rank === 0 ? id : undefined);
 }
 
 interface Readied {

@@ -7,7 +7,17 @@ export interface NcclRanksParts {
   readonly ranks: Ranks;
   readonly libraries: NcclLibraries;
   readonly device: number;
+  /** On that device. */
+  readonly stream: bigint;
   readonly timeoutMs: number;
+}
+
+/** A stream of a GPU's work beside that of other libraries. @throws MP_BACKEND_FAILED */
+export function streamOn({ cuda }: NcclLibraries, device: number): bigint {
+  const stream = cell();
+  checkCuda(cuda, device, cuda.SetDevice(device), "cudaSetDevice");
+  checkCuda(cuda, device, cuda.StreamCreateWithFlags(stream, VALUES.STREAM_NON_BLOCKING), "cudaStreamCreate");
+  return stream[0] ?? 0n;
 }
 
 /**
@@ -33,20 +43,20 @@ export class NcclRanks implements Ranks {
   /** NCCL's communicator is gone. */
   #isAborted = false;
 
-  /** @param id the identifier that rank 0 has made; waits for all ranks */
-  constructor({ ranks, libraries, device, timeoutMs }: NcclRanksParts, id: Uint8Array) {
+  /** Takes the stream over. @param id the identifier that rank 0 has made; waits for all ranks */
+  constructor({ ranks, libraries, device, stream, timeoutMs }: NcclRanksParts, id: Uint8Array) {
     this.rank = ranks.rank;
     this.size = ranks.size;
     this.device = device;
     this.#ranks = ranks;
     this.#libraries = libraries;
     this.#timeoutMs = timeoutMs;
+    this.#stream = stream;
     const { nccl, cuda } = libraries;
-    this.#cuda(cuda.SetDevice(device), "cudaSetDevice");
-    this.#stream = this.#made((out) => cuda.StreamCreateWithFlags(out, VALUES.STREAM_NON_BLOCKING));
-    const internal = Array.from(id);
     const communicator = cell();
-    this.#nccl(nccl.CommInitRank(communicator, this.size, { internal }, this.rank), "ncclCommInitRank");
+    const code = nccl.CommInitRank(communicator, this.size, { internal: Array.from(id) }, this.rank);
+    if (code !== 0) cuda.StreamDestroy(stream);
+    this.#nccl(code, "ncclCommInitRank");
     this.#communicator = communicator[0] ?? 0n;
   }
 
@@ -85,9 +95,13 @@ export class NcclRanks implements Ranks {
     await this.#queue;
     const { nccl, cuda } = this.#libraries;
     cuda.SetDevice(this.device);
-    if (!this.#isAborted) this.#nccl(nccl.CommDestroy(this.#communicator), "ncclCommDestroy");
-    if (this.#buffer.bytes > 0) cuda.Free(this.#buffer.address);
-    this.#cuda(cuda.StreamDestroy(this.#stream), "cudaStreamDestroy");
+    const code = this.#isAborted ? 0 : nccl.CommDestroy(this.#communicator);
+    const codes = [
+      this.#buffer.bytes > 0 ? cuda.Free(this.#buffer.address) : 0,
+      cuda.StreamDestroy(this.#stream),
+    ];
+    this.#nccl(code, "ncclCommDestroy");
+    for (const each of codes) this.#cuda(each, "freeing its memory");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -182,13 +196,7 @@ export class NcclRanks implements Ranks {
   }
 
   #cuda(code: number, what: string): void {
-    if (code === 0) return;
-    const text = this.#libraries.cuda.GetErrorString(code);
-    // cudaErrorMemoryAllocation.
-    const kind = code === 2 ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
-    throw new MpError(kind, `NCCL: ${what} on GPU ${this.device} failed with code ${code}: ${text}`, {
-      details: { code, device: this.device },
-    });
+    checkCuda(this.#libraries.cuda, this.device, code, what);
   }
 
   #nccl(code: number, what: string): void {
@@ -198,6 +206,16 @@ export class NcclRanks implements Ranks {
       details: { code, device: this.device },
     });
   }
+}
+
+function checkCuda(cuda: NcclLibraries["cuda"], device: number, code: number, what: string): void {
+  if (code === 0) return;
+  const text = cuda.GetErrorString(code);
+  // cudaErrorMemoryAllocation.
+  const kind = code === 2 ? "MP_OUT_OF_MEMORY" : "MP_BACKEND_FAILED";
+  throw new MpError(kind, `NCCL: ${what} on GPU ${device} failed with code ${code}: ${text}`, {
+    details: { code, device },
+  });
 }
 
 /** One handle that a library writes. Its memory does not move. */

@@ -64,9 +64,11 @@ const scenarios = {
   },
   async again() {
     say(await outcomeOf(mpi()));
+    const ends = [ranks.dispose(), ranks.dispose()];
+    const during = await outcomeOf(ranks.barrier());
+    await Promise.all(ends);
     await ranks.dispose();
-    await ranks.dispose();
-    say([await outcomeOf(ranks.barrier()), await outcomeOf(mpi())]);
+    say([during, await outcomeOf(ranks.barrier()), await outcomeOf(mpi())]);
   },
   async death() {
     await ranks.barrier();

@@ -32,8 +32,8 @@ describe("two ranks", () => {
     };
     const disposed = expect.objectContaining({ code: "MP_DISPOSED" });
     expect(said).toEqual([
-      [again, [disposed, again]],
-      [again, [disposed, again]],
+      [again, [disposed, disposed, again]],
+      [again, [disposed, disposed, again]],
     ]);
   });
 
