@@ -49,11 +49,14 @@ export class HeaderScanner {
   members(visit: (key: string) => void): void {
     this.#expect("{");
     if (this.#accept("}")) return;
-    const seen = new Set<string>();
+    // A tensor has three fields: an array of them costs a fifth of a set, which is made for larger objects.
+    const few: string[] = [];
+    let many: Set<string> | undefined;
     do {
       const key = this.string();
-      if (seen.has(key)) this.fail(`key ${quote(key)} occurs twice`, "duplicate-key");
-      seen.add(key);
+      if (many?.has(key) ?? few.includes(key)) this.fail(`key ${quote(key)} occurs twice`, "duplicate-key");
+      if (few.length < 8) few.push(key);
+      else many = (many ?? new Set(few)).add(key);
       this.#expect(":");
       visit(key);
     } while (this.#accept(","));
@@ -120,7 +123,7 @@ export class HeaderScanner {
     }
     const piece = this.#bytes.subarray(start, this.#at);
     // A quarter of the decoder's cost for the short ASCII names that headers are made of.
-    if (all < 0x80 && piece.length <= 64) return String.fromCharCode(...piece);
+    if (all < 0x80 && piece.length <= 64) return Reflect.apply(String.fromCharCode, undefined, piece);
     try {
       return decodeUtf8(piece);
     } catch {

@@ -127,9 +127,9 @@ function scanEntry(
   scanner.members((field) => {
     if (field === "dtype") dtype = expectDType(scanner.string(), name);
     else if (field === "shape") {
-      shape = scanIntegers(scanner, maxDimensions, "too-many-dimensions", `tensor ${quote(name)}'s shape`);
+      shape = scanIntegers(scanner, maxDimensions, "too-many-dimensions", name, field);
     } else if (field === "data_offsets") {
-      offsets = scanIntegers(scanner, 2, "invalid-offsets", `tensor ${quote(name)}'s data_offsets`);
+      offsets = scanIntegers(scanner, 2, "invalid-offsets", name, field);
     } else scanner.fail(`tensor ${quote(name)} has the unknown field ${quote(field)}`, "unknown-field");
   });
   if (dtype === undefined || shape === undefined || offsets === undefined) {
@@ -161,11 +161,13 @@ function scanIntegers(
   scanner: HeaderScanner,
   limit: number,
   problem: "too-many-dimensions" | "invalid-offsets",
-  what: string,
+  name: string,
+  field: string,
 ): number[] {
   const values: number[] = [];
   scanner.elements(() => {
-    if (values.length === limit) scanner.fail(`${what} has more than ${limit} numbers`, problem);
+    if (values.length === limit)
+      scanner.fail(`tensor ${quote(name)}'s ${field} has more than ${limit} numbers`, problem);
     values.push(scanner.integer());
   });
   return values;

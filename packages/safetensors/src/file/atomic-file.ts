@@ -2,6 +2,7 @@
 // failure: write a temporary file beside it, fsync, rename over it, fsync the directory.
 import { basename, dirname, join } from "node:path";
 import { SafetensorsError } from "../errors.js";
+import { blocksOf } from "./blocks.js";
 import { type FileSystem, nodeFileSystem, type WritableFile } from "./file-system.js";
 import { ioError } from "./io-error.js";
 import { isStale, temporaryName } from "./temporary-name.js";
@@ -50,7 +51,7 @@ export async function writeFileAtomicallyOn(
   let isOpen = true;
   try {
     if (existing?.mode !== undefined) await file.chmod(existing.mode);
-    for (const chunk of chunks) await writeAll(file, chunk, signal);
+    for (const block of blocksOf(chunks)) await writeAll(file, block, signal);
     await file.sync();
     isOpen = false;
     await file.close();

@@ -11,11 +11,11 @@ export interface ReadableFile {
   ): Promise<{ readonly bytesRead: number }>;
 }
 
-/** Bytes hashed between two turns of the event loop, about 10 ms; a system call reads 2 GiB at most. */
+/** Bytes read at once, and hashed between two turns of the event loop, about 10 ms; a system call reads 2 GiB at most. */
 export const SLICE_BYTES: number = 2 ** 24;
 
 /**
- * Fills the buffer from that position of the file. `onPiece` gets each part as it arrives, in order.
+ * Fills the buffer from that position of the file.
  * @throws SAFETENSORS_PARSE when the file ends early
  */
 export async function readFully(
@@ -23,7 +23,6 @@ export async function readFully(
   buffer: ArrayBufferLike,
   position: number,
   signal: AbortSignal | undefined,
-  onPiece?: (piece: Uint8Array) => void,
 ): Promise<void> {
   for (let offset = 0; offset < buffer.byteLength; ) {
     signal?.throwIfAborted();
@@ -34,7 +33,6 @@ export async function readFully(
         fileLength: position + offset,
       });
     }
-    onPiece?.(piece.subarray(0, bytesRead));
     offset += bytesRead;
   }
 }

@@ -3,13 +3,21 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { SafetensorsError } from "../errors.js";
 import { checkNoHash, expectedHash, FileHash, hashEntry, withoutHash } from "../file-hash.js";
-import { headerLength, LENGTH_BYTES, parseHeader, type SafetensorsEntry } from "../header.js";
+import {
+  headerLength,
+  LENGTH_BYTES,
+  parseHeader,
+  type SafetensorsEntry,
+  type SafetensorsHeader,
+} from "../header.js";
 import type { SafetensorsLimits } from "../limits.js";
 import { quote } from "../problem.js";
 import { dataOf, headerOf, inWritingOrder, piecesOf } from "../serialize.js";
 import { type LoadedTensors, recordOf, type SafetensorsTensor, type WritableTensor } from "../tensor.js";
 import { checkBools } from "../typed-arrays.js";
 import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
+import { blocksOf } from "./blocks.js";
+import { FileWindow } from "./file-window.js";
 import { ioError } from "./io-error.js";
 import { readFully, SLICE_BYTES } from "./read-fully.js";
 
@@ -50,7 +58,7 @@ async function hashInTurns(
 ): Promise<FileHash> {
   const hash = new FileHash();
   let inThisTurn = 0;
-  for (const chunk of chunks) {
+  for (const chunk of blocksOf(chunks)) {
     for (let offset = 0; offset < chunk.length; offset += SLICE_BYTES) {
       signal?.throwIfAborted();
       const slice = chunk.subarray(offset, offset + SLICE_BYTES);
@@ -122,19 +130,30 @@ async function loadFrom(handle: FileHandle, path: string, options: LoadOptions):
   await readFully(handle, headerBytes.buffer, 0, signal);
   const header = parseHeader(headerBytes, status.size, limits);
   const expected = expectedHash(header.metadata);
-  const entries = inWritingOrder(header.tensors);
   const written = withoutHash(header.metadata);
-  const hash = expected === undefined ? undefined : new FileHash();
-  hash?.update(headerOf(entries, written));
-  const tensors: (readonly [string, SafetensorsTensor])[] = [];
-  for (const [name, entry] of entries) {
-    const data = allocate(name, entry);
-    await readFully(handle, data.buffer, entry.begin, signal, hash && ((piece) => hash.update(piece)));
-    checkBools(name, entry.dtype, data);
-    tensors.push([name, { dtype: entry.dtype, shape: entry.shape, data }]);
+  const read = await readTensors(new FileWindow(handle, status.size, signal), header.tensors);
+  const tensors = inWritingOrder(read);
+  if (expected !== undefined) {
+    const hash = await hashInTurns([headerOf(tensors, written), ...dataOf(tensors)], signal);
+    hash.expect(expected);
   }
-  if (expected !== undefined) hash?.expect(expected);
   return { tensors: recordOf(tensors), metadata: recordOf(written) };
+}
+
+/** In the order of the file, so that what lies side by side is read at once. */
+async function readTensors(
+  file: FileWindow,
+  entries: SafetensorsHeader["tensors"],
+): Promise<ReadonlyMap<string, SafetensorsTensor>> {
+  const tensors = new Map<string, SafetensorsTensor>();
+  for (const [name, entry] of [...entries].sort(([, a], [, b]) => a.begin - b.begin)) {
+    const data = allocate(name, entry);
+    const reading = file.read(data, entry.begin);
+    if (reading !== undefined) await reading;
+    checkBools(name, entry.dtype, data);
+    tensors.set(name, { dtype: entry.dtype, shape: entry.shape, data });
+  }
+  return tensors;
 }
 
 function allocate(name: string, { shape, begin, end }: SafetensorsEntry): Uint8Array<ArrayBuffer> {
