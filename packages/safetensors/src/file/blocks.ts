@@ -14,7 +14,7 @@ export function* blocksOf(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
     }
     if (chunk.length > SMALL_BYTES) yield chunk;
     else {
-      // A new array for each block: whoever gets one may still be writing it.
+      // A new array for each block: the caller may still be writing the last one.
       block ??= new Uint8Array(BLOCK_BYTES);
       block.set(chunk, filled);
       filled += chunk.length;
