@@ -52,7 +52,7 @@ export interface Predictor<D, R extends TensorTree> {
   readonly warnings: readonly TrainingWarning[];
   /**
    * The model's result for the data. Compiled once for each set of shapes; as many programs are kept as a trainer keeps.
-   * The data must not change until it resolves; calls that are not awaited run one after another.
+   * Arrays are copied at the call; calls that are not awaited run one after another.
    * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line; MP_UNSUPPORTED
    * for a model that draws random numbers; MP_DISPOSED
    */

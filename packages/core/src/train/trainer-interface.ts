@@ -30,8 +30,9 @@ export interface Trainer<P, B, M, K extends string = string> {
   readonly precision: Precision;
   readonly warnings: readonly TrainingWarning[];
   /**
-   * One step on one batch, or on as many as `accumulate` says. The data must not change until it resolves; calls that
-   * are not awaited run one after another.
+   * One step on one batch, or on as many as `accumulate` says. The arrays are copied at the call, so they may be
+   * refilled at once; handles of the engine must not be disposed of until it resolves. Calls that are not awaited run
+   * one after another.
    * @throws MP_INVALID_ARGUMENT while `fit` or `steps` is running; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH,
    * MP_DTYPE_MISMATCH naming the input or the loss's line; MP_NOT_DIFFERENTIABLE for a loss without a gradient to any
    * parameter; MP_NON_FINITE after too many skips in a row; MP_DISPOSED; the reason of `signal`

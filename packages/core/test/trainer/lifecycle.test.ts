@@ -10,6 +10,17 @@ import { batch, type SmallParams, smallRun, stateOf } from "../small-run.js";
 
 const disposed = { code: "MP_DISPOSED" };
 
+/** The batches of that many steps, each in the arrays of the one before. */
+function* refilled(steps: number): Generator<ReturnType<typeof batch>> {
+  const arrays = batch(0);
+  for (let step = 0; step < steps; step++) {
+    const { x, y } = batch(step);
+    arrays.x.data.set(x.data);
+    arrays.y.data.set(y.data);
+    yield arrays;
+  }
+}
+
 describe("calls that are not awaited", () => {
   it("run one after the other, in the order of the calls", async () => {
     const [together, apart] = [await smallRun(), await smallRun()];
@@ -26,6 +37,21 @@ describe("calls that are not awaited", () => {
     const evaluated = await apart.evaluate(batch(5));
     expect(results).toEqual([first, counters, second, evaluated, await apart.step(batch(2))]);
     expect(await stateOf(together)).toEqual(await stateOf(apart));
+  });
+
+  it("read the batch at the call, so that its arrays may be refilled at once", async () => {
+    const [refilling, fresh] = [await smallRun(), await smallRun()];
+    const steps = Array.from(refilled(3), (given) => refilling.step(given));
+    const expected = [0, 1, 2].map((step) => fresh.step(batch(step)));
+    expect(await Promise.all(steps)).toEqual(await Promise.all(expected));
+    expect(await stateOf(refilling)).toEqual(await stateOf(fresh));
+  });
+
+  it("accumulate microbatches that are one array, refilled", async () => {
+    const [refilling, fresh] = [await smallRun({ accumulate: 2 }), await smallRun({ accumulate: 2 })];
+    await refilling.fit(refilled(4));
+    await fresh.fit([0, 1, 2, 3].map((step) => batch(step)));
+    expect(await stateOf(refilling)).toEqual(await stateOf(fresh));
   });
 
   it("fail on their own", async () => {

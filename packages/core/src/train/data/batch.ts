@@ -3,7 +3,7 @@ import { DTYPES } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { ValueType } from "../../graph/graph.js";
-import { isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { isPlainObject } from "../../plain-object.js";
 import { formatShape } from "../../shape.js";
 import { DEEPEST_TREE, leavesOf, mapTree } from "../../tree.js";
@@ -19,7 +19,8 @@ export interface FedBatch {
 }
 
 /**
- * Flattens a batch. This runs at every step, so it does only what is necessary: one traversal, no types.
+ * Flattens a batch and copies its arrays, so that the caller may refill them once the call has returned: the step runs
+ * later. This runs at every step, so it does only what is necessary: one traversal, no types.
  * @throws MP_INVALID_ARGUMENT for a leaf that is not a tensor or has no elements, naming its path
  */
 export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBatch {
@@ -31,7 +32,7 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBat
     if (shape.includes(0)) {
       throw invalid(`${place}: holds no elements, its shape is ${formatShape(shape)}`);
     }
-    inputs[place] = leaf;
+    inputs[place] = isHostTensor(leaf) ? copyOf(leaf) : leaf;
     signature += `${place}:${dtype}[${shape.join()}];`;
   };
   const walk = (value: unknown, place: string, depth: number): void => {
@@ -70,6 +71,9 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBat
     types: () => mapTree(batch, isLeaf, typeOf, name) as unknown as TypeTree,
   };
 }
+
+const copyOf = ({ dtype, shape, data }: HostTensor): HostTensor =>
+  ({ dtype, shape, data: data.slice() }) as HostTensor;
 
 /** The backend's conversion of a leaf that is not a tensor of @mp/core. */
 export type Adopt = (value: object) => RunInput | undefined;
