@@ -6,7 +6,7 @@ import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { emit } from "../trace/emit.js";
 import { grad } from "../trace/grad.js";
-import { add, div, mul, square, where } from "../trace/ops/binary.js";
+import { add, div, mul, square, sub, where } from "../trace/ops/binary.js";
 import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { concat, expand, pad, reshape, transpose } from "../trace/ops/movement.js";
@@ -17,6 +17,7 @@ import { cast, exp, gelu, relu, sigmoid, sqrt } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, withSegment } from "../trace/trace.js";
 import { autocastGraph } from "./autocast-graph.js";
+import { explainCasts } from "./explain.js";
 import {
   bfloat16Policy,
   float16Policy,
@@ -406,16 +407,20 @@ describe("dangers that an op's name does not show", () => {
 });
 
 describe("constants", () => {
-  const masked = (value: number): Graph =>
+  /** Softmax of masked scores; with `ends: "product"` a product reads the masked scores in the half. */
+  const masked = (value: number, ends: "softmax" | "product" = "softmax"): Graph =>
     graphOf({ w: [4, 4] }, { x: [4, 4], keep: { dtype: "bool", shape: [4, 4] } }, ({ w, x, keep }) =>
-      scope("attention", () => softmax(where(keep, matMul(x, w), value))),
+      scope("attention", () => {
+        const scores = where(keep, matMul(x, w), value);
+        return ends === "product" ? matMul(scores, w) : softmax(scores);
+      }),
     );
 
-  it("are refused where a finite one has no finite value, naming node, line and remedy", () => {
-    expect(() => autocastGraph(masked(-1e9), mixedFloat16Policy)).toThrow(
-      /^autocast: attention\/Where: -1000000000 has no finite value in f16 \(at .*autocast-graph\.test\.ts:\d+:\d+\); a mask in f16 is -3e4; or keep it in f32 with policy\.with\(\{ scopes: \{ "attention": \{ Where: "f32" \} \} \}\)$/,
+  it("are refused where a finite one has no finite value and is read in the half, naming node, line and remedy", () => {
+    expect(() => autocastGraph(masked(-1e9, "product"), mixedFloat16Policy)).toThrow(
+      /^autocast: attention\/Where: -1000000000 has no finite value in f16, and attention\/MatMul_1 reads the result in f16 \(at .*autocast-graph\.test\.ts:\d+:\d+\); a mask in f16 is -3e4; or keep it in f32 with policy\.with\(\{ scopes: \{ "attention": \{ MatMul: "f32" \} \} \}\)$/,
     );
-    expect(() => autocastGraph(masked(-1e9), mixedFloat16Policy)).toThrow(
+    expect(() => autocastGraph(masked(-1e9, "product"), mixedFloat16Policy)).toThrow(
       expect.objectContaining({
         code: "MP_OUT_OF_RANGE",
         details: expect.objectContaining({
@@ -428,29 +433,66 @@ describe("constants", () => {
   });
 
   it("pass where they fit, where they are infinite, and with the remedies of the message", () => {
-    const remedy = mixedFloat16Policy.with({ scopes: { attention: { Where: "f32" } } });
-    expect(dtypes(autocastGraph(masked(-3e4), mixedFloat16Policy))).toContain("Where f16");
-    expect(dtypes(autocastGraph(masked(Number.NEGATIVE_INFINITY), mixedFloat16Policy))).toContain(
+    const product = (value: number): Graph => masked(value, "product");
+    const remedy = mixedFloat16Policy.with({ scopes: { attention: { MatMul: "f32" } } });
+    expect(dtypes(autocastGraph(product(-3e4), mixedFloat16Policy))).toContain("Where f16");
+    expect(dtypes(autocastGraph(product(Number.NEGATIVE_INFINITY), mixedFloat16Policy))).toContain(
       "Where f16",
     );
-    expect(dtypes(autocastGraph(masked(-1e9), mixedBfloat16Policy))).toContain("Where bf16");
-    expect(dtypes(autocastGraph(masked(-1e9), remedy))).toContain("Where f32");
+    expect(dtypes(autocastGraph(product(-1e9), mixedBfloat16Policy))).toContain("Where bf16");
+    expect(dtypes(autocastGraph(product(-1e9), remedy))).toContain("Where f32");
+  });
+
+  it("keep their reader in f32 where all that read its result compute in f32", () => {
+    const smallest = -3.4028234663852886e38;
+    for (const policy of [mixedFloat16Policy, mixedBfloat16Policy]) {
+      expect(dtypes(autocastGraph(masked(smallest), policy))).toContain("Where f32");
+      expect(explainCasts(masked(smallest), policy).nodes).toContainEqual(
+        expect.objectContaining({
+          node: "attention/Where",
+          dtype: "f32",
+          rule: "constant beyond the half",
+          because: `${smallest} has no finite value in ${policy.compute}`,
+        }),
+      );
+    }
+  });
+
+  it("keep it in f32 also as an added mask, expanded, reshaped, and before a softmax that a product reads", () => {
+    type Masking = (scores: Tensor, keep: Tensor) => Tensor;
+    const low = -3.4028234663852886e38;
+    const maskings: Readonly<Record<string, Masking>> = {
+      added: (scores, keep) => add(scores, where(keep, literal(0), low)),
+      multiplied: (scores, keep) => add(scores, mul(sub(1, cast(keep, "f32")), low)),
+      expanded: (scores, keep) => where(keep, scores, expand(literal(low), [4, 4])),
+      reshaped: (scores, keep) => reshape(where(keep, scores, low), [2, 2, 4]),
+    };
+    for (const [name, masking] of Object.entries(maskings))
+      for (const policy of [mixedFloat16Policy, mixedBfloat16Policy]) {
+        const graph = graphOf(
+          { w: [4, 4] },
+          { x: [4, 4], keep: { dtype: "bool", shape: [4, 4] } },
+          ({ w, x, keep }) => matMul(softmax(masking(matMul(x, w), keep)), w),
+        );
+        const cast = autocastGraph(graph, policy);
+        const softmaxes = dtypes(cast).filter((text) => text.startsWith("Softmax"));
+        expect(softmaxes, `${name} ${policy}`).toEqual(["Softmax f32"]);
+        // The smallest f32 is in the graph as f32 alone.
+        expect(printGraph(cast), name).not.toMatch(/Constant\(\) \{value=(f16|bf16)\[\]\((64512|65408)\)/);
+      }
   });
 
   it("are refused in a table and as an attribute too", () => {
     const table = graphOf({}, { x: [1, 2] }, ({ x }) =>
       matMul(x, constant(tensor(Float32Array.of(1, 7e4), [2, 1]))),
     );
-    const padded = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) =>
-      pad(
-        matMul(x, w),
-        [
-          [0, 0],
-          [0, 1],
-        ],
-        { value: -1e9 },
-      ),
-    );
+    const padded = graphOf({ w: [4, 4], v: [5, 4] }, { x: [4, 4] }, ({ w, v, x }) => {
+      const pads = [
+        [0, 0],
+        [0, 1],
+      ] as const;
+      return matMul(pad(matMul(x, w), pads, { value: -1e9 }), v);
+    });
     expect(() => autocastGraph(table, mixedFloat16Policy)).toThrow(
       /MatMul: 70000 has no finite value in f16/,
     );

@@ -1,15 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/traced-nets.js";
+import { MpError } from "../errors.js";
 import type { Graph, Value } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host-tensor.js";
 import { evaluateRaw } from "../reference/evaluate.js";
 import { add, greater, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
-import { concat, slice, transpose } from "../trace/ops/movement.js";
+import { concat, expand, slice, transpose } from "../trace/ops/movement.js";
 import { layerNormalization, logSoftmax, softmax } from "../trace/ops/normalization.js";
 import { reduceMax, reduceMean } from "../trace/ops/reduce.js";
+import { literal } from "../trace/ops/source.js";
 import { abs, cast, exp, gelu, relu, sigmoid, softplus } from "../trace/ops/unary.js";
 import type { Tensor } from "../trace/tensor.js";
 import { scope, withSegment } from "../trace/trace.js";
@@ -102,7 +104,43 @@ const inputs = {
   y: tensor(Float32Array.of(0.125, -2, 1.75, 0.5), [2, 2]),
 };
 
+const smallest = -3.4028234663852886e38;
+const masks: readonly Make[] = [
+  (a, b) => where(greater(a, b), a, smallest),
+  (a, b) => add(a, where(greater(a, b), literal(0), smallest)),
+  (a, b) => where(greater(a, b), expand(literal(smallest), [2, 2]), cast(b, "f32")),
+];
+
 describe("autocastGraph on random graphs", () => {
+  it("keeps masks beyond the half in f32 or refuses them, and never rounds one to infinity", () => {
+    let kept = 0;
+    fc.assert(
+      fc.property(
+        graphs([...recipes, ...masks, ...masks]),
+        fc.constantFrom(mixedFloat16Policy, mixedBfloat16Policy),
+        (graph, policy) => {
+          try {
+            const cast = autocastGraph(graph, policy);
+            const huge = new Set<Value>();
+            for (const node of cast.nodes) {
+              const [output] = node.outputs as [Value];
+              const isMask = node.op === "Constant" && node.attributes.literal === smallest;
+              if (isMask || (node.op === "Expand" && huge.has(node.inputs[0] as Value))) huge.add(output);
+              if (!node.inputs.some((input) => huge.has(input)) && !isMask) continue;
+              kept++;
+              expect(output.dtype, `${node.op} of a mask`).toBe("f32");
+            }
+          } catch (error) {
+            if (!MpError.is(error)) throw error;
+            expect(error.code).toBe("MP_OUT_OF_RANGE");
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(kept).toBeGreaterThan(100);
+  });
+
   it("casts a value once per dtype and segment, and never what it has cast", () => {
     fc.assert(
       fc.property(plain, policies, (graph, policy) => {

@@ -41,6 +41,10 @@ export function constantLoss(attributes: ConstantAttributes, dtype: ComputeDType
   return numbers.length === 1 && vanishes(first, dtype) ? { underflow: first } : {};
 }
 
+/** The complaint about a number that overflows there. */
+export const beyondRange = (number: number, dtype: ComputeDType): string =>
+  `${number} has no finite value in ${dtype}`;
+
 /** Whether a nonzero number rounds to zero in that dtype. */
 export function vanishes(number: number, dtype: ComputeDType): boolean {
   return number !== 0 && roundTo(dtype, number) === 0;

@@ -92,7 +92,7 @@ describe("explainCasts", () => {
   });
 
   it("reports errors instead of throwing them", () => {
-    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => mul(matMul(x, w), 1e6));
+    const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => matMul(mul(matMul(x, w), 1e6), w));
     const report = explainCasts(graph, mixedFloat16Policy);
     expect(report.lints).toHaveLength(1);
     expect(formatCastReport(report)).toContain("error: Mul: 1000000 has no finite value in f16");

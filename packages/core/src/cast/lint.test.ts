@@ -98,7 +98,7 @@ describe("lintCasts", () => {
     const graph = graphOf(
       { w: [4, 4] },
       { x: [4, 4], keep: { dtype: "bool", shape: [4, 4] } },
-      ({ w, x, keep }) => where(keep, matMul(x, w), -1e9),
+      ({ w, x, keep }) => matMul(where(keep, matMul(x, w), -1e9), w),
     );
     expect(lintCasts(graph, mixedFloat16Policy)).toEqual([
       {
@@ -108,7 +108,7 @@ describe("lintCasts", () => {
         scope: "",
         line,
         message: expect.stringContaining("-1000000000 has no finite value in f16"),
-        remedy: 'a mask in f16 is -3e4; or keep it in f32 with policy.with({ ops: { Where: "f32" } })',
+        remedy: 'a mask in f16 is -3e4; or keep it in f32 with policy.with({ ops: { MatMul: "f32" } })',
       },
     ]);
   });

@@ -4,10 +4,10 @@ import { type ComputeDType, floatFormats, isComputeFloat } from "../dtype.js";
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { meantInstead } from "../options.js";
 import { deepNodes } from "../transform/scan/with-bodies.js";
-import { constantLoss, vanishes } from "./constants.js";
+import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import { type CastingPolicy, isWithin } from "./policy.js";
-import { storedInHalf } from "./sites.js";
+import { padding, storedInHalf } from "./sites.js";
 
 /**
  * - `constant-overflows`: a finite constant is infinite in the half (a mask of -1e9 in f16). The one error.
@@ -53,9 +53,11 @@ export function lintPlan(plan: CastPlan): readonly CastLint[] {
 /** The lints of single nodes, all that a body of a scan can have. */
 export function lintNodes(plan: CastPlan): readonly CastLint[] {
   const made = producers(plan.graph);
+  const readers = consumers(plan.graph);
   return [
     ...plan.graph.nodes.flatMap((node) => [
       ...constantLints(plan, node, made),
+      ...narrowedLints(plan, node, readers),
       ...attributeLints(plan, node),
       ...crossedBroadcast(node),
     ]),
@@ -78,15 +80,30 @@ function constantLints(
   });
 }
 
+/** A result that is f32 for a constant beyond the half's range, and is read in the half all the same. */
+function narrowedLints(
+  plan: CastPlan,
+  node: AnyNode,
+  readers: ReadonlyMap<Value, readonly AnyNode[]>,
+): readonly CastLint[] {
+  const { rule, because = "" } = plan.decisions.get(node) ?? {};
+  const { low } = plan;
+  if (rule !== "constant beyond the half" || low === undefined) return [];
+  return node.outputs.flatMap((value) => {
+    const reader = (readers.get(value) ?? []).find((reader) => plan.takes(reader, value) === low);
+    const isOutput = plan.outputs.get(value) === low;
+    if (reader === undefined && !isOutput) return [];
+    const where = reader === undefined ? "the result is returned" : `${reader.name} reads the result`;
+    return [lintOf(node, overflow(reader ?? node, `${because}, and ${where} in ${low}`, low))];
+  });
+}
+
 /** Numbers in attributes are converted to the tensor's dtype in the kernel. */
 function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
   const dtype = plan.decisions.get(node)?.dtype;
   if (dtype === undefined || dtype === "f32") return [];
-  if (node.op === "Pad" && node.attributes.mode === "constant") {
-    const { value } = node.attributes;
-    const limit = floatFormats[dtype].maxFinite;
-    return Number.isFinite(value) && Math.abs(value) > limit ? [overflows(node, value, dtype)] : [];
-  }
+  const padded = padding(node, dtype);
+  if (padded !== undefined) return [overflows(node, padded, dtype)];
   if (node.op !== "Clip") return [];
   const bounds = [node.attributes.min, node.attributes.max].filter((bound) => bound !== undefined);
   return bounds.filter((bound) => vanishes(bound, dtype)).map((bound) => vanishing(node, bound, dtype));
@@ -109,14 +126,18 @@ function crossedBroadcast(node: AnyNode): readonly CastLint[] {
   return [lintOf(node, finding)];
 }
 
-function overflows(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
+const overflows = (node: AnyNode, number: number, dtype: ComputeDType): CastLint =>
+  lintOf(node, overflow(node, beyondRange(number, dtype), dtype));
+
+/** @param wide what to keep in f32 instead */
+function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
   const mask = dtype === "f16" ? "a mask in f16 is -3e4" : "a mask is -1e9";
-  return lintOf(node, {
+  return {
     rule: "constant-overflows",
     severity: "error",
-    what: `${number} has no finite value in ${dtype}`,
-    remedy: `${mask}; or ${keepInF32(node)}`,
-  });
+    what,
+    remedy: `${mask}; or ${keepInF32(wide)}`,
+  };
 }
 
 function vanishing(node: AnyNode, number: number, dtype: ComputeDType): CastLint {

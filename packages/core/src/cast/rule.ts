@@ -15,6 +15,7 @@ export type CastRule =
   | "parameters and scalars only"
   | "override"
   | "pure policy"
+  | "constant beyond the half"
   | "no kernel"
   | "user cast"
   | "constant"

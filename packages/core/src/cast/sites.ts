@@ -1,12 +1,14 @@
 /** What the casting passes know about a graph before they decide anything. */
 
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
+import { roundTo } from "../float-format/round.js";
 import type { Op } from "../graph/attributes.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
 import { inferTypes } from "../graph/infer.js";
 import { accumulatorOf, type BackendManifest, unsupportedReason } from "../manifest.js";
 import { elementCount } from "../shape.js";
 import { type CastCategory, leadingOperands, summingOps } from "./category.js";
+import { beyondRange, constantLoss } from "./constants.js";
 import { castCategories } from "./op-categories.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
 import type { CastRule } from "./rule.js";
@@ -48,9 +50,10 @@ export function viewForCasting(
   for (const node of graph.nodes) {
     if (node.op === "Constant") for (const output of node.outputs) constants.set(output, node);
   }
+  const beyond = new Map<Value, number>();
   const sites = graph.nodes.map((node): CastSite => {
     const floats = floatOperands(node);
-    const ruling = rulingOn(node, floats, policy, low, manifest, constants);
+    const ruling = withinRange(node, rulingOn(node, floats, policy, low, manifest, constants), low, beyond);
     return { node, floats, carried: carriedOutputs(node, floats, ruling.category, low), ...ruling };
   });
   const producer = new Map<Value, CastSite>();
@@ -146,6 +149,36 @@ function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): strin
   if (reason !== undefined) return reason;
   return (support as readonly string[]).includes(low) ? undefined : `no ${low} kernel for ${op}`;
 }
+
+/** Categories that leave the dtype to the operator's neighbors. */
+const byNeighbors: ReadonlySet<CastCategory> = new Set<CastCategory>(["infer", "between", "widest", "clear"]);
+
+/**
+ * Keeps what reads a finite number that the half cannot hold in f32: a mask of the smallest f32, say. `beyond` are the
+ * values that hold such a number, among those before the node.
+ */
+function withinRange(node: AnyNode, ruling: Ruling, low: HalfDType, beyond: Map<Value, number>): Ruling {
+  const [output] = node.outputs;
+  if (isNode(node, "Constant") && output !== undefined) {
+    const { overflow } = constantLoss(node.attributes, low);
+    if (overflow !== undefined) beyond.set(output, overflow);
+    return ruling;
+  }
+  const number = padding(node, low) ?? node.inputs.map((value) => beyond.get(value)).find(isNumber);
+  if (number === undefined || ruling.rule === "override" || !byNeighbors.has(ruling.category)) return ruling;
+  // Operators of this category move their operand's numbers, and readers of their result meet them again.
+  if (ruling.category === "clear") for (const value of node.outputs) beyond.set(value, number);
+  return { category: "f32", rule: "constant beyond the half", because: beyondRange(number, low) };
+}
+
+/** The number beyond the half's range that a node pads with, if any. */
+export function padding(node: AnyNode, dtype: ComputeDType): number | undefined {
+  if (!isNode(node, "Pad") || node.attributes.mode !== "constant") return undefined;
+  const { value } = node.attributes;
+  return Number.isFinite(value) && !Number.isFinite(roundTo(dtype, value)) ? value : undefined;
+}
+
+const isNumber = (value: number | undefined): value is number => value !== undefined;
 
 /** Two risks that the op's name does not show: x · x is a power, and dividing by a tiny number multiplies. */
 function structural(
