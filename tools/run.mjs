@@ -2,6 +2,7 @@
  * What the scripts of the root package.json call. From a fresh clone it needs Node and npm alone: it installs
  * what the lockfile says where that is not done yet, builds what is stale, then runs.
  *
+ *   node tools/run.mjs start                 the word language model, in float32 and in mixed precision
  *   node tools/run.mjs app <name> [flags]    run an app
  *   node tools/run.mjs bench [what] [flags]  time training steps, see bench/README.md
  *   node tools/run.mjs build [filter …]      every package and app, or those that turbo's filters name
@@ -16,13 +17,23 @@
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  *   node tools/run.mjs vulkan <command …>    runs a command with software Vulkan, which is downloaded the first time
  */
-import { install, requireNode } from "./workspace/install.mjs";
+import { install, isFresh, requireNode } from "./workspace/install.mjs";
 
 requireNode();
 const [command, ...rest] = process.argv.slice(2);
 
 // Imported late, so that an invalid command line is refused before anything is installed.
 switch (command) {
+  case "start": {
+    const { findApp, runApp } = await import("./commands/app.mjs");
+    const [first, later] = ["about three minutes in a new clone", "about two minutes"];
+    console.error(
+      `A word language model in float32, then in mixed_float16: ${isFresh() ? first : later} on two cores`,
+    );
+    install();
+    runApp(findApp("word-lm"), ["--compare", "--precision", "mixed_float16", ...rest]);
+    break;
+  }
   case "app": {
     const { findApp, runApp } = await import("./commands/app.mjs");
     const app = findApp(rest[0]);
@@ -113,7 +124,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, test, turbo, version or vulkan`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, start, test, turbo, version or vulkan`,
     );
     process.exitCode = 2;
 }

@@ -4,7 +4,8 @@
   python onnx_models.py FOLDER [name …]
 
 For each model: NAME.onnx, NAME.safetensors (inputs, labels and the output in evaluation mode) and NAME.json (the losses
-of `STEPS` steps of SGD in training mode, of the same batch, and how the loss is made).
+of `STEPS` steps of SGD in training mode, of the same batch, and how the loss is made: the cross entropy of `logits`, plus
+`penalty` where the model gives one).
 """
 import json
 import sys
@@ -17,7 +18,7 @@ from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
 
-STEPS = 3
+STEPS = 5
 BATCH = 4
 
 
@@ -88,6 +89,71 @@ class Lstm(nn.Module):
         return self.head(self.lstm(self.words(tokens))[0])
 
 
+class GroupNormUNet(nn.Module):
+    """A U-Net with group normalization and SiLU, as diffusion models have it, one level, with a residual block."""
+
+    def __init__(self, width=8, classes=3):
+        super().__init__()
+        self.stem = nn.Conv2d(3, width, 3, padding=1)
+        self.down = self.block(width, 2 * width)
+        self.shrink = nn.Conv2d(2 * width, 2 * width, 3, stride=2, padding=1)
+        self.middle = self.block(2 * width, 2 * width)
+        self.up = nn.Conv2d(2 * width, 2 * width, 3, padding=1)
+        self.merge = self.block(4 * width, width)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def block(self, ins, outs):
+        return nn.Sequential(nn.GroupNorm(4, ins), nn.SiLU(), nn.Conv2d(ins, outs, 3, padding=1),
+                             nn.GroupNorm(4, outs), nn.SiLU(), nn.Conv2d(outs, outs, 3, padding=1))
+
+    def forward(self, x):
+        a = self.down(self.stem(x))
+        b = self.shrink(a)
+        b = b + self.middle(b)
+        b = self.up(F.interpolate(b, scale_factor=2, mode="nearest"))
+        return self.head(self.merge(torch.cat([b, a], 1)))
+
+
+class Clip(nn.Module):
+    """A picture's similarity to each of its captions, scaled by a trained temperature (Radford et al. 2021)."""
+
+    def __init__(self, words=50, width=32):
+        super().__init__()
+        self.picture = nn.Sequential(nn.Conv2d(3, 16, 4, stride=4), nn.ReLU6(), nn.Conv2d(16, 32, 2, stride=2),
+                                     nn.Hardtanh(), nn.Flatten(), nn.Linear(32 * 4, width))
+        self.words = nn.Embedding(words, width)
+        self.caption = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width), nn.GELU())
+        self.scale = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x, captions):
+        picture = F.normalize(self.picture(x), dim=-1)
+        caption = self.caption(self.words(captions)).mean(2)
+        similarity = F.cosine_similarity(picture.unsqueeze(1), caption, dim=-1)
+        return similarity * self.scale.exp().clamp(max=100.0)
+
+
+class Vae(nn.Module):
+    """A variational autoencoder of pictures of eight gray levels, with PReLU; its noise is an input."""
+
+    def __init__(self, width=8, latent=6, levels=8):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv2d(1, width, 3, stride=2, padding=1), nn.PReLU(width),
+                                     nn.Conv2d(width, 2 * width, 3, stride=2, padding=1), nn.PReLU(), nn.Flatten())
+        self.mean = nn.Linear(2 * width * 16, latent)
+        self.log_variance = nn.Linear(2 * width * 16, latent)
+        self.expand = nn.Linear(latent, 2 * width * 16)
+        self.decoder = nn.Sequential(nn.PReLU(2 * width), nn.ConvTranspose2d(2 * width, width, 4, stride=2, padding=1),
+                                     nn.PReLU(width), nn.ConvTranspose2d(width, levels, 4, stride=2, padding=1))
+
+    def forward(self, x, noise):
+        hidden = self.encoder(x)
+        mean, log_variance = self.mean(hidden), self.log_variance(hidden).clamp(-8, 8)
+        code = mean + (0.5 * log_variance).exp() * noise
+        logits = self.decoder(self.expand(code).unflatten(1, (-1, 4, 4)))
+        divergence = -0.5 * (1 + log_variance - mean.square() - log_variance.exp()).mean(1)
+        return logits, 0.1 * divergence
+
+
 def pictures(size):
     return {"x": torch.randn(BATCH, 3, size, size)}
 
@@ -147,12 +213,46 @@ def lstm():
     return Lstm(), tokens("tokens"), -1, 0.5
 
 
-MODELS = [resnet18, mobilenet_v3_small, bert, gpt2, vit, lstm, unet, encoder_decoder]
+def mobilenet_v2():
+    from torchvision.models import mobilenet_v2
+
+    return mobilenet_v2(num_classes=10, width_mult=0.1, dropout=0.0, round_nearest=4), pictures(32), 1, 0.002
 
 
-def loss_of(logits, labels, axis):
+def unet_groupnorm():
+    return GroupNormUNet(), pictures(16), 1, 0.5
+
+
+def clip():
+    return Clip(), {**pictures(16), "captions": torch.randint(0, 50, (BATCH, 5, 7))}, 1, 0.1
+
+
+def deberta_v2():
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
+
+    config = DebertaV2Config(vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                             intermediate_size=64, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                             pooler_dropout=0.0, max_position_embeddings=32, num_labels=5, initializer_range=0.2,
+                             relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=8,
+                             norm_rel_ebd="layer_norm", share_att_key=True)
+    inputs = {**tokens("input_ids"), "attention_mask": torch.ones(BATCH, 12, dtype=torch.int64)}
+    inputs["attention_mask"][1, 7:] = 0
+    return Logits(DebertaV2ForSequenceClassification(config), list(inputs)), inputs, 1, 0.02
+
+
+def vae_prelu():
+    return Vae(), {"x": torch.rand(BATCH, 1, 16, 16), "noise": torch.randn(BATCH, 6)}, 1, 4.0
+
+
+MODELS = [resnet18, mobilenet_v3_small, bert, gpt2, vit, lstm, unet, encoder_decoder, mobilenet_v2, unet_groupnorm,
+          clip, deberta_v2, vae_prelu]
+
+
+def loss_of(outputs, labels, axis):
+    logits, *penalties = outputs if isinstance(outputs, tuple) else (outputs,)
     classes = logits if axis == 1 else logits.flatten(0, -2)
-    return F.cross_entropy(classes, labels if axis == 1 else labels.flatten())
+    loss = F.cross_entropy(classes, labels if axis == 1 else labels.flatten())
+    return loss + sum(penalty.mean() for penalty in penalties)
 
 
 def without_traces(model):
@@ -183,7 +283,9 @@ def export(folder, make):
         norm.momentum = momentum
     model.eval()
     with torch.no_grad():
-        output = model(*values)
+        outputs = model(*values)
+    output = outputs[0] if isinstance(outputs, tuple) else outputs
+    names = ["logits", "penalty"] if isinstance(outputs, tuple) else ["logits"]
     labels_shape = output.shape[:1] + output.shape[2:] if axis == 1 else output.shape[:-1]
     labels = torch.randint(0, output.shape[axis], labels_shape)
     path = folder / f"{name}.onnx"
@@ -193,7 +295,7 @@ def export(folder, make):
     # tensor, which ties what is not tied.
     open_sizes = tuple({0: batch} for _ in values)
     torch.onnx.export(
-        model, values, path, input_names=list(inputs), output_names=["logits"], dynamo=True, external_data=False,
+        model, values, path, input_names=list(inputs), output_names=names, dynamo=True, external_data=False,
         dynamic_shapes=(open_sizes,) if isinstance(model, Logits) else open_sizes, optimize=False,
         verbose=False,
     )

@@ -14,7 +14,7 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
-const SPECIAL = ["browser", "webgpu", "mpi"];
+const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python"];
 /** @param {string} suite */
 const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
 
@@ -59,3 +59,9 @@ export const webgpuPreset = special("webgpu");
 
 /** Tests in `test/mpi`, which start processes through `mpiexec`: `npm test -- --mpi`. */
 export const mpiPreset = special("mpi");
+
+/** Tests in `test/tensorflow`, which need TensorFlow's library: `npm test -- --tensorflow`. */
+export const tensorflowPreset = special("tensorflow");
+
+/** Tests in `test/python`, which need a Python with other projects' readers: `npm test -- --python`. */
+export const pythonPreset = special("python");

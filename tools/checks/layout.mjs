@@ -16,7 +16,11 @@ const ROOMS = [
 ];
 const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts", "src/known-failures.ts"];
 /** One of them: a backend for browsers runs the suite in one. */
-const CONFORMANCE = ["test/conformance.test.ts", "test/browser/conformance.test.ts"];
+const CONFORMANCE = [
+  "test/conformance.test.ts",
+  "test/browser/conformance.test.ts",
+  "test/tensorflow/conformance.test.ts",
+];
 /** Tables with one row per operator and generated code are searched, not read from top to bottom. */
 const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;

@@ -18,7 +18,8 @@ export function packFolder(args) {
 /** Packs every public package into that folder. @param {string} folder */
 export function runPack(folder) {
   mkdirSync(folder, { recursive: true });
-  for (const [name, path] of packAll(folder)) console.log(`${name} ${relative(process.cwd(), path)}`);
+  console.log("Building the public packages, declarations included; the first time takes a minute or two");
+  packAll(folder, (name, path) => console.log(`${name} ${relative(process.cwd(), path)}`));
   // Without ./ npm would take the path for a GitHub repository.
   console.log(`\nONNXRUNTIME_NODE_INSTALL=skip npm install ${folder}/*.tgz onnxruntime-node`);
 }

@@ -41,6 +41,9 @@ function fingerprint() {
   return hash.digest("hex");
 }
 
+/** Whether nothing has been installed in this checkout yet. */
+export const isFresh = () => !existsSync(stamp);
+
 const isInstalled = () =>
   existsSync(stamp) && existsSync(installedLockfile) && readFileSync(stamp, "utf8") === fingerprint();
 

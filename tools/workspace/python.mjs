@@ -3,40 +3,31 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isRequired } from "./required.mjs";
-import { environment } from "./turbo.mjs";
+import { testPackages } from "./package-tests.mjs";
+import { countMissing, PartsMissing } from "./parts.mjs";
 
 /** What the tests read our files with. */
 const PACKAGES = ["numpy==2.4.6", "onnx==1.23.2", "safetensors==0.8.0", "tensorboard==2.21.0"];
 
 /**
- * Gives the tests a Python with the readers of other projects, as MP_PYTHON: the one that it names already, or one that
- * is installed here.
+ * Runs the packages' tests in which other projects' readers read our files: with the Python that MP_PYTHON names, or one
+ * that is installed here.
  * @returns {{ passed: number; failed: number }} nothing passed and nothing failed where it cannot be installed, which
  *   counts as failed where MP_REQUIRE names python
  */
-export function installPython() {
-  if (process.env["MP_PYTHON"] !== undefined) return { passed: 1, failed: 0 };
+export function testPython() {
   const hash = createHash("sha256").update(PACKAGES.join(" ")).digest("hex").slice(0, 12);
   const folder = join(homedir(), ".cache", "mp", "python", hash);
-  const problem = existsSync(folder) ? undefined : make(folder);
-  if (problem !== undefined) {
-    const hasFailed = isRequired("python");
-    console.log(
-      `Python's readers were not installed, and tests with them are left out: ${problem}; it takes python3 with venv and a package index${hasFailed ? ", and MP_REQUIRE names python" : ""}`,
+  const isThere = process.env["MP_PYTHON"] !== undefined || existsSync(folder);
+  const problem = isThere ? undefined : make(folder);
+  if (problem !== undefined)
+    return countMissing(
+      "python",
+      "Our files were not read by Python",
+      new PartsMissing(problem),
+      "python3 with venv and a package index",
     );
-    return { passed: 0, failed: Number(hasFailed) };
-  }
-  Object.assign(environment, { MP_PYTHON: interpreterIn(folder) });
-  return { passed: 1, failed: 0 };
-}
-
-/** Prints one line when the tests that need Python were left out. */
-export function sayPythonIsMissing() {
-  if ("MP_PYTHON" in environment) return;
-  console.log(
-    "Files were not read by onnx.checker, safetensors and TensorBoard of Python; npm test -- --python installs them first, MP_PYTHON names a Python that has them",
-  );
+  return testPackages("test:python", { MP_PYTHON: process.env["MP_PYTHON"] ?? interpreterIn(folder) });
 }
 
 /**

@@ -8,9 +8,10 @@ import { environment, turbo } from "./turbo.mjs";
 /**
  * Builds every public package, declarations included, and packs it into that folder.
  * @param {string} folder an existing one
+ * @param {(name: string, tarball: string) => void} [onPacked] called after each
  * @returns {ReadonlyMap<string, string>} the tarball's path by the package's name
  */
-export function packAll(folder) {
+export function packAll(folder, onPacked = () => {}) {
   const filter = publicLibraries().map(({ path }) => `./${path}`);
   if (!turbo(["build"], { filter, quiet: true })) fail("pack: the packages did not build");
   /** @type {Map<string, string>} */
@@ -28,6 +29,7 @@ export function packAll(folder) {
     const tarball = all.find((file) => !before.has(file)) ?? all.find((file) => isOf(prefix, file));
     if (status !== 0 || tarball === undefined) fail(`pack: ${name} could not be packed`);
     tarballs.set(name, join(folder, tarball));
+    onPacked(name, join(folder, tarball));
   }
   return tarballs;
 }

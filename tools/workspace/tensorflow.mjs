@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "./packages.mjs";
+import { testPackages } from "./package-tests.mjs";
+import { apps, root } from "./packages.mjs";
+import { countMissing, PartsMissing } from "./parts.mjs";
+import { smoke } from "./smoke.mjs";
 import { turbo } from "./turbo.mjs";
 
 const path = "packages/backend-tfjs";
@@ -11,28 +14,37 @@ const addon = join(tfjsNode, "lib", "napi-v8", "tfjs_binding.node");
 /** Exit code of mp-libtensorflow when no package index answers. */
 const EXIT_UNREACHABLE = 3;
 
-/** Which addon of tfjs-node is installed, if any: test results depend on it. */
-export function tensorFlowState() {
-  return existsSync(addon) ? createHash("sha256").update(readFileSync(addon)).digest("hex") : "none";
-}
-
-/** Prints one line when the tests that need TensorFlow were left out. */
-export function sayTensorFlowIsMissing() {
-  console.log(
-    `${path}: TensorFlow's library is not installed, what runs on it was not tested; (cd ${path} && npx mp-libtensorflow) installs it, npm test -- --tensorflow does so first`,
-  );
-}
-
 /**
- * Installs TensorFlow's library under this checkout's tfjs-node. The first time on a machine downloads 270 MB.
- * @returns {boolean | { passed: number; failed: number }} nothing passed and nothing failed without a package index
+ * Installs TensorFlow's library under this checkout's tfjs-node, then runs the packages' tests on it, and the apps that
+ * have a script `smoke:tensorflow`. The first time on a machine downloads 270 MB.
+ * @returns {{ passed: number; failed: number }} nothing passed and nothing failed without a package index, which counts as
+ *   failed where MP_REQUIRE names tensorflow
  */
-export function installTensorFlow() {
-  if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true })) return false;
+export function testTensorFlow() {
+  if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true })) return { passed: 0, failed: 1 };
   const { status } = spawnSync(
     process.execPath,
     [join(root, "packages/libtensorflow/dist/mp-libtensorflow.js"), "--package", tfjsNode],
     { cwd: root, stdio: ["ignore", "inherit", "inherit"] },
   );
-  return status === EXIT_UNREACHABLE ? { passed: 0, failed: 0 } : status === 0;
+  if (status === EXIT_UNREACHABLE)
+    return countMissing(
+      "tensorflow",
+      "Nothing was tested on TensorFlow",
+      new PartsMissing("its library was not installed, see above"),
+      "g++ and Python's package index",
+    );
+  if (status !== 0) return { passed: 0, failed: 1 };
+  // The addon is not a file of any package: without this, turbo would reuse results of another TensorFlow.
+  const counts = testPackages("test:tensorflow", { MP_TENSORFLOW_ADDON: sumOf(addon) });
+  const runs = apps()
+    .filter(({ manifest }) => manifest.scripts?.["smoke:tensorflow"] !== undefined)
+    .map((app) => smoke(app, "smoke:tensorflow"));
+  return {
+    passed: counts.passed + runs.filter(Boolean).length,
+    failed: counts.failed + runs.filter((succeeded) => !succeeded).length,
+  };
 }
+
+/** @param {string} path */
+const sumOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");

@@ -80,19 +80,6 @@ describe("bert", () => {
     expect(from.loss).not.toEqual(alone.loss);
   });
 
-  it("trains on TensorFlow as on ONNX Runtime, or says that it is not installed", () => {
-    const path = join(folder, "tensorflow.json");
-    const { status, stderr } = run("--backend", "tfjs", "--steps", "4", "--checkpointing", "--json", path);
-    if (status !== 0) {
-      expect(stderr).toMatch(/MP_BACKEND_UNAVAILABLE/);
-      return;
-    }
-    const { loss } = JSON.parse(readFileSync(path, "utf8"));
-    const other = numbers(result("onnx", ...flags("--steps 4")).loss);
-    expect(other).toHaveLength(4);
-    for (const [index, value] of other.entries()) expect(loss[index]).toBeCloseTo(value, 3);
-  });
-
   it("goes on with the same bits where Ctrl-C stopped it", async () => {
     const common = flags("--precision mixed_float16 --steps 60");
     const whole = result("uninterrupted", ...common);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { averaged, losses } from "../src/main.js";
+import { averaged, losses } from "../src/recipe.js";
 
 const text = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 /** What recipe.py printed. */
@@ -24,7 +24,7 @@ it("has PyTorch's losses within 1 % over 200 steps, and the average's", () => {
 });
 
 it("is at most 60 lines, and the README shows both programs as they are", () => {
-  const [program, python] = [text("src/main.ts"), text("recipe.py")];
+  const [program, python] = [text("src/recipe.ts"), text("recipe.py")];
   expect(program.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
   const readme = text("README.md");
   expect(readme).toContain(`\`\`\`ts\n${program}\`\`\``);

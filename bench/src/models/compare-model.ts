@@ -69,8 +69,12 @@ async function fineTune(
     modelState: model.initState(),
     loss: (params, batch: Batch, context) => {
       const [outputs, modelState] = model.apply(params, batch.inputs, context);
-      const { logits: found } = outputs as { logits: Tensor };
-      return { loss: softmaxCrossEntropy(classesLast(found, classAxis), batch.labels), modelState };
+      const { logits: found, penalty } = outputs as { logits: Tensor; penalty?: Tensor };
+      const entropy = softmaxCrossEntropy(classesLast(found, classAxis), batch.labels);
+      return {
+        loss: penalty === undefined ? entropy : ops.add(entropy, ops.reduceMean(penalty)),
+        modelState,
+      };
     },
     optimizer: sgd({ learningRate }),
     precision,

@@ -14,6 +14,11 @@ export const MODELS = [
   "lstm",
   "unet",
   "encoder_decoder",
+  "mobilenet_v2",
+  "unet_groupnorm",
+  "clip",
+  "deberta_v2",
+  "vae_prelu",
 ] as const;
 
 export type ModelName = (typeof MODELS)[number];

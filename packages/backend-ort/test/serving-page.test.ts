@@ -7,18 +7,11 @@ import { full, ops, sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import { afterAll, describe, expect, it } from "vitest";
-import { hasPython, runPython } from "./python.js";
+import { blockOf } from "./serving-page.js";
 
-const page = readFileSync(fileURLToPath(new URL("../../../docs/serving.md", import.meta.url)), "utf8");
 /** In the package, so that Node finds onnxruntime-node. */
 const folder = mkdtempSync(fileURLToPath(new URL("../.serving-page-", import.meta.url)));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-function blockOf(language: string): string {
-  const [, block] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page) ?? [];
-  if (block === undefined) throw new Error(`no block of ${language}`);
-  return block;
-}
 
 const params = { kernel: tensor(Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]), bias: full([3], 0.5) };
 type Params = { readonly [K in keyof typeof params]: Tensor };
@@ -39,20 +32,4 @@ describe("docs/serving.md", () => {
     expect(stderr).toBe("");
     expect(`// ${stdout.trim()}`).toBe(program.trim().split("\n").at(-1));
   });
-
-  if (hasPython)
-    it("its Python opens a checkpoint", async () => {
-      const training = await trainer({
-        backend: await reference(),
-        params: { kernel: zeros([4, 3]), bias: zeros([3]) },
-        loss: (given: Params, batch: { readonly x: Tensor }) => ops.reduceSum(apply(given, batch)),
-        optimizer: sgd({ learningRate: 0.1 }),
-        ema: { decay: 0.9 },
-        onWarning: () => undefined,
-      });
-      await training.save(join(folder, "run.safetensors"));
-      await training.dispose();
-      const printed = runPython(blockOf("python"), folder);
-      expect(printed).toBe(blockOf("text"));
-    });
 });

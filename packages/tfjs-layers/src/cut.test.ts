@@ -1,7 +1,7 @@
 // A model without its head: what inner layers give, against tfjs's own model of the same layers.
 import { float32, type HostTensor, isHostTensor, leavesOf, predictor, tensor } from "@mp/core";
 import { reference } from "@mp/core/reference";
-import * as tf from "@tensorflow/tfjs-node";
+import * as tf from "@tensorflow/tfjs";
 import { expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
 import { fromTfjs } from "./from-tfjs.js";

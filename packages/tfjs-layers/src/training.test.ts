@@ -2,7 +2,7 @@
 import { isHostTensor, key, leavesOf, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { asModel, dense, meanSquaredError, sequential } from "@mp/nn";
-import * as tf from "@tensorflow/tfjs-node";
+import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
 import { fromTfjs } from "./from-tfjs.js";

@@ -13,7 +13,7 @@ import {
 } from "@mp/core";
 import { traceInto } from "@mp/core/graph";
 import { evaluateRaw, type RawTensor } from "@mp/core/reference";
-import type * as tfjs from "@tensorflow/tfjs-node";
+import type * as tfjs from "@tensorflow/tfjs";
 import type { TfjsModel, TfjsTensors } from "../src/index.js";
 
 export type Artifacts = Parameters<Parameters<typeof tfjs.io.withSaveHandler>[0]>[0];

@@ -7,7 +7,6 @@ import { fakeTfjsNode } from "../../../libtensorflow/test/fixtures/fake-tfjs-nod
 import { expectTensorFlow } from "./expect-tensorflow.js";
 import { loadTfjsNode } from "./load-tfjs-node.js";
 import { restoreNodeUtil } from "./restore-node-util.js";
-import { tensorFlowInstalled } from "./search-places.js";
 import type { TfjsNode } from "./tfjs-node.js";
 
 afterEach(removeScratch);
@@ -57,18 +56,6 @@ describe("expectTensorFlow", () => {
     const error = await failure(() => expectTensorFlow(tf));
     expect(error.code).toBe("MP_SPEC_VERSION");
     expect(error.message).toContain("@tensorflow/tfjs-node 1.2.0 has no runSavedModel; use");
-  });
-});
-
-describe("tensorFlowInstalled", () => {
-  it("says whether the addon is there, at the newest Node-API that both sides know", () => {
-    const root = scratch();
-    const folder = fakeTfjsNode(root);
-    expect(tensorFlowInstalled(root)).toBe(false);
-    const addon = join(folder, "lib", "napi-v8", "tfjs_binding.node");
-    mkdirSync(dirname(addon), { recursive: true });
-    writeFileSync(addon, "");
-    expect(tensorFlowInstalled(root)).toBe(true);
   });
 });
 

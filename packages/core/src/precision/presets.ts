@@ -107,7 +107,7 @@ export function mixed(): (manifest: BackendManifest) => Precision {
       reasons.push(`adds up products of ${dtype} in ${dtype} (${narrow.join(", ")})`);
     }
     const engine = `${manifest.engine.name} ${manifest.engine.version} on ${manifest.device}`;
-    const why = reasons.length === 0 ? "computes no half natively" : reasons.join(" and ");
+    const why = reasons.length === 0 ? "computes neither fp16 nor bf16 natively" : reasons.join(" and ");
     const message =
       `mixed(): ${engine} ${why}, training runs in float32; mixed precision pays on CUDA ` +
       "(@mp/backend-ort with device cuda) and on CPUs with bf16 units (@mp/backend-tfjs)";

@@ -1,4 +1,4 @@
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { BLOCK_BYTES, blocksOf } from "./blocks.js";
 import { FileWindow } from "./file-window.js";

@@ -5,7 +5,7 @@ import { ort } from "@mp/backend-ort";
 import { type Backend, float32, key, mixed, momentum, type Precision, tensor, trainer } from "@mp/core";
 import { dense, relu, sequential, softmaxCrossEntropy } from "@mp/nn";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { tfjs } from "../src/index.js";
+import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const model = sequential(dense(8, 32), relu, dense(32, 3));

@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
 
-/** Named where the tests have a Python with other projects' readers: `npm test -- --python`. */
-const PYTHON = process.env["MP_PYTHON"];
-export const hasPython: boolean = PYTHON !== undefined;
+/** Has other projects' readers: `npm test -- --python` installs them. */
+const PYTHON = process.env["MP_PYTHON"] ?? "python3";
 
 /** What a program prints, run in that folder. @throws with its messages */
 export function runPython(program: string, folder: string, ...given: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(PYTHON ?? "", ["-c", program, ...given], {
+  const { status, stdout, stderr } = spawnSync(PYTHON, ["-c", program, ...given], {
     cwd: folder,
     encoding: "utf8",
   });

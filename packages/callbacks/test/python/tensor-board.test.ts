@@ -3,10 +3,9 @@ import { mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tensorBoard } from "../src/index.js";
-import { batches, smallRun } from "./small-run.js";
+import { tensorBoard } from "../../src/index.js";
+import { batches, smallRun } from "../small-run.js";
 
-/** vitest.config.ts leaves this file out where the tests have no Python with TensorBoard. */
 const PYTHON = process.env["MP_PYTHON"] ?? "";
 
 let folder = "";

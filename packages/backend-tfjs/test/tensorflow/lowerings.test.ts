@@ -15,7 +15,7 @@ import {
 } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { tfjs } from "../src/index.js";
+import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 /** One NaN for all, and no sign of zero, which the vocabulary leaves open except in data movement. */

@@ -1,4 +1,4 @@
-import type { TfjsBinding, TfjsNode } from "../src/load/index.js";
+import type { TfjsBinding, TfjsNode } from "../../src/load/index.js";
 
 /** The addon, with a record of what it holds. */
 export interface Counted {

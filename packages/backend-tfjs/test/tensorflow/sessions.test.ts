@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type Executable, type Graph, GraphBuilder, type State, type Value } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
-import { tfjs } from "../src/index.js";
-import type { TfjsNode } from "../src/load/index.js";
+import { tfjs } from "../../src/index.js";
+import type { TfjsNode } from "../../src/load/index.js";
 import { counting } from "./counting-binding.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 

@@ -3,7 +3,7 @@ import { remat, type Tensor, valueAndGrad, zeros } from "@mp/core";
 import { prepareGraph, traceInto } from "@mp/core/graph";
 import { reduceSum, reduceSumSquare, tanh } from "@mp/core/ops";
 import { expect, test } from "vitest";
-import { tfjs } from "../src/index.js";
+import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const SIDE = 1024;

@@ -1,7 +1,7 @@
 import { sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
 import { matMul, mul, reduceMean, sub } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
-import { fromTfData, tfjs } from "../src/index.js";
+import { fromTfData, tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 interface Batch {

@@ -1,7 +1,7 @@
 import { tensor } from "@mp/core";
 import { encodeArray } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
-import { toTf } from "../src/index.js";
+import { toTf } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 interface TfTensor {

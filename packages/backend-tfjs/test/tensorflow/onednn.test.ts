@@ -4,8 +4,8 @@
  */
 import { allCases } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
-import { tfjs } from "../src/index.js";
-import { knownFailures } from "../src/known-failures.js";
+import { tfjs } from "../../src/index.js";
+import { knownFailures } from "../../src/known-failures.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 // Read when this file's process loads the library.

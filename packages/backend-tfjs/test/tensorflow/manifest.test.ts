@@ -2,13 +2,13 @@ import { unsupportedReason } from "@mp/core/backend";
 import { DTYPES, opDTypes } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import { describe, expect, it } from "vitest";
-import { tfjs } from "../src/index.js";
-import { expectTensorFlow } from "../src/load/index.js";
-import { tfjsManifest } from "../src/manifest.js";
+import { tfjs } from "../../src/index.js";
+import { expectTensorFlow } from "../../src/load/index.js";
+import { tfjsManifest } from "../../src/manifest.js";
 
-import { probeGraph } from "../src/probe/probe-graph.js";
-import { missingKernels } from "../src/probe/probe-kernels.js";
-import { processorFlags } from "../src/probe/processor-flags.js";
+import { probeGraph } from "../../src/probe/probe-graph.js";
+import { missingKernels } from "../../src/probe/probe-kernels.js";
+import { processorFlags } from "../../src/probe/processor-flags.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const engine = { name: "tensorflow", version: "test" };

@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { bytesPerElement, DTYPES, GraphBuilder, hostArrayOf } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
-import { tfjs } from "../src/index.js";
+import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const carried = DTYPES.filter((dtype) => !dtype.startsWith("f8"));

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 // The built package, so it must be built.
-const entry = new URL("../dist/index.js", import.meta.url).href;
+const entry = new URL("../../dist/index.js", import.meta.url).href;
 const program = `import { loadTfjsNode, tfjs } from ${JSON.stringify(entry)};
 await (await tfjs({ tf: await loadTfjsNode() })).dispose();`;
 
 await withTensorFlow(() => {
   const { TF_CPP_MIN_LOG_LEVEL: _, ...environment } = process.env;
   const remarks = (env: NodeJS.ProcessEnv): readonly string[] => {
-    const options = { cwd: fileURLToPath(new URL("..", import.meta.url)), env, encoding: "utf8" } as const;
+    const options = { cwd: fileURLToPath(new URL("../..", import.meta.url)), env, encoding: "utf8" } as const;
     const { status, stderr } = spawnSync(
       process.execPath,
       ["--input-type=module", "--eval", program],

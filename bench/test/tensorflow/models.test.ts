@@ -1,0 +1,3 @@
+import { describeExportedModels } from "../exported-models.js";
+
+describeExportedModels("tfjs");

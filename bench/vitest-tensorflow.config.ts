@@ -1,0 +1,3 @@
+import { tensorflowPreset } from "@mp/build/vitest";
+
+export default tensorflowPreset();

@@ -1,0 +1,3 @@
+import { pythonPreset } from "@mp/build/vitest";
+
+export default pythonPreset();
