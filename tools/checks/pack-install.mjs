@@ -1,7 +1,7 @@
 /**
  * Checks what a user gets: packs every public package, types the README's commands in an empty folder with the tarballs
  * in the place of the packages' names, imports and requires each package there, then checks and runs the README's
- * program, and lets the doctor look at the folder.
+ * program, on other runtimes too, and lets the doctor look at the folder.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { publicLibraries } from "../workspace/packages.mjs";
 import { packAll } from "../workspace/tarballs.mjs";
 import { checkProgram } from "./program.mjs";
 import { readmeBlock } from "./readme-block.mjs";
+import { runsEverywhere } from "./runtimes.mjs";
 import { installByReadme, run, runByReadme, userEnvironment } from "./user-project.mjs";
 
 const packages = publicLibraries();
@@ -68,7 +69,8 @@ const good =
   checksWithoutNodeTypes() &&
   // Before its strict tsconfig.json is written, which the README's user does not have.
   run("npx", ["@mp/doctor"], { cwd: project, env: userEnvironment }) &&
-  checkProgram(project, readmeBlock("program"));
+  checkProgram(project, readmeBlock("program")) &&
+  runsEverywhere(project, join(work, "runtimes"));
 if (good) rmSync(work, { recursive: true, force: true });
 else console.error(`pack: failed, project left in ${project}`);
 process.exitCode = good ? 0 : 1;

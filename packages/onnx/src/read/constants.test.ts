@@ -18,6 +18,33 @@ describe("reading constants", () => {
     expect(text(...nodes)).toContain("value=f32[](0.5)");
   });
 
+  it("reads bounds that are cast like the data, as PyTorch writes them: only the dtype of the data is needed", () => {
+    const bound = (value: number, name: string) => [
+      of(
+        "Constant",
+        { value: { kind: "tensor", value: tensor(BigInt64Array.of(BigInt(value)), []) } },
+        [],
+        [name],
+      ),
+      of("CastLike", {}, [name, "x"], [`${name}_cast`]),
+    ];
+    const clip = of("Clip", {}, ["x", "low_cast", "high_cast"]);
+    expect(text(...bound(0, "low"), ...bound(6, "high"), clip)).toContain("Clip(%0) {max=6 min=0}");
+    // A cast like a parameter needs its dtype alone too; the parameter itself is not folded.
+    const w = { name: "w", tensor: tensor(Float32Array.of(1, 2)) };
+    const weighted = reading({
+      inputs: [f32("x", 2)],
+      initializers: [w],
+      nodes: [
+        of("Mul", {}, ["x", "w"], ["z"]),
+        ...bound(6, "high"),
+        of("CastLike", {}, ["high_cast", "w"], ["h"]),
+        of("Clip", {}, ["z", "", "h"]),
+      ],
+    });
+    expect(printGraph(weighted.graph)).toMatch(/Clip\(.*\) \{max=6\}/);
+  });
+
   const held = (attributes: OnnxAttributes): HostTensor | undefined => {
     const nodes = [of("Constant", attributes, [], ["c"]), of("Identity", {}, ["c"], ["y"])];
     const { graph } = reading({ inputs: [], nodes, outputs: [{ name: "y", metadata: {} }] });

@@ -1,6 +1,6 @@
 // Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so whatever depends on
 // nothing but small constants is evaluated while reading, by the oracle.
-import { type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError, zeros } from "@mp/core";
 import { elementCount, GraphBuilder, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
@@ -14,6 +14,9 @@ const MAX_ELEMENTS = 256;
 
 /** How many elements may be evaluated for one model, so that a short file cannot ask for much. */
 export const FOLD_BUDGET: number = 2 ** 20;
+
+/** The operand of which only the dtype is read, so that it may be any value. */
+const DTYPE_ONLY: Readonly<Record<string, number>> = { CastLike: 1 };
 
 /** Make or read what is no tensor. */
 const SEQUENCES: ReadonlySet<string> = new Set(["SplitToSequence", "SequenceConstruct", "SequenceAt"]);
@@ -34,7 +37,13 @@ export function foldNode(
   const builder = new GraphBuilder();
   const table = new ValueTable(builder);
   for (const name of given) {
-    if (!values.has(name) || values.isParameter(name)) return undefined;
+    if (!values.has(name)) return undefined;
+    if (node.inputs.indexOf(name) === DTYPE_ONLY[node.opType]) {
+      const { dtype } = values.typeOf(name);
+      table.defineConstant(name, zeros([], dtype), false);
+      continue;
+    }
+    if (values.isParameter(name)) return undefined;
     const tensor = values.constantOf(name);
     if (tensor === undefined || !isSmall(tensor)) return undefined;
     table.defineConstant(name, tensor, false);
