@@ -73,3 +73,11 @@ export function elementTypeOfCode(code: number): ElementType | undefined {
 export function isDType(type: ElementType): type is DType {
   return (DTYPES as readonly string[]).includes(type);
 }
+
+export function isElementType(name: string): name is ElementType {
+  return (
+    isDType(name as ElementType) ||
+    ((ONNX_NAMES as readonly string[]).indexOf(name) > 0 &&
+      !(Object.values(onnxNameOf) as readonly string[]).includes(name))
+  );
+}

@@ -11,13 +11,14 @@ import type { ReadOptions } from "./read/read-options.js";
 import { scopeOf } from "./read/scope-of.js";
 import { expectVersions } from "./read.js";
 import type { ReadAs } from "./read-as.js";
+import { printWarning, type Warn, warnOfRoles } from "./read-warnings.js";
 import { openModel } from "./trainable/files.js";
 import { keysOf } from "./trainable/named-tree.js";
 import { subgraph } from "./trainable/subgraph.js";
 import { type TrainableModel, trainableModel } from "./trainable/trainable-model.js";
 import { statisticsOf, withDropout } from "./trainable/training-nodes.js";
 
-export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter"> {
+export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**
    * What the model gives, by the names of values inside it: `["/layer4/Add_output_0"]` cuts off all that follows.
    * Default: the file's own outputs.
@@ -51,6 +52,8 @@ const OPTIONS = {
   externalData: checks.optional(checks.callback),
   readAs: checks.optional(checks.object),
   isParameter: checks.optional(checks.callback),
+  onWarning: checks.optional(checks.callback),
+  limits: checks.optional(checks.object),
 };
 
 /**
@@ -59,7 +62,7 @@ const OPTIONS = {
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
  * @throws MP_UNSUPPORTED for a model of an opset after 28, or of one before 13 with operators that have changed since;
- * `apply` refuses operators that are not read
+ * `apply` refuses operators that are not read, and with MP_OUT_OF_RANGE graphs beyond `limits`
  * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, two of one name, and
  * external data that is no `Uint8Array`
  */
@@ -71,7 +74,9 @@ export async function fromOnnx(
   const model = await decoded(pathOrBytes, read.externalData, read.readAs ?? {});
   expectVersions(model);
   const cut = subgraph(model.graph, read.outputs ?? model.graph.outputs.map(({ name }) => name));
-  const { roles, parameters } = parametersOf(cut, read.isParameter);
+  const { roles, parameters } = parametersOf(cut, model.producerName, read.isParameter);
+  const warn = once(read.onWarning ?? printWarning);
+  warnOfRoles(roles, warn);
   const statistics = read.batchStatistics === false ? [] : statisticsOf(cut);
   const ofState = new Set(statistics.flatMap(({ mean, variance }) => [mean, variance]));
   const statisticTensors = new Map(
@@ -87,7 +92,19 @@ export async function fromOnnx(
     statisticTensors,
     paths: pathsOf(cut, names, read.rename),
     roles,
+    warn,
+    limits: read.limits ?? {},
   });
+}
+
+/** The file is read again for each set of shapes. */
+function once(warn: Warn): Warn {
+  const known = new Set<string>();
+  return (warning) => {
+    if (known.has(warning.message)) return;
+    known.add(warning.message);
+    warn(warning);
+  };
 }
 
 async function decoded(
@@ -110,9 +127,10 @@ async function decoded(
 
 function parametersOf(
   graph: OnnxGraph,
+  producer: string,
   isParameter: FromOnnxOptions["isParameter"],
 ): { readonly roles: readonly InitializerRole[]; readonly parameters: ReadonlyMap<string, HostTensor> } {
-  const byStructure = new InitializerRoles(graph);
+  const byStructure = new InitializerRoles(graph, producer);
   const parameters = new Map<string, HostTensor>();
   const roles = [...graph.initializers, ...constantNodes(graph)].flatMap(({ name, tensor }) => {
     if (!isFloat(tensor.dtype)) return [];

@@ -7,7 +7,7 @@ export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export type { EncodeOptions } from "./encode.js";
-export { encodeModel } from "./encode.js";
+export { encodeModel } from "./encode-checked.js";
 // Models for inference
 export type { ExportWeights } from "./export/export-onnx.js";
 export { exportOnnx } from "./export/export-onnx.js";

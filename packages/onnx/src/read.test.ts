@@ -41,6 +41,14 @@ describe("readGraph on models of others", () => {
 });
 
 describe("readGraph", () => {
+  it("takes an output whose declared shape is stale, with a warning", () => {
+    const messages: string[] = [];
+    const onWarning = ({ message }: { readonly message: string }) => messages.push(message);
+    const { graph } = reading({ nodes: [of("Relu")], outputs: [f32("y", 3, 2)] }, {}, { onWarning });
+    expect(graph.outputs[0]?.value.shape).toEqual([2, 3]);
+    expect(messages).toEqual(['onnx: output "y" is declared f32[3,2] and is f32[2, 3]']);
+  });
+
   it("says what makes a model of bytes", () => {
     const wrong = (model: unknown): string => refusal(() => readGraph(model as OnnxModel));
     const remedy = "decodeModel(bytes) makes one";
@@ -203,8 +211,12 @@ describe("readGraph", () => {
     ["an output that nobody made", () => reading({ outputs: [f32("z", 1)] }), 'MP_PARSE: onnx: value "z"'],
     [
       "an output of another type than declared",
-      () => reading({ nodes: [of("Relu")], outputs: [f32("y", 3, 2)] }),
-      'MP_PARSE: onnx: output "y" is declared f32[3,2] and is f32[2, 3]',
+      () =>
+        reading({
+          nodes: [of("Relu")],
+          outputs: [{ name: "y", type: { elementType: "i32", shape: [2, 3] }, metadata: {} }],
+        }),
+      'MP_PARSE: onnx: output "y" is declared i32[2,3] and is f32[2, 3]',
     ],
     [
       "opset 12",

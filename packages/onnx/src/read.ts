@@ -1,6 +1,6 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
-import { arrayClassOf } from "@mp/core/internal";
+import { expectModel } from "./expect-model.js";
 import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "./model.js";
 import { quote } from "./problem.js";
 import { GraphReader } from "./read/graph-reader.js";
@@ -8,6 +8,8 @@ import type { InitializerRole } from "./read/initializer-roles.js";
 import type { ReadOptions } from "./read/read-options.js";
 import { readerOf } from "./read/readers.js";
 import { unchangedSince } from "./read/unchanged-since-table.js";
+import { expectWithin } from "./read-limits.js";
+import { printWarning, warnOfRoles } from "./read-warnings.js";
 import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
 
 export interface ReadModel {
@@ -39,13 +41,17 @@ const NEWEST_OPSET = 28;
  * depend only on small constants are evaluated, indices become i32.
  * @throws MP_UNSUPPORTED naming op, version and node, for anything outside the op set
  * @throws MP_PARSE for a model that contradicts itself
+ * @throws MP_OUT_OF_RANGE for a graph beyond `limits`
  * @throws MP_INVALID_ARGUMENT if `sizes` lacks a size, and for a value that is not a model
  */
 export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadModel {
-  expectModel(model);
+  expectModel("readGraph", model);
   expectVersions(model);
-  const reader = new GraphReader(model, options);
+  const warn = options.onWarning ?? printWarning;
+  const reader = new GraphReader(model, { ...options, onWarning: warn });
   const graph = reader.read();
+  expectWithin(graph, options.limits);
+  warnOfRoles(reader.roles, warn);
   return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
 }
 
@@ -88,14 +94,4 @@ function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined
     }
   }
   return undefined;
-}
-
-/** Bytes are what a caller has in hand most often. */
-function expectModel(model: OnnxModel): void {
-  const { graph, opsets } = (model ?? {}) as Partial<OnnxModel>;
-  if (graph !== undefined && opsets !== undefined) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `readGraph: takes a model, got ${arrayClassOf(model) ?? typeof model}; decodeModel(bytes) makes one`,
-  );
 }

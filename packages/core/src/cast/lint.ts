@@ -91,10 +91,9 @@ function narrowedLints(
   if (rule !== "constant beyond the half" || low === undefined) return [];
   return node.outputs.flatMap((value) => {
     const reader = (readers.get(value) ?? []).find((reader) => plan.takes(reader, value) === low);
-    const isOutput = plan.outputs.get(value) === low;
-    if (reader === undefined && !isOutput) return [];
-    const where = reader === undefined ? "the result is returned" : `${reader.name} reads the result`;
-    return [lintOf(node, overflow(reader ?? node, `${because}, and ${where} in ${low}`, low))];
+    if (reader === undefined && plan.outputs.get(value) !== low) return [];
+    const what = `${because}, and ${reader?.name ?? "the caller"} reads the result in ${low}`;
+    return [lintOf(node, overflow(reader ?? node, what, low))];
   });
 }
 

@@ -52,7 +52,8 @@ export class GraphReader {
     this.#isBody = around !== undefined;
     this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
     this.#roles = around === undefined ? [] : around.#roles;
-    this.#byStructure = around === undefined ? new InitializerRoles(model.graph) : around.#byStructure;
+    this.#byStructure =
+      around === undefined ? new InitializerRoles(model.graph, model.producerName) : around.#byStructure;
     this.#foldBudget = around === undefined ? { left: FOLD_BUDGET } : around.#foldBudget;
   }
 
@@ -174,15 +175,13 @@ export class GraphReader {
     const declared = type?.shape?.map((size, axis) =>
       typeof size === "number" ? size : (this.#sizes.get(size) ?? (value.shape[axis] as number)),
     );
-    if (
-      type !== undefined &&
-      (type.elementType !== value.dtype || !sameShape(declared ?? value.shape, value.shape))
-    ) {
-      refuse(
-        "invalid-field",
-        `output ${quote(name)} is declared ${type.elementType}[${declared ?? ""}] and is ${formatType(value)}`,
-        { value: name },
-      );
+    if (type !== undefined) {
+      const isOfShape = sameShape(declared ?? value.shape, value.shape);
+      const message = `output ${quote(name)} is declared ${type.elementType}[${declared ?? ""}] and is ${formatType(value)}`;
+      if (type.elementType !== value.dtype) refuse("invalid-field", message, { value: name });
+      // Tools that cut or change a model leave the old shape; ONNX Runtime warns of it too.
+      if (!isOfShape)
+        this.#options.onWarning?.({ type: "data", message: `onnx: ${message}`, details: { name } });
     }
     return { name: metadata[NAME_KEY] ?? name, value };
   }

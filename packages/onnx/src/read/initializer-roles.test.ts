@@ -2,9 +2,20 @@ import { type HostTensor, tensor } from "@mp/core";
 import { GraphBuilder } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { f32, of, reading } from "../../test/small-models.js";
-import { float, floats, int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
+import {
+  float,
+  floats,
+  int,
+  type OnnxGraph,
+  type OnnxNode,
+  onnxGraph,
+  onnxModel,
+  onnxNode,
+} from "../model.js";
 import { readGraph } from "../read.js";
 import { writeGraph } from "../write.js";
+import { OPERATORS_WITH_ROLES } from "./initializer-roles.js";
+import { READ_OPERATORS } from "./readers.js";
 
 const ramp = (...shape: number[]): HostTensor => {
   const count = shape.reduce((product, size) => product * size, 1);
@@ -45,7 +56,93 @@ const added = (what: HostTensor): string | undefined => roles({ t: what }, [node
 const multiplied = (what: HostTensor): string | undefined =>
   roles({ t: what }, [node("Mul", "t x", "y")])["t"];
 
+it("the table of roles has each operator that is read, once", () => {
+  expect([...OPERATORS_WITH_ROLES].sort()).toEqual(READ_OPERATORS);
+});
+
+describe("warnings", () => {
+  const warningsOf = (
+    initializers: Readonly<Record<string, HostTensor>>,
+    nodes: readonly OnnxNode[],
+    producerName = "",
+  ): readonly string[] => {
+    const messages: string[] = [];
+    const entries = Object.entries(initializers).map(([name, value]) => ({ name, tensor: value }));
+    const model = onnxModel(
+      onnxGraph("g", {
+        inputs: [f32("x", 6, 6)],
+        initializers: entries,
+        nodes,
+        outputs: [{ name: "y", metadata: {} }],
+      }),
+    );
+    readGraph({ ...model, producerName }, { onWarning: ({ message }) => messages.push(message) });
+    return messages;
+  };
+  const gain = tensor(Float32Array.of(0.25), []);
+
+  it("name a gain that is not trained, with what trains it", () => {
+    const nodes = [node("Mul", "x temperature", "y")];
+    expect(warningsOf({ temperature: gain }, nodes)).toEqual([
+      'onnx: not trained: "temperature" (a single number, factor of Mul "y"); to train one, pass isParameter: (name, _, byDefault) => byDefault.isParameter || name === "temperature"',
+    ]);
+    // PyTorch's names are those of its modules; numbers of a formula have names of the exporter's.
+    expect(warningsOf({ temperature: gain }, nodes, "pytorch")).toEqual([]);
+    expect(warningsOf({ val_3: gain }, [node("Mul", "x val_3", "y")])).toEqual([]);
+  });
+
+  it("name an initializer that several layers share", () => {
+    const nodes = [node("MatMul", "x w", "h"), node("MatMul", "h w", "y")];
+    expect(warningsOf({ w: ramp(6, 6) }, nodes)).toEqual([
+      expect.stringContaining(
+        'one parameter for several layers, trained as one: "w" (weight of MatMul "h", weight of MatMul "y")',
+      ),
+    ]);
+    expect(
+      warningsOf(
+        { w: ramp(6, 6) },
+        nodes.slice(0, 1).map(() => node("MatMul", "x w", "y")),
+      ),
+    ).toEqual([]);
+  });
+
+  it("say that ones and zeros of a normalization are not trained, unless a gain follows", () => {
+    const each = { one: tensor(new Float32Array(6).fill(1)), zero: tensor(new Float32Array(6)) };
+    const normalized = (output: string) => [
+      node("Unsqueeze", "x last", "x3"),
+      node("InstanceNormalization", "x3 one zero", output),
+    ];
+    const last = tensor(BigInt64Array.of(2n));
+    expect(warningsOf({ ...each, last }, normalized("y"))).toEqual([
+      expect.stringMatching(/not trained: "one" \(ones, scale of .*\), "zero" \(zeros, bias of /),
+    ]);
+    const scaled = [...normalized("n"), node("Mul", "n gains", "y")];
+    expect(warningsOf({ ...each, last, gains: ramp(6, 1) }, scaled)).toEqual([]);
+    expect(warningsOf({ ...each, last }, normalized("y"), "pytorch")).toEqual([]);
+  });
+});
+
 describe("which initialisers are parameters", () => {
+  it("takes the slopes of PReLU, and gains of PyTorch's modules that are one number, also computed upon", () => {
+    expect(roles({ slope: ramp(6) }, [node("PRelu", "x slope", "y")])["slope"]).toBe(
+      'parameter: slope of PRelu "y"',
+    );
+    const scale = tensor(Float32Array.of(1.5), []);
+    const nodes = [node("Exp", "logit_scale", "scale"), node("Mul", "x scale", "y")];
+    const of = (producerName: string) => {
+      const given = { initializers: [{ name: "logit_scale", tensor: scale }], nodes };
+      const graph = onnxGraph("g", {
+        inputs: [f32("x", 6, 6)],
+        outputs: [{ name: "y", metadata: {} }],
+        ...given,
+      });
+      return readGraph({ ...onnxModel(graph), producerName }, { onWarning: () => {} }).initializers[0]
+        ?.isParameter;
+    };
+    expect(of("pytorch")).toBe(true);
+    expect(of("tf2onnx")).toBe(false);
+  });
+
   it("takes weights, also those that are moved or computed upon before", () => {
     const found = roles({ w: ramp(6, 6), v: ramp(6, 6), b: ramp(6), eps: ramp(1) }, [
       node("Transpose", "w", "wt"),

@@ -6,6 +6,7 @@
 import type { HostTensor } from "@mp/core";
 import { elementCount, isFloat } from "@mp/core/graph";
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
+import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
@@ -16,6 +17,10 @@ export interface InitializerRole {
   readonly isParameter: boolean;
   /** For people: `weight of MatMul "/head/MatMul"`. */
   readonly reason: string;
+  /** A constant in a place of weights, which may be one: what is said to the user, who knows. */
+  readonly doubt?: string;
+  /** The nodes that train it, if there is more than one: layers that share it, or that an exporter made to. */
+  readonly shared?: readonly string[];
 }
 
 /** The role by default, or by the caller's decision. */
@@ -37,11 +42,20 @@ interface Use {
   readonly index: number;
 }
 
-const trained = (what: string, { opType, name, outputs }: OnnxNode): Verdict => ({
+const called = ({ opType, name, outputs }: OnnxNode): string =>
+  `${opType} ${quote(name === "" ? (outputs[0] ?? "") : name)}`;
+const trained = (what: string, node: OnnxNode): Verdict => ({
   isParameter: true,
-  reason: `${what} ${opType} ${quote(name === "" ? (outputs[0] ?? "") : name)}`,
+  reason: `${what} ${called(node)}`,
 });
 const fixed = (reason: string): Verdict => ({ isParameter: false, reason });
+const doubtful = (reason: string, what: string, node: OnnxNode): Verdict => ({
+  ...fixed(reason),
+  doubt: `${reason}, ${what} ${called(node)}`,
+});
+
+/** Names that exporters make up for numbers of a formula; PyTorch's are the last part of a path. */
+const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|const(ant)?|onnx::\w*)_?\d*$/i;
 
 /** What only moves its first operand, wherever the others come from. */
 const MOVES: ReadonlySet<string> = new Set([
@@ -63,6 +77,7 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   GroupNormalization: [undefined, "scale of", "bias of"],
   LayerNormalization: [undefined, "scale of", "bias of"],
   RMSNormalization: [undefined, "scale of"],
+  PRelu: [undefined, "slope of"],
   LSTM: [undefined, "weight of", "weight of", "bias of", undefined, STATE, STATE, "peepholes of"],
   GRU: [undefined, "weight of", "weight of", "bias of", undefined, STATE],
   RNN: [undefined, "weight of", "weight of", "bias of", undefined, STATE],
@@ -74,18 +89,49 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Mul: ["factor of", "factor of"],
   Div: ["factor of"],
   Where: [undefined, "choice of", "choice of"],
+  Pow: [undefined, "exponent of"],
+  CausalConvWithState: [undefined, "weight of", "bias of"],
 };
 
 /** What each operand of an op of any number of them is. */
 const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Sum: "added by",
+  Mean: "part of",
   Concat: "part of",
   Einsum: "weight of",
 };
 
+/** No operand of these is a weight: a new operator is listed here, or says above which are. */
+const WITHOUT_WEIGHTS: ReadonlySet<string> = new Set([
+  "Abs", "Acos", "Acosh", "AffineGrid", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh",
+  "Attention", "AveragePool", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
+  "BlackmanWindow", "Ceil", "Celu", "CenterCropPad", "Clip", "Col2Im", "Compress", "Constant",
+  "ConstantOfShape", "Cos", "Cosh", "CumProd", "CumSum", "DFT", "DepthToSpace", "Elu", "Equal", "Erf", "Exp",
+  "EyeLike", "Floor", "Gelu", "GlobalAveragePool", "GlobalMaxPool", "Greater", "GreaterOrEqual", "GridSample",
+  "HammingWindow", "HannWindow", "HardSigmoid", "HardSwish", "Hardmax", "If", "IsInf", "IsNaN", "LRN",
+  "LeakyRelu", "Less", "LessOrEqual", "LinearAttention", "Log", "LogSoftmax", "Loop", "LpNormalization",
+  "LpPool", "Max", "MaxPool", "MaxUnpool", "MeanVarianceNormalization", "MelWeightMatrix", "Min", "Mish",
+  "Mod", "Neg", "NegativeLogLikelihoodLoss", "Not", "OneHot", "Or", "Range", "Reciprocal", "ReduceL1",
+  "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+  "ReduceSum", "ReduceSumSquare", "Relu", "Resize", "ReverseSequence", "RotaryEmbedding", "Round", "STFT",
+  "Scan", "Scatter", "ScatterElements", "ScatterND", "Selu", "SequenceAt", "SequenceConstruct", "Shape",
+  "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Size", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
+  "Softsign", "SpaceToDepth", "SplitToSequence", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "TensorScatter",
+  "ThresholdedRelu", "TopK", "Trilu", "Xor",
+]); // biome-ignore format: one list
+
+/** Every operator of which it is known which operands are weights. */
+export const OPERATORS_WITH_ROLES: readonly string[] = [
+  ...MOVES,
+  ...Object.keys(OPERANDS),
+  ...Object.keys(EVERY_OPERAND),
+  ...WITHOUT_WEIGHTS,
+];
+
 /** Where the elements have to tell a weight from a table that is computed, or from a number of the formula. */
 const TOLD_BY_VALUES: ReadonlySet<string> = new Set([
-  "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where",
+  "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where", "Mean",
+  "Pow", "InstanceNormalization",
 ]); // biome-ignore format: one list
 
 const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose"]);
@@ -103,7 +149,16 @@ export class InitializerRoles {
   /** What depends on inputs of integers alone, such as positions. */
   readonly #counts = new Set<string>();
 
-  constructor(graph: OnnxGraph) {
+  /** Initializers whose name is not one that an exporter makes up for a number of a formula. */
+  readonly #given: ReadonlySet<string>;
+  /** Those whose name is that of a module's parameter or buffer. */
+  readonly #named: ReadonlySet<string>;
+
+  /** @param producer of the file: PyTorch keeps the names of its modules' parameters, other exporters make names */
+  constructor(graph: OnnxGraph, producer: string) {
+    const given = graph.initializers.map(({ name }) => name).filter((name) => !MADE_UP.test(name));
+    this.#given = new Set(given);
+    this.#named = new Set(producer === "pytorch" ? given : []);
     const initializers = new Set(graph.initializers.map(({ name }) => name));
     for (const { name, type } of graph.inputs) {
       if (initializers.has(name)) continue;
@@ -134,13 +189,16 @@ export class InitializerRoles {
   /** A float initializer is a parameter if any of its uses trains it. */
   of(name: string, tensor: HostTensor): Verdict {
     if (!isFloat(tensor.dtype)) return fixed(`is ${tensor.dtype}`);
-    if (tensor.shape.length === 0) return fixed("a scalar");
-    let found: Verdict | undefined;
-    for (const verdict of this.#verdicts(name, tensor)) {
-      if (verdict.isParameter) return verdict;
-      found ??= verdict;
-    }
-    return found ?? fixed("read by nothing");
+    const verdicts = [...this.#verdicts(name, tensor)];
+    const training = verdicts.filter(({ isParameter }) => isParameter);
+    const [first] = training.length > 0 ? training : verdicts;
+    if (first === undefined) return fixed("read by nothing");
+    const shared = [...new Set(training.map(({ reason }) => reason))];
+    if (shared.length > 1) return { ...first, shared };
+    if (first.isParameter) return first;
+    const doubt = verdicts.find((verdict) => verdict.doubt !== undefined)?.doubt;
+    const verdict = tensor.shape.length === 0 ? fixed("a scalar") : first;
+    return doubt === undefined ? verdict : { ...verdict, doubt };
   }
 
   *#verdicts(root: string, tensor: HostTensor): Generator<Verdict> {
@@ -148,7 +206,7 @@ export class InitializerRoles {
     const seen = new Set(open);
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
       for (const use of this.#uses.get(name) ?? []) {
-        const verdict = this.#verdict(use, tensor);
+        const verdict = this.#verdict(use, tensor, root);
         if (verdict !== undefined) yield verdict;
         else for (const output of use.node.outputs) if (!seen.has(output)) open.push(output);
         for (const output of use.node.outputs) seen.add(output);
@@ -157,13 +215,13 @@ export class InitializerRoles {
   }
 
   /** Undefined if the value is only moved or used in further computation. */
-  #verdict({ node, index }: Use, tensor: HostTensor): Verdict | undefined {
+  #verdict({ node, index }: Use, tensor: HostTensor, root: string): Verdict | undefined {
     const { opType, inputs, outputs } = node;
     if (opType === "Cos" || opType === "Sin") return fixed(`angles of ${opType}`);
     if (MOVES.has(opType) && index === 0) return undefined;
     const others = inputs.filter((name, at) => at !== index && this.#data.has(name));
     if (others.length === 0) {
-      if (isNumber(tensor)) return fixed("a single number");
+      if (isNumber(tensor) && !this.#named.has(root)) return fixed("a single number");
       const statistic = STATISTICS[opType];
       return statistic === undefined ? undefined : fixed(`${statistic}, by its ${opType}`);
     }
@@ -174,23 +232,38 @@ export class InitializerRoles {
     }
     const what = EVERY_OPERAND[opType] ?? OPERANDS[opType]?.[index];
     if (what === undefined) return fixed(`operand ${index} of ${opType}, which holds no weights there`);
-    return (
-      (TOLD_BY_VALUES.has(opType) || what === STATE ? this.#byValues(node, index, tensor) : undefined) ??
-      trained(what, node)
-    );
+    const isToldByValues = TOLD_BY_VALUES.has(opType) || what === STATE;
+    return (isToldByValues ? this.#byValues(node, index, tensor, root) : undefined) ?? trained(what, node);
   }
 
-  #byValues({ opType, inputs }: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
+  #byValues(node: OnnxNode, index: number, tensor: HostTensor, root: string): Verdict | undefined {
+    const { opType, inputs } = node;
+    const isNamed = this.#named.has(root);
+    if (opType === "InstanceNormalization") return isNamed ? undefined : this.#standIn(node, index, tensor);
     if (isNumber(tensor)) {
       // The bias of a layer with one output is a single number as well.
       const other = this.#makers.get(inputs[1 - index] ?? "")?.opType ?? "";
-      return opType === "Add" && PRODUCTS.has(other) ? undefined : fixed("a single number");
+      if (isNamed || (opType === "Add" && PRODUCTS.has(other))) return undefined;
+      const number = "a single number";
+      return opType === "Mul" && this.#given.has(root) ? doubtful(number, "factor of", node) : fixed(number);
     }
     if (isMask(tensor)) return fixed("a mask, of 0 and numbers without bounds, or of 0 and 1");
     if (isWaves(tensor)) return fixed("a table of sines and cosines");
     const mayRepeat = opType === "Where" || OPERANDS[opType]?.[index] === STATE;
     if (mayRepeat && holdsOneNumber(tensor)) return fixed("a single number, repeated");
     return undefined;
+  }
+
+  /** Ones and zeros where a normalization has no gain and offset, or has them after it, as groups of channels do. */
+  #standIn(node: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
+    const neutral = index === 1 ? 1 : 0;
+    if (!numbersOf(tensor).every((value) => value === neutral)) return undefined;
+    const reason = index === 1 ? "ones" : "zeros";
+    const isScaledLater = node.outputs
+      .flatMap((name) => this.#uses.get(name) ?? [])
+      .some((use) => use.node.opType === "Reshape" || use.node.opType === "Mul");
+    if (isScaledLater) return fixed(`${reason}, in the place of a gain and an offset that come later`);
+    return doubtful(reason, index === 1 ? "scale of" : "bias of", node);
   }
 
   /** Whether all that comes of it are sines and cosines. */

@@ -1,4 +1,5 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor, TrainingWarning } from "@mp/core";
+import type { ReadLimits } from "../read-limits.js";
 import type { Folds } from "./fold-decisions.js";
 import type { InitializerRole } from "./initializer-roles.js";
 
@@ -21,4 +22,11 @@ export interface ReadOptions {
    * sines and single numbers: `byDefault` says which and why.
    */
   readonly isParameter?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean;
+  /** What the graph may ask of an engine; more is refused. */
+  readonly limits?: ReadLimits;
+  /**
+   * Called with each warning: initializers in a place of weights that are not trained, one that several layers share, an
+   * output whose declared shape is not what it is. Default prints it to stderr.
+   */
+  readonly onWarning?: (warning: TrainingWarning) => void;
 }

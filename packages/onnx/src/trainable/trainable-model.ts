@@ -18,6 +18,8 @@ import { foldsToFollow } from "../read/fold-decisions.js";
 import { GraphReader } from "../read/graph-reader.js";
 import type { InitializerRole } from "../read/initializer-roles.js";
 import type { InnerReadOptions } from "../read/read-options.js";
+import { expectWithin, type ReadLimits } from "../read-limits.js";
+import type { Warn } from "../read-warnings.js";
 import { bindSizes } from "./bind-sizes.js";
 import { keepFileNames } from "./file-names.js";
 import { leafAt, nested } from "./named-tree.js";
@@ -87,6 +89,8 @@ export interface Trainable {
   readonly paths: ReadonlyMap<string, string>;
   readonly statisticTensors: ReadonlyMap<string, HostTensor>;
   readonly roles: readonly InitializerRole[];
+  readonly warn: Warn;
+  readonly limits: ReadLimits;
 }
 
 interface Read {
@@ -179,15 +183,20 @@ export function trainableModel(found: Trainable): TrainableModel {
 }
 
 function readModel(
-  { model, parameters, statistics, statisticTensors }: Trainable,
+  { model, parameters, statistics, statisticTensors, warn, limits }: Trainable,
   options: Pick<InnerReadOptions, "sizes" | "narrowInputs" | "folds">,
   training: boolean,
 ): Read {
   const graph = normalizedBy(model.graph, statistics, training ? "batch" : "running");
   const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
-  const reader = new GraphReader({ ...model, graph }, { ...options, isParameter, dropsOut: training });
+  const reader = new GraphReader(
+    { ...model, graph },
+    { ...options, isParameter, dropsOut: training, onWarning: warn },
+  );
+  const read = reader.read();
+  expectWithin(read, limits);
   // PyTorch's exporter writes casts to the dtype that a value has; a policy would take them for the user's.
-  return { graph: dropIdleCasts(reader.read()), masks: reader.masks };
+  return { graph: dropIdleCasts(read), masks: reader.masks };
 }
 
 const isTensor = (given: Tensor | Tensors | undefined): given is Tensor =>

@@ -57,6 +57,19 @@ function nudged({ data, shape }: HostTensor, place: number, by: number): HostTen
   return tensor(values, shape);
 }
 
+it.each(["LSTM", "GRU", "RNN"] as const)(
+  "%s without an operand that it needs is refused with a code",
+  (op) => {
+    for (const missing of ["X", "W", "R"]) {
+      const { [missing]: _, ...operands } = operandsOf(op);
+      expect(
+        refusal(() => reading(op, operands)),
+        missing,
+      ).toMatch(/^MP_(UNSUPPORTED|PARSE|INVALID_ARGUMENT): /);
+    }
+  },
+);
+
 const every: Readonly<Record<RecurrentOp, readonly string[]>> = {
   LSTM: ["Y", "Y_h", "Y_c"],
   GRU: ["Y", "Y_h"],

@@ -13,6 +13,8 @@ import { type Sizes, sizesOf } from "./sizes.js";
 
 type Operands = Readonly<Partial<Record<OperandName, Tensor>>>;
 
+const NEEDED: ReadonlySet<OperandName> = new Set<OperandName>(["X", "W", "R"]);
+
 /** Whether each direction goes in reverse. */
 const DIRECTIONS: Readonly<Record<string, readonly boolean[]>> = {
   forward: [false],
@@ -31,7 +33,12 @@ export const readRecurrence =
     const cellOf = op.cell(reader);
     const lengths = lengthsOf(reader, sizes);
     const given = op.operands.flatMap((name, index): readonly (readonly [OperandName, Value])[] => {
-      const value = name === "sequence_lens" ? lengths : reader.optional(index);
+      const value =
+        name === "sequence_lens"
+          ? lengths
+          : NEEDED.has(name)
+            ? reader.operand(index)
+            : reader.optional(index);
       return value === undefined ? [] : [[name, value]];
     });
     const values = given.map(([, value]) => value);

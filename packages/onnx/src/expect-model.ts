@@ -1,0 +1,167 @@
+/**
+ * Checks that a value has the structure of `OnnxModel`, so that what reads or writes it need not: models are plain data,
+ * and users make and change them.
+ */
+import { isHostTensor, MpError, tensor as makeTensor } from "@mp/core";
+import { arrayClassOf } from "@mp/core/internal";
+import { isElementType } from "./element-type.js";
+import type { OnnxAttributeKind, OnnxGraph, OnnxModel, OnnxNode } from "./model.js";
+
+/** Throws where the value at that place is not what is expected. */
+type Check = (value: unknown, place: string) => void;
+
+class Mismatch extends Error {}
+
+const expected = (what: string, test: (value: unknown) => boolean): Check => {
+  return (value, place) => {
+    if (!test(value)) throw new Mismatch(`${place} must be ${what}, got ${shown(value)}`);
+  };
+};
+
+function isTensor(value: unknown): boolean {
+  if (!isHostTensor(value)) return false;
+  try {
+    makeTensor(value.data as Uint8Array, value.shape, value.dtype as "u8");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const shown = (value: unknown): string =>
+  value === null ? "null" : (arrayClassOf(value) ?? (Array.isArray(value) ? "an array" : typeof value));
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+
+const text = expected("a string", (value) => typeof value === "string");
+const number = expected("a number", (value) => typeof value === "number");
+const size = expected(
+  "a size or its name",
+  (value) => typeof value === "number" || typeof value === "string",
+);
+const integer = expected("a bigint", (value) => typeof value === "bigint");
+const tensor = expected("a tensor with a shape of its elements", isTensor);
+const array = expected("an array", Array.isArray);
+const record = expected("an object", isRecord);
+
+const optional =
+  (check: Check): Check =>
+  (value, place) => {
+    if (value !== undefined) check(value, place);
+  };
+
+const listOf =
+  (check: Check): Check =>
+  (value, place) => {
+    array(value, place);
+    // Not forEach: it leaves out what was never set.
+    for (const [index, each] of [...(value as readonly unknown[])].entries())
+      check(each, `${place}[${index}]`);
+  };
+
+const recordOf =
+  (check: Check): Check =>
+  (value, place) => {
+    record(value, place);
+    for (const [key, each] of Object.entries(value as object))
+      check(each, `${place}[${JSON.stringify(key)}]`);
+  };
+
+const fields =
+  <T>(checks: Readonly<Record<keyof T & string, Check>>): Check =>
+  (value, place) => {
+    record(value, place);
+    const own = value as Readonly<Record<string, unknown>>;
+    for (const [name, check] of Object.entries<Check>(checks)) check(own[name], `${place}.${name}`);
+  };
+
+const elementType = expected("an element type", (value) => typeof value === "string" && isElementType(value));
+const metadata = recordOf(text);
+const valueInfo = fields({
+  name: text,
+  type: optional(fields({ elementType, shape: optional(listOf(size)) })),
+  metadata,
+});
+
+const ATTRIBUTES: Readonly<Record<OnnxAttributeKind | "reference", Check>> = {
+  float: number,
+  int: integer,
+  string: text,
+  tensor,
+  graph: (value, place) => graph(value, place),
+  floats: listOf(number),
+  ints: listOf(integer),
+  strings: listOf(text),
+  tensors: listOf(tensor),
+  graphs: listOf((value, place) => graph(value, place)),
+  reference: text,
+};
+const KINDS = Object.keys(ATTRIBUTES);
+
+const attribute: Check = (value, place) => {
+  record(value, place);
+  const { kind, value: given } = value as { readonly kind?: unknown; readonly value?: unknown };
+  expected(`one of ${KINDS.join(", ")}`, (one) => KINDS.includes(one as string))(kind, `${place}.kind`);
+  ATTRIBUTES[kind as OnnxAttributeKind](given, `${place}.value`);
+};
+
+const node = fields<Required<OnnxNode>>({
+  opType: text,
+  domain: text,
+  name: text,
+  inputs: listOf(text),
+  outputs: listOf(text),
+  attributes: recordOf(attribute),
+  metadata,
+  overload: optional(text),
+});
+
+const graph = fields<OnnxGraph>({
+  name: text,
+  inputs: listOf(valueInfo),
+  outputs: listOf(valueInfo),
+  initializers: listOf(fields({ name: text, tensor, elementType: optional(elementType) })),
+  nodes: listOf(node),
+  valueInfos: listOf(valueInfo),
+  metadata,
+});
+
+const model = fields<OnnxModel>({
+  irVersion: number,
+  opsets: recordOf(number),
+  producerName: text,
+  producerVersion: text,
+  graph,
+  functions: listOf(
+    fields({
+      domain: text,
+      name: text,
+      overload: optional(text),
+      inputs: listOf(text),
+      outputs: listOf(text),
+      attributes: listOf(text),
+      defaults: recordOf(attribute),
+      opsets: recordOf(number),
+      nodes: listOf(node),
+      metadata,
+    }),
+  ),
+  metadata,
+});
+
+/** @throws MP_INVALID_ARGUMENT naming the place and what it holds */
+export function expectModel(what: string, given: unknown): asserts given is OnnxModel {
+  const { graph, opsets } = (given ?? {}) as Partial<OnnxModel>;
+  if (graph === undefined || opsets === undefined)
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: takes a model, got ${arrayClassOf(given) ?? typeof given}; decodeModel(bytes) makes one`,
+    );
+  try {
+    model(given, "model");
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${error.message}`);
+  }
+}

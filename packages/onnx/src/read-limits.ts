@@ -1,0 +1,36 @@
+import { MpError } from "@mp/core";
+import { elementCount, type Graph, isNode } from "@mp/core/graph";
+import { quote } from "./problem.js";
+
+/** What a graph that is read may ask of an engine, so that a short file cannot ask for hours or for all memory. */
+export interface ReadLimits {
+  /** Steps of a loop, times those of the loops around it. Default 100 000. */
+  readonly loopSteps?: number;
+  /** Elements of any one value. Default 2^30. */
+  readonly elements?: number;
+}
+
+const DEFAULTS: Required<ReadLimits> = { loopSteps: 100_000, elements: 2 ** 30 };
+
+/** @throws MP_OUT_OF_RANGE naming the node and the limit */
+export function expectWithin(graph: Graph, given: ReadLimits = {}, around = 1): void {
+  const limits = { ...DEFAULTS, ...given };
+  const expect = (name: keyof ReadLimits, node: string, value: number, what: string): void => {
+    if (value <= limits[name]) return;
+    throw new MpError(
+      "MP_OUT_OF_RANGE",
+      `onnx: ${quote(node)} ${what}, above limits.${name} of ${limits[name]}; if the file is trusted, pass limits: { ${name}: ${value} }`,
+      { details: { node, limit: limits[name], value } },
+    );
+  };
+  for (const node of graph.nodes) {
+    for (const { shape } of node.outputs) {
+      const elements = elementCount(shape, node.name);
+      expect("elements", node.name, elements, `has a value of ${elements} elements`);
+    }
+    if (!isNode(node, "Scan")) continue;
+    const steps = around * node.attributes.length;
+    expect("loopSteps", node.name, steps, `makes ${steps} steps`);
+    expectWithin(node.attributes.body, limits, steps);
+  }
+}
