@@ -9,7 +9,15 @@ import { isWithin } from "../src/models/table.js";
 export const FIXTURES: string = fileURLToPath(new URL("../fixtures", import.meta.url));
 
 /** Those of docs/onnx-models.md that are small; `python bench/peers/onnx_models.py bench/fixtures unet …` makes them. */
-export const SMALL_MODELS = ["unet", "lstm"] as const;
+export const SMALL_MODELS = [
+  "unet",
+  "lstm",
+  "mobilenet_v2",
+  "unet_groupnorm",
+  "clip",
+  "deberta_v2",
+  "vae_prelu",
+] as const;
 
 /** The models on that engine, beside what PyTorch made of them. */
 export function describeExportedModels(engine: EngineName): void {

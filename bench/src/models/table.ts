@@ -13,7 +13,7 @@ export interface Row {
 }
 
 /** What a difference may be. */
-const LIMITS = { forward: 1e-4, float32: 1e-3, mixed_float16: 1e-2 } as const;
+const LIMITS = { forward: 1e-4, float32: 1e-4, mixed_float16: 1e-2 } as const;
 
 /** Whether every difference is within its limit. */
 export function isWithin({ found }: Row): boolean {

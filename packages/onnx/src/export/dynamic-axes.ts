@@ -1,8 +1,9 @@
 // Graphs have static shapes, so a size that a file leaves open is found by comparison: the model is written at several
 // sizes, and the files may differ only in numbers that are such sizes. Operators follow the shapes of their operands by
 // themselves; what holds a size is a list of integers (the shape of a Reshape or Expand, the ends of a Slice), a
-// constant of that shape, or a declared shape. A list then reads the sizes from the input at run time. One number of a
-// Reshape that follows from the others is -1, whatever it is a product of. Everything else that differs is refused.
+// constant of that shape, or a declared shape. Numbers in them may be products of sizes, such as batch × heads. A list
+// then reads the sizes from the input at run time. One number of a Reshape that follows from the others is -1, whatever it
+// is a product of. Everything else that differs is refused.
 import { type HostTensor, MpError } from "@mp/core";
 import { sameBytes } from "@mp/core/internal";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
@@ -10,6 +11,7 @@ import { mapBodies } from "../model.js";
 import { quote } from "../problem.js";
 import { readBy } from "../trainable/subgraph.js";
 import type { OpenSize } from "./export-options.js";
+import { type Extent, extentOf, nameOf } from "./extent.js";
 import { SizeNodes } from "./size-nodes.js";
 import { countedTable } from "./size-tables.js";
 import type { Sizes } from "./traced-sizes.js";
@@ -128,8 +130,9 @@ class Merging {
     const [{ dtype } = { dtype: "bool" }] = tensors;
     if (tensors.some((each) => each.dtype !== dtype || each.shape.length > 0)) return undefined;
     if (dtype !== "i64" && dtype !== "i32") return undefined;
-    const size = this.#sizeOf(tensors.map(({ data }) => Number(data[0])));
-    return size && this.#added.scalar(size, dtype);
+    const values = tensors.map(({ data }) => Number(data[0]));
+    const extent = extentOf(values, this.#open, this.#sizes);
+    return extent && this.#added.scalar(extent, dtype);
   }
 
   #listed(tensors: readonly HostTensor[], node: OnnxNode, at: number): string | undefined {
@@ -151,20 +154,13 @@ class Merging {
     return known.length === parts.length ? this.#added.list(known) : undefined;
   }
 
-  /** Each element: a number that never differs, a size that is left open, or undefined. */
-  #parts(lists: readonly (readonly number[])[]): readonly (number | OpenSize | undefined)[] {
+  /** Each element: a number that never differs, one that follows from sizes that are left open, or undefined. */
+  #parts(lists: readonly (readonly number[])[]): readonly (number | Extent | undefined)[] {
     const [first] = lists as readonly [readonly number[]];
     return first.map((value, index) => {
       const values = lists.map((list) => list[index] as number);
-      return values.every((each) => each === value) ? value : this.#sizeOf(values);
+      return values.every((each) => each === value) ? value : extentOf(values, this.#open, this.#sizes);
     });
-  }
-
-  /** The size that has these values in the traces. */
-  #sizeOf(values: readonly number[]): OpenSize | undefined {
-    return this.#open.find(({ name }) =>
-      this.#sizes.every((sizes, trace) => sizes.get(name) === values[trace]),
-    );
   }
 
   /** A table of an open size is made at run time. */
@@ -188,7 +184,9 @@ class Merging {
     const shapes = infos.map((info) => info?.type?.shape);
     if (first.type === undefined || shapes.some((shape) => shape?.length !== shapes[0]?.length)) return first;
     const parts = this.#parts(shapes as readonly (readonly number[])[]);
-    const shape = parts.map((part) => (typeof part === "number" ? part : (part?.name ?? "")));
+    const shape = parts.map((part) =>
+      typeof part === "number" ? part : part === undefined ? "" : nameOf(part),
+    );
     return { ...first, type: { ...first.type, shape } };
   }
 

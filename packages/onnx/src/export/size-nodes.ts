@@ -4,6 +4,7 @@ import { int, type OnnxAttributes, type OnnxInitializer, type OnnxNode, onnxNode
 import { holdsOneNumber } from "../read/table-values.js";
 import { castAttributes } from "../write/unary.js";
 import type { OpenSize } from "./export-options.js";
+import type { Extent } from "./extent.js";
 import type { CountedTable } from "./size-tables.js";
 
 /** Nodes that read sizes at run time, to be put before all others, and their initializers. */
@@ -25,23 +26,25 @@ export class SizeNodes {
   }
 
   /** The name of an i64 list. */
-  list(parts: readonly (number | OpenSize)[]): string {
+  list(parts: readonly (number | Extent)[]): string {
     const numbers = parts.filter((part) => typeof part === "number");
     if (numbers.length === parts.length) return this.#numbers(numbers);
-    const pieces = parts.map((part) => (typeof part === "number" ? this.#numbers([part]) : this.#size(part)));
+    const pieces = parts.map((part) =>
+      typeof part === "number" ? this.#numbers([part]) : this.#extent(part),
+    );
     return this.#once(`list ${pieces}`, (name) => {
       this.nodes.push(onnxNode("Concat", pieces, [name], { name, attributes: { axis: int(0) } }));
     });
   }
 
-  /** The name of a size as a scalar. */
-  scalar(size: OpenSize, dtype: "i32" | "i64"): string {
-    const wide = this.#emit("Squeeze", [this.#size(size)]);
+  /** The name of one number as a scalar. */
+  scalar(extent: Extent, dtype: "i32" | "i64"): string {
+    const wide = this.#emit("Squeeze", [this.#extent(extent)]);
     return dtype === "i64" ? wide : this.#emit("Cast", [wide], castAttributes(dtype));
   }
 
   /** The node that takes the place of a constant, whose shape has these parts. */
-  table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | OpenSize)[]): OnnxNode {
+  table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | Extent)[]): OnnxNode {
     const { value: _left, ...attributes } = node.attributes;
     const last = (opType: string, inputs: readonly string[]): OnnxNode => ({
       ...node,
@@ -52,7 +55,7 @@ export class SizeNodes {
     });
     if (counted.length === 0) return last("Expand", [this.#constant(narrowest(base)), this.list(parts)]);
     const terms = counted.map(({ axis, step }) => {
-      const index = this.#index(parts[axis] as OpenSize, parts.length - axis);
+      const index = this.#index(parts[axis] as Extent, parts.length - axis);
       const term = this.#emit("Mul", [index, this.#constant(narrowest(step))]);
       return base.dtype === "i64" ? term : this.#emit("Cast", [term], castAttributes(base.dtype));
     });
@@ -60,9 +63,9 @@ export class SizeNodes {
     return last("Expand", [sum, this.list(parts)]);
   }
 
-  /** 0, 1, … up to the size, along the axis that is that many from the end. */
-  #index(size: OpenSize, fromEnd: number): string {
-    const count = this.scalar(size, "i64");
+  /** 0, 1, … up to the extent, along the axis that is that many from the end. */
+  #index(extent: Extent, fromEnd: number): string {
+    const count = this.scalar(extent, "i64");
     const [zero, one] = [0n, 1n].map((value) =>
       this.#constant({ dtype: "i64", shape: [], data: BigInt64Array.of(value) }),
     ) as [string, string];
@@ -85,6 +88,13 @@ export class SizeNodes {
       const attributes = { value: { kind: "tensor", value: tensor } } as const;
       this.nodes.push(onnxNode("Constant", [], [name], { name, attributes }));
     });
+  }
+
+  /** The name of a list of one number. */
+  #extent({ sizes, factor }: Extent): string {
+    const names = sizes.map((size) => this.#size(size));
+    if (factor !== 1) names.push(this.#numbers([factor]));
+    return names.reduce((product, name) => this.#emit("Mul", [product, name]));
   }
 
   #size(size: OpenSize): string {
