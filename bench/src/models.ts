@@ -1,6 +1,6 @@
 /**
  * `node dist/models.js FOLDER [model …] [--backend ort,tfjs] [--write]`: the models that `peers/onnx_models.py`
- * exported into that folder, beside PyTorch: forward within 1e-4, the losses of three steps within 1e-3 in float32 and
+ * exported into that folder, beside PyTorch: forward within 1e-4, the losses of five steps within 1e-4 in float32 and
  * 1e-2 in mixed_float16; and written again by `exportOnnx`, run by plain onnxruntime-node. `--write` puts the table into docs/onnx-models.md. Fails where a model is beyond a limit.
  */
 import { writeFile } from "node:fs/promises";

@@ -8,6 +8,7 @@ import {
   type Precision,
   sgd,
   type Tensor,
+  tensor,
   trainer,
 } from "@mp/core";
 import { softmaxCrossEntropy } from "@mp/nn";
@@ -112,4 +113,14 @@ export function furthest(found: HostTensor, wanted: HostTensor): number {
   if (found.shape.join() !== wanted.shape.join()) return Number.POSITIVE_INFINITY;
   const [a, b] = [found.data as Float32Array, wanted.data as Float32Array];
   return a.reduce((most, value, index) => Math.max(most, Math.abs(value - (b[index] ?? NaN))), 0);
+}
+
+/** Its rows several times. */
+export function repeated({ dtype, shape, data }: HostTensor, times: number): HostTensor {
+  const all = Array.from({ length: times }, () => [
+    ...(data as ArrayLike<number | bigint> & Iterable<number>),
+  ]).flat();
+  const [rows = 0, ...rest] = shape;
+  const array = dtype === "i64" ? BigInt64Array.from(all as unknown as bigint[]) : Float32Array.from(all);
+  return tensor(array as Float32Array, [times * rows, ...rest]);
 }

@@ -22,7 +22,7 @@ import {
 } from "@mp/onnx";
 import * as engine from "onnxruntime-node";
 import { median } from "../statistics.js";
-import { furthest } from "./compare-model.js";
+import { furthest, repeated } from "./compare-model.js";
 import type { ExportedModel } from "./exported.js";
 
 /** The numbers of one file. */
@@ -129,16 +129,6 @@ function fed(given: HostTensor, times: number): engine.Tensor {
   return dtype === "i64"
     ? new engine.Tensor("int64", data as BigInt64Array, shape)
     : new engine.Tensor("float32", data as Float32Array, shape);
-}
-
-/** Its rows several times. */
-function repeated({ dtype, shape, data }: HostTensor, times: number): HostTensor {
-  const all = Array.from({ length: times }, () => [
-    ...(data as ArrayLike<number | bigint> & Iterable<number>),
-  ]).flat();
-  const [rows = 0, ...rest] = shape;
-  const array = dtype === "i64" ? BigInt64Array.from(all as unknown as bigint[]) : Float32Array.from(all);
-  return tensor(array as Float32Array, [times * rows, ...rest]);
 }
 
 function serve(backend: Backend, model: TrainableModel) {

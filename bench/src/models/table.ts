@@ -96,7 +96,7 @@ export function page(
 ): string {
   return `# Models exported from PyTorch
 
-Eight small models with random weights, exported by \`torch.onnx.export\` (\`optimize=False\`, open batch size), read by \`fromOnnx\` and compared with PyTorch: the output in evaluation mode (limit ${LIMITS.forward}), and the losses before, between and after three steps of SGD in training mode (limit ${LIMITS.float32}; ${LIMITS.mixed_float16} in mixed_float16, against PyTorch in float32). Each figure is the largest difference. Normalizations use the batch's statistics in training; dropout is 0. Times are of float32: from the file to the model, the first step with its compilation, and the fastest of the later ones, of one run on a machine that did other work beside it.
+Small models with random weights, exported by \`torch.onnx.export\` (\`optimize=False\`, open batch size), read by \`fromOnnx\` and compared with PyTorch: the output in evaluation mode (limit ${LIMITS.forward}), and the losses before, between and after five steps of SGD in training mode (limit ${LIMITS.float32}; ${LIMITS.mixed_float16} in mixed_float16, against PyTorch in float32). Each figure is the largest difference. Normalizations use the batch's statistics in training; dropout is 0. Times are of float32: from the file to the model, the first step with its compilation, and the fastest of the later ones, of one run on a machine that did other work beside it.
 
 ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}

@@ -1,0 +1,101 @@
+// Single operators that PyTorch exported, each behind a trained layer, beside what PyTorch makes of them.
+import { type Backend, float32, type HostTensor, ops, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { encodeModel, exportOnnx, fromOnnx } from "@mp/onnx";
+import { arrayOf, type SafetensorsTensor } from "@mp/safetensors";
+import { loadFile } from "@mp/safetensors/file";
+import * as engine from "onnxruntime-node";
+import { furthest, repeated } from "./compare-model.js";
+
+/** The file that `peers/onnx_operators.py` writes holds them by name. */
+export interface ExportedOperator {
+  readonly name: string;
+  readonly model: Uint8Array;
+  readonly input: HostTensor;
+  readonly target: HostTensor;
+  readonly output: HostTensor;
+  /** Before each step of SGD, and after the last. */
+  readonly losses: readonly number[];
+  readonly learningRate: number;
+}
+
+export async function exportedOperators(path: string): Promise<readonly ExportedOperator[]> {
+  const { tensors, metadata } = await loadFile(path);
+  const of = (key: string): SafetensorsTensor => {
+    const found = tensors[key];
+    if (found === undefined) throw new Error(`${path} has no ${key}`);
+    return found;
+  };
+  const floats = (key: string): HostTensor => tensor(arrayOf(of(key), "F32"), of(key).shape);
+  return Object.entries(metadata).map(([name, told]) => ({
+    name,
+    model: of(`${name}/model`).data,
+    input: floats(`${name}/input`),
+    target: floats(`${name}/target`),
+    output: floats(`${name}/output`),
+    ...(JSON.parse(told) as Pick<ExportedOperator, "losses" | "learningRate">),
+  }));
+}
+
+/** The largest differences from PyTorch. */
+export interface OperatorComparison {
+  /** Of the output in evaluation mode. */
+  readonly forward: number;
+  /** Of a loss. */
+  readonly losses: number;
+  /** Of the output of the file that is written again with an open batch, at PyTorch's batch and at three times its rows. */
+  readonly written: number;
+}
+
+type Batch = { readonly x: Tensor; readonly target: Tensor };
+
+export async function compareOperator(
+  backend: Backend,
+  { model: file, input, target, output, losses, learningRate }: ExportedOperator,
+): Promise<OperatorComparison> {
+  const model = await fromOnnx(file, { onWarning: () => undefined });
+  await using training = await trainer({
+    backend,
+    params: model.init(),
+    modelState: model.initState(),
+    loss: (params, batch: Batch, context) => {
+      const [y, modelState] = model.apply(params, batch.x, context);
+      return { loss: ops.reduceMean(ops.square(ops.sub(y, batch.target))), modelState };
+    },
+    optimizer: sgd({ learningRate }),
+    precision: float32(),
+    onWarning: () => undefined,
+  });
+  const forward = await training.predict(
+    (params, x: Tensor, context) => model.apply(params, x, context)[0],
+    input,
+  );
+  const differences: number[] = [];
+  for (const wanted of losses) {
+    const { loss } = await training.step({ x: input, target });
+    differences.push(Math.abs(loss - wanted));
+  }
+  const weights = { params: model.init(), state: model.initState() };
+  const inputs = { x: { shape: [1, ...input.shape.slice(1)] } };
+  const written = exportOnnx(model, weights, { inputs, dynamicAxes: { x: { 0: "batch" } } });
+  return {
+    forward: furthest(forward, output),
+    losses: Math.max(...differences),
+    written: await plainly(encodeModel(written), input, output),
+  };
+}
+
+async function plainly(bytes: Uint8Array, input: HostTensor, output: HostTensor): Promise<number> {
+  const session = await engine.InferenceSession.create(bytes, { intraOpNumThreads: 1 });
+  try {
+    const found: number[] = [];
+    for (const times of [1, 3]) {
+      const { data, shape } = repeated(input, times);
+      const { y } = await session.run({ x: new engine.Tensor("float32", data as Float32Array, shape) });
+      const got = tensor(y?.data as Float32Array, [...(y?.dims ?? [])]);
+      found.push(furthest(got, repeated(output, times)));
+    }
+    return Math.max(...found);
+  } finally {
+    await session.release();
+  }
+}
