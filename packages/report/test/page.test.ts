@@ -51,6 +51,21 @@ describe("the page", () => {
     }
   });
 
+  it("sums up every cause of skips, the most frequent first, each with what to do", () => {
+    const [found] = run.skips.flatMap(({ overflow }) => (overflow === undefined ? [] : [overflow]));
+    if (found === undefined) throw new Error("no skip was replayed");
+    const of = (step: number, cause: typeof found.cause, remedy: string) => ({
+      step,
+      scale: 1,
+      overflow: { ...found, cause, because: `because of ${cause}`, remedy },
+    });
+    const skips = [of(1, "model", "fix it"), of(2, "data", "check it"), of(3, "data", "check it too")];
+    const page = precisionReportPage({ ...run, skips });
+    expect(page).toMatch(
+      /<b>data<\/b>, 2 steps: because of data\. To do: check it\.<\/li><li><b>model<\/b>, 1 step: because of model\. To do: fix it\./,
+    );
+  });
+
   it("tells of each skipped step what its replay found", () => {
     const skips = run.skips.filter(({ overflow }) => overflow !== undefined);
     expect(skips.length).toBeGreaterThan(0);

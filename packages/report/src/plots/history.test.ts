@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { scaleFigure } from "./history.js";
+import { figure } from "../figure.js";
+import { lossFigure, scaleFigure } from "./history.js";
 
 it("the scales of a run of any length", () => {
   const history = Array.from({ length: 200_000 }, (_, step) => ({
@@ -9,4 +10,23 @@ it("the scales of a run of any length", () => {
     applied: true,
   }));
   expect(scaleFigure(history).description).toContain("0 of 200000 steps were skipped");
+});
+
+it.each([
+  ["one step, infinite", [Number.POSITIVE_INFINITY], 1],
+  ["NaN, then infinite", [Number.NaN, Number.POSITIVE_INFINITY], 1],
+  ["finite, then infinite", [1, Number.POSITIVE_INFINITY], 1],
+  ["a scale of 0", [Number.NaN, Number.NaN], 0],
+  ["a scale that is infinite", [1, 2], Number.POSITIVE_INFINITY],
+] as const)("figures of a run without finite losses or scales: %s", (_, losses, scale) => {
+  const history = losses.map((loss, index) => ({
+    step: index + 1,
+    loss,
+    scale,
+    applied: Number.isFinite(loss),
+  }));
+  for (const drawn of [figure(lossFigure(history)), figure(scaleFigure(history))])
+    expect(drawn.text).toContain("<svg");
+  const none = `not finite in any of ${losses.length} steps`;
+  expect(lossFigure(history).description === none).toBe(!losses.some((loss) => Number.isFinite(loss)));
 });

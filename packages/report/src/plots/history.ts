@@ -61,12 +61,16 @@ export function lossFigure(history: readonly HistoryStep[]): Figure {
   const skipped = everySo(history.filter(({ applied }) => !applied).map(({ step }) => step));
   return {
     title: "Loss",
-    description: `from ${significant(finite[0]?.value ?? Number.NaN)} to ${significant(finite.at(-1)?.value ?? Number.NaN)} in ${history.length} steps`,
+    description:
+      finite.length === 0
+        ? `not finite in any of ${history.length} steps`
+        : `from ${significant(finite[0]?.value ?? Number.NaN)} to ${significant(finite.at(-1)?.value ?? Number.NaN)} in ${history.length} steps`,
     ...(skipped.length === 0 ? {} : { legend: [{ color: "var(--infinite)", text: "skipped steps" }] }),
     draw: () => ({
       ...margins,
       x: { domain: domainOf(history), label: null },
-      y: { label: null, nice: true },
+      // Without a line there is nothing to find a domain from.
+      y: { label: null, nice: true, ...(finite.length === 0 ? { domain: [0, 1] } : {}) },
       marks: [
         gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
         skipped.length === 0
@@ -83,12 +87,14 @@ export function lossFigure(history: readonly HistoryStep[]): Figure {
 }
 
 export function scaleFigure(history: readonly HistoryStep[]): Figure {
-  const points = history.map(({ step, scale }) => ({ step, value: scale }));
-  const skipped = everySo(history.filter(({ applied }) => !applied));
+  // A scale that is no positive number has no place among powers of two.
+  const shown = history.filter(({ scale }) => scale > 0 && Number.isFinite(scale));
+  const points = shown.map(({ step, scale }) => ({ step, value: scale }));
+  const skipped = everySo(shown.filter(({ applied }) => !applied));
   // One by one: a long run has more steps than a call may have arguments.
   const [lowest, highest] = points.reduce(
     ([least, most], { value }) => [Math.min(least, Math.log2(value)), Math.max(most, Math.log2(value))],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+    points.length === 0 ? [0, 0] : [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   );
   const [low, high] = [Math.floor(lowest) - 1, Math.ceil(highest) + 1];
   const every = Math.ceil((high - low) / 5);
@@ -99,7 +105,7 @@ export function scaleFigure(history: readonly HistoryStep[]): Figure {
   const count = history.filter(({ applied }) => !applied).length;
   return {
     title: "Loss scale and skipped steps",
-    description: `${count} of ${history.length} steps were skipped; the scale ends at ${significant(points.at(-1)?.value ?? 1)}`,
+    description: `${count} of ${history.length} steps were skipped; the scale ends at ${significant(history.at(-1)?.scale ?? 1)}`,
     legend: [
       { color: "var(--half)", text: "loss scale" },
       { color: "var(--infinite)", text: `skipped (${count} of ${history.length})` },

@@ -65,6 +65,22 @@ ${found === "" ? undefined : html`<p>${found}</p><p>${where}</p>`}</li>
 `;
 }
 
+/** Each cause once, the most frequent first, with what it means and what to do about its first step. */
+function causeList(skips: readonly SkippedStep[]): Markup | undefined {
+  const byCause = new Map<string, Diagnosis[]>();
+  for (const { overflow } of skips)
+    if (overflow !== undefined)
+      byCause.set(overflow.cause, [...(byCause.get(overflow.cause) ?? []), overflow]);
+  const causes = [...byCause].sort(([, a], [, b]) => b.length - a.length);
+  if (causes.length === 0) return undefined;
+  const items = causes.map(([cause, [first, ...others]]) =>
+    first === undefined
+      ? undefined
+      : html`<li><b>${cause}</b>, ${count(others.length + 1, "step")}: ${first.because}. To do: ${first.remedy}.</li>`,
+  );
+  return html`<ul>${items}</ul>`;
+}
+
 export interface SkipParts {
   readonly skips: readonly SkippedStep[];
   readonly history: readonly HistoryStep[];
@@ -75,14 +91,14 @@ export interface SkipParts {
 export function skipSection({ skips, history, nameOf }: SkipParts): Markup {
   const rows = skips.map((skip) => rowOf(skip, nameOf));
   const skipped = history.filter(({ applied }) => !applied).length;
-  const first = skips[0]?.overflow;
   const left = skipped - skips.length;
   return html`<section aria-labelledby="skips">
 <h2 id="skips">What overflowed first</h2>
 ${
   skips.length === 0
     ? html`<p>${skipped === 0 ? "No step was skipped: every loss and every gradient was finite." : `${count(skipped, "step")} skipped, none replayed.`}</p>`
-    : html`<p>Each skipped step was run again at its scale with every value looked at; where one was not finite, also at scale 1 and in float32, which tells a scale that is too high from a model that makes infinities or NaN itself.${first === undefined ? undefined : html` The first time: <b>${first.cause}</b>, ${first.because}.`}</p>
+    : html`<p>Each skipped step was run again at its scale with every value looked at; where one was not finite, also at scale 1 and in float32, which tells a scale that is too high from a model that makes infinities or NaN itself.</p>
+${causeList(skips)}
 ${folded({ summary: `${count(rows.length, "skipped step")}, and the first tensor that was not finite`, rows, wide: table("Skipped steps", columns, rows), card })}
 ${left > 0 ? html`<p class="note">${count(left, "further skipped step")} not replayed.</p>` : undefined}`
 }
