@@ -15,6 +15,7 @@ import { IR_VERSION, type OnnxModel } from "../model.js";
 import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write.js";
+import { castAfterMoves } from "./cast-after-moves.js";
 import { openSizes } from "./dynamic-axes.js";
 import {
   type ExportInputs,
@@ -166,8 +167,11 @@ function tracedAt(
   return traced;
 }
 
-function written(traced: TracedModel, { inputs, name, opset, foldBatchNorm }: ReadExportOptions): OnnxModel {
-  const prepared = { ...traced, graph: prepareGraph(traced.graph) };
+function written(traced: TracedModel, options: ReadExportOptions): OnnxModel {
+  const { inputs, name, opset, foldBatchNorm, dtype, target } = options;
+  const isHalfOnCpu = dtype === "f16" && target === "cpu";
+  const loadable = isHalfOnCpu ? castAfterMoves(traced.graph) : traced.graph;
+  const prepared = { ...traced, graph: prepareGraph(loadable) };
   const { graph: folded, weights } = foldBatchNorm ? foldNormalizations(prepared) : prepared;
   const ofOpset = graphOfOpset(foldBatchNorm ? prepareGraph(folded) : folded, opset);
   const written = writeGraph(ofOpset, { name, origins: false, types: false, lower: loweringOf(opset) });

@@ -1,0 +1,39 @@
+// ONNX Runtime's CPU (1.30, 1.32) ends the process when it loads a file in which a value is cast to float16, then
+// transposed, and read by a product: it takes the cast back, and with it the value that its fusion of transposes looks
+// for. So a value is moved in its own dtype, and cast where the first operator computes with it.
+import { type Graph, GraphBuilder, isNode, type Op, type Value } from "@mp/core/graph";
+
+/** What only moves its first operand; a Concat all of them. */
+const MOVES: ReadonlySet<Op> = new Set<Op>([
+  "Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Tile", "Gather",
+  "GatherElements", "GatherND", "Concat",
+]); // biome-ignore format: one list
+
+/** The graph in which values are cast to f16 after what only moves them. */
+export function castAfterMoves(graph: Graph): Graph {
+  const builder = new GraphBuilder();
+  const made = new Map<Value, Value>();
+  /** In f32, what a value is the cast of. */
+  const uncast = new Map<Value, Value>();
+  const madeOf = (value: Value): Value => made.get(value) as Value;
+  for (const { name, role, value } of graph.inputs) made.set(value, builder.input(name, value, role));
+  for (const node of graph.nodes) {
+    const { op, attributes, origin } = node;
+    const [operand] = node.inputs;
+    const moved = op === "Concat" ? node.inputs : node.inputs.slice(0, 1);
+    const isMoved = MOVES.has(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
+    const inputs = node.inputs.map((value) =>
+      isMoved && moved.includes(value) ? (uncast.get(value) as Value) : madeOf(value),
+    );
+    const outputs = builder.emit<Op>(op, inputs, attributes, origin);
+    node.outputs.forEach((value, index) => {
+      const output = outputs[index] as Value;
+      if (isMoved) uncast.set(value, output);
+      made.set(value, isMoved ? builder.emitOne("Cast", [output], { to: "f16" }, origin) : output);
+    });
+    const [result] = node.outputs;
+    const isToHalf = isNode(node, "Cast") && node.attributes.to === "f16" && operand?.dtype === "f32";
+    if (isToHalf && result !== undefined) uncast.set(result, madeOf(operand));
+  }
+  return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, madeOf(value)])));
+}
