@@ -16,6 +16,7 @@ const files = {
   "kill-and-resume": ["core", "test/kill-and-resume.test.ts"],
   "resume-combinations": ["core", "test/trainer/resume.test.ts"],
   "steady-memory": ["core", "test/steady-memory.test.ts"],
+  export: ["backend-ort", "test/random-exports.test.ts"],
 };
 const soaks = Object.keys(files);
 

@@ -48,7 +48,8 @@ const LAYERS: Readonly<Record<string, readonly [model: nn.Model, shape: readonly
       nn.asModel(
         overRows({
           init: lstm.init,
-          apply: (parameters, { x, hidden }) => lstm.apply(parameters, { x, state: { hidden, cell: hidden } }),
+          apply: (parameters, { x, hidden }) =>
+            lstm.apply(parameters, { x, state: { hidden, cell: hidden } }),
         }),
       ),
       rows,
