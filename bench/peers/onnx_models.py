@@ -165,7 +165,7 @@ def tokens(*names, length=12, words=50):
 def resnet18():
     from torchvision.models import resnet18
 
-    return resnet18(num_classes=10), pictures(64), 1, 0.002
+    return resnet18(num_classes=10), pictures(64), 1, 0.001
 
 
 def mobilenet_v3_small():

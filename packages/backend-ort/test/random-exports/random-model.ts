@@ -40,10 +40,11 @@ export function randomModel(random: Random): RandomModel {
   const rank = 2 + below(3);
   const shape = Array.from({ length: rank }, () => 2 + below(5));
   const params: Record<string, HostTensor<"f32">> = {};
-  const weight = (...sizes: number[]): string => {
+  /** Of numbers up to 1, or up to the reciprocal of a product's terms: an operator after it would hide it from fusions. */
+  const weight = (sizes: readonly number[], largest = 1): string => {
     const name = `w${Object.keys(params).length}`;
     const length = sizes.reduce((product, size) => product * size, 1);
-    const data = Float32Array.from({ length }, () => 2 * random() - 1);
+    const data = Float32Array.from({ length }, () => largest * (2 * random() - 1));
     params[name] = tensor(data, sizes);
     return name;
   };
@@ -53,31 +54,37 @@ export function randomModel(random: Random): RandomModel {
     const left = Array.from({ length: count }, (_, axis) => axis);
     return Array.from({ length: count }, () => left.splice(below(left.length), 1)[0] as number);
   };
+  const product = (): void => {
+    const [inner = 1, outer] = [size.at(-1), 2 + below(6)];
+    const name = weight([inner, outer], 2 / inner);
+    steps.push((x, weights) => ops.matMul(x, weights[name] as Tensor));
+    size = [...size.slice(0, -1), outer];
+  };
+  const transposition = (): void => {
+    const perm = shuffled(size.length);
+    steps.push((x) => ops.transpose(x, perm));
+    size = perm.map((axis) => size[axis] as number);
+  };
   const kinds: readonly (() => void)[] = [
+    product,
+    transposition,
+    // Fused by engines, where what is before them allows it.
     () => {
-      const [inner = 1, outer] = [size.at(-1), 2 + below(6)];
-      const name = weight(inner, outer);
-      const factor = 1 / inner;
-      steps.push((x, weights) => ops.mul(ops.matMul(x, weights[name] as Tensor), factor));
-      size = [...size.slice(0, -1), outer];
-    },
-    () => {
-      const perm = shuffled(size.length);
-      steps.push((x) => ops.transpose(x, perm));
-      size = perm.map((axis) => size[axis] as number);
+      transposition();
+      product();
     },
     () => {
       const one = pick(ELEMENTWISE);
       steps.push(one);
     },
     () => {
-      const [scale, bias] = [weight(size.at(-1) as number), weight(size.at(-1) as number)];
+      const [scale, bias] = [weight([size.at(-1) as number]), weight([size.at(-1) as number])];
       steps.push((x, weights) =>
         ops.tanh(ops.layerNormalization(x, weights[scale] as Tensor, weights[bias] as Tensor)),
       );
     },
     () => {
-      const name = weight(size.at(-1) as number);
+      const name = weight([size.at(-1) as number]);
       steps.push((x, weights) => ops.add(x, weights[name] as Tensor));
     },
     () => {
