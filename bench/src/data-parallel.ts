@@ -2,7 +2,7 @@
  * `node dist/data-parallel.js [WORKLOAD] [--accumulate N] [--rounds N] [--steps N] [--precision float32] [--backend ort]`:
  * a step of two ranks of one thread each, with the whole optimizer and with a share of it (`shard: "optimizer"`), beside a
  * step of one rank of two threads, on the same number of samples, in fresh processes in turn; what the ranks keep; and
- * MPI's own all-reduce of as many bytes. It needs MPI: `npx mp-mpi install`.
+ * MPI's own all-reduce of as many bytes. It needs MPI: `npx --no mp-mpi install`.
  */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
  * `node dist/scaling.js [--write]`: measures the all-reduce of W2's gradients between two ranks of this machine and W2's
  * step on one, simulates data-parallel steps up to 1024 ranks from them, and prints the page, or writes it into
- * docs/data-parallel-scaling.md. It needs MPI: `npx mp-mpi install`.
+ * docs/data-parallel-scaling.md. It needs MPI: `npx --no mp-mpi install`.
  */
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,7 +22,7 @@ const w2 = usualSizes("w2");
 const { parameterCount } = workloadOf(w2);
 const gradientBytes = 4 * parameterCount;
 
-// As an app starts it: through the program that `npx mp-mpi` is.
+// As an app starts it: through the program that `npx --no mp-mpi` is.
 const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "mp-mpi.js");
 const exchange = await askProcess<AllReduceReport>(process.execPath, [
   ...[command, "run", "-n", "2"],

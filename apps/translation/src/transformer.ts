@@ -40,7 +40,7 @@ export function transformer(options: TransformerOptions) {
   };
   const norm = layerNorm(size);
   const attention = multiHeadAttention(size, heads);
-  const causal = multiHeadAttention(size, heads, { causal: true });
+  const causal = multiHeadAttention(size, heads, { isCausal: true });
   const [widen, narrow] = [dense(size, WIDENING * size), dense(WIDENING * size, size)];
   const project = dense(size, words.target);
   const drop = dropout(options.dropout);

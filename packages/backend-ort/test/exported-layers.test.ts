@@ -55,7 +55,7 @@ const LAYERS: Readonly<Record<string, readonly [model: nn.Model, shape: readonly
       rows,
     ],
     maxPooling: [nn.asModel(nn.sequential(nn.maxPooling(2))), picture],
-    multiHeadAttention: [nn.asModel(nn.sequential(nn.multiHeadAttention(8, 2, { causal: true }))), rows],
+    multiHeadAttention: [nn.asModel(nn.sequential(nn.multiHeadAttention(8, 2, { isCausal: true }))), rows],
     relu: [nn.asModel(nn.sequential(nn.relu)), rows],
     residual: [nn.asModel(nn.residual(nn.dense(8, 8))), rows],
     sequential: [nn.asModel(nn.sequential(nn.groupNorm(2, 4), nn.relu, nn.convolution(4, 2, 3))), picture],

@@ -107,7 +107,7 @@ export async function check(options: TargetOptions, report: Report): Promise<Ver
   if (!existsSync(target.addon)) {
     throw new MpError(
       "MP_BACKEND_UNAVAILABLE",
-      `${target.name} has no addon, ${target.addon} does not exist; put it there with: ${LIBRARY_COMMAND}`,
+      `${target.name} has no addon, ${target.addon} does not exist; put it there with: ${LIBRARY_COMMAND} --package ${target.folder}`,
       { details: { file: target.addon } },
     );
   }

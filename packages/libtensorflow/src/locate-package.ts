@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
@@ -9,8 +10,18 @@ const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
  * unreachable.
  */
 export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE}`;
+
+/**
+ * The command that installs a current libtensorflow and the addon, by the place of this package: installed, npx finds it
+ * and with `--no` never fetches a stranger's package of that name; in a checkout it is the file, which runs from any folder.
+ */
+export function libraryCommand(moduleUrl: string): string {
+  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libtensorflow";
+  return `node ${fileURLToPath(new URL("../bin/mp-libtensorflow.js", moduleUrl))}`;
+}
+
 /** Installs a current libtensorflow and the addon. */
-export const LIBRARY_COMMAND: string = "npx mp-libtensorflow";
+export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
 /** An installed tfjs-node, with or without its addon. */
 export interface TfjsPackage {

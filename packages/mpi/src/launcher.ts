@@ -1,4 +1,5 @@
 import { MpError } from "@mp/core";
+import { MPI_COMMAND } from "./locate.js";
 
 /** How many processes a launcher says it has started: PMI of MPICH and SLURM, Open MPI, SLURM's own. */
 const SIZES = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"] as const;
@@ -17,7 +18,7 @@ export function checkLauncher(
   if (variable === undefined) return;
   throw new MpError(
     "MP_BACKEND_UNAVAILABLE",
-    `MPI: the launcher started ${environment[variable]} processes (${variable}), but each is alone for ${library}: they are of different MPIs; start with: npx mp-mpi run, or set MP_MPI_LIBRARY to the library of your mpiexec`,
+    `MPI: the launcher started ${environment[variable]} processes (${variable}), but each is alone for ${library}: they are of different MPIs; start with: ${MPI_COMMAND} run, or set MP_MPI_LIBRARY to the library of your mpiexec`,
     { details: { variable, started: environment[variable], library } },
   );
 }

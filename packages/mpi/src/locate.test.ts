@@ -1,9 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { failure, removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, describe, expect, it } from "vitest";
 import { openLibrary } from "./library.js";
-import { installedFolder, LIBRARY_FILE, locateLibrary } from "./locate.js";
+import { installedFolder, LIBRARY_FILE, locateLibrary, MPI_COMMAND, mpiCommand } from "./locate.js";
 
 afterEach(removeScratch);
 
@@ -25,7 +25,9 @@ describe("locateLibrary", () => {
     const error = await failure(() => locateLibrary(undefined, { XDG_CACHE_HOME: scratch() }));
     expect(error).toMatchObject({
       code: "MP_BACKEND_UNAVAILABLE",
-      message: expect.stringMatching(/install it with: npx mp-mpi install, or name .* in MP_MPI_LIBRARY/),
+      message: expect.stringMatching(
+        /install it with: node \S+\/packages\/mpi\/bin\/mp-mpi\.js install, or name .* in MP_MPI_LIBRARY/,
+      ),
     });
   });
 
@@ -47,7 +49,18 @@ describe("openLibrary", () => {
     writeFileSync(file, "INPUT(libmpi_abi.so.1)");
     expect(await failure(() => openLibrary(file))).toMatchObject({
       code: "MP_BACKEND_UNAVAILABLE",
-      message: expect.stringMatching(/libmpi_abi\.so does not load .*install one with: npx mp-mpi install/s),
+      message: expect.stringMatching(
+        /libmpi_abi\.so does not load .*install one with: node \S+\/mp-mpi\.js install/s,
+      ),
     });
+  });
+});
+
+describe("mpiCommand", () => {
+  it("is npx's without fetching where the package is installed, and a file that exists in a checkout", () => {
+    expect(mpiCommand("file:///app/node_modules/@mp/mpi/dist/index.js")).toBe("npx --no mp-mpi");
+    const [program, file, ...others] = MPI_COMMAND.split(" ");
+    expect([program, others]).toEqual(["node", []]);
+    expect(existsSync(file as string)).toBe(true);
   });
 });

@@ -1,11 +1,22 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
 import { VERSION } from "./command/release.js";
 
+/**
+ * The command by the place of this package: installed, npx finds it and with `--no` never fetches a stranger's package of
+ * that name; in a checkout it is the file, which runs from any folder.
+ */
+export function mpiCommand(moduleUrl: string): string {
+  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-mpi";
+  return `node ${fileURLToPath(new URL("../bin/mp-mpi.js", moduleUrl))}`;
+}
+
+export const MPI_COMMAND: string = mpiCommand(import.meta.url);
 /** What to run where the library is missing. */
-export const INSTALL_COMMAND = "npx mp-mpi install";
+export const INSTALL_COMMAND: string = `${MPI_COMMAND} install`;
 
 /** With its number: wheels keep symbolic links as texts, so that `libmpi_abi.so` is not a library. */
 export const LIBRARY_FILE = "libmpi_abi.so.1";

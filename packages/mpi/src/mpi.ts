@@ -8,7 +8,7 @@ import { MpiRanks } from "./mpi-ranks.js";
 
 export interface MpiOptions {
   /**
-   * Absolute path of a library with MPI's standard ABI. Default: MP_MPI_LIBRARY, or what `npx mp-mpi install` installed.
+   * Absolute path of a library with MPI's standard ABI. Default: MP_MPI_LIBRARY, or what `npx --no mp-mpi install` installed.
    */
   readonly library?: string;
   /**
@@ -23,7 +23,7 @@ export interface MpiOptions {
 const TIMEOUT_MS = 600_000;
 
 /**
- * Joins the MPI job that this process was started in, by `npx mp-mpi run`, `mpiexec` or `srun`; a process started alone
+ * Joins the MPI job that this process was started in, by `npx --no mp-mpi run`, `mpiexec` or `srun`; a process started alone
  * is rank 0 of 1. Once in a process. Without `dispose`, the end of the process aborts the job: others would wait forever.
  * @throws MP_BACKEND_UNAVAILABLE when there is no library, or it is not that of the launcher
  * @throws MP_BACKEND_FAILED when MPI does not start

@@ -24,8 +24,12 @@ export function expectLabels(what: string, logits: Tensor, labels: Tensor): numb
   );
 }
 
-/** PyTorch's classes are the second axis, and so are the channels of a convolution. */
-function remedy({ shape: [n, , ...rest] }: Tensor, { shape }: Tensor): string {
+/** PyTorch's classes are the second axis, and so are the channels of a convolution; one-hot labels have all axes. */
+function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
+  if (given.length > 0 && given.join() === shape.join()) {
+    return "labels are class numbers, not one-hot rows: pass argMax(labels)";
+  }
+  const [n, , ...rest] = given;
   const areSecond = rest.length > 0 && n !== undefined && [n, ...rest].join() === shape.join();
   if (!areSecond) return "the order is (logits, labels)";
   const last = [0, ...rest.map((_, at) => at + 2), 1];

@@ -56,7 +56,7 @@ function attended(t: In, causal: boolean): Tensor {
     names.map((name) => [name, { kernel: t[name], bias: t[`${name}Bias`] }]),
   );
   const input = { x: t["x"] as Tensor, memory: t["memory"] as Tensor };
-  return multiHeadAttention(6, 2, { causal }).apply(parameters as never, input);
+  return multiHeadAttention(6, 2, { isCausal: causal }).apply(parameters as never, input);
 }
 
 /** Each case as our layer computes it from tensors of the same names. */
@@ -277,6 +277,12 @@ describe("what layers refuse", () => {
       () => run({ x, y: tensor(new Int32Array(3)) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
       "MP_SHAPE_MISMATCH",
       "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [3]; the order is (logits, labels)",
+    ],
+    [
+      "labels that are one-hot",
+      () => run({ x, y: tensor(new Float32Array(24), [2, 3, 4]) }, ({ x, y }) => softmaxCrossEntropy(x, y)),
+      "MP_SHAPE_MISMATCH",
+      "softmaxCrossEntropy: logits [2, 3, 4] take labels [2, 3], got [2, 3, 4]; labels are class numbers, not one-hot rows: pass argMax(labels)",
     ],
     [
       "logits with the classes second",

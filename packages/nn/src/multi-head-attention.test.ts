@@ -12,8 +12,14 @@ const sequence = (time: number, from = 0) =>
 const params = multiHeadAttention(4, 2).init(key(1));
 
 describe("multiHeadAttention", () => {
+  it("names the option that `causal` is here", () => {
+    expect(() => multiHeadAttention(4, 2, { causal: true } as never)).toThrow(
+      'multiHeadAttention: has no option "causal"; did you mean isCausal?',
+    );
+  });
+
   it("looks back only, when causal: what comes later changes nothing before", () => {
-    const layer = multiHeadAttention(4, 2, { causal: true });
+    const layer = multiHeadAttention(4, 2, { isCausal: true });
     const [x, z] = [sequence(5), sequence(5)];
     for (const batch of [0, 1]) for (let i = 12; i < 20; i++) z.data[batch * 20 + i] = 9;
     const [a, b] = [x, z].map((source) =>
@@ -44,7 +50,7 @@ describe("multiHeadAttention", () => {
   });
 
   it("keeps its softmax in f32 and its products in the half, by the policy", () => {
-    const layer = multiHeadAttention(4, 2, { causal: true });
+    const layer = multiHeadAttention(4, 2, { isCausal: true });
     const x = sequence(3);
     const leaves = leavesOf({ params, x }, isHostTensor, "data");
     const inputs = leaves.map(([name, type]) => ({ name, role: "batch" as const, type }));

@@ -31,7 +31,7 @@ export interface AttentionInput {
 
 export interface AttentionOptions {
   /** A position attends to itself and earlier ones; default false. */
-  readonly causal?: boolean;
+  readonly isCausal?: boolean;
   /** Dropout rate of the attention weights in training; default 0. */
   readonly dropout?: number;
   /** Initializer of all four projections; default `glorotUniform`. */
@@ -39,7 +39,7 @@ export interface AttentionOptions {
 }
 
 const ATTENTION = {
-  causal: withDefault(false, checks.truth),
+  isCausal: withDefault(false, checks.truth),
   dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
   kernel: withDefault(glorotUniform, initializer),
 };
@@ -57,14 +57,14 @@ export function multiHeadAttention(
   options: AttentionOptions = {},
 ): Layer<AttentionParameters, Tensor | AttentionInput> {
   checkSizes("multiHeadAttention", { size, heads });
-  const read = readOptions("multiHeadAttention", options, ATTENTION, { example: "{ causal: true }" });
+  const read = readOptions("multiHeadAttention", options, ATTENTION, { example: "{ isCausal: true }" });
   if (size % heads !== 0) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `multiHeadAttention: ${heads} heads do not divide a size of ${size}`,
     );
   }
-  const { causal, kernel } = read;
+  const { isCausal, kernel } = read;
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const projection = (key: Key): Projection => ({
     kernel: kernel(foldIn(key, "kernel"), [size, size], size, size),
@@ -94,7 +94,7 @@ export function multiHeadAttention(
     const value = split(project(memory, parameters.value), length, [0, 2, 1, 3]);
     let scores = matMul(query, key);
     if (mask !== undefined) scores = where(mask, scores, Number.NEGATIVE_INFINITY);
-    if (causal) scores = where(isPast(time, length), scores, Number.NEGATIVE_INFINITY);
+    if (isCausal) scores = where(isPast(time, length), scores, Number.NEGATIVE_INFINITY);
     const shares = softmax(scores);
     const attention = drop === undefined ? shares : drop.apply({}, shares, context);
     const mixed = transpose(matMul(attention, value), [0, 2, 1, 3]);

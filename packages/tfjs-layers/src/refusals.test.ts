@@ -114,6 +114,23 @@ describe("what is not read", () => {
     await expectRefusal(read(topology), "MP_PARSE", message);
   });
 
+  it.each([
+    ["model.keras", "{}"],
+    ["model.h5", "{}"],
+    ["zip", "PK\x03\x04\x14"],
+    ["hdf", Buffer.from([0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a])],
+  ])("a file of Keras, %s, with the lines that convert it", async (name, content) => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, name);
+    await expectRefusal(fromTfjs(path), "MP_IO", /ENOENT/);
+    await writeFile(path, content);
+    await expectRefusal(
+      fromTfjs(path),
+      "MP_UNSUPPORTED",
+      /is a file of Keras, not a model\.json; [\s\S]*load_model\([\s\S]*save_keras_model\(model, "model"\)/,
+    );
+  });
+
   it("one that is nested without end", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "model.json");

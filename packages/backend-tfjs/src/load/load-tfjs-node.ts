@@ -55,7 +55,7 @@ export async function loadTfjsNode({
   }
   if (!existsSync(found.addon)) {
     throw unavailable(
-      `${found.name} is installed without its native addon, ${found.addon} does not exist; put it there with: ${command}`,
+      `${found.name} is installed without its native addon, ${found.addon} does not exist; put it there with: ${command} --package ${found.folder}`,
       { file: found.addon },
     );
   }

@@ -39,7 +39,7 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     hasWebgpu: false,
     install: (platform) =>
       platform === "linux"
-        ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx mp-libtensorflow`
+        ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx --no mp-libtensorflow`
         : `npm install @mp/core @mp/backend-tfjs ${TFJS_NODE}`,
   },
 };

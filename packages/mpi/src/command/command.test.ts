@@ -66,7 +66,7 @@ describe("startProcesses", () => {
     const environment = { XDG_CACHE_HOME: scratch(), PATH: scratch() };
     expect(await failure(() => start(environment))).toMatchObject({
       code: "MP_BACKEND_UNAVAILABLE",
-      message: expect.stringContaining("install it with: npx mp-mpi install"),
+      message: expect.stringMatching(/install it with: node \S+\/mp-mpi\.js install/),
     });
     const asked = () => startProcesses({ processes: "0", words: ["node"], environment });
     expect(await failure(asked)).toMatchObject({ code: "MP_INVALID_ARGUMENT" });

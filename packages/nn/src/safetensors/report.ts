@@ -28,11 +28,14 @@ export type Allowed = "missing" | "mismatched" | "unexpected";
 export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected"];
 
 const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly string[]>> = {
-  missing: ({ missing }) => missing.map((path) => `${path} is not in the file`),
-  mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${path}: ${reason}`),
+  missing: ({ missing }) => missing.map((path) => `${nameOf(path)} is not in the file`),
+  mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${nameOf(path)}: ${reason}`),
   unexpected: ({ unexpected }) =>
     unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
+/** As `rename` has to give it: `params/0/bias` is "0.bias". */
+const nameOf = (path: string): string => JSON.stringify(path.split("/").slice(1).join("."));
+
 const MOST_SHOWN = 5;
 
 /** @throws MP_CHECKPOINT_MISMATCH with the report in its details, for problems that are not allowed */
@@ -46,7 +49,7 @@ export function expectComplete(path: string, report: WeightsReport, allowed: rea
   });
   throw new MpError(
     "MP_CHECKPOINT_MISMATCH",
-    `loadSafetensors: ${path} does not fit the model: ${texts.join("; ")}; nothing was loaded; pass rename, or allow: ${JSON.stringify(failed)}`,
+    `loadSafetensors: ${path} does not fit the model: ${texts.join("; ")}; nothing was loaded; pass rename, which turns names of the file into those of the model, or allow: ${JSON.stringify(failed)}`,
     { details: { path, report } },
   );
 }

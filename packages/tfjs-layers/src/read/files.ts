@@ -2,15 +2,17 @@
 // JSON's folder, also after its links are followed.
 import { MpError } from "@mp/core";
 import { malformed, quote } from "../problem.js";
+import { isKerasName, refuseKeras } from "./keras-file.js";
 
 /** Models of thousands of layers have some megabytes; a file of this size is not one. */
 const MOST_JSON_BYTES = 2 ** 27;
 
-/** @throws MP_IO naming the path and the errno, MP_PARSE for a file that is too long to be a model */
+/** @throws MP_IO naming the path and the errno, MP_UNSUPPORTED for a file of Keras, MP_PARSE for a file that is too long to be a model */
 export async function readText(path: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   return reading(path, async () => {
     const size = await sizeOf(path);
+    if (isKerasName(path)) refuseKeras(path);
     if (size > MOST_JSON_BYTES)
       malformed(`${quote(path)} has ${size} bytes, which no model's JSON has`, { path });
     return new TextDecoder().decode(await readFile(path));

@@ -2,6 +2,7 @@
 import { MpError } from "@mp/core";
 import type { ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { isKerasText, refuseKeras } from "./keras-file.js";
 import type { ModelPlan } from "./model-plan.js";
 
 export interface ModelFile {
@@ -29,6 +30,7 @@ export function parseModel(path: string, text: string, read: ReadLayer): ModelFi
 }
 
 function jsonOf(path: string, text: string): JsonObject {
+  if (isKerasText(text)) refuseKeras(path);
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return parsed;
