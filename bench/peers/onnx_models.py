@@ -216,13 +216,8 @@ def lstm():
 def mobilenet_v2():
     from torchvision.models import mobilenet_v2
 
-    # Six blocks, and normalizations that are not fresh: a channel without variance is 0 at first, just where ReLU6 has its
-    # bend, and rounding decides its gradient; PyTorch's own losses in float32 and float64 then part within five steps.
     blocks = [[1, 8, 1, 1], [6, 12, 2, 2], [6, 16, 2, 2], [6, 24, 1, 1]]
     model = mobilenet_v2(num_classes=10, dropout=0.0, round_nearest=4, width_mult=0.5, inverted_residual_setting=blocks)
-    for norm in (module for module in model.modules() if isinstance(module, nn.BatchNorm2d)):
-        nn.init.uniform_(norm.weight, 0.5, 1.5)
-        nn.init.normal_(norm.bias, std=0.5)
     return model, pictures(40), 1, 0.001
 
 
@@ -284,6 +279,10 @@ def export(folder, make):
     with torch.no_grad():
         for norm in norms:
             norm.momentum = 0.5
+            # A channel without variance is 0 in a fresh model, just where ReLU has its bend: rounding then decides its
+            # gradient, and PyTorch's own losses in float32 and float64 part within five steps.
+            nn.init.uniform_(norm.weight, 0.5, 1.5)
+            nn.init.normal_(norm.bias, std=0.5)
         for _ in range(20 if norms else 0):
             model(*values)
     for norm, momentum in zip(norms, momenta):

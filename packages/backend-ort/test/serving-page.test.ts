@@ -1,10 +1,9 @@
 // The programs of docs/serving.md that are not TypeScript, run as they are there.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { full, ops, sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { full, ops, type Tensor, tensor } from "@mp/core";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import { afterAll, describe, expect, it } from "vitest";
 import { blockOf } from "./serving-page.js";

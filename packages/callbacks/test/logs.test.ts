@@ -82,8 +82,11 @@ it.each([
     );
     await expect(failing).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
     expect(await readFile(path, "utf8")).toBe("my notes\n");
-    const lost = training.fit(batches(1), { callbacks: [log(join(folder, "no", "where"))] });
-    await expect(lost).rejects.toMatchObject({ code: "MP_IO", details: { code: "ENOENT" } });
+    const lost = training.fit(batches(1), { callbacks: [log(join(path, "in a file"))] });
+    await expect(lost).rejects.toMatchObject({ code: "MP_IO" });
+    // A missing folder is made.
+    await training.fit(batches(1), { callbacks: [log(join(folder, name, "new", "log"))] });
+    expect(await readFile(join(folder, name, "new", "log"), "utf8")).not.toBe("");
     expect(() => log("", {})).toThrow(`${name}: path is a path, got ""`);
     expect(() => log("x", { every: 0 })).toThrow(`${name}: every is an integer of 1 or more, got 0`);
   },

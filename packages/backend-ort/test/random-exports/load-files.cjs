@@ -7,7 +7,7 @@ const engine = require("onnxruntime-node");
 const [folder, first] = process.argv.slice(2);
 const files = JSON.parse(readFileSync(join(folder, "files.json"), "utf8"));
 
-(async () => {
+void (async () => {
   for (const { index, file, shape, input } of files.filter((each) => each.index >= Number(first))) {
     console.log(JSON.stringify({ index }));
     try {

@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import type { FitTraining } from "@mp/core/fit";
 import { checks } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
+import { prepareFolder } from "../log/log-file.js";
 import { withReading } from "../with-reading.js";
 
 /** The signals that end training. */
@@ -37,6 +38,7 @@ export function saveOnSignal(path: string): SaveOnSignal {
   const answer = (): "stop" | undefined => (signal === undefined ? undefined : "stop");
   const callback: AnyCallback = {
     onStart: (start) => {
+      prepareFolder(path);
       training = start.training;
       signal = undefined;
       for (const name of SIGNALS) process.on(name, handle);

@@ -1,6 +1,9 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   fstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -8,6 +11,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { MpError } from "@mp/core";
 
 /**
@@ -26,6 +30,7 @@ export class LogFile {
 
   /** The whole lines that the file has, and half a line after them; none where there is no file. @throws MP_IO */
   read(): { readonly lines: readonly string[]; readonly half: string } {
+    prepareFolder(this.#path);
     const text = this.#attempt("read", () => {
       const file = openSync(this.#path, "a+");
       try {
@@ -81,6 +86,17 @@ export class LogFile {
     } catch (error) {
       throw notDone(this.#path, what, error);
     }
+  }
+}
+
+/** Makes the folder of a file that will be written; it must take files. @throws MP_IO */
+export function prepareFolder(path: string): void {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw notDone(path, "written", error);
   }
 }
 

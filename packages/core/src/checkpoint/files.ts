@@ -1,4 +1,6 @@
 // `#checkpoint-files` in Node. A bundle for a browser has no-files.ts in its place.
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { MpError } from "../errors.js";
 import type { HostTensor } from "../host-tensor.js";
@@ -10,6 +12,31 @@ import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 export function checkPath(what: string, path: unknown): asserts path is string {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${shown(path)}`);
+}
+
+/**
+ * Makes the folder of a file that will be written, and tries to write in it, so that a path that cannot be written fails
+ * before the work that is to be saved.
+ * @throws MP_IO naming the path and the errno
+ */
+export async function prepareFile(path: string): Promise<void> {
+  const trial = `${path}.${process.pid}.trial`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const isFolder = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (isFolder) throw Object.assign(new Error("it is a folder"), { code: "EISDIR" });
+    await writeFile(trial, "", { flag: "wx" });
+    await rm(trial);
+  } catch (error) {
+    const { code: errno = "", message } = error as NodeJS.ErrnoException;
+    throw new MpError("MP_IO", `${path} cannot be written: ${message}`, {
+      cause: error,
+      details: { path, errno },
+    });
+  }
 }
 
 /**

@@ -10,5 +10,6 @@ const refuse = (what: string): never => {
 };
 
 export const checkPath: typeof files.checkPath = (what) => refuse(what);
+export const prepareFile: typeof files.prepareFile = async () => refuse("prepareFile");
 export const saveTensors: typeof files.saveTensors = async () => refuse("saveTensors");
 export const loadTensors: typeof files.loadTensors = async () => refuse("loadTensors");

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -165,6 +165,26 @@ describe("fit", () => {
     // A smaller batch in the middle is none of that kind, and neither is one of another structure.
     const middle = [batch(0), batch(1, 3), batch(2)];
     expect((await fitted(middle)).state).toEqual(await byHand(middle));
+  });
+
+  it("tries the file that it saves to before the first step, and makes its folder", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mp-fit-save-"));
+    try {
+      const training = await smallRun();
+      const path = join(folder, "runs", "first", "run.safetensors");
+      await training.fit(batches(2), { save: { path } });
+      expect((await stat(path)).size).toBeGreaterThan(0);
+      let steps = 0;
+      const onStep = (): void => void steps++;
+      for (const wrong of [join(path, "inside a file"), join(folder, "runs")])
+        await expect(training.fit(batches(2), { onStep, save: { path: wrong } })).rejects.toMatchObject({
+          code: "MP_IO",
+          details: { path: wrong },
+        });
+      expect(steps).toBe(0);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it("ends between two microbatches at the trainer's signal, and saves what was made", async () => {

@@ -1,4 +1,4 @@
-import { checkPath } from "#checkpoint-files";
+import { checkPath, prepareFile } from "#checkpoint-files";
 import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
@@ -118,6 +118,7 @@ export async function fit<T>(
   const read = readOptions<FitOptions<string, T>, typeof FIT>("fit", options, FIT, {
     example: "{ steps: 1000 }",
   });
+  if (read.save !== undefined) await prepareFile(read.save.path);
   const fitting = new Fitting(run, read, await startOf(run, read));
   const ended = await fitting.train(data).catch(async (error: unknown) => {
     // What a callback throws now would hide the error that ended the training.

@@ -1,0 +1,35 @@
+// Files that callbacks write: their folders are made, and a place that takes no files is refused before the first step.
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { csvLog, jsonLinesLog, keepBest, rotate, saveOnSignal, tensorBoard } from "../src/index.js";
+import { batches, smallRun } from "./small-run.js";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-folders-"));
+  await writeFile(join(folder, "file"), "");
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const CALLBACKS = {
+  keepBest: (path: string) => keepBest({ path, monitor: "loss" }),
+  csvLog: (path: string) => csvLog(path),
+  jsonLinesLog: (path: string) => jsonLinesLog(path),
+  rotate: (path: string) => rotate({ folder: path }),
+  saveOnSignal: (path: string) => saveOnSignal(path),
+  tensorBoard: (path: string) => tensorBoard(path),
+};
+
+it.each(Object.entries(CALLBACKS))("%s", async (name, callback) => {
+  const path = join(folder, name, "new", "place");
+  const training = await smallRun();
+  await training.fit(batches(2), { callbacks: [callback(path)] });
+  await stat(join(folder, name, "new"));
+  let steps = 0;
+  const onStep = (): void => void steps++;
+  const failing = training.fit(batches(2), { onStep, callbacks: [callback(join(folder, "file", "inside"))] });
+  await expect(failing).rejects.toMatchObject({ code: "MP_IO" });
+  expect(steps).toBe(0);
+});
