@@ -6,7 +6,7 @@ import { leadingOperands } from "./category.js";
 import { paintCasts } from "./passes.js";
 import { type CastingPolicy, isPure, lowDType } from "./policy.js";
 import type { CastDecision } from "./rule.js";
-import { outputsToCast, viewForCasting } from "./sites.js";
+import { type CastView, followsNeighbors, numbersBeyond, outputsToCast, viewForCasting } from "./sites.js";
 
 /** A policy applied to a graph, before anything is rewritten. */
 export interface CastPlan {
@@ -53,11 +53,12 @@ export function planCasts(
   if (manifest !== undefined) expectHalf(policy, manifest);
   const outputs = boundary?.leaving ?? outputsToCast(graph, policy.output);
   const entering = boundary?.entering ?? new Map<Value, ComputeDType>();
-  const view = low && viewForCasting(graph, policy, low, manifest, { outputs, entering });
-  const decisions =
-    low === undefined || view === undefined
-      ? new Map(graph.nodes.map((node) => [node, asWritten(node)]))
-      : paintCasts(view, low);
+  const { view, decisions } =
+    low === undefined
+      ? { view: undefined, decisions: new Map(graph.nodes.map((node) => [node, asWritten(node)])) }
+      : painted(graph, low, (wide) =>
+          viewForCasting(graph, policy, low, manifest, { outputs, entering }, wide),
+        );
   return {
     graph,
     policy,
@@ -77,6 +78,30 @@ export function planCasts(
       return dtype === undefined ? value.dtype : leads ? dtype : "f32";
     },
   };
+}
+
+/**
+ * Paints the graph. An operator that would read a number beyond the half's range in the half computes in f32 then, such as
+ * one that masks by the smallest f32, and what follows it is painted again.
+ */
+function painted(
+  graph: Graph,
+  low: HalfDType,
+  viewWith: (wide: ReadonlyMap<AnyNode, number>) => CastView,
+): { readonly view: CastView; readonly decisions: ReadonlyMap<AnyNode, CastDecision> } {
+  const numbers = numbersBeyond(graph, low);
+  const wide = new Map<AnyNode, number>();
+  for (;;) {
+    const view = viewWith(wide);
+    const decisions = paintCasts(view, low);
+    const before = wide.size;
+    for (const site of view.sites) {
+      const number = numbers.get(site.node);
+      const isRead = number !== undefined && decisions.get(site.node)?.dtype === low;
+      if (isRead && followsNeighbors(site)) wide.set(site.node, number);
+    }
+    if (wide.size === before) return { view, decisions };
+  }
 }
 
 /** Whether the policy decides on the body of a scan; one inside has settled it otherwise. */

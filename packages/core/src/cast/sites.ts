@@ -39,21 +39,26 @@ export interface CastView {
   readonly inputNames: ReadonlyMap<Value, string>;
 }
 
+/** @param wide nodes that compute in f32 for a number that they read, and the number */
 export function viewForCasting(
   graph: Graph,
   policy: CastingPolicy,
   low: HalfDType,
   manifest: BackendManifest | undefined,
   boundary: Pick<CastView, "outputs" | "entering">,
+  wide: ReadonlyMap<AnyNode, number>,
 ): CastView {
   const constants = new Map<Value, AnyNode>();
   for (const node of graph.nodes) {
     if (node.op === "Constant") for (const output of node.outputs) constants.set(output, node);
   }
-  const beyond = new Map<Value, number>();
   const sites = graph.nodes.map((node): CastSite => {
     const floats = floatOperands(node);
-    const ruling = withinRange(node, rulingOn(node, floats, policy, low, manifest, constants), low, beyond);
+    const number = wide.get(node);
+    const ruling: Ruling =
+      number === undefined
+        ? rulingOn(node, floats, policy, low, manifest, constants)
+        : { category: "f32", rule: "constant beyond the half", because: beyondRange(number, low) };
     return { node, floats, carried: carriedOutputs(node, floats, ruling.category, low), ...ruling };
   });
   const producer = new Map<Value, CastSite>();
@@ -153,22 +158,25 @@ function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): strin
 /** Categories that leave the dtype to the operator's neighbors. */
 const byNeighbors: ReadonlySet<CastCategory> = new Set<CastCategory>(["infer", "between", "widest", "clear"]);
 
+/** Whether a site's dtype is that of its neighbors, and no override of the user's. */
+export const followsNeighbors = ({ category, rule }: CastSite): boolean =>
+  byNeighbors.has(category) && rule !== "override";
+
 /**
- * Keeps what reads a finite number that the half cannot hold in f32: a mask of the smallest f32, say. `beyond` are the
- * values that hold such a number, among those before the node.
+ * A finite number that the half cannot hold, by the node that reads it: of a constant, also one that was only moved, or
+ * of an attribute.
  */
-function withinRange(node: AnyNode, ruling: Ruling, low: HalfDType, beyond: Map<Value, number>): Ruling {
-  const [output] = node.outputs;
-  if (isNode(node, "Constant") && output !== undefined) {
-    const { overflow } = constantLoss(node.attributes, low);
-    if (overflow !== undefined) beyond.set(output, overflow);
-    return ruling;
+export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode, number> {
+  const held = new Map<Value, number>();
+  const read = new Map<AnyNode, number>();
+  for (const node of graph.nodes) {
+    const constant = isNode(node, "Constant") ? constantLoss(node.attributes, low).overflow : undefined;
+    const operand = padding(node, low) ?? node.inputs.map((value) => held.get(value)).find(isNumber);
+    if (operand !== undefined) read.set(node, operand);
+    const number = constant ?? (castCategories[node.op][low] === "clear" ? operand : undefined);
+    if (number !== undefined) for (const value of node.outputs) held.set(value, number);
   }
-  const number = padding(node, low) ?? node.inputs.map((value) => beyond.get(value)).find(isNumber);
-  if (number === undefined || ruling.rule === "override" || !byNeighbors.has(ruling.category)) return ruling;
-  // Operators of this category move their operand's numbers, and readers of their result meet them again.
-  if (ruling.category === "clear") for (const value of node.outputs) beyond.set(value, number);
-  return { category: "f32", rule: "constant beyond the half", because: beyondRange(number, low) };
+  return read;
 }
 
 /** The number beyond the half's range that a node pads with, if any. */
