@@ -131,9 +131,13 @@ describe("a disk that fails", () => {
 
   it("ends a fit that saves, with its error", async () => {
     const training = await smallRun();
-    const fitting = training.fit([batch(0), batch(1)], {
-      save: { path: join(folder, "missing", "x"), every: 1 },
-    });
+    const missing = join(folder, "missing");
+    // The folder is made before the first batch is asked for.
+    async function* batches() {
+      await rm(missing, { recursive: true });
+      yield* [batch(0), batch(1)];
+    }
+    const fitting = training.fit(batches(), { save: { path: join(missing, "x"), every: 1 } });
     await expect(fitting).rejects.toMatchObject({ code: "MP_IO" });
     expect((await training.counters()).iteration).toBe(1);
   });
