@@ -47,6 +47,7 @@ const STAGES = [
       ...[
         "constant-nodes",
         "dropout",
+        "random",
         "fold",
         "fold-decisions",
         "foreign",

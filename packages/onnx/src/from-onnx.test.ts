@@ -18,14 +18,15 @@ import {
   trainer,
 } from "@mp/core";
 import { type Graph, traceInto } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { evaluate, reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { encodeModel } from "./encode.js";
 import type { DataPlace } from "./external-data.js";
 import { fromOnnx } from "./from-onnx.js";
-import { float, int, type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "./model.js";
+import { float, int, ints, type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "./model.js";
 import { ModelProtoSchema, StringStringEntryProtoSchema, TensorProto_DataLocation } from "./proto/onnx_pb.js";
+import { readGraph } from "./read.js";
 
 const numbers = (count: number, shape: readonly number[]): HostTensor =>
   tensor(
@@ -385,6 +386,71 @@ describe("dropout", () => {
       code: "MP_INVALID_ARGUMENT",
       message: expect.stringContaining(message),
     });
+  });
+});
+
+describe("random numbers of a file", () => {
+  const noisy = (opType: string, attributes: OnnxNode["attributes"]): OnnxGraph =>
+    onnxGraph("noisy", {
+      inputs: [{ name: "x", type: { elementType: "f32", shape: ["batch", 3] }, metadata: {} }],
+      initializers: [{ name: "scale", tensor: numbers(3, [3]) }],
+      nodes: [
+        onnxNode(opType, opType.endsWith("Like") ? ["x"] : [], ["noise"], { attributes }),
+        onnxNode("Mul", ["x", "scale"], ["scaled"]),
+        onnxNode("Add", ["scaled", "noise"], ["y"]),
+      ],
+      outputs: [{ name: "y", metadata: {} }],
+    });
+  const x = tensor(new Float32Array(6_000), [2_000, 3]);
+
+  it.each([
+    ["RandomNormalLike", {}, 0, 1],
+    ["RandomNormalLike", { mean: float(3), scale: float(0.5), seed: float(7) }, 3, 0.5],
+    ["RandomNormal", { shape: ints([2_000, 3]), mean: float(-1) }, -1, 1],
+    ["RandomUniformLike", { dtype: int(1) }, 0.5, Math.sqrt(1 / 12)],
+    ["RandomUniform", { shape: ints([2_000, 3]), low: float(-2), high: float(4) }, 1, Math.sqrt(3)],
+  ])(
+    "of %s, kind %#, are drawn again in each step, in training and evaluation",
+    async (opType, attributes, mean, deviation) => {
+      const model = await read(noisy(opType, attributes));
+      await using training = await trainer({
+        backend: await reference(),
+        params: model.init(),
+        loss: (params, batch: { x: Tensor }, context) => {
+          const y = model.apply(params, batch.x, context)[0] as Tensor;
+          const center = ops.reduceMean(y);
+          return { loss: center, metrics: { variance: ops.reduceMean(ops.square(ops.sub(y, center))) } };
+        },
+        optimizer: sgd({ learningRate: 0 }),
+        onWarning: () => undefined,
+      });
+      const [first, second] = [await training.step({ x }), await training.step({ x })];
+      const evaluated = await training.evaluate({ x });
+      expect(new Set([first.loss, second.loss]).size).toBe(2);
+      for (const { loss, metrics } of [first, second, evaluated]) {
+        expect(Math.abs(loss - mean)).toBeLessThan((4 * deviation) / Math.sqrt(6_000));
+        expect(Math.sqrt(metrics["variance"] as number) / deviation).toBeCloseTo(1, 1);
+      }
+    },
+  );
+
+  it("are the same in every run of a graph", () => {
+    const { graph } = readGraph(onnxModel(noisy("RandomNormalLike", {})), {
+      sizes: { batch: 2_000 },
+      isParameter: () => false,
+    });
+    const first = evaluate(graph, { x })["y"] as HostTensor;
+    expect(new Set(first.data as Float32Array).size).toBeGreaterThan(5_900);
+    expect(evaluate(graph, { x })["y"]).toEqual(first);
+  });
+
+  it("need the context of a loss", async () => {
+    const model = await read(noisy("RandomNormalLike", {}));
+    expect(() =>
+      traceInto([{ name: "x", role: "batch", type: x }], ([given]) => ({
+        y: model.apply(model.init() as never, given as Tensor)[0] as Tensor,
+      })),
+    ).toThrow(/"noise\/normal" is random, so apply must get the loss's context/);
   });
 });
 

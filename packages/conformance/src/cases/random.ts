@@ -1,7 +1,7 @@
 /** Counter-based randomness: the same bits on every engine, from the paper's definition. */
 import { key, tensor } from "@mp/core";
 import { setRandomCounter, squares32 } from "@mp/core/internal";
-import { randomBernoulli, randomUniform } from "@mp/core/ops";
+import { randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";
@@ -62,6 +62,14 @@ export const randomCases: readonly ConformanceCase[] = [
       };
     }),
     inputs: { counter: tensor(BigUint64Array.of(3n * 2n ** 32n), [], "u64") },
+    allowance: () => EXACT,
+  })),
+  graphCase("random/normal/the-same-bits", () => ({
+    graph: tracedGraph({ counter: { dtype: "u64", shape: [] } }, ({ counter }) => {
+      if (counter !== undefined) setRandomCounter(counter);
+      return { many: randomNormal(key(11), [70_000]), one: randomNormal(key(12), []) };
+    }),
+    inputs: { counter: tensor(BigUint64Array.of(9n * 2n ** 32n), [], "u64") },
     allowance: () => EXACT,
   })),
   graphCase("random/bernoulli/masks-agree", () => ({

@@ -167,6 +167,7 @@ export {
 
 // Randomness and precision
 export { randomBernoulli, randomBits, randomUniform } from "../trace/random.js";
+export { randomNormal } from "../trace/random-normal.js";
 export { stochasticallyRounded } from "../precision/master-weights.js";
 export { allFinite } from "../trace/finite.js";
 

@@ -30,7 +30,8 @@ export const dropout: ReadNode = (reader) => {
   }
   const rate = rateOf(reader);
   if (rate === 0) return [x, ...nothingDropped(reader)];
-  const mask = reader.mask(rate, x.shape);
+  const mask = reader.drawn({ kind: "mask", rate }, x.shape);
+  if (mask === undefined) throw new Error("internal: a mask is an input");
   const y = traced(reader, [x, mask], (values, kept) => where(kept, mul(values, 1 / (1 - rate)), 0));
   return [y, mask];
 };

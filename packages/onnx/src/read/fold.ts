@@ -18,8 +18,14 @@ export const FOLD_BUDGET: number = 2 ** 20;
 /** The operand of which only the dtype is read, so that it may be any value. */
 const DTYPE_ONLY: Readonly<Record<string, number>> = { CastLike: 1 };
 
-/** Make or read what is no tensor. */
-const SEQUENCES: ReadonlySet<string> = new Set(["SplitToSequence", "SequenceConstruct", "SequenceAt"]);
+/** Nodes that make or read what is no tensor, or draw random numbers. */
+const NOT_FOLDED: ReadonlySet<string> = new Set([
+  "SplitToSequence",
+  "SequenceConstruct",
+  "SequenceAt",
+  "RandomNormalLike",
+  "RandomUniformLike",
+]);
 
 /** The outputs of a node whose operands are all known and small, unless any size will do; undefined for every other node. */
 export function foldNode(
@@ -48,7 +54,7 @@ export function foldNode(
     if (tensor === undefined || !isSmall(tensor)) return undefined;
     table.defineConstant(name, tensor, false);
   }
-  if (SEQUENCES.has(node.opType)) return undefined;
+  if (NOT_FOLDED.has(node.opType)) return undefined;
   const results = new NodeReading(node, version, table, builder, false).run(read);
   const known = results.flatMap((result): readonly Value[] => {
     if ("narrow" in result) return [result.narrow];

@@ -19,7 +19,7 @@ import { type Invariant, roleOf } from "../write/invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
-import type { BodyInput, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
+import type { BodyInput, Draw, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
 import type { InnerReadOptions } from "./read-options.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";
@@ -40,7 +40,7 @@ export class GraphReader {
   readonly #isParameter: InnerReadOptions["isParameter"];
   readonly #foldBudget: { left: number };
   readonly #isBody: boolean;
-  readonly #masks = new Map<string, number>();
+  readonly #draws = new Map<string, Draw>();
 
   /** @param around the reader of the graph around a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
@@ -66,9 +66,9 @@ export class GraphReader {
     return this.#roles;
   }
 
-  /** The rate of each dropout, by the input that holds its mask. */
-  get masks(): ReadonlyMap<string, number> {
-    return this.#masks;
+  /** The random numbers that are inputs, by the input's name. */
+  get draws(): ReadonlyMap<string, Draw> {
+    return this.#draws;
   }
 
   read(): Graph {
@@ -204,7 +204,10 @@ export class GraphReader {
       this.#builder,
       isVerbatim,
       (...body) => this.#body(...body),
-      this.#options.dropsOut === true ? (rate, shape) => this.#mask(node, rate, shape) : undefined,
+      {
+        dropsOut: this.#options.dropsOut === true,
+        drawn: (draw, shape) => this.#drawn(node, draw, shape),
+      },
     );
     if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
     const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
@@ -219,12 +222,13 @@ export class GraphReader {
     }
   }
 
-  /** An input for the mask of a dropout: true is what stays. */
-  #mask({ outputs: [name = ""] }: OnnxNode, rate: number, shape: Shape): Value {
-    if (this.#isBody) unsupported(`dropout ${quote(name)} is in a loop, where each step would have one mask`);
-    const input = `${name}/mask`;
-    this.#masks.set(input, rate);
-    return this.#builder.input(input, { dtype: "bool", shape }, "batch");
+  #drawn({ opType, outputs: [name = ""] }: OnnxNode, draw: Draw, shape: Shape): Value | undefined {
+    if (this.#isBody)
+      unsupported(`${opType} ${quote(name)} is in a loop, where each step would get the same random numbers`);
+    if (this.#options.drawsAreInputs !== true) return undefined;
+    const input = `${name}/${draw.kind}`;
+    this.#draws.set(input, draw);
+    return this.#builder.input(input, { dtype: draw.kind === "mask" ? "bool" : "f32", shape }, "batch");
   }
 
   #fold(node: OnnxNode, version: number, read: ReadNode): readonly HostTensor[] | undefined {

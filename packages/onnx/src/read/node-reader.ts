@@ -26,6 +26,9 @@ export interface ReadBody {
   readonly known: ReadonlyMap<number, HostTensor>;
 }
 
+/** Random numbers that a node needs: where a dropout keeps a value, or noise in f32. */
+export type Draw = { readonly kind: "mask"; readonly rate: number } | { readonly kind: "normal" | "uniform" };
+
 export interface NodeReader {
   readonly node: OnnxNode;
   /** Version of the operator set that the node is of. */
@@ -68,10 +71,10 @@ export interface NodeReader {
   graph(name: string): OnnxGraph;
   /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
   body(graph: OnnxGraph, inputs: readonly BodyInput[], captured?: readonly Invariant[]): ReadBody;
-  /** Whether dropouts act, as they do in training. */
+  /** Whether dropouts act, as they do in training; their masks are inputs. */
   readonly dropsOut: boolean;
-  /** The mask of this node, a dropout: true is what stays, with the probability 1 - rate. */
-  mask(rate: number, shape: Shape): Value;
+  /** Random numbers of this node that are an input of the graph; undefined where the graph draws them. */
+  drawn(draw: Draw, shape: Shape): Value | undefined;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
   emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
   /** Refuses the node: `reason` follows its op, version and name. */

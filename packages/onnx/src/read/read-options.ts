@@ -7,8 +7,10 @@ import type { InitializerRole } from "./initializer-roles.js";
 export interface InnerReadOptions extends ReadOptions {
   /** Inputs that are i64 in the model and i32 in the graph. */
   readonly narrowInputs?: ReadonlySet<string>;
-  /** Whether Dropout nodes drop out, each by a mask that is an input. */
+  /** Whether Dropout nodes drop out, which takes `drawsAreInputs`. */
   readonly dropsOut?: boolean;
+  /** Whether masks and random numbers are inputs; otherwise a graph draws the same numbers in every run. */
+  readonly drawsAreInputs?: boolean;
   /** Which nodes are evaluated, by the names of their first outputs: followed, and completed. */
   readonly folds?: Folds;
 }

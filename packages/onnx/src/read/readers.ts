@@ -28,6 +28,7 @@ import { movementReaders } from "./movement.js";
 import type { ReaderTable, ReadNode } from "./node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
+import { randomReaders } from "./random.js";
 import { readGru } from "./recurrent/gru.js";
 import { readLstm } from "./recurrent/lstm.js";
 import { readRnn } from "./recurrent/rnn.js";
@@ -65,6 +66,7 @@ const OWN_OPS: ReadonlySet<string> = new Set<Op>([
 const standard = new Map<string, ReadNode>([
   ...Object.entries(ownReaders),
   ...foreignReaders,
+  ...randomReaders,
   ...imageReaders,
   ...activationReaders,
   ...reductionReaders,

@@ -4,14 +4,17 @@ import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
 import { quote, refuse, withoutPrefix } from "../problem.js";
 import type { Invariant } from "../write/invariants.js";
-import type { BodyInput, NodeReader, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
+import type { BodyInput, Draw, NodeReader, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
 import type { ValueTable } from "./value-table.js";
 
 /** Reads a body of the node. */
 export type ReadBodyOf = (...body: Required<Parameters<NodeReader["body"]>>) => ReadBody;
 
-/** Makes the mask of a dropout: true with the probability 1 - rate. */
-export type MaskOf = (rate: number, shape: Shape) => Value;
+/** How the nodes of a model get their random numbers. */
+export interface Drawing {
+  readonly dropsOut: boolean;
+  readonly drawn: NodeReader["drawn"];
+}
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
 
@@ -26,7 +29,7 @@ export class NodeReading implements NodeReader {
   readonly #values: ValueTable;
   readonly #builder: GraphBuilder;
   readonly #readBody: ReadBodyOf | undefined;
-  readonly #mask: MaskOf | undefined;
+  readonly #drawing: Drawing | undefined;
   readonly #attributesRead = new Set<string>();
   readonly #operandsRead = new Set<number>();
 
@@ -37,9 +40,9 @@ export class NodeReading implements NodeReader {
     builder: GraphBuilder,
     isVerbatim: boolean,
     readBody?: ReadBodyOf,
-    mask?: MaskOf,
+    drawing?: Drawing,
   ) {
-    this.#mask = mask;
+    this.#drawing = drawing;
     this.#readBody = readBody;
     this.node = node;
     this.version = version;
@@ -180,12 +183,11 @@ export class NodeReading implements NodeReader {
   }
 
   get dropsOut(): boolean {
-    return this.#mask !== undefined;
+    return this.#drawing?.dropsOut === true;
   }
 
-  mask(rate: number, shape: Shape): Value {
-    if (this.#mask === undefined) throw new Error("internal: nothing is dropped");
-    return this.#mask(rate, shape);
+  drawn(draw: Draw, shape: Shape): Value | undefined {
+    return this.#drawing?.drawn(draw, shape);
   }
 
   unsupported(reason: string): never {

@@ -11,12 +11,14 @@ import {
   type MapLeaves,
   type Value,
 } from "@mp/core/graph";
-import { add, cast, mul, randomBernoulli } from "@mp/core/ops";
+import { add, cast, mul } from "@mp/core/ops";
 import type { OnnxModel, OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 import { foldsToFollow } from "../read/fold-decisions.js";
 import { GraphReader } from "../read/graph-reader.js";
 import type { InitializerRole } from "../read/initializer-roles.js";
+import type { Draw } from "../read/node-reader.js";
+import { drawnFrom } from "../read/random.js";
 import type { InnerReadOptions } from "../read/read-options.js";
 import { expectWithin, type ReadLimits } from "../read-limits.js";
 import type { Warn } from "../read-warnings.js";
@@ -95,7 +97,7 @@ export interface Trainable {
 
 interface Read {
   readonly graph: Graph;
-  readonly masks: ReadonlyMap<string, number>;
+  readonly draws: ReadonlyMap<string, Draw>;
 }
 
 /** Graphs kept, as many as a trainer keeps compiled steps. */
@@ -125,11 +127,11 @@ export function trainableModel(found: Trainable): TrainableModel {
     given: Tensors,
     context: OnnxContext | undefined,
   ): readonly [Tensors, TracedOnnxTensors] => {
-    const { graph, masks } = readFor(given, context?.training === true);
+    const { graph, draws } = readFor(given, context?.training === true);
     const state = context?.modelState;
     const of = (name: string, value: Value): Tensor => {
-      const rate = masks.get(name);
-      if (rate !== undefined) return maskOf(context, name, rate, value);
+      const draw = draws.get(name);
+      if (draw !== undefined) return drawnFor(context, name, draw, value);
       if (Object.hasOwn(given, name)) return inDType(given[name] as Tensor, value, name);
       const path = paths.get(name) ?? name;
       const isState = statisticTensors.has(name);
@@ -191,12 +193,12 @@ function readModel(
   const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
   const reader = new GraphReader(
     { ...model, graph },
-    { ...options, isParameter, dropsOut: training, onWarning: warn },
+    { ...options, isParameter, dropsOut: training, drawsAreInputs: true, onWarning: warn },
   );
   const read = reader.read();
   expectWithin(read, limits);
   // PyTorch's exporter writes casts to the dtype that a value has; a policy would take them for the user's.
-  return { graph: dropIdleCasts(read), masks: reader.masks };
+  return { graph: dropIdleCasts(read), draws: reader.draws };
 }
 
 const isTensor = (given: Tensor | Tensors | undefined): given is Tensor =>
@@ -225,9 +227,12 @@ function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   throw new MpError("MP_DTYPE_MISMATCH", `fromOnnx: input ${quote(name)} is ${dtype}, got ${given.dtype}`);
 }
 
-function maskOf(context: OnnxContext | undefined, name: string, rate: number, { shape }: Value): Tensor {
-  if (context === undefined) return refuse(`dropout ${quote(name)} needs the loss's context`);
-  return randomBernoulli(foldIn(context.key, name), 1 - rate, shape);
+function drawnFor(context: OnnxContext | undefined, name: string, draw: Draw, { shape }: Value): Tensor {
+  if (context === undefined)
+    return refuse(
+      `${quote(name)} is random, so apply must get the loss's context: apply(params, x, context)`,
+    );
+  return drawnFrom(foldIn(context.key, name), draw, shape);
 }
 
 /** Running statistics that have seen this batch, the variance unbiased, as PyTorch's. */

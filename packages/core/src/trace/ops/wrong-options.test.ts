@@ -4,6 +4,7 @@ import { type Graph, isNode } from "../../graph/graph.js";
 import { full } from "../../host-tensor.js";
 import type { Shape } from "../../shape.js";
 import { foldIn, key, randomBernoulli, randomUniform } from "../random.js";
+import { randomNormal } from "../random-normal.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
 import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
@@ -167,6 +168,7 @@ describe("what is no list, no number or no dtype in its place is refused with a 
     ["where", (o, { x }) => where(greater(x, 0), x, typeof o === "number" ? (null as never) : o)],
     ["full", (o) => constant(full([2], 1, o))],
     ["randomUniform", (o) => randomUniform(o, [2])],
+    ["randomNormal", (o) => randomNormal(o, [2])],
     ["a shape of randomness", (o) => randomUniform(key(1), o)],
     ["a probability", (o) => randomBernoulli(key(1), o, [2])],
   ])("%s", (_, call) => {
