@@ -95,7 +95,7 @@ switch (command) {
   case "docs": {
     install();
     const { runDocs } = await import("./commands/docs.mjs");
-    process.exitCode = runDocs();
+    process.exitCode = await runDocs();
     break;
   }
   case "gpu": {

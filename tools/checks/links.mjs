@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { headingAnchors } from "../site/heading-anchor.mjs";
 import { root } from "../workspace/packages.mjs";
 
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
@@ -17,23 +18,10 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
 /** @param {string} file */
 const textOf = (file) => readFileSync(join(root, file), "utf8");
 
-/**
- * The anchors of a page as GitHub makes them: letters, digits, `_` and `-` of each heading in lower case, spaces as `-`,
- * and a number behind those that exist already.
- * @param {string} file
- * @returns {ReadonlySet<string>}
- */
+/** @param {string} file */
 function anchorsOf(file) {
-  const found = new Set([...textOf(file).matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = ""]) => name));
-  const withoutCode = textOf(file).replace(/^(```+)[\s\S]*?^\1/gm, "");
-  for (const [, heading = ""] of withoutCode.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
-    const anchor = text.replace(/[^\p{L}\p{N}_ -]/gu, "").replaceAll(" ", "-");
-    let unique = anchor;
-    for (let count = 1; found.has(unique); count++) unique = `${anchor}-${count}`;
-    found.add(unique);
-  }
-  return found;
+  const written = [...textOf(file).matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = ""]) => name);
+  return headingAnchors(textOf(file), written);
 }
 
 /** @type {Map<string, ReadonlySet<string>>} */

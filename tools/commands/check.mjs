@@ -12,7 +12,7 @@ const script = (name) =>
     stdio: ["ignore", "inherit", "inherit"],
   }).status === 0;
 
-/** @type {Readonly<Record<string, () => boolean>>} */
+/** @type {Readonly<Record<string, () => boolean | Promise<boolean>>>} */
 const checks = {
   biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
   types: () =>
@@ -26,7 +26,7 @@ const checks = {
   docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
-  site: () => runDocs() === 0,
+  site: async () => (await runDocs()) === 0,
   words: () => script("words"),
   docstrings: () => script("docstrings"),
   entries: () => script("entries"),

@@ -3,8 +3,11 @@
  * public packages made from the docstrings. A link that leads nowhere fails the build.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { answersQuestions } from "../site/answers.mjs";
+import { deadLinks } from "../site/dead-links.mjs";
+import { correctAnchors } from "../site/reference-anchors.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { publicLibraries, root } from "../workspace/packages.mjs";
 import { tool, turbo } from "../workspace/turbo.mjs";
@@ -72,7 +75,9 @@ function writeReference() {
     JSON.stringify({ extends: "../tsconfig.base.json", compilerOptions, include }),
   );
   writeFileSync(join(SITE, "typedoc.json"), JSON.stringify(options));
-  return tool("typedoc", ["--options", join(SITE, "typedoc.json")]);
+  if (!tool("typedoc", ["--options", join(SITE, "typedoc.json")])) return false;
+  correctAnchors(join(SOURCE, "api"));
+  return true;
 }
 
 /** The Markdown files of the repository that are pages. */
@@ -84,9 +89,11 @@ const pages = () =>
     .split("\n")
     .filter((file) => PAGES.test(file) && existsSync(join(root, file)));
 
+/** Files that are elsewhere in the site: the guide is its front. @type {Readonly<Record<string, string>>} */
+const MOVED = { "README.md": "readme.md", "docs/guide.md": "index.md" };
+
 /** Where a file of the repository is in the site: a README is the page of its folder. @param {string} file */
-const placeOf = (file) =>
-  file === "README.md" ? "readme.md" : file.replace(/(^|\/)README\.md$/, "$1index.md");
+const placeOf = (file) => MOVED[file] ?? file.replace(/(^|\/)README\.md$/, "$1index.md");
 
 /**
  * The page's text for the site: comments, which only the checks read, are left out, and links lead to pages. What is
@@ -119,11 +126,6 @@ function writePages() {
     mkdirSync(dirname(place), { recursive: true });
     writeFileSync(place, pageText(file, known));
   }
-  // The guide is the front.
-  writeFileSync(
-    join(SOURCE, "index.md"),
-    pageText("docs/guide.md", known).replaceAll("](./", "](./docs/").replaceAll("](../", "](./"),
-  );
   return files;
 }
 
@@ -158,22 +160,43 @@ function writeConfiguration(files) {
     cleanUrls: true,
     outDir: join(SITE, "dist"),
     cacheDir: join(SITE, "cache"),
-    // Docstrings and pages hold types such as Tree<T>; no page needs HTML.
-    markdown: { html: false },
-    themeConfig: { nav, sidebar, outline: [2, 3], search: { provider: "local" } },
+    themeConfig: { nav, sidebar, outline: [2, 3] },
   };
-  mkdirSync(join(SOURCE, ".vitepress"), { recursive: true });
+  const folder = join(SOURCE, ".vitepress");
+  mkdirSync(join(folder, "theme"), { recursive: true });
+  for (const file of ["heading-anchor.mjs", "search-options.mjs", "theme/narrow.css"])
+    copyFileSync(join(root, "tools/site", file.replace("theme/", "")), join(folder, file));
   writeFileSync(
-    join(SOURCE, ".vitepress", "config.mjs"),
-    `export default ${JSON.stringify(configuration, undefined, 2)};\n`,
+    join(folder, "theme", "index.mjs"),
+    'import theme from "vitepress/theme";\nimport "./narrow.css";\n\nexport default theme;\n',
+  );
+  writeFileSync(
+    join(folder, "config.mjs"),
+    `import { headingAnchor } from "./heading-anchor.mjs";
+import { searchOptions } from "./search-options.mjs";
+
+const configuration = ${JSON.stringify(configuration, undefined, 2)};
+// Docstrings and pages hold types such as Tree<T>; no page needs HTML.
+configuration.markdown = { html: false, anchor: { slugify: headingAnchor } };
+configuration.themeConfig.search = { provider: "local", options: { miniSearch: searchOptions } };
+export default configuration;
+`,
   );
 }
 
+/** @returns {boolean} whether no link of the site is dead */
+function linksLead() {
+  const dead = deadLinks(join(SITE, "dist"));
+  for (const problem of dead) console.error(problem);
+  console.log(`site: ${dead.length} dead links`);
+  return dead.length === 0;
+}
+
 /**
- * Builds the site into `site/dist`.
- * @returns {number} exit code
+ * Builds the site into `site/dist`, and checks its links and its search.
+ * @returns {Promise<number>} exit code
  */
-export function runDocs() {
+export async function runDocs() {
   for (const part of ["source", "dist", "entries"])
     rmSync(join(SITE, part), { recursive: true, force: true });
   mkdirSync(SOURCE, { recursive: true });
@@ -182,6 +205,8 @@ export function runDocs() {
   if (!writeReference()) return 1;
   writeConfiguration(writePages());
   if (!tool("vitepress", ["build", SOURCE])) return 1;
+  const isGood = [linksLead(), await answersQuestions(join(SITE, "dist"))].every(Boolean);
+  if (!isGood) return 1;
   console.log("\nsite/dist holds the site; npx vitepress preview site/source shows it");
   return 0;
 }

@@ -1,0 +1,27 @@
+/**
+ * The questions that readers type into the site's search, and the places that answer them: a page with all its
+ * sections, or one section of a long page. The guide is the front page, `/`.
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+export const QUESTIONS = {
+  "freeze layers": ["/#freeze-layers", "/#fine-tuning", "/docs/fine-tuning#two-rates-and-a-frozen-part"],
+  "multi-GPU": ["/docs/engines#several-gpus-or-machines", "/docs/many-processes"],
+  MacBook: ["/docs/engines#a-macbook-or-another-mac"],
+  "gradient accumulation": ["/#larger-batches"],
+  "save and restore": ["/#data-saving-and-resuming"],
+  "which precision": ["/#precision"],
+  "why was my step skipped": ["/#why-a-step-was-skipped", "/docs/errors#mp_non_finite"],
+  "mixed precision inference": ["/docs/serving"],
+  TensorBoard: ["/docs/callbacks"],
+  CSV: ["/docs/callbacks"],
+  browser: ["/docs/engines#a-browser", "/packages/backend-web/"],
+  worker: ["/docs/engines#a-worker-deno-or-bun"],
+  Deno: ["/docs/engines#a-worker-deno-or-bun"],
+  Bun: ["/docs/engines#a-worker-deno-or-bun"],
+  "learning rate": ["/#optimizers", "/#rates-that-you-set", "/docs/optimizers"],
+  checkpoint: ["/#data-saving-and-resuming", "/docs/serving#what-a-checkpoint-holds"],
+  GPU: ["/docs/engines#a-gpu", "/packages/backend-ort/#a-gpu-through-webgpu"],
+  NVIDIA: ["/docs/engines#an-nvidia-gpu-cuda", "/packages/backend-ort/#options-for-cuda"],
+  Keras: ["/docs/coming-from", "/docs/from-tfjs"],
+  overflow: ["/#loss-scaling"],
+};
