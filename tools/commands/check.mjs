@@ -26,7 +26,7 @@ const checks = {
   docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
-  site: async () => (await runDocs()) === 0,
+  site: async () => (await runDocs()) === 0 && script("narrow-site"),
   words: () => script("words"),
   docstrings: () => script("docstrings"),
   entries: () => script("entries"),

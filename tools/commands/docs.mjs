@@ -164,7 +164,7 @@ function writeConfiguration(files) {
   };
   const folder = join(SOURCE, ".vitepress");
   mkdirSync(join(folder, "theme"), { recursive: true });
-  for (const file of ["heading-anchor.mjs", "search-options.mjs", "theme/narrow.css"])
+  for (const file of ["cell-heads.mjs", "heading-anchor.mjs", "search-options.mjs", "theme/narrow.css"])
     copyFileSync(join(root, "tools/site", file.replace("theme/", "")), join(folder, file));
   writeFileSync(
     join(folder, "theme", "index.mjs"),
@@ -172,12 +172,13 @@ function writeConfiguration(files) {
   );
   writeFileSync(
     join(folder, "config.mjs"),
-    `import { headingAnchor } from "./heading-anchor.mjs";
+    `import { cellHeads } from "./cell-heads.mjs";
+import { headingAnchor } from "./heading-anchor.mjs";
 import { searchOptions } from "./search-options.mjs";
 
 const configuration = ${JSON.stringify(configuration, undefined, 2)};
 // Docstrings and pages hold types such as Tree<T>; no page needs HTML.
-configuration.markdown = { html: false, anchor: { slugify: headingAnchor } };
+configuration.markdown = { html: false, anchor: { slugify: headingAnchor }, config: cellHeads };
 configuration.themeConfig.search = { provider: "local", options: { miniSearch: searchOptions } };
 export default configuration;
 `,

@@ -16,7 +16,7 @@ const LEAST_ANSWERED = 16;
  * @param {string} folder the built site
  * @returns {Promise<(question: string) => readonly string[]>} the places that a question finds, best first
  */
-export async function searchOf(folder) {
+async function searchOf(folder) {
   const chunks = join(folder, "assets", "chunks");
   const file = readdirSync(chunks).find((name) => name.startsWith("@localSearchIndex")) ?? "no index";
   const { default: json } = await import(pathToFileURL(join(chunks, file)).href);

@@ -8,9 +8,13 @@ const FIELDS = { fields: ["title", "titles", "text"], storeFields: ["title", "ti
 /** Words without their endings; those that say nothing are left out. Pages and questions are treated alike. */
 const processTerm = (/** @type {string} */ term) => {
   const word = term.toLowerCase();
-  if (/^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|this|to|was|what|which|why|with)$/.test(word))
+  if (
+    /^(an?|and|are|as|at|by|can|do|does|for|from|how|i|in|is|it|my|of|on|or|the|this|to|was|what|which|why|with)$/.test(
+      word,
+    )
+  )
     return null;
-  return word.replace(/(?<=.{3})(ing|ed|e?s|e)$/, "").replace(/(?<=..)([bdgmnprt])\1$/, "$1");
+  return word.replace(/^(.{3,}?)(ing|ed|e?s|e)$/, "$1").replace(/^(.+)([a-z])\2$/, "$1$2");
 };
 
 /** The guide and its pages come first, then packages, apps, what only developers of this repository read, and the API. */

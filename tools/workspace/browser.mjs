@@ -1,14 +1,17 @@
 import { testPackages } from "./package-tests.mjs";
 import { countMissing, PartsMissing } from "./parts.mjs";
 
+/** Whether there is a Chromium: that of the npm package, or one that MP_CHROMIUM names. */
+export const hasBrowser = () =>
+  process.env["MP_CHROMIUM"] !== undefined || (process.platform === "linux" && process.arch === "x64");
+
 /**
  * Packages' tests in a browser.
  * @returns {{ passed: number; failed: number }} nothing passed and nothing failed where there is none, which counts as
  *   failed where MP_REQUIRE names browser
  */
 export function testBrowser() {
-  const isCarried = process.platform === "linux" && process.arch === "x64";
-  if (process.env["MP_CHROMIUM"] !== undefined || isCarried) return testPackages("test:browser");
+  if (hasBrowser()) return testPackages("test:browser");
   return countMissing(
     "browser",
     "Nothing was tested in a browser",
