@@ -124,7 +124,7 @@ ${table(onGpu, directWire)}
 3. **The ring's latency**, from a few hundred ranks on: 2 (p - 1) messages of ${(w2.gradientBytes / 1024 / 1e3).toPrecision(2)} kB each for W2 at 1024 ranks. Halving needs 20.
 4. **The slowest rank.** With ${(100 * w2.deviation).toPrecision(2)} % deviation the slowest of 1024 takes ${seconds(waiting)} longer than the average for W2; nothing but steadier machines helps.
 5. **The batch**, before any of these matters for learning: 1024 ranks of 32 are a batch of 32 768, and the learning rate, warm-up and number of steps have to be chosen again (Goyal 2017; McCandlish 2018).
-6. **Memory of a rank**, whatever their number: 1 billion parameters take ${gigabytes(BILLION, 4)} of weights, as much of gradients and ${gigabytes(BILLION, 8)} of Adam's moments on every rank. A sharded optimizer, which is not built yet, would divide weights and moments by the number of ranks.
+6. **Memory of a rank**, whatever their number: 1 billion parameters take ${gigabytes(BILLION, 4)} of weights, as much of gradients and ${gigabytes(BILLION, 8)} of Adam's moments on every rank. With \`shard: "optimizer"\` the moments are divided among the ranks, and so are the weights that the optimizer updates where a mixed precision keeps a copy in a half.
 7. **Rank 0**, last: it writes the checkpoint while the others wait, and gathers what differs by rank (model state, cursors), which grows with their number. Save less often.
 `;
 }
