@@ -54,7 +54,7 @@ export const passes: Check = claim(
   (value) => value === Number.POSITIVE_INFINITY || (isInteger(value) && value >= 0),
 );
 
-export function oneOf(...values: readonly (string | number)[]): Check {
+export function oneOf(...values: readonly (string | number | boolean)[]): Check {
   return claim(values.map(shown).join(" or "), (value) => (values as readonly unknown[]).includes(value));
 }
 

@@ -71,7 +71,8 @@ export { adagrad } from "./optim/adagrad.js";
 export { chain } from "./optim/chain.js";
 export { clipByGlobalNorm, clipByValue } from "./optim/clip.js";
 export { weightDecay } from "./optim/weight-decay.js";
-export { warmup, cosineDecay } from "./optim/schedules.js";
+export { warmup } from "./optim/schedules/warmup.js";
+export { cosineDecay } from "./optim/schedules/cosine-decay.js";
 export type { Optimizer, GradientTransformation, Schedule } from "./optim/optimizer.js";
 
 // Transformations and randomness

@@ -11,7 +11,13 @@ import { covered } from "./more-peer-optimizers.js";
 import { runTrees } from "./run-traced.js";
 
 const page = readFileSync(new URL("../../../docs/optimizers.md", import.meta.url), "utf8");
-const [whole = "", parts = ""] = page.split("## Directions to compose");
+const sections = new Map(
+  page.split("\n## ").map((section) => [section.slice(0, section.indexOf("\n")), section]),
+);
+const sectionOf = (heading: string): string => sections.get(heading) ?? expect.fail(`no section ${heading}`);
+const whole = sectionOf("Whole optimizers");
+const parts = sectionOf("Directions to compose");
+const schedules = sectionOf("Schedules");
 const rowsOf = (text: string): readonly (readonly string[])[] =>
   text
     .split("\n")
@@ -29,9 +35,19 @@ type Make = (options: object) => Optimizer;
 const makers: ReadonlyMap<string, unknown> = new Map(Object.entries(optim));
 const makerOf = (name: string): Make => makers.get(name) as Make;
 
-function optionsOf(make: Make): readonly string[] {
+const optionsOf = (make: Make): readonly string[] =>
+  knownOf(() => make({ learningRate: 1, noSuchOption: 1 }));
+
+/** `warmup(steps, then, options)` by its parts. */
+function signatureOf(cell: string): { readonly name: string; readonly takes: readonly string[] } {
+  const [, name = "", takes = ""] = /^`(\w+)\((.*)\)`$/.exec(cell) ?? [];
+  return { name, takes: takes.split(", ") };
+}
+
+/** The known options, from the error for an unknown one. */
+function knownOf(make: () => unknown): readonly string[] {
   try {
-    make({ learningRate: 1, noSuchOption: 1 });
+    make();
   } catch (error) {
     if (MpError.is(error)) return error.details["known"] as readonly string[];
   }
@@ -41,9 +57,18 @@ function optionsOf(make: Make): readonly string[] {
 describe("docs/optimizers.md", () => {
   it("has a row for each optimizer that takes a learning rate, and one for each part", () => {
     const listed = [...rowsOf(whole), ...rowsOf(parts)].flatMap(([cell = ""]) => namesIn(cell));
-    const others = ["chain", "byPath", "biasesAndNorms", "globalNorm", "settable", "warmup", "cosineDecay"];
-    others.push("linearSchedule", "exponentialDecay", "piecewiseConstant");
+    const others = ["chain", "byPath", "biasesAndNorms", "globalNorm", "settable"];
+    others.push(...rowsOf(schedules).map(([cell = ""]) => signatureOf(cell).name));
     expect([...listed, ...others].sort()).toEqual(Object.keys(covered).sort());
+  });
+
+  it.each(rowsOf(schedules))("%s: its options", (cell = "", _rate, options = "") => {
+    const { name, takes } = signatureOf(cell);
+    const make = makers.get(name) as (...given: unknown[]) => unknown;
+    const then = optim.linearSchedule(0, 1, 1);
+    const given = takes.map((each) => (each === "options" ? { noSuchOption: 1 } : each === "then" ? then : 1));
+    const known = takes.includes("options") ? knownOf(() => make(...given)) : [];
+    expect([...new Set(namesIn(options))]).toEqual(known);
   });
 
   it.each(rowsOf(whole))("%s: options, defaults and state", (cell = "", _step, options = "", state = "") => {
@@ -59,7 +84,8 @@ describe("docs/optimizers.md", () => {
     expect(() => make({ ...given, ...Object.fromEntries(defaults) })).not.toThrow();
     expect(make({ ...given, ...Object.fromEntries(defaults) }).description).toBe(make(given).description);
     for (const [name, value] of defaults) {
-      const other = typeof value === "boolean" ? !value : value === 0 ? 0.5 : value * 0.9;
+      const number = value === 0 ? 0.5 : value * 0.9;
+      const other = typeof value === "boolean" ? !value : value === "adam" ? "yogi" : number;
       const changed = { ...given, [name]: other };
       expect(make(changed).description, `another ${name}`).not.toBe(make(given).description);
     }

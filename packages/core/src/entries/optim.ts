@@ -13,6 +13,7 @@ export { adafactor, type AdafactorOptions } from "../optim/adafactor.js";
 export { lamb, type LambOptions } from "../optim/lamb.js";
 export { lars, type LarsOptions } from "../optim/lars.js";
 export { lion, type LionOptions } from "../optim/lion.js";
+export { ftrl, type FtrlOptions } from "../optim/ftrl.js";
 export { byPath, biasesAndNorms, type PathRule, type ParameterTest } from "../optim/by-path.js";
 
 // Gradient transformations
@@ -41,13 +42,15 @@ export { scaleByTrustRatio, type TrustRatioOptions } from "../optim/trust-ratio.
 export { clipByBlockRms, scaleByParameterRms } from "../optim/root-mean-square.js";
 
 // Schedules
-export {
-  warmup,
-  cosineDecay,
-  linearSchedule,
-  exponentialDecay,
-  piecewiseConstant,
-} from "../optim/schedules.js";
+export { warmup } from "../optim/schedules/warmup.js";
+export { cosineDecay } from "../optim/schedules/cosine-decay.js";
+export { linearSchedule } from "../optim/schedules/linear-schedule.js";
+export { exponentialDecay } from "../optim/schedules/exponential-decay.js";
+export { polynomialDecay } from "../optim/schedules/polynomial-decay.js";
+export { piecewiseConstant } from "../optim/schedules/piecewise-constant.js";
+export { oneCycle } from "../optim/schedules/one-cycle.js";
+export { warmRestarts } from "../optim/schedules/warm-restarts.js";
+export { cyclic } from "../optim/schedules/cyclic.js";
 
 export { settable, type SettableRate } from "../optim/settable.js";
 

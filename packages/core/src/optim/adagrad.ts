@@ -1,13 +1,17 @@
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div } from "../trace/ops/binary.js";
-import { expand } from "../trace/ops/movement.js";
-import { literal } from "../trace/ops/source.js";
 import { sqrt } from "../trace/ops/unary.js";
 import { composed } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
-import { type GradientTransformation, type LearningRate, type Optimizer, rate } from "./optimizer.js";
+import {
+  filledLike,
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+} from "./optimizer.js";
 import { direction } from "./transformation.js";
 
 export interface ScaleByRssOptions {
@@ -43,9 +47,7 @@ export function scaleByRss(options: ScaleByRssOptions = {}): GradientTransformat
 function part(settings: Required<ScaleByRssOptions>): GradientTransformation<State> {
   const { epsilon, initialAccumulator } = settings;
   return direction("scaleByRss", settings, {
-    init: (parameters) => ({
-      sum: mapTensors((leaf) => expand(literal(initialAccumulator), leaf.shape), parameters),
-    }),
+    init: (parameters) => ({ sum: filledLike(parameters, initialAccumulator) }),
     update: (gradients, state) => {
       const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
       const updates = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);

@@ -1,7 +1,9 @@
-import { type OptionTable, readOptions } from "../option-table.js";
+import { truth } from "../argument-checks.js";
+import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, maximum, mul } from "../trace/ops/binary.js";
 import { abs } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
 import { composed } from "./composed.js";
 import { average, biasCorrection, stepNumber } from "./moments.js";
 import {
@@ -22,13 +24,18 @@ export interface ScaleByAdamaxOptions {
   readonly beta2?: number;
   /** Added to |g|, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
+  /** Add epsilon to u instead, where it divides, as Keras does. Default false: to |g|, as PyTorch and optax do. */
+  readonly epsilonOutside?: boolean;
 }
 
 export interface AdamaxOptions extends ScaleByAdamaxOptions {
   readonly learningRate: LearningRate;
 }
 
-const ADAMAX = { learningRate: rate, ...BETAS } satisfies OptionTable<AdamaxOptions>;
+/** An option that came after the first checkpoints. */
+const LATER = { epsilonOutside: withDefault(false, truth) };
+const SCALE_BY_ADAMAX = { ...BETAS, ...LATER } satisfies OptionTable<ScaleByAdamaxOptions>;
+const ADAMAX = { learningRate: rate, ...SCALE_BY_ADAMAX } satisfies OptionTable<AdamaxOptions>;
 
 type State = { readonly mean: TensorTree; readonly norm: TensorTree };
 
@@ -40,23 +47,29 @@ export function adamax(options: AdamaxOptions): Optimizer<State> {
     example: "{ learningRate: 2e-3 }",
     elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("adamax({ learningRate })") },
   });
-  return composed("adamax", settings, [part(settings)]);
+  return composed("adamax", withoutDefaults(settings, LATER), [part(settings)]);
 }
 
 /** The direction of Adamax, without its learning rate. */
 export function scaleByAdamax(options: ScaleByAdamaxOptions = {}): GradientTransformation<State> {
-  return part(readOptions("scaleByAdamax", options, BETAS, { elsewhere: ADAM_ELSEWHERE }));
+  return part(readOptions("scaleByAdamax", options, SCALE_BY_ADAMAX, { elsewhere: ADAM_ELSEWHERE }));
 }
 
 function part(settings: Required<ScaleByAdamaxOptions>): GradientTransformation<State> {
-  const { beta1, beta2, epsilon } = settings;
-  return direction("scaleByAdamax", settings, {
+  const { beta1, beta2, epsilon, epsilonOutside } = settings;
+  return direction("scaleByAdamax", withoutDefaults(settings, LATER), {
     init: (parameters) => ({ mean: zerosLike(parameters), norm: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);
-      const norm = mapTensors((u, g) => maximum(mul(u, beta2), add(abs(g), epsilon)), state.norm, gradients);
+      const [inside, outside] = epsilonOutside ? [0, epsilon] : [epsilon, 0];
+      const norm = mapTensors((u, g) => maximum(mul(u, beta2), plus(abs(g), inside)), state.norm, gradients);
       const correction = biasCorrection(beta1, stepNumber(context));
-      return { updates: mapTensors((m, u) => div(m, mul(u, correction)), mean, norm), state: { mean, norm } };
+      return {
+        updates: mapTensors((m, u) => div(m, mul(plus(u, outside), correction)), mean, norm),
+        state: { mean, norm },
+      };
     },
   });
 }
+
+const plus = (x: Tensor, number: number): Tensor => (number === 0 ? x : add(x, number));

@@ -2,7 +2,13 @@ import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { composed } from "./composed.js";
 import { positiveEpsilon } from "./moments.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
-import { ADAM_ELSEWHERE, type AdamState, adamPart, BETAS, type ScaleByAdamOptions } from "./scale-by-adam.js";
+import {
+  ADAM_ELSEWHERE,
+  type AdamState,
+  BETAS,
+  type ScaleByAdamOptions,
+  scaleByAdam,
+} from "./scale-by-adam.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
@@ -30,6 +36,7 @@ export function lamb(options: LambOptions): Optimizer<AdamState> {
     example: "{ learningRate: 1e-3 }",
     elsewhere: ADAM_ELSEWHERE,
   });
-  const direction = adamPart({ ...settings, amsgrad: false, epsilonHat: false, epsilonRoot: 0 });
-  return composed("lamb", settings, [direction, ...decayedBy(settings.weightDecay), scaleByTrustRatio()]);
+  const { beta1, beta2, epsilon, weightDecay } = settings;
+  const direction = scaleByAdam({ beta1, beta2, epsilon });
+  return composed("lamb", settings, [direction, ...decayedBy(weightDecay), scaleByTrustRatio()]);
 }

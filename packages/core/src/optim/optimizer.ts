@@ -88,10 +88,12 @@ export function groupName(outer: string, inner: string): string {
   return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
 }
 
-/** f32 zeros with the shape of every leaf. */
-export function zerosLike<T extends TensorTree>(tree: T): T {
-  return mapTensors((leaf) => expand(literal(0), leaf.shape), tree);
+/** The number, in f32, with the shape of every leaf. */
+export function filledLike<T extends TensorTree>(tree: T, value: number): T {
+  return mapTensors((leaf) => expand(literal(value), leaf.shape), tree);
 }
+
+export const zerosLike = <T extends TensorTree>(tree: T): T => filledLike(tree, 0);
 
 /** A constant that is a valid learning rate; a schedule is checked when it gives one, a settable one when it is made. */
 export const rate: Check = (what, rate) => {

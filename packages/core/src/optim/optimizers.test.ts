@@ -26,7 +26,7 @@ import { rmsProp } from "./rms-prop.js";
 import { clipByBlockRms, scaleByParameterRms } from "./root-mean-square.js";
 import { scaleByAdam } from "./scale-by-adam.js";
 import { scaleByLearningRate, scaleBySchedule } from "./scale-by-rate.js";
-import { exponentialDecay } from "./schedules.js";
+import { exponentialDecay } from "./schedules/exponential-decay.js";
 import { settable } from "./settable.js";
 import { momentum, sgd } from "./sgd.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
@@ -220,7 +220,14 @@ describe("hyperparameters", () => {
       () => momentum({ learningRate: 1, nesterov: true, dampening: 0.1 }),
       "momentum: nesterov takes no dampening, got 0.1",
     ],
-    [() => adam({ learningRate: 1, amsgrad: 1 as never }), "adam: amsgrad is true or false, got 1"],
+    [
+      () => adam({ learningRate: 1, amsgrad: 1 as never }),
+      'adam: amsgrad is false or true or "corrected", got 1',
+    ],
+    [
+      () => adam({ learningRate: 1, amsgrad: "corrected", epsilonHat: true }),
+      'adam: amsgrad "corrected" takes no epsilonHat',
+    ],
     [() => scaleByAdam({ betas: [0.9, 0.99] } as never), /scaleByAdam: .* did you mean beta1 and beta2\?/],
     [() => adafactor({ clipThreshold: 0 }), "adafactor: clipThreshold is above 0 in f32, got 0"],
     [

@@ -1,11 +1,14 @@
-import { truth } from "../argument-checks.js";
+import { oneOf, truth } from "../argument-checks.js";
+import { MpError } from "../errors.js";
 import { type DefaultedOptions, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, maximum, mul } from "../trace/ops/binary.js";
-import { sqrt } from "../trace/ops/unary.js";
+import { add, div, maximum, mul, sub } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { sign, sqrt } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
-import { type GradientTransformation, zerosLike } from "./optimizer.js";
+import { filledLike, type GradientTransformation, zerosLike } from "./optimizer.js";
 import { direction } from "./transformation.js";
 
 export interface ScaleByAdamOptions {
@@ -16,18 +19,30 @@ export interface ScaleByAdamOptions {
   /** Added to √v, in the unit of the gradients; f32 under any policy, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
   /**
-   * Divide by the largest second moment so far (Reddi et al., arXiv 1904.09237), before its bias is corrected, as PyTorch
-   * and Keras do. Default false.
+   * Divide by the largest second moment so far (Reddi et al., arXiv 1904.09237): of those before their bias is corrected,
+   * as PyTorch and Keras do, or of the `corrected` ones, as optax does. Default false.
    */
-  readonly amsgrad?: boolean;
+  readonly amsgrad?: boolean | "corrected";
   /**
    * Add epsilon to √v before its bias is corrected, as Keras does: the ε̂ of the paper's section 2. Default false: after
    * that, as PyTorch and optax do.
    */
   readonly epsilonHat?: boolean;
-  /** Added to v under the root, after its bias is corrected; `eps_root` of optax. Default 0. */
+  /**
+   * Added to v under the root, after its bias is corrected, or with `belief` to v itself in every step; `eps_root` of optax.
+   * Default 0.
+   */
   readonly epsilonRoot?: number;
+  /**
+   * What the second moment is: `adam`, an average of g²; `belief`, one of (g - m)² (AdaBelief, arXiv 2010.07468); `yogi`,
+   * v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
+   */
+  readonly secondMoment?: SecondMoment;
+  /** What both moments start from; default 0. Yogi has 1e-6. */
+  readonly initialAccumulator?: number;
 }
+
+type SecondMoment = "adam" | "belief" | "yogi";
 
 /** `maximum` only with `amsgrad`. */
 export type AdamState = {
@@ -37,10 +52,12 @@ export type AdamState = {
 };
 
 /** Options that came after the first checkpoints. */
-export const LATER: DefaultedOptions<Pick<ScaleByAdamOptions, "amsgrad" | "epsilonHat" | "epsilonRoot">> = {
-  amsgrad: withDefault(false, truth),
+export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
+  amsgrad: withDefault(false, oneOf(false, true, "corrected")),
   epsilonHat: withDefault(false, truth),
   epsilonRoot: withDefault(0, hyperparameter({ from: 0 })),
+  secondMoment: withDefault("adam", oneOf("adam", "belief", "yogi")),
+  initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
 };
 /** Of Adam and its relatives. */
 export const BETAS: DefaultedOptions<Pick<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
@@ -61,26 +78,56 @@ export function scaleByAdam(options: ScaleByAdamOptions = {}): GradientTransform
 
 /** Of options that have been read. */
 export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransformation<AdamState> {
-  const { beta1, beta2, epsilon, amsgrad, epsilonHat, epsilonRoot } = settings;
+  const { beta1, beta2, epsilon, amsgrad, epsilonHat, epsilonRoot, secondMoment, initialAccumulator } =
+    settings;
+  const isCorrected = amsgrad === "corrected";
+  if (isCorrected && epsilonHat) {
+    throw new MpError("MP_INVALID_ARGUMENT", 'adam: amsgrad "corrected" takes no epsilonHat');
+  }
   return direction("scaleByAdam", withoutDefaults(settings, LATER), {
     init: (parameters) => ({
-      mean: zerosLike(parameters),
-      square: zerosLike(parameters),
+      mean: filledLike(parameters, initialAccumulator),
+      square: filledLike(parameters, initialAccumulator),
       ...(amsgrad ? { maximum: zerosLike(parameters) } : {}),
     }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);
-      const squares = average(state.square, mapTensors(square, gradients), beta2);
+      const squares = secondMoments(settings, gradients, state.square, mean);
       const t = stepNumber(context);
-      const [c1, c2] = [biasCorrection(beta1, t), sqrt(biasCorrection(beta2, t))];
+      const correction = biasCorrection(beta2, t);
+      const [c1, c2] = [biasCorrection(beta1, t), isCorrected ? literal(1) : sqrt(correction)];
       // m/c1 / (√v/√c2 + ε) with the scalar factors combined: m · (√c2/c1) / (√v + ε·√c2).
       const factor = div(c2, c1);
       const floor = epsilonHat ? epsilon : mul(c2, epsilon);
-      const largest = amsgrad ? mapTensors(maximum, state.maximum ?? {}, squares) : squares;
-      const underRoot =
-        epsilonRoot === 0 ? largest : mapTensors((v) => add(v, mul(mul(c2, c2), epsilonRoot)), largest);
-      const updates = mapTensors((m, v) => mul(div(m, add(sqrt(v), floor)), factor), mean, underRoot);
-      return { updates, state: { mean, square: squares, ...(amsgrad ? { maximum: largest } : {}) } };
+      const compared = (most: Tensor, v: Tensor): Tensor => maximum(most, isCorrected ? div(v, correction) : v);
+      const largest = amsgrad ? mapTensors(compared, state.maximum ?? {}, squares) : squares;
+      const underRoot = (v: Tensor): Tensor =>
+        epsilonRoot === 0 || secondMoment === "belief" ? v : add(v, mul(mul(c2, c2), epsilonRoot));
+      const updates = mapTensors(
+        (m, v) => mul(div(m, add(sqrt(underRoot(v)), floor)), factor),
+        mean,
+        largest,
+      );
+      return {
+        updates,
+        state: { mean, square: squares, ...(amsgrad ? { maximum: largest } : {}) },
+      };
     },
   });
+}
+
+/** The second moments after this step, before their bias is corrected. */
+function secondMoments(
+  { beta2, epsilonRoot, secondMoment }: Required<ScaleByAdamOptions>,
+  gradients: TensorTree,
+  before: TensorTree,
+  mean: TensorTree,
+): TensorTree {
+  const isBelief = secondMoment === "belief";
+  const squares = mapTensors((g, m) => square(isBelief ? sub(g, m) : g), gradients, mean);
+  if (secondMoment === "yogi") {
+    return mapTensors((v, x) => sub(v, mul(mul(sign(sub(v, x)), x), 1 - beta2)), before, squares);
+  }
+  const averages = average(before, squares, beta2);
+  return isBelief ? mapTensors((v) => add(v, epsilonRoot), averages) : averages;
 }

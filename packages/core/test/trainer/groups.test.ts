@@ -6,7 +6,7 @@ import { biasesAndNorms, byPath, type PathRule } from "../../src/optim/by-path.j
 import { chain } from "../../src/optim/chain.js";
 import { clipByGlobalNorm } from "../../src/optim/clip.js";
 import type { Optimizer } from "../../src/optim/optimizer.js";
-import { linearSchedule } from "../../src/optim/schedules.js";
+import { linearSchedule } from "../../src/optim/schedules/linear-schedule.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { weightDecay } from "../../src/optim/weight-decay.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";

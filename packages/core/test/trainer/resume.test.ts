@@ -9,7 +9,7 @@ import { chain } from "../../src/optim/chain.js";
 import { clipByGlobalNorm, clipByValue } from "../../src/optim/clip.js";
 import type { Optimizer } from "../../src/optim/optimizer.js";
 import { rmsProp } from "../../src/optim/rms-prop.js";
-import { cosineDecay } from "../../src/optim/schedules.js";
+import { cosineDecay } from "../../src/optim/schedules/cosine-decay.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { weightDecay } from "../../src/optim/weight-decay.js";
 import {

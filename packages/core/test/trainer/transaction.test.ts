@@ -4,7 +4,7 @@ import { type HostTensor, tensor } from "../../src/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByValue } from "../../src/optim/clip.js";
-import { exponentialDecay } from "../../src/optim/schedules.js";
+import { exponentialDecay } from "../../src/optim/schedules/exponential-decay.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32, mixedBfloat16, mixedFloat16, type Precision } from "../../src/precision/presets.js";

@@ -27,7 +27,21 @@ import {
   warmup,
   weightDecay,
 } from "@mp/core";
-import { adadelta, adafactor, adamax, lamb, lars, lion, nadam, radam } from "@mp/core/optim";
+import {
+  adadelta,
+  adafactor,
+  adamax,
+  cyclic,
+  ftrl,
+  lamb,
+  lars,
+  lion,
+  nadam,
+  oneCycle,
+  polynomialDecay,
+  radam,
+  warmRestarts,
+} from "@mp/core/optim";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
@@ -166,7 +180,11 @@ const optimizers: Readonly<Record<string, Optimizer>> = {
   "adam-w": adamW({ ...tame, weightDecay: 0.1 }),
   "rms-prop-centered": rmsProp({ ...tame, centered: true, momentum: 0.5, epsilonInRoot: true }),
   "adam-amsgrad": adam({ ...tame, amsgrad: true, epsilonHat: true, epsilonRoot: 1e-4 }),
+  "adam-corrected": adam({ ...tame, amsgrad: "corrected", epsilonRoot: 1e-4 }),
+  "adam-yogi": adam({ ...tame, secondMoment: "yogi", initialAccumulator: 1e-2 }),
+  "adam-belief": adam({ ...tame, secondMoment: "belief", epsilonRoot: 1e-4 }),
   adamax: adamax(tame),
+  "adamax-outside": adamax({ ...tame, epsilonOutside: true }),
   nadam: nadam(tame),
   radam: radam({ ...tame, beta2: 0.9 }),
   adadelta: adadelta({ learningRate: 0.5, epsilon: 1e-3 }),
@@ -174,8 +192,14 @@ const optimizers: Readonly<Record<string, Optimizer>> = {
   lamb: lamb({ ...tame, weightDecay: 0.1 }),
   lars: lars({ learningRate: 0.5, trustCoefficient: 0.1, weightDecay: 0.1, nesterov: true }),
   lion: lion({ learningRate: 0.01 }),
+  ftrl: ftrl({ learningRate: 0.2, l1: 0.01, l2: 0.01, l2Shrinkage: 0.01, beta: 0.1 }),
   chain: chain(clipByValue(0.5), weightDecay(0.01), momentum({ learningRate: 0.1 })),
   scheduled: sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 })) }),
+  "started-above-0": sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 }), { start: 0.1 }) }),
+  "one-cycle": sgd({ learningRate: oneCycle(0.5, { steps: 10, backAt: 5 }) }),
+  "warm-restarts": sgd({ learningRate: warmRestarts(0.5, { steps: 2, factor: 2, peakFactor: 0.5 }) }),
+  cyclic: sgd({ learningRate: cyclic(0.1, 0.5, { up: 2, down: 1, decayPerCycle: 0.5, decayPerStep: 0.9 }) }),
+  polynomial: sgd({ learningRate: polynomialDecay(0.5, { steps: 4, power: 2, cycle: true }) }),
 };
 
 const scaled = (precision: Precision): Precision => ({

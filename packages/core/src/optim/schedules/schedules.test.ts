@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../test/run-traced.js";
-import { tensor } from "../host-tensor.js";
-import type { Schedule } from "./optimizer.js";
-import { cosineDecay, exponentialDecay, linearSchedule, piecewiseConstant, warmup } from "./schedules.js";
+import { ratesAt } from "../../../test/rates-at.js";
+import type { Schedule } from "../optimizer.js";
+import { cosineDecay } from "./cosine-decay.js";
+import { exponentialDecay } from "./exponential-decay.js";
+import { linearSchedule } from "./linear-schedule.js";
+import { piecewiseConstant } from "./piecewise-constant.js";
+import { warmup } from "./warmup.js";
 
-const at = (schedule: Schedule, ...steps: number[]): number[] =>
-  steps.map((step) =>
-    Number(runTraced({ step: tensor(Int32Array.of(step), []) }, (inputs) => schedule(inputs.step)).data[0]),
-  );
+const at = (schedule: Schedule, ...steps: number[]): readonly number[] => ratesAt(schedule, steps);
 
 const close = (got: readonly number[], want: readonly number[]): void => {
   expect(got.length).toBe(want.length);

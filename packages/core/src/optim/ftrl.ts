@@ -1,0 +1,97 @@
+import { described } from "../described.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
+import { literal } from "../trace/ops/source.js";
+import { clip, reciprocal, sqrt } from "../trace/ops/unary.js";
+import type { Tensor } from "../trace/tensor.js";
+import { checkHyperparameter } from "./hyperparameter.js";
+import { positiveEpsilon, square } from "./moments.js";
+import { filledLike, type LearningRate, type Optimizer, rate, rateAt, zerosLike } from "./optimizer.js";
+import { decay, decayHint } from "./weight-decay.js";
+
+export interface FtrlOptions {
+  /** Above 0. A step at which a schedule gives 0 is skipped. */
+  readonly learningRate: LearningRate;
+  /** Of the sum of squares; default 0.5, its root. Keras's `learning_rate_power` is the negative of this. */
+  readonly power?: number;
+  /** What the sum of squares starts from; at least 2^-100. Default 0.1. */
+  readonly initialAccumulator?: number;
+  /** Sets weights to exactly 0 whose sum of gradients is not above this; default 0. */
+  readonly l1?: number;
+  /** Default 0. */
+  readonly l2?: number;
+  /** L2 regularization of the gradients, not of their squares; default 0. */
+  readonly l2Shrinkage?: number;
+  /** Added to the root of the sum of squares; default 0. */
+  readonly beta?: number;
+}
+
+const FTRL = {
+  learningRate: (what, value) => {
+    rate(what, value);
+    if (typeof value === "number") checkHyperparameter(what, value, { from: 0, open: true });
+  },
+  power: withDefault(0.5, decay),
+  initialAccumulator: withDefault(0.1, positiveEpsilon),
+  l1: withDefault(0, decay),
+  l2: withDefault(0, decay),
+  l2Shrinkage: withDefault(0, decay),
+  beta: withDefault(0, decay),
+} satisfies OptionTable<FtrlOptions>;
+
+type State = { readonly sum: TensorTree; readonly linear: TensorTree };
+
+/**
+ * Follow the regularized leader (McMahan et al. 2013), as Keras computes it: with the sums s of squares and z of gradients,
+ * w ← (clip(z, ±l1) - z) / ((√s + β) / η + 2·l2). Weights follow from z alone: what they start from counts only until the
+ * first step.
+ */
+export function ftrl(options: FtrlOptions): Optimizer<State> {
+  const settings = readOptions("ftrl", options, FTRL, {
+    example: "{ learningRate: 0.1 }",
+    elsewhere: decayHint("ftrl({ learningRate })"),
+  });
+  const { learningRate, power, initialAccumulator, l1, l2, l2Shrinkage, beta } = settings;
+  const root = (s: Tensor): Tensor => (power === 0.5 ? sqrt(s) : pow(s, power));
+  return {
+    name: "ftrl",
+    description: described("ftrl", settings),
+    scope: "element",
+    learningRates: { default: learningRate },
+    init: (parameters) => ({
+      sum: filledLike(parameters, initialAccumulator),
+      linear: zerosLike(parameters),
+    }),
+    update: (gradients, state, parameters, context) => {
+      const eta = typeof learningRate === "number" ? literal(learningRate) : rateAt(learningRate, context);
+      const inverse = reciprocal(eta);
+      const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
+      const linear = mapTensors(
+        (z, g, w, before, after) => {
+          const pull = sub(mul(sub(root(after), root(before)), inverse), 2 * l2Shrinkage);
+          return add(z, sub(g, mul(pull, w)));
+        },
+        state.linear,
+        gradients,
+        parameters,
+        state.sum,
+        sum,
+      );
+      const updates = mapTensors(
+        (z, s, w) => {
+          const denominator = add(mul(add(root(s), beta), inverse), 2 * l2);
+          return sub(div(sub(clip(z, { min: -l1, max: l1 }), z), denominator), w);
+        },
+        linear,
+        sum,
+        parameters,
+      );
+      return {
+        updates,
+        state: { sum, linear },
+        rates: typeof learningRate === "number" ? [] : [eta, inverse],
+      };
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { readOptions, withDefault } from "../../option-table.js";
+import type { Schedule } from "../optimizer.js";
+import { between, constantRate, halfCosine, left, positive, schedule } from "./schedule.js";
+
+/** Half a cosine from `initial` to `final` (default 0) over `steps`, then `final`. */
+export function cosineDecay(
+  initial: number,
+  options: { readonly steps: number; readonly final?: number },
+): Schedule {
+  constantRate("cosineDecay: initial", initial);
+  const table = { steps: positive, final: withDefault(0, constantRate) };
+  const settings = readOptions("cosineDecay", options, table, { example: "{ steps: 10_000 }" });
+  const { steps, final } = settings;
+  return schedule("cosineDecay", { initial, ...settings }, (t) =>
+    between(final, initial, halfCosine(left(t, steps))),
+  );
+}

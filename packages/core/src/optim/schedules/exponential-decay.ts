@@ -1,0 +1,22 @@
+import { truth } from "../../argument-checks.js";
+import { readOptions, withDefault } from "../../option-table.js";
+import { div, mul } from "../../trace/ops/binary.js";
+import { floor } from "../../trace/ops/unary.js";
+import type { Schedule } from "../optimizer.js";
+import { constantRate, positive, power, schedule } from "./schedule.js";
+
+/** initial · decay^(step / every); `staircase` decays only at multiples of `every`. */
+export function exponentialDecay(
+  initial: number,
+  options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
+): Schedule {
+  constantRate("exponentialDecay: initial", initial);
+  const table = { decay: positive, every: positive, staircase: withDefault(false, truth) };
+  const hints = { example: "{ decay: 0.5, every: 1000 }" };
+  const settings = readOptions("exponentialDecay", options, table, hints);
+  const { decay, every, staircase } = settings;
+  return schedule("exponentialDecay", { initial, ...settings }, (t) => {
+    const turns = div(t, every);
+    return mul(power(decay, staircase ? floor(turns) : turns), initial);
+  });
+}

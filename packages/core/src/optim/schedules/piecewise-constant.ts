@@ -1,0 +1,32 @@
+import { MpError } from "../../errors.js";
+import { less, where } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { Schedule } from "../optimizer.js";
+import { constantRate, STEPS, schedule } from "./schedule.js";
+
+/** `values[i]` while step < boundaries[i], the last value beyond all of them. */
+export function piecewiseConstant(boundaries: readonly number[], values: readonly number[]): Schedule {
+  if (values.length !== boundaries.length + 1) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
+    );
+  }
+  for (const [index, value] of values.entries()) constantRate(`piecewiseConstant: value ${index}`, value);
+  boundaries.forEach((boundary, index) => {
+    const isStep = Number.isInteger(boundary) && boundary < STEPS;
+    if (isStep && boundary > (boundaries[index - 1] ?? -1)) return;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `piecewiseConstant: boundaries are steps below 2^31 in ascending order, got ${boundaries.join(", ")}`,
+    );
+  });
+  const settings = { boundaries: boundaries.join(" "), values: values.join(" ") };
+  return schedule("piecewiseConstant", settings, (_t, step) =>
+    boundaries.reduceRight<Tensor>(
+      (later, boundary, index) => where(less(step, boundary), literal(values[index] as number), later),
+      literal(values.at(-1) as number),
+    ),
+  );
+}

@@ -1,0 +1,36 @@
+import { count, truth } from "../../argument-checks.js";
+import { readOptions, withDefault } from "../../option-table.js";
+import { add, div, maximum, mul, pow } from "../../trace/ops/binary.js";
+import { cast } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { Schedule } from "../optimizer.js";
+import { between, constantRate, left, positive, schedule } from "./schedule.js";
+
+/**
+ * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` it does not stay there: the
+ * steps are stretched to their next multiple whenever they are over, so that the rate starts again, lower each time.
+ */
+export function polynomialDecay(
+  initial: number,
+  options: {
+    readonly steps: number;
+    readonly final?: number;
+    readonly power?: number;
+    readonly cycle?: boolean;
+  },
+): Schedule {
+  constantRate("polynomialDecay: initial", initial);
+  const table = {
+    steps: count,
+    final: withDefault(0, constantRate),
+    power: withDefault(1, positive),
+    cycle: withDefault(false, truth),
+  };
+  const settings = readOptions("polynomialDecay", options, table, { example: "{ steps: 10_000 }" });
+  const { steps, final, power: exponent, cycle } = settings;
+  return schedule("polynomialDecay", { initial, ...settings }, (t, step) => {
+    const cycles = (): Tensor => maximum(div(add(step, steps - 1), steps), 1);
+    const share = left(t, cycle ? cast(mul(cycles(), steps), "f32") : steps);
+    return between(final, initial, exponent === 1 ? share : pow(share, exponent));
+  });
+}

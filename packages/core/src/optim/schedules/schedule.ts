@@ -1,0 +1,44 @@
+import type { Check } from "../../argument-checks.js";
+import { described } from "../../described.js";
+import { add, div, mul, pow, sub } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast, clip, sin } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { hyperparameter } from "../hyperparameter.js";
+import type { Schedule } from "../optimizer.js";
+
+/** Steps are counted in i32. */
+export const STEPS: number = 2 ** 31;
+
+/** A constant rate: a negative one ascends, and one that is not finite would only show as skipped steps. */
+export const constantRate: Check = hyperparameter({ from: 0 });
+export const positive: Check = hyperparameter({ from: 0, open: true });
+
+/**
+ * The schedule with the name by which a checkpoint identifies it, of the step in f32 and as it is counted, in i32.
+ */
+export function schedule(
+  name: string,
+  settings: Parameters<typeof described>[1],
+  rateAt: (t: Tensor, step: Tensor) => Tensor,
+): Schedule {
+  const made: Schedule = (step) => rateAt(cast(step, "f32"), step);
+  return Object.defineProperty(made, "name", { value: described(name, settings) });
+}
+
+export const inUnit = (x: Tensor): Tensor => clip(x, { min: 0, max: 1 });
+
+/** (1 - cos(π·x)) / 2, which rises from 0 to 1, as the square of a sine: near 0 the difference would cancel. */
+export function halfCosine(x: Tensor): Tensor {
+  const root = sin(mul(x, Math.PI / 2));
+  return mul(root, root);
+}
+
+/** `low` at 0, `high` at 1. */
+export const between = (low: number, high: number, x: Tensor): Tensor => add(mul(x, high - low), low);
+
+/** base^x, by the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4. */
+export const power = (base: number, x: Tensor): Tensor => pow(literal(2), mul(x, Math.log2(base)));
+
+/** The share of the steps that is left, exact near its end. */
+export const left = (t: Tensor, steps: number | Tensor): Tensor => inUnit(div(sub(steps, t), steps));

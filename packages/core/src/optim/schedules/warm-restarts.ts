@@ -1,0 +1,68 @@
+import { claim, count } from "../../argument-checks.js";
+import { tensor } from "../../host-tensor.js";
+import { readOptions, withDefault } from "../../option-table.js";
+import { add, div, greaterOrEqual, mod, mul, sub, where } from "../../trace/ops/binary.js";
+import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";
+import { constant } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { Schedule } from "../optimizer.js";
+import { constantRate, halfCosine, positive, power, STEPS, schedule } from "./schedule.js";
+
+interface WarmRestartsOptions {
+  /** The length of the first cycle. */
+  readonly steps: number;
+  /** Each cycle is so many times as long as the one before: 1, or at least 1.01; default 1. */
+  readonly factor?: number;
+  /** What is above `final` at each restart is so many times that at the one before; default 1. */
+  readonly peakFactor?: number;
+  /** The rate that each cycle ends at, without reaching it: the next begins there; default 0. */
+  readonly final?: number;
+}
+
+const isGrowth = (x: unknown): boolean => typeof x === "number" && (x === 1 || (x >= 1.01 && x < STEPS));
+/** Below 1.01 the table of restarts would be long. */
+const growth = claim("1, or from 1.01 to 2^31", isGrowth);
+
+/** Half a cosine from `initial` to `final`, again and again (Loshchilov & Hutter, arXiv 1608.03983). */
+export function warmRestarts(initial: number, options: WarmRestartsOptions): Schedule {
+  constantRate("warmRestarts: initial", initial);
+  const table = {
+    steps: count,
+    factor: withDefault(1, growth),
+    peakFactor: withDefault(1, positive),
+    final: withDefault(0, constantRate),
+  };
+  const settings = readOptions("warmRestarts", options, table, { example: "{ steps: 1000 }" });
+  const { steps, factor, peakFactor, final } = settings;
+  return schedule("warmRestarts", { initial, ...settings }, (t, step) => {
+    const { cycle, past, length } =
+      factor === 1 ? equalCycle(step, steps) : growingCycle(t, step, steps, factor);
+    const height = mul(halfCosine(div(sub(length, past), length)), initial - final);
+    return add(peakFactor === 1 ? height : mul(height, power(peakFactor, cycle)), final);
+  });
+}
+
+/** In which cycle a step is, how far, and how long that cycle is. */
+interface Place {
+  readonly cycle: Tensor;
+  readonly past: Tensor;
+  readonly length: Tensor | number;
+}
+
+/** In cycles of one length, counted in integers: exact at any step. */
+export function equalCycle(step: Tensor, length: number): Place {
+  const [cycle, past] = [div(step, length), mod(step, length)].map((x) => cast(x, "f32")) as [Tensor, Tensor];
+  return { cycle, past, length };
+}
+
+/** In cycles that get longer. The steps at which they begin are a table, since logarithms would miss some by one. */
+function growingCycle(t: Tensor, step: Tensor, first: number, factor: number): Place {
+  const starts: number[] = [];
+  for (let start = first; start < STEPS; start = start * factor + first) starts.push(start);
+  const begun = greaterOrEqual(step, constant(tensor(Int32Array.from(starts, Math.ceil))));
+  const start = reduceMax(where(begun, constant(tensor(Float32Array.from(starts))), 0));
+  // A cycle that begins at s = first · (f^i - 1) / (f - 1) has first · f^i steps.
+  const length = add(mul(start, factor - 1), first);
+  return { cycle: reduceSum(cast(begun, "f32")), past: sub(t, start), length };
+}

@@ -1,0 +1,30 @@
+import { optional } from "../../argument-checks.js";
+import { MpError } from "../../errors.js";
+import { readOptions } from "../../option-table.js";
+import { shown } from "../../shown.js";
+import { add, div, mul, sub } from "../../trace/ops/binary.js";
+import { cast, clip } from "../../trace/ops/unary.js";
+import type { Schedule } from "../optimizer.js";
+import { constantRate, inUnit, positive, schedule } from "./schedule.js";
+
+/**
+ * Linear warmup over `steps` steps, after which `then` counts from its beginning. Without `start` from 1/steps of the first
+ * rate of `then`, which the last of these steps has; with it from the rate `start`, and the first rate of `then` comes
+ * with its first step, as in PyTorch, Keras and optax.
+ */
+export function warmup(steps: number, then: Schedule, options: { readonly start?: number } = {}): Schedule {
+  positive("warmup: steps", steps);
+  if (typeof then !== "function") {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${shown(then)}`,
+    );
+  }
+  const { start } = readOptions("warmup", options, { start: optional(constantRate) });
+  return schedule("warmup", { steps, then, ...(start === undefined ? {} : { start }) }, (t) => {
+    const past = sub(t, steps);
+    const rest = then(cast(clip(past, { min: 0 }), "i32"));
+    if (start === undefined) return mul(rest, clip(div(add(t, 1), steps), { max: 1 }));
+    return add(mul(rest, inUnit(div(t, steps))), mul(inUnit(div(past, -steps)), start));
+  });
+}
