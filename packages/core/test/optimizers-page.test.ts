@@ -66,7 +66,9 @@ describe("docs/optimizers.md", () => {
     const { name, takes } = signatureOf(cell);
     const make = makers.get(name) as (...given: unknown[]) => unknown;
     const then = optim.linearSchedule(0, 1, 1);
-    const given = takes.map((each) => (each === "options" ? { noSuchOption: 1 } : each === "then" ? then : 1));
+    const given = takes.map((each) =>
+      each === "options" ? { noSuchOption: 1 } : each === "then" ? then : 1,
+    );
     const known = takes.includes("options") ? knownOf(() => make(...given)) : [];
     expect([...new Set(namesIn(options))]).toEqual(known);
   });

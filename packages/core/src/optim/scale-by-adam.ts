@@ -99,7 +99,8 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
       // m/c1 / (√v/√c2 + ε) with the scalar factors combined: m · (√c2/c1) / (√v + ε·√c2).
       const factor = div(c2, c1);
       const floor = epsilonHat ? epsilon : mul(c2, epsilon);
-      const compared = (most: Tensor, v: Tensor): Tensor => maximum(most, isCorrected ? div(v, correction) : v);
+      const compared = (most: Tensor, v: Tensor): Tensor =>
+        maximum(most, isCorrected ? div(v, correction) : v);
       const largest = amsgrad ? mapTensors(compared, state.maximum ?? {}, squares) : squares;
       const underRoot = (v: Tensor): Tensor =>
         epsilonRoot === 0 || secondMoment === "belief" ? v : add(v, mul(mul(c2, c2), epsilonRoot));
