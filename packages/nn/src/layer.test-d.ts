@@ -1,4 +1,14 @@
-import { adamW, type Backend, type HostTensor, key, mixed, type Tensor, tensor, trainer } from "@mp/core";
+import {
+  adamW,
+  type Backend,
+  type HostTensor,
+  key,
+  mixed,
+  type Tensor,
+  type Traced,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { relu } from "@mp/core/ops";
 import { describe, expectTypeOf, it } from "vitest";
 import {
@@ -44,6 +54,26 @@ describe("the README's program", () => {
 });
 
 describe("sequential", () => {
+  it("takes masks of its parts by their places, as the guide writes them", async () => {
+    const model = sequential(dense(2, 8), relu, sequential(dense(8, 8), relu), dense(8, 2));
+    const optimizer = adamW({ learningRate: 1e-2 });
+    const common = { backend, params: model.init(key(1)) };
+    const loss = (params: Traced<typeof common.params>, { x, y }: { x: Tensor; y: Tensor }) =>
+      softmaxCrossEntropy(model.apply(params, x), y);
+    await trainer({ ...common, loss, optimizer, frozen: { 0: true } });
+    await trainer({ ...common, loss, optimizer, frozen: { 0: { kernel: true }, 2: { 0: true } } });
+    await trainer({ ...common, loss, optimizer, frozen: [true, false, [{ bias: true }]] });
+    // @ts-expect-error there is no fifth part
+    await trainer({ ...common, loss, optimizer, frozen: { 4: true } });
+    // @ts-expect-error a dense layer has no such parameter
+    await trainer({ ...common, loss, optimizer, frozen: { 0: { weight: true } } });
+    const head = { loss, optimizer, params: { 3: true } };
+    await trainer({ ...common, objectives: { head, rest: { ...head, params: { 0: { bias: true } } } } });
+    const inside = { body: model.init(key(1)) };
+    const ofBody = ({ body }: Traced<typeof inside>, batch: { x: Tensor; y: Tensor }) => loss(body, batch);
+    await trainer({ ...common, params: inside, loss: ofBody, optimizer, frozen: { body: { 0: true } } });
+  });
+
   it("has the parameters of its parts, in place", () => {
     const model = sequential(embedding(5, 3), dropout(0.1), (t) => relu(t));
     expectTypeOf(model).toExtend<Layer<readonly [{ readonly table: HostTensor<"f32"> }, Nothing, Nothing]>>();

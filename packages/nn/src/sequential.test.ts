@@ -1,9 +1,20 @@
-import { adamW, type HostTensor, isHostTensor, key, mapTree, mixedFloat16, tensor, trainer } from "@mp/core";
-import { relu } from "@mp/core/ops";
+import {
+  adamW,
+  type HostTensor,
+  isHostTensor,
+  key,
+  mapTree,
+  mixedFloat16,
+  scope,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { add, reduceMean, relu } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
-import { dense, dropout, layerNorm, sequential, softmaxCrossEntropy, tanh } from "./index.js";
+import { dense, dropout, layerNorm, sequential, softmaxCrossEntropy, summary, tanh } from "./index.js";
 
 const x = tensor(
   Float32Array.from({ length: 12 }, (_, i) => Math.sin(i + 1)),
@@ -76,5 +87,46 @@ describe("sequential", () => {
     expect(relus).toContainEqual(["activations", ""]);
     const { line } = report.nodes.find(({ op }) => op === "MatMul") ?? {};
     expect(line).toMatch(/sequential\.test\.ts:\d+/);
+  });
+
+  it("is named by the place of its parameters where a run has several, unless the caller has named it", async () => {
+    const part = (from: number, to: number) => sequential(dense(from, 4), relu, sequential(dense(4, to)));
+    const [g, d] = [part(4, 3), part(3, 1)];
+    const params = { g: g.init(key(1)), nets: [d.init(key(2)), d.init(key(3))] } as const;
+    const backend = await reference();
+    const scopesOf = async (inner: (body: () => Tensor) => Tensor, precision = mixedFloat16()) => {
+      const training = await trainer({
+        backend,
+        params,
+        loss: (weights, { x }: { x: Tensor }) => {
+          const made = inner(() => g.apply(weights.g, x));
+          return reduceMean(add(d.apply(weights.nets[0], made), d.apply(weights.nets[1], made)));
+        },
+        optimizer: adamW({ learningRate: 0.05 }),
+        precision,
+        onWarning: () => undefined,
+      });
+      const { nodes } = training.explain({ x });
+      const { layers } = summary(training.graph({ x }), { manifest: backend.manifest, precision });
+      await training.dispose();
+      const products = nodes
+        .filter(({ op }) => op === "MatMul")
+        .map(({ scope, label, dtype }) => ({ scope, label, dtype }));
+      return {
+        products,
+        layers: layers.map(({ layer }) => layer).filter((layer) => layer.endsWith("dense")),
+      };
+    };
+    const nets = ["nets/0/0/dense", "nets/0/2/0/dense", "nets/1/0/dense", "nets/1/2/0/dense"];
+    const unnamed = await scopesOf((body) => body());
+    expect(unnamed.products.map(({ scope }) => scope)).toEqual(["g/0/dense", "g/2/0/dense", ...nets]);
+    expect(unnamed.products[1]?.label).toBe("g/2 sequential/0 dense/dense");
+    expect(unnamed.layers).toEqual(["g/0/dense", "g/2/0/dense", ...nets]);
+    const named = await scopesOf((body) => scope("maker", body));
+    expect(named.products.map(({ scope }) => scope)).toEqual(["maker/0/dense", "maker/2/0/dense", ...nets]);
+    const precision = mixedFloat16();
+    const policy = precision.policy.with({ scopes: { "nets/1": "f32" } });
+    const apart = await scopesOf((body) => body(), { ...precision, policy });
+    expect(apart.products.map(({ dtype }) => dtype)).toEqual(["f16", "f16", "f16", "f16", "f32", "f32"]);
   });
 });

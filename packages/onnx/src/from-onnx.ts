@@ -11,6 +11,7 @@ import type { ReadOptions } from "./read/read-options.js";
 import { scopeOf } from "./read/scope-of.js";
 import { expectVersions } from "./read.js";
 import type { ReadAs } from "./read-as.js";
+import { readLimits } from "./read-limits.js";
 import { printWarning, type Warn, warnOfRoles } from "./read-warnings.js";
 import { openModel } from "./trainable/files.js";
 import { keysOf } from "./trainable/named-tree.js";
@@ -93,7 +94,7 @@ export async function fromOnnx(
     paths: pathsOf(cut, names, read.rename),
     roles,
     warn,
-    limits: read.limits ?? {},
+    limits: readLimits(read.limits),
   });
 }
 

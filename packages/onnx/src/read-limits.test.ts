@@ -80,3 +80,18 @@ it("refuses a value of too many elements", () => {
   );
   expect(refusal(() => reading(expanded(4, 2, 3), {}, { limits: { elements: 24 } }))).toBe("accepted");
 });
+
+it("refuses limits that are none, before anything is read", async () => {
+  const bytes = encodeModel(onnxModel(onnxGraph("g", { inputs: [f32("x", 2, 3)], ...looped(2) })));
+  const given: readonly (readonly [unknown, RegExp])[] = [
+    [{ loopStep: 1 }, /did you mean loopSteps/],
+    [{ loopSteps: Number.NaN }, /limits: loopSteps is a number above 0, got NaN/],
+    [{ elements: -1 }, /limits: elements is a number above 0, got -1/],
+  ];
+  for (const [limits, message] of given) {
+    await expect(fromOnnx(bytes, { limits: limits as never })).rejects.toThrow(message);
+    expect(refusal(() => reading(looped(2), {}, { limits: limits as never }))).toMatch(message);
+  }
+  for (const limits of [{ loopSteps: undefined } as never, { loopSteps: Number.POSITIVE_INFINITY }])
+    expect(refusal(() => reading(looped(2), {}, { limits }))).toBe("accepted");
+});

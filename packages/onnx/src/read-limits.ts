@@ -1,5 +1,6 @@
 import { MpError } from "@mp/core";
 import { elementCount, type Graph, isNode } from "@mp/core/graph";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { quote } from "./problem.js";
 
 /** What a graph that is read may ask of an engine, so that a short file cannot ask for hours or for all memory. */
@@ -10,11 +11,16 @@ export interface ReadLimits {
   readonly elements?: number;
 }
 
-const DEFAULTS: Required<ReadLimits> = { loopSteps: 100_000, elements: 2 ** 30 };
+const limit = checks.claim("a number above 0", (value) => typeof value === "number" && value > 0);
+const LIMITS = { loopSteps: withDefault(100_000, limit), elements: withDefault(2 ** 30, limit) };
 
-/** @throws MP_OUT_OF_RANGE naming the node and the limit */
+/** With the defaults. @throws MP_INVALID_ARGUMENT for another name or a limit that is no number above 0 */
+export const readLimits = (given: ReadLimits = {}): Required<ReadLimits> =>
+  readOptions<ReadLimits, typeof LIMITS>("limits", given, LIMITS, { example: "{ loopSteps: 1e6 }" });
+
+/** @throws MP_INVALID_ARGUMENT as `readLimits`, MP_OUT_OF_RANGE naming the node and the limit */
 export function expectWithin(graph: Graph, given: ReadLimits = {}, around = 1): void {
-  const limits = { ...DEFAULTS, ...given };
+  const limits = readLimits(given);
   const expect = (name: keyof ReadLimits, node: string, value: number, what: string): void => {
     if (value <= limits[name]) return;
     throw new MpError(

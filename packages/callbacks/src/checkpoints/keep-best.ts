@@ -1,7 +1,6 @@
 import type { FitTraining } from "@mp/core/fit";
-import { checks, readOptions } from "@mp/core/internal";
+import { checks, prepareFile, readOptions } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { prepareFolder } from "../log/log-file.js";
 import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";
 import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
 import { withReading } from "../with-reading.js";
@@ -52,7 +51,7 @@ export function keepBest(options: KeepBestOptions): KeepBest {
     ...following,
     onStart: async (start) => {
       training = start.training;
-      prepareFolder(path);
+      await prepareFile(path);
       await following.onStart?.(start);
       await saveIfDue();
     },

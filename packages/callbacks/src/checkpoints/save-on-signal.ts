@@ -1,8 +1,7 @@
 import { constants } from "node:os";
 import type { FitTraining } from "@mp/core/fit";
-import { checks } from "@mp/core/internal";
+import { checks, prepareFile } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { prepareFolder } from "../log/log-file.js";
 import { withReading } from "../with-reading.js";
 
 /** The signals that end training. */
@@ -37,8 +36,8 @@ export function saveOnSignal(path: string): SaveOnSignal {
   };
   const answer = (): "stop" | undefined => (signal === undefined ? undefined : "stop");
   const callback: AnyCallback = {
-    onStart: (start) => {
-      prepareFolder(path);
+    onStart: async (start) => {
+      await prepareFile(path);
       training = start.training;
       signal = undefined;
       for (const name of SIGNALS) process.on(name, handle);

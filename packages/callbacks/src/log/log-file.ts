@@ -1,7 +1,5 @@
 import {
-  accessSync,
   closeSync,
-  constants,
   fstatSync,
   mkdirSync,
   openSync,
@@ -30,8 +28,8 @@ export class LogFile {
 
   /** The whole lines that the file has, and half a line after them; none where there is no file. @throws MP_IO */
   read(): { readonly lines: readonly string[]; readonly half: string } {
-    prepareFolder(this.#path);
     const text = this.#attempt("read", () => {
+      mkdirSync(dirname(this.#path), { recursive: true });
       const file = openSync(this.#path, "a+");
       try {
         if (!fstatSync(file).isFile()) throw new Error("it is no regular file");
@@ -86,17 +84,6 @@ export class LogFile {
     } catch (error) {
       throw notDone(this.#path, what, error);
     }
-  }
-}
-
-/** Makes the folder of a file that will be written; it must take files. @throws MP_IO */
-export function prepareFolder(path: string): void {
-  const folder = dirname(path);
-  try {
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-  } catch (error) {
-    throw notDone(path, "written", error);
   }
 }
 

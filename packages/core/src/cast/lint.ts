@@ -4,6 +4,7 @@ import { type ComputeDType, floatFormats, isComputeFloat } from "../dtype.js";
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { meantInstead } from "../options.js";
 import { deepNodes } from "../transform/scan/with-bodies.js";
+import { activatedTwice } from "./activated-twice.js";
 import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import { type CastingPolicy, isWithin } from "./policy.js";
@@ -16,6 +17,7 @@ import { padding, storedInHalf } from "./sites.js";
  * - `half-loss`: a scalar result in f16, where a loss scale above 32768 overflows the first gradient.
  * - `scope-unmatched`: no operator is in a scope that the policy names; the name may be misspelled.
  * - `crossed-broadcast`: a column [n, 1] and a row [n] broadcast to [n, n], usually a prediction and a target.
+ * - `activated-twice`: a loss of logits gets the result of a softmax or a sigmoid, which it applies itself.
  */
 export type CastLintRule =
   | "constant-overflows"
@@ -23,7 +25,8 @@ export type CastLintRule =
   | "cast-undone"
   | "half-loss"
   | "scope-unmatched"
-  | "crossed-broadcast";
+  | "crossed-broadcast"
+  | "activated-twice";
 
 export interface CastLint {
   readonly rule: CastLintRule;
@@ -62,6 +65,9 @@ export function lintNodes(plan: CastPlan): readonly CastLint[] {
       ...crossedBroadcast(node),
     ]),
     ...undoneCasts(plan),
+    ...activatedTwice(plan.graph).map(({ node, ...found }) =>
+      lintOf(node, { rule: "activated-twice", severity: "warning", ...found }),
+    ),
   ];
 }
 

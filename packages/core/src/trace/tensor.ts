@@ -22,6 +22,8 @@ export class Tensor {
   }
   readonly dtype: DType;
   readonly shape: Shape;
+  /** A name for TypeScript's messages alone: they list it where host data is passed for a tensor. */
+  declare readonly "Traced<typeof params>": never;
   readonly #value: Value;
 
   private constructor(value: Value) {

@@ -1,5 +1,6 @@
-import { isFloat } from "../dtype.js";
+import { isFloat, isHalf } from "../dtype.js";
 import { GraphBuilder } from "../graph/builder.js";
+import { FAMILIES } from "../graph/families.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
 import { GraphCopy } from "../graph/graph-copy.js";
 import { poison } from "../trace/finite.js";
@@ -17,6 +18,8 @@ export interface Probe {
 
 /** Probes with their dependencies. */
 export interface Probes {
+  /** That they are of, with its scans unrolled. */
+  readonly graph: Graph;
   /** In the order in which their values are computed. */
   readonly all: readonly Probe[];
   /** For each probe, the places of those that its value is computed from. */
@@ -53,7 +56,7 @@ export function instrumentFinite(
   const asked = graph.outputs.filter(({ name }) => results.includes(name)).map(({ value }) => value);
   return {
     graph: builder.finish({ poison: Tensor.valueIn(flags, builder, "probe") }),
-    probes: { all, ...pathsOf(graph, all, asked) },
+    probes: { graph, all, ...pathsOf(graph, all, asked) },
   };
 }
 
@@ -98,3 +101,17 @@ export function firstCulprit(
   }
   return leading.size === 0 ? undefined : all[Math.min(...leading)];
 }
+
+/** The names of the graph inputs whose elements a cast to a half reads, also after moves; none for another operator. */
+export function castInputs({ graph }: Probes, { node, value }: Probe): readonly string[] {
+  if (node?.op !== "Cast" || !isHalf(value.dtype)) return [];
+  const made = producers(graph);
+  const values = new Set<Value>([value]);
+  for (const each of values) {
+    const maker = made.get(each);
+    if (maker !== undefined && MOVES.includes(maker.op)) for (const input of maker.inputs) values.add(input);
+  }
+  return graph.inputs.filter((input) => values.has(input.value)).map(({ name }) => name);
+}
+
+const MOVES: readonly string[] = ["Cast", "Identity", ...FAMILIES.movement];

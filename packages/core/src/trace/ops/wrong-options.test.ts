@@ -7,6 +7,7 @@ import { foldIn, key, randomBernoulli, randomUniform } from "../random.js";
 import { randomNormal } from "../random-normal.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
+import { attention } from "./attention.js";
 import { batchNormalization, normalizeByStatistics } from "./batch-normalization.js";
 import { greater, mod, where } from "./binary.js";
 import { conv, convTranspose } from "./convolution.js";
@@ -244,6 +245,13 @@ describe("a tensor that no engine holds is refused before it is made", () => {
       );
     }
   });
+});
+
+it("causal is isCausal", () => {
+  const options = { causal: true } as never;
+  expect(() => graphOf(({ x }) => attention(x, x, x, options))).toThrow(
+    'Attention: has no option "causal"; did you mean isCausal?',
+  );
 });
 
 it("pads mean the same to convolutions and pools", () => {

@@ -16,7 +16,7 @@ import type { GivenTypes } from "./initial-state.js";
 import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
-import { OBJECTIVES, type Settings, settingsOf } from "./settings.js";
+import { type Settings, settingsOf } from "./settings.js";
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */
@@ -116,13 +116,11 @@ export async function loadCheckpoint(
   const { tensors, metadata, notes, position } = checked;
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
   for (const note of notes) warn({ type: "checkpoint", message: `${source.name}: ${note}` });
-  const differences = Object.entries(info.settings)
-    .filter(([name, own]) => metadata[name] !== own)
-    .map(([name, own]) => `${name} ${own} instead of ${metadata[name] ?? "one that the file does not name"}`);
-  if (differences.length > 0) {
+  const other = differences(info.settings, metadata);
+  if (other.length > 0) {
     warn({
       type: "checkpoint",
-      message: `${source.name}: goes on under other settings, ${differences.join("; ")}`,
+      message: `${source.name}: goes on under other settings, ${other.join("; ")}`,
     });
   }
   return position;
@@ -145,11 +143,12 @@ async function checkedCheckpoint(
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
-  const made = `made with ${describe(metadata)}, this run has ${describe(metadataOf(info))}`;
   const misfits = compare(state, opened.tensors);
   const fitted = misfits.length === 0 ? undefined : await refitted(opened, state, { ...info, backend });
   if (misfits.length > 0 && fitted === undefined) {
-    refuse(`does not fit (${made}): ${listed(misfits)}; loadParameters takes its parameters alone`);
+    const other = differences(decisive(metadataOf(info)), metadata);
+    const settings = other.length === 0 ? "" : `; this run has ${other.join("; ")}`;
+    refuse(`does not fit: ${listed(misfits)}${settings}; loadParameters takes its parameters alone`);
   }
   const tensors = fitted?.tensors ?? opened.tensors;
   const problems = valueProblems(tensors, info.objectives, scaler.bounds);
@@ -168,11 +167,18 @@ function metadataOf(info: CheckpointInfo): Settings {
   return { key, precision, ...settings, ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
 
-function describe(of: Settings): string {
-  const { precision, masterWeights, lossScaler, optimizer, [OBJECTIVES]: objectives } = of;
-  const rest =
-    objectives === undefined ? `loss scaler ${lossScaler} and ${optimizer}` : `objectives ${objectives}`;
-  return `${precision}, master weights ${masterWeights}, ${rest}`;
+/** The settings that the structure of the state follows from. */
+function decisive(of: Settings): Settings {
+  const names = /^(precision|masterWeights|objectives|(lossScaler|optimizer)( of .*)?)$/;
+  return Object.fromEntries(Object.entries(of).filter(([name]) => names.test(name)));
+}
+
+function differences(own: Settings, saved: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(own)
+    .filter(([name, value]) => saved[name] !== value)
+    .map(
+      ([name, value]) => `${name} ${value} instead of ${saved[name] ?? "one that the file does not name"}`,
+    );
 }
 
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {

@@ -1,11 +1,12 @@
-import type { RunInput } from "../../backend.js";
+import { isHalf } from "../../dtype.js";
 import { formatType } from "../../graph/format-type.js";
 import type { Phase } from "../../graph/graph.js";
 import type { LossScaler } from "../../precision/loss-scaler.js";
-import { firstCulprit, instrumentFinite } from "../../transform/instrument.js";
+import { castInputs, firstCulprit, instrumentFinite } from "../../transform/instrument.js";
 import type { Program } from "../program/program.js";
 import type { Compiled } from "../program/program-cache.js";
 import { scaleFault } from "../step/scale.js";
+import { beyondHalf, type Inputs } from "./beyond-half.js";
 
 /** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
 export interface Attribution {
@@ -67,7 +68,7 @@ export function diagnosisOf({ graph, bindings }: Program): Program {
  */
 export async function attribute(
   { executable, probes }: Compiled,
-  inputs: Readonly<Record<string, RunInput>>,
+  inputs: Inputs,
 ): Promise<Attribution | undefined> {
   if (probes === undefined) throw new Error("internal: the program has no probes");
   const { poison } = await executable.run(inputs);
@@ -76,6 +77,7 @@ export async function attribute(
   if (first === undefined) return undefined;
   const { node, input, value } = first;
   const phase = node?.origin.phase ?? "input";
+  const ofData = isHalf(value.dtype) ? beyondHalf(inputs, castInputs(probes, first), value.dtype) : undefined;
   return {
     value: node?.name ?? input ?? "",
     op: node?.op ?? "input",
@@ -83,7 +85,7 @@ export async function attribute(
     scope: node?.origin.scope ?? "",
     type: formatType(value),
     line: node?.origin.line,
-    remedy: remedyOf(node?.op ?? "input", phase),
+    remedy: ofData ?? remedyOf(node?.op ?? "input", phase),
   };
 }
 

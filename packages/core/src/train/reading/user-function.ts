@@ -2,6 +2,7 @@ import { autocast } from "../../cast/autocast.js";
 import type { CastingPolicy } from "../../cast/policy.js";
 import type { BackendManifest } from "../../manifest.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
+import { notePaths } from "../../trace/parameter-paths.js";
 import { atUserLines } from "../../trace/trace.js";
 import type { LossContext } from "../step/loss.js";
 import { tellingNames } from "../step/missing-name.js";
@@ -25,8 +26,10 @@ export function underPolicy(
   { policy, manifest }: { readonly policy: CastingPolicy; readonly manifest: BackendManifest },
 ): (parameters: TensorTree, data: TensorTree) => TensorTree {
   return autocast(
-    (parameters: TensorTree, data: TensorTree) =>
-      tellingNames(what, data, () => atUserLines(() => fn(parameters, data, context))),
+    (parameters: TensorTree, data: TensorTree) => {
+      notePaths(parameters);
+      return tellingNames(what, data, () => atUserLines(() => fn(parameters, data, context)));
+    },
     policy,
     { manifest },
   );

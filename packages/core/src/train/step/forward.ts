@@ -5,6 +5,7 @@ import { MpError } from "../../errors.js";
 import { valueAndGrad } from "../../trace/grad.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
+import { notePaths } from "../../trace/parameter-paths.js";
 import { foldIn, type Key } from "../../trace/random.js";
 import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
@@ -47,6 +48,7 @@ export function strictLoss(
       modelState: model,
       step: state.applied,
     };
+    notePaths(parameters);
     const call = (): unknown => atUserLines(() => definition.loss(parameters, batch, context));
     const parts = partsOf(tellingNames("the batch", batch, call));
     const metrics = Object.fromEntries(

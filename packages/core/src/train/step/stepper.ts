@@ -1,11 +1,13 @@
 import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
+import { lowDType } from "../../cast/policy.js";
 import { MpError } from "../../errors.js";
 import { unsupportedReason } from "../../manifest.js";
 import { leavesOf } from "../../tree.js";
 import { batchDifferences, type FedBatch } from "../data/batch.js";
 import type { StepDefinition } from "../definition.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
+import { beyondHalf } from "../diagnosis/beyond-half.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
 import { named, ofObjective } from "../objectives/objective-state.js";
 import { fedName, type Program, type TypeTree } from "../program/program.js";
@@ -59,6 +61,7 @@ export class Stepper {
   readonly #kind: string;
   /** Of the programs that were compiled, by the signature of the batch; kept where other ranks compare them. */
   readonly #hashes = new Map<string, string>();
+  #hasSearchedData = false;
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
   #accepted: FedBatch["inputs"] | undefined;
 
@@ -100,6 +103,7 @@ export class Stepper {
     const applied = flagIn(outputs, "applied");
     if (!applied) {
       this.#warnOfScale(outputs);
+      await this.#warnOfData(outputs, feeds);
       await this.#checkSkips(outputs, feeds);
     }
     return {
@@ -249,6 +253,25 @@ export class Stepper {
     const { definition, warn } = this.#options;
     const fault = scaleFault(definition.precision.lossScaler, numberIn(outputs, "scale"));
     if (fault !== undefined) warn({ type: "numerics", message: fault });
+  }
+
+  /** At the first skip that a batch's own numbers may be the cause of, if they are. */
+  async #warnOfData(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+    const { definition, warn } = this.#options;
+    const half = lowDType(definition.precision.policy);
+    if (this.#hasSearchedData || half === undefined) return;
+    // The search is compiled only where there is a number to be found.
+    const isSuspect = ({ inputs }: FedBatch): boolean =>
+      beyondHalf(inputs, Object.keys(inputs), half) !== undefined;
+    if (!feeds.some(isSuspect)) return;
+    this.#hasSearchedData = true;
+    const { culprit, attribution } = await this.#culprit(
+      feeds,
+      numberIn(outputs, "scale"),
+      "numbers beyond it",
+    );
+    if (attribution?.op === "Cast" && attribution.phase === "forward")
+      warn({ type: "data", message: `${named(definition, "step")}: was skipped, ${culprit}` });
   }
 
   async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {

@@ -10,8 +10,11 @@ import { leavesOf } from "../../tree.js";
 export type FrozenMask<P> = P extends HostTensor
   ? boolean
   : P extends object
-    ? boolean | (IsOpen<P> extends true ? AnyMask : { readonly [K in keyof P]?: FrozenMask<P[K]> })
+    ? boolean | (IsOpen<P> extends true ? AnyMask : { readonly [K in Names<P>]?: FrozenMask<P[K]> })
     : boolean;
+
+/** The members of a tree: of a tuple only its places, so that `{ 0: true }` is a mask of the parts of a `sequential`. */
+type Names<P> = P extends readonly unknown[] ? Extract<keyof P, `${number}`> : keyof P;
 
 /** Whether the type names no members: a record, or a list of any length. */
 type IsOpen<P> = string extends keyof P

@@ -1,0 +1,92 @@
+/** Losses that apply an activation themselves, of scores that have had it: they train, slowly and to a worse result. */
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+
+type Made = ReadonlyMap<Value, AnyNode>;
+
+export interface ActivatedTwice {
+  /** The softmax or sigmoid. */
+  readonly node: AnyNode;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/**
+ * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. A softmax
+ * whose shares something else reads, as in attention, is none.
+ */
+export function activatedTwice(graph: Graph): readonly ActivatedTwice[] {
+  const made = producers(graph);
+  const found = graph.nodes.flatMap((node) => {
+    const axis = softmaxAxis(node);
+    const [scores] = node.inputs;
+    if (axis === undefined || scores === undefined) return [];
+    const source = sourceOf(made, scores, axis);
+    return source !== undefined &&
+      isNode(source.node, "Softmax") &&
+      source.node.attributes.axis === source.axis
+      ? [source.node as AnyNode]
+      : [];
+  });
+  return [
+    ...[...new Set(found)].map((node) => ({
+      node,
+      what: "a cross entropy applies softmax itself, and its logits have had one",
+      remedy: "pass it the scores before the softmax",
+    })),
+    ...sigmoids(graph, made).map((node) => ({
+      node,
+      what: "the loss applies a sigmoid itself, and its logits have had one",
+      remedy: "pass it the scores before the sigmoid",
+    })),
+  ];
+}
+
+/** The axis along which a node makes log-probabilities of scores. */
+function softmaxAxis(node: AnyNode): number | undefined {
+  if (isNode(node, "LogSoftmax")) return node.attributes.axis;
+  return node.op === "SoftmaxCrossEntropyLoss" ? 1 : undefined;
+}
+
+interface Source {
+  readonly node: AnyNode;
+  readonly axis: number | undefined;
+}
+
+/** What computed these elements, behind casts and moves that keep those along an axis, if one is given, and its place there. */
+function sourceOf(made: Made, value: Value, axis?: number): Source | undefined {
+  const node = made.get(value);
+  const [input] = node?.inputs ?? [];
+  if (node === undefined || input === undefined) return undefined;
+  if (node.op === "Cast" || node.op === "Identity") return sourceOf(made, input, axis);
+  if (isNode(node, "Transpose"))
+    return sourceOf(made, input, axis === undefined ? axis : node.attributes.perm[axis]);
+  if (node.op !== "Reshape" && node.op !== "Squeeze" && node.op !== "Unsqueeze") return { node, axis };
+  if (axis === undefined) return sourceOf(made, input);
+  const before = axisBefore(input.shape, value.shape, axis);
+  return before === undefined ? undefined : sourceOf(made, input, before);
+}
+
+/** The axis that a reshape keeps: of the same size, with as many elements after it. */
+function axisBefore(before: readonly number[], after: readonly number[], axis: number): number | undefined {
+  const size = (shape: readonly number[]): number => shape.reduce((product, each) => product * each, 1);
+  const place = before.findIndex(
+    (each, at) => each === after[axis] && size(before.slice(at + 1)) === size(after.slice(axis + 1)),
+  );
+  return place === -1 ? undefined : place;
+}
+
+/** Sigmoids whose softplus is taken of the result and of its negative, as losses of logits do. */
+function sigmoids(graph: Graph, made: Made): readonly AnyNode[] {
+  const readers = consumers(graph);
+  const read = (value: Value, op: AnyNode["op"]): readonly AnyNode[] =>
+    (readers.get(value) ?? []).filter((reader) => reader.op === op);
+  const found = graph.nodes.flatMap((node) => {
+    const [scores] = node.inputs;
+    if (node.op !== "Softplus" || scores === undefined) return [];
+    const negative = read(scores, "Neg").flatMap(({ outputs }) => outputs);
+    if (!negative.some((value) => read(value, "Softplus").length > 0)) return [];
+    const source = sourceOf(made, scores);
+    return source?.node.op === "Sigmoid" ? [source.node] : [];
+  });
+  return [...new Set(found)];
+}

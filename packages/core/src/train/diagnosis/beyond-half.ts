@@ -1,0 +1,33 @@
+/** Data that a half cannot hold: finite numbers of a batch that a cast makes infinite. */
+import type { RunInput } from "../../backend.js";
+import { floatFormats, type HalfDType } from "../../dtype.js";
+import { roundTo } from "../../float-format/round.js";
+import { isHostTensor } from "../../host-tensor.js";
+
+export type Inputs = Readonly<Record<string, RunInput>>;
+
+/** `batch/x holds 1e6, above 65504, …` for the first of these inputs with such a number; undefined if none has one. */
+export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfDType): string | undefined {
+  for (const name of names) {
+    const number = Object.hasOwn(inputs, name) ? farthest(inputs[name] as RunInput) : 0;
+    if (Number.isFinite(roundTo(half, number))) continue;
+    const side = number > 0 ? "above " : "below -";
+    return `${name} holds ${short(number)}, ${side}${floatFormats[half].maxFinite}, the end of ${half}, which no loss scale can help: standardize this input, or keep what reads it in f32 with a policy override`;
+  }
+  return undefined;
+}
+
+/** The finite number farthest from 0, of data on the host; halves are in range. */
+function farthest(input: RunInput): number {
+  if (!isHostTensor(input) || (input.dtype !== "f32" && input.dtype !== "i32")) return 0;
+  let number = 0;
+  for (const each of input.data)
+    if (Math.abs(each) > Math.abs(number) && Number.isFinite(each)) number = each;
+  return number;
+}
+
+/** 70000, 1e6: enough digits to be found in the data. */
+function short(number: number): string {
+  if (Math.abs(number) < 1e5) return String(Number(number.toPrecision(6)));
+  return Number(number.toPrecision(3)).toExponential().replace("e+", "e");
+}
