@@ -1,5 +1,5 @@
 import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
-import { labelled, scopeOfParameters, shown } from "@mp/core/internal";
+import { labelledPart, shown } from "@mp/core/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -62,16 +62,21 @@ function applyInTurn(
   states: readonly unknown[],
 ): readonly [Tensor, readonly unknown[]] {
   const next: unknown[] = [];
-  const one = (input: Tensor, part: Part, index: number): Tensor => {
+  const y = parts.reduce<Tensor>((input, part, index) => {
     const run = () =>
       applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
     // A plain function opens no scope: the places of layers are then counted by parts alone.
     const isFunction = typeof part === "function";
-    const [output, state] = labelled(isFunction ? undefined : String(index), labelOf(part, index), run);
+    const [output, state] = labelledPart(
+      parameters,
+      isFunction ? undefined : String(index),
+      labelOf(part, index),
+      run,
+    );
     next.push(state);
     return output;
-  };
-  return [scopeOfParameters(parameters, () => parts.reduce<Tensor>(one, x)), next];
+  }, x);
+  return [y, next];
 }
 
 /** As reports name a part: its place and what it is. */

@@ -1,6 +1,7 @@
 import type { FitTraining } from "@mp/core/fit";
-import { checks, prepareFile, readOptions } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
+import { prepareFile } from "../log/log-file.js";
 import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";
 import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
 import { withReading } from "../with-reading.js";
@@ -51,7 +52,7 @@ export function keepBest(options: KeepBestOptions): KeepBest {
     ...following,
     onStart: async (start) => {
       training = start.training;
-      await prepareFile(path);
+      prepareFile(path);
       await following.onStart?.(start);
       await saveIfDue();
     },

@@ -1,7 +1,8 @@
 import { constants } from "node:os";
 import type { FitTraining } from "@mp/core/fit";
-import { checks, prepareFile } from "@mp/core/internal";
+import { checks } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
+import { prepareFile } from "../log/log-file.js";
 import { withReading } from "../with-reading.js";
 
 /** The signals that end training. */
@@ -36,8 +37,8 @@ export function saveOnSignal(path: string): SaveOnSignal {
   };
   const answer = (): "stop" | undefined => (signal === undefined ? undefined : "stop");
   const callback: AnyCallback = {
-    onStart: async (start) => {
-      await prepareFile(path);
+    onStart: (start) => {
+      prepareFile(path);
       training = start.training;
       signal = undefined;
       for (const name of SIGNALS) process.on(name, handle);

@@ -1,11 +1,14 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -28,8 +31,8 @@ export class LogFile {
 
   /** The whole lines that the file has, and half a line after them; none where there is no file. @throws MP_IO */
   read(): { readonly lines: readonly string[]; readonly half: string } {
+    prepareFile(this.#path);
     const text = this.#attempt("read", () => {
-      mkdirSync(dirname(this.#path), { recursive: true });
       const file = openSync(this.#path, "a+");
       try {
         if (!fstatSync(file).isFile()) throw new Error("it is no regular file");
@@ -84,6 +87,19 @@ export class LogFile {
     } catch (error) {
       throw notDone(this.#path, what, error);
     }
+  }
+}
+
+/** Makes the folder of a file that will be written; it must take files, and the path be no folder. @throws MP_IO */
+export function prepareFile(path: string): void {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw Object.assign(new Error("it is a folder, name a file"), { code: "EISDIR" });
+  } catch (error) {
+    throw notDone(path, "written", error);
   }
 }
 

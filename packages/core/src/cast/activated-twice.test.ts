@@ -96,9 +96,9 @@ describe("a softmax before a cross entropy", () => {
         severity: "warning",
         scope: "head",
         message: expect.stringMatching(
-          /^head\/Softmax: a cross entropy applies softmax itself.* \(at .*activated-twice\.test\.ts/,
+          /^head\/Softmax: the loss applies a Softmax itself.* \(at .*activated-twice\.test\.ts/,
         ) as string,
-        remedy: "pass it the scores before the softmax",
+        remedy: "pass it the scores before the Softmax",
       },
     ]);
   });

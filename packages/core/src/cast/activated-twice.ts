@@ -3,42 +3,20 @@ import { type AnyNode, consumers, type Graph, isNode, producers, type Value } fr
 
 type Made = ReadonlyMap<Value, AnyNode>;
 
-export interface ActivatedTwice {
-  /** The softmax or sigmoid. */
-  readonly node: AnyNode;
-  readonly what: string;
-  readonly remedy: string;
-}
-
 /**
- * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. A softmax
- * whose shares something else reads, as in attention, is none.
+ * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. One of
+ * attention reaches none: products come after it.
  */
-export function activatedTwice(graph: Graph): readonly ActivatedTwice[] {
+export function activatedTwice(graph: Graph): readonly AnyNode[] {
   const made = producers(graph);
-  const found = graph.nodes.flatMap((node) => {
+  const softmaxes = graph.nodes.flatMap((node) => {
     const axis = softmaxAxis(node);
     const [scores] = node.inputs;
-    if (axis === undefined || scores === undefined) return [];
-    const source = sourceOf(made, scores, axis);
-    return source !== undefined &&
-      isNode(source.node, "Softmax") &&
-      source.node.attributes.axis === source.axis
-      ? [source.node as AnyNode]
-      : [];
+    const source = axis === undefined || scores === undefined ? undefined : sourceOf(made, scores, axis);
+    if (source === undefined || !isNode(source.node, "Softmax")) return [];
+    return source.node.attributes.axis === source.axis ? [source.node as AnyNode] : [];
   });
-  return [
-    ...[...new Set(found)].map((node) => ({
-      node,
-      what: "a cross entropy applies softmax itself, and its logits have had one",
-      remedy: "pass it the scores before the softmax",
-    })),
-    ...sigmoids(graph, made).map((node) => ({
-      node,
-      what: "the loss applies a sigmoid itself, and its logits have had one",
-      remedy: "pass it the scores before the sigmoid",
-    })),
-  ];
+  return [...new Set([...softmaxes, ...sigmoids(graph, made)])];
 }
 
 /** The axis along which a node makes log-probabilities of scores. */
@@ -80,7 +58,7 @@ function sigmoids(graph: Graph, made: Made): readonly AnyNode[] {
   const readers = consumers(graph);
   const read = (value: Value, op: AnyNode["op"]): readonly AnyNode[] =>
     (readers.get(value) ?? []).filter((reader) => reader.op === op);
-  const found = graph.nodes.flatMap((node) => {
+  return graph.nodes.flatMap((node) => {
     const [scores] = node.inputs;
     if (node.op !== "Softplus" || scores === undefined) return [];
     const negative = read(scores, "Neg").flatMap(({ outputs }) => outputs);
@@ -88,5 +66,4 @@ function sigmoids(graph: Graph, made: Made): readonly AnyNode[] {
     const source = sourceOf(made, scores);
     return source?.node.op === "Sigmoid" ? [source.node] : [];
   });
-  return [...new Set(found)];
 }

@@ -65,9 +65,7 @@ export function lintNodes(plan: CastPlan): readonly CastLint[] {
       ...crossedBroadcast(node),
     ]),
     ...undoneCasts(plan),
-    ...activatedTwice(plan.graph).map(({ node, ...found }) =>
-      lintOf(node, { rule: "activated-twice", severity: "warning", ...found }),
-    ),
+    ...activatedTwice(plan.graph).map(activation),
   ];
 }
 
@@ -130,6 +128,14 @@ function crossedBroadcast(node: AnyNode): readonly CastLint[] {
   };
   return [lintOf(node, finding)];
 }
+
+const activation = (node: AnyNode): CastLint =>
+  lintOf(node, {
+    rule: "activated-twice",
+    severity: "warning",
+    what: `the loss applies a ${node.op} itself, and its logits have had one`,
+    remedy: `pass it the scores before the ${node.op}`,
+  });
 
 const overflows = (node: AnyNode, number: number, dtype: ComputeDType): CastLint =>
   lintOf(node, overflow(node, beyondRange(number, dtype), dtype));

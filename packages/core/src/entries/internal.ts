@@ -5,11 +5,9 @@
 export { accumulatorOf, type Accumulation, type Ulp } from "../manifest.js";
 export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
-export { prepareFile } from "#checkpoint-files";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
-export { labelled } from "../trace/trace.js";
-export { scopeOfParameters } from "../trace/parameter-paths.js";
+export { labelledPart } from "../trace/parameter-paths.js";
 export { hostUniform } from "../trace/host-random.js";
 export { setRandomCounter } from "../trace/random.js";
 export { squares32 } from "../trace/squares.js";

@@ -1,6 +1,6 @@
 /** Where in a run's parameters a tree lies that a user's function hands on to a layer. */
 import { isTensor } from "./tensor.js";
-import { currentBuilder, scope } from "./trace.js";
+import { currentBuilder, labelled, scope } from "./trace.js";
 
 const paths = new WeakMap<object, string>();
 
@@ -12,10 +12,17 @@ export function notePaths(tree: unknown, path = ""): void {
 }
 
 /**
- * A scope named by the place of these parameters, as modules are in PyTorch: two layers of one kind have different
- * names. None if the caller has opened a scope, or if they are all parameters of the run.
+ * A part of a layer, in a scope of that name that readers see under another. The place of the layer's parameters comes
+ * first, as in PyTorch's names of modules, so that two layers of one kind have different names: unless the caller has
+ * opened a scope, or they are all parameters of the run.
  */
-export function scopeOfParameters<T>(parameters: object, body: () => T): T {
+export function labelledPart<T>(
+  parameters: object,
+  name: string | undefined,
+  label: string,
+  body: () => T,
+): T {
   const path = paths.get(parameters) ?? "";
-  return path === "" || currentBuilder("scope").origin.scope !== "" ? body() : scope(path, body);
+  const part = (): T => labelled(name, label, body);
+  return path === "" || currentBuilder("scope").origin.scope !== "" ? part() : scope(path, part);
 }

@@ -12,7 +12,7 @@ export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfD
     const number = Object.hasOwn(inputs, name) ? farthest(inputs[name] as RunInput) : 0;
     if (Number.isFinite(roundTo(half, number))) continue;
     const side = number > 0 ? "above " : "below -";
-    return `${name} holds ${short(number)}, ${side}${floatFormats[half].maxFinite}, the end of ${half}, which no loss scale can help: standardize this input, or keep what reads it in f32 with a policy override`;
+    return `${name} holds ${short(number)}, ${side}${floatFormats[half].maxFinite}, the end of ${half}, which no loss scale can help: standardize it, or keep what reads it in f32`;
   }
   return undefined;
 }
