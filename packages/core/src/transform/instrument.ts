@@ -114,4 +114,4 @@ export function castInputs({ graph }: Probes, { node, value }: Probe): readonly 
   return graph.inputs.filter((input) => values.has(input.value)).map(({ name }) => name);
 }
 
-const MOVES: readonly string[] = ["Cast", "Identity", ...FAMILIES.movement];
+const MOVES: readonly string[] = ["Cast", ...FAMILIES.movement];

@@ -26,8 +26,5 @@ function farthest(input: RunInput): number {
   return number;
 }
 
-/** 70000, 1e6: enough digits to be found in the data. */
-function short(number: number): string {
-  if (Math.abs(number) < 1e5) return String(Number(number.toPrecision(6)));
-  return Number(number.toPrecision(3)).toExponential().replace("e+", "e");
-}
+/** 1e6, 6.552e4: enough digits to be found in the data. */
+const short = (number: number): string => Number(number.toPrecision(4)).toExponential().replace("e+", "e");

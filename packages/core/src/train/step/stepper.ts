@@ -268,7 +268,7 @@ export class Stepper {
     const { culprit, attribution } = await this.#culprit(
       feeds,
       numberIn(outputs, "scale"),
-      "numbers beyond it",
+      `loss ${numberIn(outputs, "loss")}`,
     );
     if (attribution?.op === "Cast" && attribution.phase === "forward")
       warn({ type: "data", message: `${named(definition, "step")}: was skipped, ${culprit}` });
