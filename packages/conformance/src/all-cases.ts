@@ -8,6 +8,7 @@ import { disposeWhileCompilingCases } from "./cases/dispose-while-compiling.js";
 import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
 import { fusionCases } from "./cases/fusion.js";
+import { axisCases } from "./cases/generated/axes.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
 import { inPlaceCases } from "./cases/in-place.js";
@@ -91,6 +92,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...fusionCases,
   ...loopCases,
   ...rareCases,
+  ...axisCases,
   ...integerDivisionCases,
   ...largeCases,
   ...sizeCases,

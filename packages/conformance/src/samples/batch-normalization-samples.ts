@@ -32,7 +32,7 @@ const channelOf = (shape: Shape, at: number): number => {
 };
 
 /** Mean and biased variance of each channel, in f32. */
-function statisticsOf(x: HostTensor): readonly [mean: HostTensor, variance: HostTensor] {
+export function statisticsOf(x: HostTensor): readonly [mean: HostTensor, variance: HostTensor] {
   const channels = x.shape[1] ?? 1;
   const numbers = numbersOf(x);
   const meanOf = (f: (x: number, channel: number) => number): readonly number[] => {

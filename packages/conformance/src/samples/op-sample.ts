@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import { elementCount, type Op, type OpAttributes } from "@mp/core/graph";
 import type { RandomSource } from "../random-source.js";
-import { generated, randomData } from "./host-data.js";
+import { generated, hostData, randomData } from "./host-data.js";
 
 /** One node with data for it. */
 export interface OpSample<K extends Op> {
@@ -58,4 +58,17 @@ export function smallIntegers(random: RandomSource, dtype: DType, shape: Shape):
 /** Numbers of one sign and similar size, so that their sums lose nothing to cancellation. */
 export function positives(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
   return randomData(random, dtype, shape, 0.25, 1.25);
+}
+
+/** A shuffle of whole numbers: no ties. */
+export function distinct(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  const size = elementCount(shape, "test data");
+  const order = Array.from({ length: size }, (_, at) => at);
+  for (let at = size - 1; at > 0; at--) {
+    const other = random.integer(0, at);
+    const swapped = order[at] as number;
+    order[at] = order[other] as number;
+    order[other] = swapped;
+  }
+  return hostData(dtype, order, shape);
 }

@@ -16,6 +16,7 @@ import { generated, hostData, integerExtremes, randomData, specialValues } from 
 import {
   type Behaviours,
   counted,
+  distinct,
   type OpRow,
   type OpRows,
   type OpSample,
@@ -209,19 +210,6 @@ function integerSearches<S>(
     (at) => ends[(at + 3 * Math.floor(at / count)) % count] ?? 0n,
   );
   return { extremes: [0, 1].map((axis) => sample(table, axis)) };
-}
-
-/** A shuffle of whole numbers: no ties. */
-function distinct(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  const size = elementCount(shape, "test data");
-  const order = Array.from({ length: size }, (_, at) => at);
-  for (let at = size - 1; at > 0; at--) {
-    const other = random.integer(0, at);
-    const swapped = order[at] as number;
-    order[at] = order[other] as number;
-    order[other] = swapped;
-  }
-  return hostData(dtype, order, shape);
 }
 
 const cumulative = (axis: number, exclusive = false, reverse = false): OpAttributes["CumSum"] => ({

@@ -12,7 +12,7 @@ import { counted, type OpRows, type OpSample } from "./op-sample.js";
 const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
 
 /** The 8-bit floats and bool are moved, never reduced. */
-const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
+export const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
 
 /** NaN in the data and in the updates, before a number and after one. */
 function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {

@@ -1,0 +1,21 @@
+import { type Op, opDTypes } from "@mp/core/graph";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { graphCase } from "../../graph-case.js";
+import { randomSource } from "../../random-source.js";
+import type { OpRow } from "../../samples/op-sample.js";
+import { sampleGraph } from "../op-cases.js";
+
+/** One case for each dtype and behavior of an op's samples, with a node for each sample. */
+export function sampleCases<K extends Op>(
+  group: string,
+  op: K,
+  { dtypes = opDTypes[op], samples }: OpRow<K>,
+): readonly ConformanceCase[] {
+  return dtypes.flatMap((dtype) =>
+    Object.keys(samples(dtype, randomSource(0, ""))).map((behaviour) =>
+      graphCase(`${group}/${op}-${dtype}/${behaviour}`, ({ random }) =>
+        sampleGraph(op, samples(dtype, random)[behaviour] ?? []),
+      ),
+    ),
+  );
+}

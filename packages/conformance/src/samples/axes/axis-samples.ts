@@ -1,0 +1,16 @@
+import type { OpRows } from "../op-sample.js";
+import type { AxisOp } from "./axis-row.js";
+import { binaryAxes } from "./binary-axes.js";
+import { indexingAxes } from "./indexing-axes.js";
+import { movementAxes } from "./movement-axes.js";
+import { normalizationAxes } from "./normalization-axes.js";
+import { reduceAxes } from "./reduce-axes.js";
+
+/** The table is total: a new op with axes does not compile until it has samples along each. */
+export const axisSamples: OpRows<AxisOp> = {
+  ...binaryAxes,
+  ...reduceAxes,
+  ...normalizationAxes,
+  ...movementAxes,
+  ...indexingAxes,
+};
