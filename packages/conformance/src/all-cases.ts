@@ -9,6 +9,7 @@ import { factoryCases } from "./cases/factory.js";
 import { finiteCheckCases } from "./cases/finite-check.js";
 import { fusionCases } from "./cases/fusion.js";
 import { axisCases } from "./cases/generated/axes.js";
+import { optionCases } from "./cases/generated/options.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
 import { inPlaceCases } from "./cases/in-place.js";
@@ -93,6 +94,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...loopCases,
   ...rareCases,
   ...axisCases,
+  ...optionCases,
   ...integerDivisionCases,
   ...largeCases,
   ...sizeCases,

@@ -5,7 +5,7 @@ import { type ComputeDType, floatFormats, GraphBuilder, type OpOf, type PoolingW
 import { evaluate } from "@mp/core/reference";
 import type { RandomSource } from "../random-source.js";
 import { generated, hostData, randomData } from "./host-data.js";
-import { counted, type OpRows } from "./op-sample.js";
+import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
 interface Pool {
   readonly shape: Shape;
@@ -204,7 +204,11 @@ export const poolingSamples: OpRows<OpOf<"pooling">> = {
 const distinct = (dtype: DType, shape: Shape): HostTensor => counted(dtype, shape);
 
 /** y is computed from x as the op defines, which every engine may rely on. */
-function gradientSample(random: RandomSource, x: HostTensor, attributes: PoolingWindow) {
+export function gradientSample(
+  random: RandomSource,
+  x: HostTensor,
+  attributes: PoolingWindow,
+): OpSample<"MaxPoolGradient"> {
   const builder = new GraphBuilder();
   const value = builder.input("x", x, "batch");
   const { y } = evaluate(builder.finish({ y: builder.emitOne("MaxPool", [value], attributes) }), { x });
