@@ -34,9 +34,7 @@ function resultOf<K extends OptionOp>(op: K, { sample }: Setting<K>, chosen: Cho
 }
 
 const shown = (chosen: Chosen, names: readonly string[]): string =>
-  names
-    .map((name) => `${name} ${isHostTensor(chosen[name]) ? "data" : String(chosen[name])}`)
-    .join(", ");
+  names.map((name) => `${name} ${isHostTensor(chosen[name]) ? "data" : String(chosen[name])}`).join(", ");
 
 function problemsOf<K extends OptionOp>(op: K): readonly string[] {
   const row = optionSamples[op] as OptionRow<K>;
@@ -58,8 +56,13 @@ function problemsOf<K extends OptionOp>(op: K): readonly string[] {
     }
     const idle = [...results]
       .filter(([chosen]) => !SAME.includes(`${op}: ${shown(chosen, changedBy(chosen))}`))
-      .filter(([chosen, result]) => changedBy(chosen).length > 0 && (result === undefined || result === whole))
-      .map(([chosen, result]) => `${op} ${at}: ${shown(chosen, changedBy(chosen))} is ${result === undefined ? "not allowed" : "idle"}`);
+      .filter(
+        ([chosen, result]) => changedBy(chosen).length > 0 && (result === undefined || result === whole),
+      )
+      .map(
+        ([chosen, result]) =>
+          `${op} ${at}: ${shown(chosen, changedBy(chosen))} is ${result === undefined ? "not allowed" : "idle"}`,
+      );
     const together = new Map<string, boolean>();
     for (const chosen of pairedChoices(one.factors)) {
       const [first, second] = changedBy(chosen);
@@ -76,7 +79,10 @@ function problemsOf<K extends OptionOp>(op: K): readonly string[] {
 }
 
 describe("the samples of options", () => {
-  it.each(Object.keys(optionSamples) as OptionOp[])("%s: each value changes the result, and each two attributes do", (op) => {
-    expect(problemsOf(op)).toEqual([]);
-  });
+  it.each(Object.keys(optionSamples) as OptionOp[])(
+    "%s: each value changes the result, and each two attributes do",
+    (op) => {
+      expect(problemsOf(op)).toEqual([]);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { runConformance } from "../src/run-conformance.js";
 import { accumulationFaults, inHalves } from "./wrong-backends/accumulation-faults.js";
 import { aliasingFaults } from "./wrong-backends/aliasing-faults.js";
 import { attentionFaults } from "./wrong-backends/attention-faults.js";
+import { axisFaults } from "./wrong-backends/axis-faults.js";
 import { committing } from "./wrong-backends/committing.js";
 import { constantFaults } from "./wrong-backends/constant-faults.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
@@ -19,6 +20,7 @@ import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
 import { loopFaults } from "./wrong-backends/loop-faults.js";
 import { numericFaults } from "./wrong-backends/numeric-faults.js";
+import { optionFaults } from "./wrong-backends/option-faults.js";
 import { orderFaults } from "./wrong-backends/order-faults.js";
 import { poolFaults } from "./wrong-backends/pool-faults.js";
 import { rareFormFaults } from "./wrong-backends/rare-form-faults.js";
@@ -53,6 +55,8 @@ const faults: readonly WrongBackend[] = [
   ...sizeFaults,
   ...integerFaults,
   ...rareFormFaults,
+  ...axisFaults,
+  ...optionFaults,
   ...aliasingFaults,
   ...viewFaults,
   ...orderFaults,

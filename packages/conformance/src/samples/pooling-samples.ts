@@ -176,6 +176,13 @@ export const poolingSamples: OpRows<OpOf<"pooling">> = {
       return {
         values: POOLS.map((pool) => of(distinct(dtype, pool.shape), pool)),
         "ceiling-of-the-size": CEILED.map((pool) => of(distinct(dtype, pool.shape), pool)),
+        "pads-of-a-kernels-size": WIDELY_PADDED.flatMap((pool) => [
+          of(distinct(dtype, pool.shape), pool),
+          of(
+            generated(dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
+            pool,
+          ),
+        ]),
         "of-equals-the-first": POOLS.map((pool) =>
           of(
             generated(dtype, pool.shape, (at) => at % 2),

@@ -3,7 +3,6 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import {
   type ArgOp,
-  elementCount,
   isComputeFloat,
   isFloat,
   isHalf,

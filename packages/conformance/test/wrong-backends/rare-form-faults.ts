@@ -159,7 +159,19 @@ const lowestBitsOf = (given: Readonly<Record<string, RunInput>>): Record<string,
 const OF_ONE = ["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"] as const;
 type OfOne = (typeof OF_ONE)[number];
 
-const AXES = ["op", "cast", "large", "size", "reduce", "rare", "transfer", "integer", "image"];
+const AXES = [
+  "op",
+  "cast",
+  "large",
+  "size",
+  "reduce",
+  "rare",
+  "axis",
+  "option",
+  "transfer",
+  "integer",
+  "image",
+];
 const inFloats = (form: string): readonly string[] =>
   ["f32", "f16", "bf16"].map((dtype) => form.replace("*", dtype));
 
@@ -176,8 +188,8 @@ export const rareFormFaults: readonly WrongBackend[] = [
       ),
     axes: AXES,
     among: /\/(Mul|Greater|Where)-/,
-    named: ["rare/Mul-f32/five-axes", "rare/Greater-i32/five-axes"],
-    consequences: [/^rare\/(Mul|Greater|Where)-\w+\/five-axes$/],
+    named: ["axis/Mul-f32/every-axis", "axis/Greater-f32/every-axis", "axis/Where-f32/every-axis"],
+    consequences: [/^axis\/(Mul|Greater|Where)-\w+\/every-axis$/],
   },
   {
     fault: "batches of three axes are multiplied in another order",
@@ -187,17 +199,15 @@ export const rareFormFaults: readonly WrongBackend[] = [
       }),
     axes: AXES,
     among: /\/MatMul-/,
-    named: inFloats("rare/MatMul-*/batches-of-three-axes"),
+    named: inFloats("axis/MatMul-*/every-axis"),
   },
   {
     fault: "indices from the end are lost behind shared axes",
     factory: () => oracleWithKernels({ GatherND: gatherBehind }),
     axes: AXES,
     among: /\/GatherND/,
-    named: ["f32", "f16", "i32", "i64"].map(
-      (dtype) => `rare/GatherND-${dtype}/from-the-end-behind-shared-axes`,
-    ),
-    consequences: [/^size\/GatherND\//],
+    named: ["f32", "f16", "i32", "i64"].map((dtype) => `axis/GatherND-${dtype}/every-depth`),
+    consequences: [/^(size|axis)\/GatherND/],
   },
   {
     fault: "indices from the end are lost along inner axes",
@@ -205,52 +215,55 @@ export const rareFormFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Gather|ScatterElements)[-/]/,
     named: ["Gather", "ScatterElements"].flatMap((op) =>
-      ["f32", "f16", "i32", "i64"].map((dtype) => `rare/${op}-${dtype}/from-the-end-along-each-axis`),
+      ["f32", "f16", "i32", "i64"].map((dtype) => `axis/${op}-${dtype}/every-axis`),
     ),
-    consequences: [/^size\/Gather\//],
+    consequences: [/^size\/Gather\//, /^axis\/(Gather|ScatterElements)-/],
   },
   {
     fault: "convolutions in groups with holes mix up their channels",
     factory: () => oracleWithKernels({ Conv: groupedAndDilated }),
     axes: [...AXES, "gradient"],
     among: /\/Conv[-/]/,
-    named: inFloats("rare/Conv-*/dilated-in-groups"),
-    consequences: [/^op\/Conv-\w+\/non-finite-values-stay-in-their-sums$/],
+    named: ["option/Conv-f32/each-value-and-each-two"],
+    consequences: [/^op\/Conv-\w+\/non-finite-values-stay-in-their-sums$/, /^option\/Conv-/],
   },
   {
     fault: "reflection over four axes repeats the edge",
     factory: () => oracleWithKernels({ Pad: symmetric }),
     axes: AXES,
     among: /\/Pad[-/]/,
-    named: inFloats("rare/Pad-*/reflect-over-four-axes"),
+    named: inFloats("axis/Pad-*/reflect-along-every-axis"),
+    consequences: [/^axis\/Pad-\w+\/reflect-along-every-axis$/],
   },
   {
     fault: "tensors are padded with finite numbers only",
     factory: () => oracleWithKernels({ Pad: finitePad }),
     axes: AXES,
     among: /\/Pad[-/]/,
-    named: inFloats("rare/Pad-*/values-that-are-not-finite"),
+    named: inFloats("option/Pad-*/each-value-and-each-two"),
+    consequences: [/^option\/Pad-f8e5m2/],
   },
   {
     fault: "an infinite limit is none",
     factory: () => oracleWithKernels({ Clip: finiteClip }),
     axes: AXES,
     among: /\/Clip[-/]/,
-    named: inFloats("rare/Clip-*/infinite-limits"),
+    named: inFloats("option/Clip-*/each-value-and-each-two"),
   },
   {
     fault: "of two axes that run backwards one runs forwards",
     factory: () => oracleWithKernels({ Slice: oneBackwards }),
     axes: AXES,
     among: /\/Slice[-/]/,
-    named: ["f32", "f16", "i32", "i64", "bool"].map((dtype) => `rare/Slice-${dtype}/several-negative-steps`),
+    named: ["f32", "f16", "i32", "i64", "bool"].map((dtype) => `axis/Slice-${dtype}/every-two-axes`),
+    consequences: [/^axis\/Slice-\w+\/every-two-axes$/],
   },
   {
     fault: "means over images count ignored labels",
     factory: () => oracleWithKernels({ NegativeLogLikelihoodLoss: countsIgnored }),
     axes: AXES,
     among: /\/NegativeLogLikelihoodLoss[-/]/,
-    named: inFloats("rare/NegativeLogLikelihoodLoss-*/ignored-labels-in-images"),
+    named: inFloats("option/NegativeLogLikelihoodLoss-*/each-value-and-each-two"),
   },
   {
     fault: "a product times 0 is left out",

@@ -1,11 +1,13 @@
-import { type DType, MpError, type Shape } from "@mp/core";
+import type { DType, Shape } from "@mp/core";
 import {
   type ComputeDType,
   floatFormats,
   type GraphNode,
   isComputeFloat,
   type PoolingWindow,
+  stridesOf,
   tapCounts,
+  tapsOf,
   withoutCeiling,
 } from "@mp/core/graph";
 import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx/write";
@@ -107,15 +109,65 @@ const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
   return [inF32(node, x, writer, (wide) => counts.reduce(share, mean(wide, "f32")))];
 };
 
-/** With x padded explicitly, a window of only -infinity could select a place in the padding, which is not in x. */
-const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node) => {
-  const [, { shape = [] } = {}] = node.inputs;
-  const { pads, kernelShape } = withoutCeiling(shape.slice(2), node.attributes);
-  if (isWithinKernel({ ...node.attributes, pads })) return undefined;
-  throw new MpError(
-    "MP_UNSUPPORTED",
-    `ort: MaxPoolGradient takes pads below the kernel's size, got [${pads}] for [${kernelShape}]; pad x before the pool`,
+/**
+ * Places count through x with its margins. In a window of only -infinity the engine may find a margin: there the first
+ * element inside is taken.
+ */
+function framedGradient(
+  node: GraphNode<"MaxPoolGradient">,
+  operands: readonly string[],
+  window: PoolingWindow,
+  writer: NodeWriter,
+): string {
+  const [, { dtype, shape } = operandType(node)] = node.inputs;
+  const [dy, x, y] = [0, 1, 2].map((index) => {
+    const name = at(operands, index);
+    return dtype === "f32" ? name : writer.cast(name, "f32");
+  }) as [string, string, string];
+  const [framed, inner] = withinKernel(x, window, [Number.NEGATIVE_INFINITY, "f32"], writer);
+  const [, found = ""] = writer.emit("MaxPool", [framed], windowAttributes(inner), { outputs: 2 });
+  const rank = window.kernelShape.length;
+  const [begins, ends] = [window.pads.slice(0, rank), window.pads.slice(rank)].map((pads) => [
+    0,
+    0,
+    ...pads,
+  ]) as [number[], number[]];
+  const whole = shape.map((size, axis) => size + (begins[axis] ?? 0) + (ends[axis] ?? 0));
+  const strides = stridesOf(whole);
+  const ones = (count: number): readonly number[] => new Array<number>(count).fill(1);
+  const [batch = 1, channels = 1] = shape;
+  const planes = Array.from({ length: batch * channels }, (_, plane) => plane * (strides[1] ?? 1));
+  const first = tapsOf(shape.slice(2), window).reduce(
+    (sum, windows, axis) => {
+      const places = windows.map(([tap = 0]) => (tap + (begins[axis + 2] ?? 0)) * (strides[axis + 2] ?? 1));
+      const column = writer.ints([places.length, ...ones(rank - axis - 1)]);
+      return writer.one("Add", [sum, writer.one("Reshape", [writer.ints(places), column])]);
+    },
+    writer.one("Reshape", [writer.ints(planes), writer.ints([batch, channels, ...ones(rank)])]),
   );
+  const isNothing = writer.one("Equal", [y, writer.scalar(Number.NEGATIVE_INFINITY, "f32")]);
+  const flat = (name: string): string => writer.one("Reshape", [name, writer.ints([-1])]);
+  const zeros = writer.one("Expand", [
+    writer.scalar(0, "f32"),
+    writer.ints([whole.reduce((product, size) => product * size, 1)]),
+  ]);
+  const sums = writer.one(
+    "ScatterElements",
+    [zeros, flat(writer.one("Where", [isNothing, first, found])), flat(dy)],
+    { axis: int(0), reduction: { kind: "string", value: "add" } },
+  );
+  const dx = writer.one("Slice", [
+    writer.one("Reshape", [sums, writer.ints(whole)]),
+    writer.ints(begins),
+    writer.ints(shape.map((size, axis) => size + (begins[axis] ?? 0))),
+  ]);
+  return dtype === "f32" ? dx : writer.cast(dx, dtype);
+}
+
+const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
+  const [, { shape } = operandType(node)] = node.inputs;
+  const window = withoutCeiling(shape.slice(2), node.attributes);
+  return isWithinKernel(window) ? undefined : [framedGradient(node, operands, window, writer)];
 };
 
 export const poolingLowerings: OwnLoweringsOf<"pooling"> = {

@@ -9,7 +9,7 @@ import { drawn } from "./drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /** The first dtype of an op has all samples, and each other one that many of each behavior, which the seed draws. */
-const DRAWN = 32;
+const DRAWN = 16;
 
 function thinned<K extends AxisOp>(op: K, row: OpRow<K>): OpRow<K> {
   const dtypes = row.dtypes ?? opDTypes[op];

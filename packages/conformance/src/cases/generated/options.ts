@@ -17,23 +17,22 @@ import {
 import { drawn } from "./drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
-/** In dtypes other than the first, of the pairs of a setting. */
-const PAIRS = 16;
-const COMBINATIONS = 12;
+/** What the seed draws of each setting; the op's first dtype has all values, and all pairs of its first setting. */
+const SINGLES = 16;
+const PAIRS = 8;
+const COMBINATIONS = 6;
 
 function samplesOf<K extends OptionOp>(
   { factors, sample }: Setting<K>,
   random: RandomSource,
-  isFirst: boolean,
+  has: { readonly singles: boolean; readonly pairs: boolean },
 ): readonly OpSample<K>[] {
-  const pairs = pairedChoices(factors);
+  const [singles, pairs] = [singleChoices(factors), pairedChoices(factors)];
   const choices = [
     plainChoice(factors),
-    ...singleChoices(factors),
-    ...(isFirst ? pairs : drawn(random, pairs, PAIRS)),
-    ...(pairs.length === 0
-      ? []
-      : Array.from({ length: COMBINATIONS }, () => drawnChoice(factors, random))),
+    ...(has.singles ? singles : drawn(random, singles, SINGLES)),
+    ...(has.pairs ? pairs : drawn(random, pairs, PAIRS)),
+    ...(pairs.length === 0 ? [] : Array.from({ length: COMBINATIONS }, () => drawnChoice(factors, random))),
   ];
   return choices.flatMap((chosen) => sample(chosen, random) ?? []);
 }
@@ -42,9 +41,10 @@ function rowOf<K extends OptionOp>(op: K, { dtypes = opDTypes[op], settings }: O
   return {
     dtypes,
     samples: (dtype: DType, random) => ({
-      "each-value-and-each-two": settings(dtype).flatMap((one) =>
-        samplesOf(one, random, dtype === dtypes[0]),
-      ),
+      "each-value-and-each-two": settings(dtype).flatMap((one, index) => {
+        const singles = dtype === dtypes[0];
+        return samplesOf(one, random, { singles, pairs: singles && index === 0 });
+      }),
     }),
   };
 }

@@ -69,7 +69,7 @@ export const indexingAxes: OpRows<OpOf<"indexing">> = {
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
         const more = resized(shape, axis, size + 2);
-        const fewer = shape.map((_, other) => (other === axis ? [] : [resized(more, other, 1)])).flat();
+        const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resized(more, other, 1)]));
         return [shape, more, ...fewer, resized(shape, axis, 1)].map((indices) => ({
           attributes: { axis },
           inputs: [scattered(random, dtype, shape), drawIndices(random, indices, size)],

@@ -56,7 +56,10 @@ const sliceOf = (axes: readonly number[], ranges: readonly Range[]): OpAttribute
 });
 
 /** Pads of all axes, of which some are not 0. */
-function padsOf(rank: number, amounts: Readonly<Record<number, readonly [number, number]>>): readonly number[] {
+function padsOf(
+  rank: number,
+  amounts: Readonly<Record<number, readonly [number, number]>>,
+): readonly number[] {
   const of = (end: 0 | 1): readonly number[] =>
     Array.from({ length: rank }, (_, axis) => amounts[axis]?.[end] ?? 0);
   return [...of(0), ...of(1)];
@@ -134,7 +137,8 @@ export const movementAxes: OpRows<OpOf<"movement">> = {
     "every-axis": alongEach((shape, axis) =>
       rangesOf(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceOf([axis], [range]), shape]),
     ),
-    "every-two-axes": alongEachTwo((shape, first, second) =>
+    "every-two-axes": alongEachTwo(
+      (shape, first, second) =>
       // Listed in either order.
       [[first, second], [second, first]].flatMap((axes) =>
         [0, 1, 2].map((): Moved<"Slice"> => {
@@ -169,24 +173,18 @@ export const movementAxes: OpRows<OpOf<"movement">> = {
       }),
     ),
   ),
-  Squeeze: everyAxis(
-    WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widened(shape, axes)]),
-  ),
+  Squeeze: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widened(shape, axes)])),
   Unsqueeze: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape])),
   Pad: pad,
   Tile: everyAxis([
     ...alongEach((shape, axis) =>
-      [2, 3].map((count): Moved<"Tile"> => [
-        { repeats: shape.map((_, at) => (at === axis ? count : 1)) },
-        shape,
-      ]),
+      [2, 3].map(
+        (count): Moved<"Tile"> => [{ repeats: shape.map((_, at) => (at === axis ? count : 1)) }, shape],
+      ),
     ),
     ...alongEachTwo((shape, first, second): readonly Moved<"Tile">[] => [
       [{ repeats: shape.map((_, at) => (at === first ? 2 : at === second ? 3 : 1)) }, shape],
     ]),
-    ...SHAPES.map((shape): Moved<"Tile"> => [
-      { repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) },
-      shape,
-    ]),
+    ...SHAPES.map((shape): Moved<"Tile"> => [{ repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) }, shape]),
   ]),
 };

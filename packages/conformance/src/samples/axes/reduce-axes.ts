@@ -3,7 +3,14 @@ import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ArgOp, isFloat, type OpOf, type ReduceOp } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import { generated } from "../host-data.js";
-import { type Behaviours, distinct, type OpRow, type OpRows, positives, smallIntegers } from "../op-sample.js";
+import {
+  type Behaviours,
+  distinct,
+  type OpRow,
+  type OpRows,
+  positives,
+  smallIntegers,
+} from "../op-sample.js";
 import { alongEach, SHAPES, subsets } from "./axis-row.js";
 
 type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
@@ -72,13 +79,17 @@ export const reduceAxes: OpRows<OpOf<"reduce">> = {
     samples: (dtype, random) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
+        const searches = [
+          [1, distinct],
+          [size - 1, smallIntegers],
+          [size, distinct],
+          [size, smallIntegers],
+        ] as const;
         return flags.flatMap((largest) =>
-          [...new Set([1, size - 1, size])].flatMap((k) =>
-            [distinct, smallIntegers].map((draw) => ({
-              attributes: { axis, k, largest },
-              inputs: [draw(random, dtype, shape)],
-            })),
-          ),
+          searches.map(([k, draw]) => ({
+            attributes: { axis, k, largest },
+            inputs: [draw(random, dtype, shape)],
+          })),
         );
       }),
     }),

@@ -1,22 +1,18 @@
 /** Loops of any number of carries, sequences and invariants, whose bodies move elements. */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { GraphBuilder, type Graph, type Value } from "@mp/core/graph";
+import { type Graph, GraphBuilder, type Value } from "@mp/core/graph";
 import { scattered } from "../axes/axis-row.js";
 import { sample } from "../op-sample.js";
 import { type OptionRows, setting } from "./setting.js";
 
 const backwards = (builder: GraphBuilder, value: Value): Value => {
   const axes = value.shape.map((_, axis) => axis);
-  return builder.emitOne(
-    "Slice",
-    [value],
-    {
-      axes,
-      starts: value.shape.map((size) => size - 1),
-      ends: axes.map(() => -1),
-      steps: axes.map(() => -1),
-    },
-  );
+  return builder.emitOne("Slice", [value], {
+    axes,
+    starts: value.shape.map((size) => size - 1),
+    ends: axes.map(() => -1),
+    steps: axes.map(() => -1),
+  });
 };
 
 /**

@@ -11,7 +11,7 @@ const EPSILONS = [1e-3, 0.1, 1, 1e-5];
 const small = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
   randomData(random, dtype, shape, -0.05, 0.05);
 
-const SCORES: readonly Shape[] = [[6, 5], [4, 5, 3], [2, 5, 3, 4], [2, 5, 2, 3, 2]]; // biome-ignore format: one line
+const SCORES: readonly Shape[] = [[6, 5], [4, 5, 3], [2, 5, 3, 2], [2, 5, 2, 1, 3]]; // biome-ignore format: one line
 
 /** The ignored label is any class, the first among them, or none. */
 function loss<K extends OpOf<"loss">>(op: K, low: number, high: number): OptionRow<K> {
@@ -27,10 +27,11 @@ function loss<K extends OpOf<"loss">>(op: K, low: number, high: number): OptionR
           const labels = generated("i32", [batch, ...rest], (at) =>
             at % 3 === 1 ? ignoreIndex : random.integer(0, classes - 1),
           );
-          const weights = weighted ? [positives(random, dtype, [classes])] : [];
+          // Sums of weighted likelihoods are exact in any order.
+          const weights = weighted ? [generated(dtype, [classes], () => 2 ** random.integer(-1, 2))] : [];
           return sample<OpOf<"loss">>(
             attributes,
-            randomData(random, dtype, scores, low, high),
+            generated(dtype, scores, () => random.integer(8 * low, 8 * high) / 8),
             labels,
             ...weights,
           );
@@ -41,12 +42,10 @@ function loss<K extends OpOf<"loss">>(op: K, low: number, high: number): OptionR
 }
 
 export const normalizationOptions: OptionRows<
-  | OpOf<"loss" | "batch-normalization">
-  | "LayerNormalization"
-  | "RMSNormalization"
+  OpOf<"loss" | "batch-normalization"> | "LayerNormalization" | "RMSNormalization"
 > = {
   SoftmaxCrossEntropyLoss: loss("SoftmaxCrossEntropyLoss", -4, 4),
-  NegativeLogLikelihoodLoss: loss("NegativeLogLikelihoodLoss", -4, -0.1),
+  NegativeLogLikelihoodLoss: loss("NegativeLogLikelihoodLoss", -4, -1),
   LayerNormalization: {
     settings: (dtype) => [
       setting(
@@ -80,15 +79,20 @@ export const normalizationOptions: OptionRows<
   },
   BatchNormalization: {
     settings: (dtype) => [
-      setting("BatchNormalization", { epsilon: EPSILONS }, { own: dtype === "f32" ? [false] : [false, true] }, (attributes, { own }, random) => {
-        const of = own ? dtype : "f32";
-        return sample(
-          attributes,
-          small(random, dtype, [4, 3, 5]),
-          positives(random, of, [3]),
-          positives(random, of, [3]),
-        );
-      }),
+      setting(
+        "BatchNormalization",
+        { epsilon: EPSILONS },
+        { own: dtype === "f32" ? [false] : [false, true] },
+        (attributes, { own }, random) => {
+          const of = own ? dtype : "f32";
+          return sample(
+            attributes,
+            small(random, dtype, [4, 3, 5]),
+            positives(random, of, [3]),
+            positives(random, of, [3]),
+          );
+        },
+      ),
     ],
   },
   BatchNormalizationGradient: {

@@ -7,7 +7,12 @@ import { type OptionRows, setting } from "./setting.js";
 
 /** The results that a letter's axes can make: each choice of some letters in each order. */
 function resultsOf(letters: readonly string[]): readonly string[] {
-  return ["", ...letters.flatMap((letter) => resultsOf(letters.filter((l) => l !== letter)).map((rest) => letter + rest))];
+  return [
+    "",
+    ...letters.flatMap((letter) =>
+      resultsOf(letters.filter((l) => l !== letter)).map((rest) => letter + rest),
+    ),
+  ];
 }
 
 const lettersOf = (...terms: readonly string[]): readonly string[] => [...new Set(terms.join(""))];
@@ -36,10 +41,19 @@ const NEVER = Number.NEGATIVE_INFINITY;
 type Mask = "none" | "bool" | "bool-of-each-head" | "f32" | "own" | "one-row";
 
 /** Every row has a key that it may attend to, the first, so that none is empty beside `isCausal`. */
-function maskOf(kind: Mask, dtype: DType, [batch, heads, time, keys]: readonly [number, number, number, number], random: RandomSource): readonly HostTensor[] {
+function maskOf(
+  kind: Mask,
+  dtype: DType,
+  [batch, heads, time, keys]: readonly [number, number, number, number],
+  random: RandomSource,
+): readonly HostTensor[] {
   if (kind === "none") return [];
   const shape: Shape =
-    kind === "bool-of-each-head" ? [batch, heads, time, keys] : kind === "one-row" ? [batch, 1, 1, keys] : [time, keys];
+    kind === "bool-of-each-head"
+      ? [batch, heads, time, keys]
+      : kind === "one-row"
+        ? [batch, 1, 1, keys]
+        : [time, keys];
   const isAdded = kind === "f32" || kind === "own";
   const draw = (at: number): number => {
     const isOpen = at % keys === 0 || random.next() < 0.6;

@@ -85,17 +85,15 @@ export const drawnChoice = (factors: Factors, random: RandomSource): Chosen =>
 export interface OptionRow<K extends Op> {
   /** Dtypes of the data; default the op's deciding ones. */
   readonly dtypes?: readonly DType[];
+  /** The first has all its pairs tested in the op's first dtype; of the pairs of others the seed draws some. */
   readonly settings: (dtype: DType) => readonly Setting<K>[];
 }
 export type OptionRows<O extends Op> = { readonly [K in O]: OptionRow<K> };
 
-type Unvaried = Exclude<
-  AxisOp,
-  OpOf<"normalization" | "batch-normalization"> | "Pad" | "OneHot"
->;
+type Unvaried = Exclude<AxisOp, OpOf<"normalization" | "batch-normalization"> | "Pad" | "OneHot">;
 type WithAttributes = {
   readonly [K in Op]: keyof OpAttributes[K] extends never ? never : K;
 }[Op];
 
 /** Operators with attributes; where all of them are varied with the axis, the samples along each axis do so. */
-export type OptionOp = Exclude<WithAttributes, Unvaried | OpOf<"normalization"> & `${string}Softmax`>;
+export type OptionOp = Exclude<WithAttributes, Unvaried | (OpOf<"normalization"> & `${string}Softmax`)>;

@@ -2,8 +2,8 @@
 import type { DType, Shape } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { scattered } from "../axes/axis-row.js";
-import { counted, sample } from "../op-sample.js";
 import { hostData } from "../host-data.js";
+import { counted, sample } from "../op-sample.js";
 import { drawIndices } from "../rare/rare-row.js";
 import { type OptionRows, setting } from "./setting.js";
 
@@ -23,7 +23,9 @@ export const sourceOptions: OptionRows<"Constant" | "Range" | "RandomBits" | "On
       setting(
         "Constant",
         {
-          value: [[], [1], [3], [2, 3], [2, 0], [2, 1, 3], [2, 1, 2, 1, 3]].map((shape) => counted(dtype, shape, 3)),
+          value: [[], [1], [3], [2, 3], [2, 0], [2, 1, 3], [2, 1, 2, 1, 3]].map((shape) =>
+            counted(dtype, shape, 3),
+          ),
           // Only a casting policy reads it.
           literal: [undefined, 2],
         },
@@ -77,7 +79,12 @@ export const sourceOptions: OptionRows<"Constant" | "Range" | "RandomBits" | "On
       setting(
         "Pad",
         {
-          pads: [[0, 1, 0, 0, 0, 2], [1, 0, 0, 0, 0, 0], [0, 0, 2, 0, 1, 0], [2, 3, 2, 1, 2, 1]],
+          pads: [
+            [0, 1, 0, 0, 0, 2],
+            [1, 0, 0, 0, 0, 0],
+            [0, 0, 2, 0, 1, 0],
+            [2, 3, 2, 1, 2, 1],
+          ],
           mode: ["constant", "reflect", "edge"],
           value: padValues(dtype),
         },

@@ -1,7 +1,4 @@
-/**
- * Forms that programs seldom use and kernels seldom run: many axes, negative indices along every axis, two rare options
- * at once, infinite limits. Each seed draws new shapes.
- */
+/** Forms that programs seldom use and kernels seldom run: NaN and ties in searches, small results, subnormals. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type Op } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
@@ -21,9 +18,6 @@ export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
 /** As many samples as asked for. */
 export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index));
-
-export const drawShape = (random: RandomSource, rank: number, low = 1, high = 4): Shape =>
-  times(rank, () => random.integer(low, high));
 
 /** Random indices of an axis of that size, each counted from either end. */
 export function drawIndices(random: RandomSource, shape: Shape, size: number): HostTensor {

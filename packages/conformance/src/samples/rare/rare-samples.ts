@@ -1,8 +1,6 @@
-import { rareBroadcasting } from "./broadcasting.js";
-import { rareIndices } from "./indices.js";
 import { rareOptions } from "./options.js";
 import type { RareRows } from "./rare-row.js";
 import { rareSubnormals } from "./subnormals.js";
 
 /** Several tables may have samples for one op. */
-export const rareSamples: readonly RareRows[] = [rareBroadcasting, rareIndices, rareOptions, rareSubnormals];
+export const rareSamples: readonly RareRows[] = [rareOptions, rareSubnormals];
