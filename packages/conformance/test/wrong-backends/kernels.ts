@@ -16,6 +16,7 @@ const graphs = new Map<string, Graph>();
 
 const plain = (_key: string, value: unknown): unknown => {
   if (typeof value === "bigint") return `${value}n`;
+  if (Object.is(value, -0)) return "-0";
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 };
 

@@ -61,30 +61,23 @@ export const optionFaults: readonly WrongBackend[] = [
     ),
   ),
   fault(
-    "a negative slope is its magnitude",
-    "LeakyRelu",
-    instead("LeakyRelu", ({ alpha }) => ({ alpha: Math.abs(alpha) })),
-  ),
-  fault(
-    "means in ceil mode that count the padding divide by whole windows",
+    "means in ceil mode that count padding at the beginning alone do not count it",
     "AveragePool",
     (operands, attributes) => {
       const inputs = dataOf(operands);
       const [right] = evaluateNode("AveragePool", inputs, attributes) as [HostTensor];
-      if (!attributes.ceilMode || !attributes.countIncludePad) return [right];
-      const { kernelShape } = attributes;
-      const taps = kernelShape.reduce((product, size) => product * size, 1);
-      const sum = evaluateNode("AveragePool", inputs, { ...attributes, countIncludePad: false });
-      return taps === 1 ? [right] : sum;
+      const { ceilMode, countIncludePad, pads } = attributes;
+      const ends = pads.slice(pads.length / 2);
+      if (!ceilMode || !countIncludePad || ends.some((pad) => pad > 0)) return [right];
+      return evaluateNode("AveragePool", inputs, { ...attributes, countIncludePad: false });
     },
   ),
   fault(
-    "convolutions whose strides and dilations differ by axis swap the pads of both ends",
+    "grouped convolutions whose strides differ by axis swap the pads of both ends",
     "Conv",
     instead("Conv", (attributes) => {
-      const { strides, dilations, pads } = attributes;
-      const [a, b] = dilations;
-      const isOne = dilations.length === 2 && strides[0] !== strides[1] && a !== b;
+      const { strides, group, pads } = attributes;
+      const isOne = group > 1 && strides.length === 2 && strides[0] !== strides[1];
       return isOne ? { ...attributes, pads: [...pads.slice(2), ...pads.slice(0, 2)] } : undefined;
     }),
   ),
