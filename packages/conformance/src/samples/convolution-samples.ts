@@ -145,7 +145,7 @@ export const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
 });
 
 /** The inverse direction: from the result of `conv` to the size of its input. */
-export const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
+const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
   const { y, rest } = resultOf(sample);
   const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];
   return {
