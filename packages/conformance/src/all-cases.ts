@@ -32,7 +32,7 @@ import { orderScriptCases } from "./cases/order-scripts.js";
 import { randomCases } from "./cases/random.js";
 import { rareCases } from "./cases/rare/rare-cases.js";
 import { repeatedRunCases } from "./cases/repeated-runs.js";
-import { rewriteCases } from "./cases/rewrites.js";
+import { rewriteCases } from "./cases/rewrites/rewrites.js";
 import { scatterCases } from "./cases/scatter.js";
 import { sizeCases } from "./cases/sizes.js";
 import { stateCases } from "./cases/state.js";

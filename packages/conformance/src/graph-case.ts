@@ -1,5 +1,5 @@
-import type { Backend, BackendManifest, HostTensor } from "@mp/core";
-import { type CompileOptions, type Graph, isComputeFloat } from "@mp/core/graph";
+import type { Backend, BackendManifest, DType, HostTensor } from "@mp/core";
+import { type CompileOptions, type Graph, isComputeFloat, type StateOptions } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { Allowance } from "./compare/allowance.js";
 import { compareTensors } from "./compare/compare-tensors.js";
@@ -7,6 +7,7 @@ import type { CaseContext, ConformanceCase } from "./conformance-case.js";
 import { expectCode, expectThat, fail } from "./expectations.js";
 import { fresh, freshGraph } from "./fresh.js";
 import { expectUntouched } from "./held-data.js";
+import { type RandomSource, randomSource } from "./random-source.js";
 import { flushed } from "./samples/host-data.js";
 import { unsupportedGraph } from "./support.js";
 
@@ -36,6 +37,9 @@ export interface GraphCheck {
   readonly describe?: (output: string) => string;
   /** Expected results that follow from first principles, instead of the oracle's. */
   readonly want?: Tensors;
+  /** Values of inputs that come from the slots of a state, each slot named like its input. */
+  readonly slots?: Tensors;
+  readonly stateOptions?: StateOptions;
 }
 
 /** A graph must be refused completely, at compilation, with MP_UNSUPPORTED and a message that says what is missing. */
@@ -72,21 +76,78 @@ export function graphCase(
   };
 }
 
+/** What a backend's manifest says about a table of graphs. */
+export interface Fit {
+  readonly supports: (graph: Graph) => boolean;
+  readonly flushes: (dtype: DType) => boolean;
+}
+
+/** A graph of what a backend supports of a table. */
+export interface Fitted {
+  /** Whether anything is supported. */
+  readonly fits: (fit: Fit) => boolean;
+  readonly build: (fit: Fit, random: RandomSource) => GraphCheck | undefined;
+}
+
+/** `graphCase` for a graph that leaves out what a backend does not support. */
+export function fittedCase(id: string, { fits, build }: Fitted): ConformanceCase {
+  const fitOf = (manifest: BackendManifest): Fit => ({
+    supports: (graph) => unsupportedGraph(manifest, graph) === undefined,
+    flushes: (dtype) => isComputeFloat(dtype) && manifest.subnormals[dtype] === "flush",
+  });
+  const whole = (): Graph => {
+    const check = build({ supports: () => true, flushes: () => false }, randomSource(0, id));
+    if (check === undefined) throw new Error(`internal: ${id} is empty`);
+    return check.graph;
+  };
+  return {
+    id,
+    unsupported: (manifest) => (fits(fitOf(manifest)) ? undefined : unsupportedGraph(manifest, whole())),
+    refuses: (backend) => expectRefused(backend, whole()),
+    run: async (backend, { random, seed }) => {
+      const check = build(fitOf(backend.manifest), random);
+      if (check !== undefined) await checkGraph(backend, check, { seed });
+    },
+  };
+}
+
+async function runWithSlots(
+  backend: Backend,
+  graph: Graph,
+  inputs: Tensors,
+  slots: Tensors,
+  options: StateOptions,
+): Promise<Tensors> {
+  const state = await backend.createState(slots, options);
+  try {
+    const bindings = Object.keys(slots).map((name) => ({ slot: name, input: name }));
+    return await runGraph(backend, graph, inputs, { state, bindings });
+  } finally {
+    await state.dispose();
+  }
+}
+
 async function checkGraph(
   backend: Backend,
-  { graph, inputs, allowance, describe, want }: GraphCheck,
+  { graph, inputs, allowance, describe, want, slots, stateOptions = {} }: GraphCheck,
   { seed }: Pick<CaseContext, "seed">,
 ): Promise<void> {
-  const fed = Object.fromEntries(
-    Object.entries(inputs).map(([name, tensor]) => {
-      const { dtype } = tensor;
-      const flushes = isComputeFloat(dtype) && backend.manifest.subnormals[dtype] === "flush";
-      return [name, flushes ? flushed(tensor) : tensor];
-    }),
-  );
+  const asRead = (tensors: Tensors): Tensors =>
+    Object.fromEntries(
+      Object.entries(tensors).map(([name, tensor]) => {
+        const { dtype } = tensor;
+        const flushes = isComputeFloat(dtype) && backend.manifest.subnormals[dtype] === "flush";
+        return [name, flushes ? flushed(tensor) : tensor];
+      }),
+    );
+  const fed = asRead(inputs);
   const kept = fresh(fed);
-  const wanted = want ?? evaluate(graph, kept);
-  const got = await runGraph(backend, graph, fed);
+  const held = asRead(slots ?? {});
+  const wanted = want ?? evaluate(graph, { ...kept, ...fresh(held) });
+  const got =
+    slots === undefined
+      ? await runGraph(backend, graph, fed)
+      : await runWithSlots(backend, graph, fed, held, stateOptions);
   for (const [name, tensor] of Object.entries(fed))
     expectUntouched(tensor, kept[name] as HostTensor, describe?.(name) ?? name);
   const extra = Object.keys(got).find((name) => !(name in wanted));

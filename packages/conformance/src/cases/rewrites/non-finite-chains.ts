@@ -4,10 +4,10 @@
  */
 import type { HostTensor } from "@mp/core";
 import { type ComputeDType, elementCount, GraphBuilder, type Value } from "@mp/core/graph";
-import { allowanceOf, EXACT } from "../compare/allowance.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { allowanceOf, EXACT } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { graphCase } from "../../graph-case.js";
+import { generated } from "../../samples/host-data.js";
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 const SHAPE = [2, 3, 4];
@@ -77,7 +77,7 @@ function notOf(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): C
   });
 }
 
-export const rewriteCases: readonly ConformanceCase[] = FLOATS.flatMap((dtype) => [
+export const nonFiniteChainCases: readonly ConformanceCase[] = FLOATS.flatMap((dtype) => [
   ...EXTREMES.flatMap((outer) => MONOTONIC.map((inner) => extremeOf(outer, inner, dtype))),
   ...COMPARISONS.map((comparison) => notOf(comparison, dtype)),
 ]);

@@ -1,0 +1,121 @@
+/** Casts and casts back: each loses something, unless the dtype between is at least as wide. */
+import type { DType } from "@mp/core";
+import { floatFormats, isFloat } from "@mp/core/graph";
+import { FLOATS, type Make, type Pattern, type PatternTable } from "./pattern.js";
+
+const THROUGH: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
+const FROM: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
+
+const isInteger = (dtype: DType): boolean => !isFloat(dtype) && dtype !== "bool";
+
+/** Numbers that the integer dtype holds, some of which no half does. */
+const RANGES: Readonly<Partial<Record<DType, number>>> = { i32: 2 ** 30, i64: 2 ** 40, u8: 255 };
+
+/** Elements of `from` that stay in the range of every integer of the chain. */
+function drawn(from: DType, chain: readonly DType[]): (at: number) => number {
+  const integers = chain.filter((dtype) => isInteger(dtype) && RANGES[dtype] !== undefined);
+  const unsigned = [from, ...integers].includes("u8");
+  const limit = Math.min(
+    ...[from, ...integers].map((dtype) =>
+      isFloat(dtype) ? floatFormats[dtype].maxFinite / 8 : (RANGES[dtype] ?? 1),
+    ),
+    ...chain
+      .filter((dtype) => isFloat(dtype))
+      .map((dtype) => (isFloat(dtype) && integers.length > 0 ? floatFormats[dtype].maxFinite / 8 : Infinity)),
+  );
+  return (at) => {
+    const sign = unsigned || at % 2 === 0 ? 1 : -1;
+    const scale = 2 ** (((at * 5) % 23) - 3);
+    const x = isInteger(from) ? Math.floor(scale * (1 + (at % 7) / 7)) : scale * (1 + (at % 13) / 13);
+    return sign * Math.min(x, Math.floor(limit));
+  };
+}
+
+function chained(chain: readonly DType[]): Make {
+  return ({ dtype, of, by }) =>
+    chain.reduce((value, to) => by("Cast", { to }, value), of([4, 20], drawn(dtype, chain)));
+}
+
+const patterns: Record<string, Pattern> = {};
+for (const from of FROM) {
+  for (const middle of THROUGH) {
+    patterns[`${from}, ${middle} and back`] = { make: chained([middle, from]), dtypes: [from] };
+    for (const last of THROUGH) {
+      if (last !== middle && last !== from)
+        patterns[`${from}, ${middle}, ${last}`] = { make: chained([middle, last]), dtypes: [from] };
+    }
+  }
+  patterns[`${from} through two dtypes and back`] = {
+    make: chained(["f32", "f16", "i32", from]),
+    dtypes: [from],
+  };
+  patterns[`${from} to itself`] = { make: chained([from, from]), dtypes: [from] };
+  // Not in the range of an integer: infinities and NaN become true, and come back as 1.
+  if (isFloat(from)) {
+    for (const middle of ["f32", "f16", "bf16", "bool"] as const) {
+      patterns[`edges of ${from}, ${middle} and back`] = {
+        make: ({ x, by }) => by("Cast", { to: from }, by("Cast", { to: middle }, x)),
+        dtypes: [from],
+      };
+    }
+    patterns[`a sum of ${from} in f32`] = {
+      make: ({ x, y, by, on }) =>
+        by("Cast", { to: from }, on("Add", by("Cast", { to: "f32" }, x), by("Cast", { to: "f32" }, y))),
+      dtypes: [from],
+    };
+    patterns[`a sum of three ${from} in f32`] = {
+      make: ({ x, y, z, by, on }) => {
+        const [a, b, c] = [x, y, z].map((value) => by("Cast", { to: "f32" }, value)) as [never, never, never];
+        return by("Cast", { to: from }, on("Add", on("Add", a, b), c));
+      },
+      dtypes: [from],
+    };
+    patterns[`a sum of ${from} in f16`] = {
+      make: ({ x, y, by, on }) => by("Cast", { to: "f16" }, on("Mul", x, y)),
+      dtypes: [from],
+    };
+    patterns[`a product of ${from} as f16`] = {
+      make: ({ x, y, by, on }) => on("Mul", by("Cast", { to: "f16" }, x), by("Cast", { to: "f16" }, y)),
+      dtypes: [from],
+    };
+    patterns[`a product of ${from} as bf16`] = {
+      make: ({ x, y, by, on }) => on("Mul", by("Cast", { to: "bf16" }, x), by("Cast", { to: "bf16" }, y)),
+      dtypes: [from],
+    };
+    patterns[`a transpose between casts of ${from}`] = {
+      make: ({ of, by }) => {
+        const half = by(
+          "Cast",
+          { to: "bf16" },
+          of([3, 5], (at) => 1 + at / 64),
+        );
+        return by("Cast", { to: from }, by("Transpose", { perm: [1, 0] }, half));
+      },
+      dtypes: [from],
+    };
+    patterns[`floor of ${from} as an integer`] = {
+      make: ({ of, by, on }) =>
+        by("Cast", { to: from }, by("Cast", { to: "i32" }, on("Floor", of([4, 20], drawn(from, ["i32"]))))),
+      dtypes: [from],
+    };
+  } else {
+    patterns[`edges of ${from} through bool`] = {
+      make: ({ x, by }) => by("Cast", { to: from }, by("Cast", { to: "bool" }, x)),
+      dtypes: [from],
+    };
+    patterns[`edges of ${from} as f32`] = {
+      make: ({ x, by }) => by("Cast", { to: "f32" }, x),
+      dtypes: [from],
+    };
+    patterns[`edges of ${from} as f16`] = {
+      make: ({ x, by }) => by("Cast", { to: "f16" }, x),
+      dtypes: [from],
+    };
+    patterns[`edges of ${from} as bf16`] = {
+      make: ({ x, by }) => by("Cast", { to: "bf16" }, x),
+      dtypes: [from],
+    };
+  }
+}
+
+export const castTable: PatternTable = { dtypes: FROM, patterns };

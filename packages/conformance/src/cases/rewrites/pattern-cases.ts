@@ -1,0 +1,302 @@
+/**
+ * One graph for each table of patterns, dtype and place of the operands: each pattern alone, with its inner values among
+ * the outputs, and with its numbers in each form.
+ */
+import type { BackendManifest, DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, formatType, GraphBuilder, isFloat, type Op, type Value } from "@mp/core/graph";
+import { type Allowance, allowanceOf, EXACT } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { type Fit, fittedCase, type GraphCheck } from "../../graph-case.js";
+import { type RandomSource, randomSource } from "../../random-source.js";
+import { generated, hostData } from "../../samples/host-data.js";
+import { edgeNumbers } from "./edge-numbers.js";
+import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
+
+/** Of constants and constant slots, the first operand of every other pattern is an input. */
+type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
+const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
+
+/** Dtypes with a graph for each place; for the others a graph has operands in three places. */
+const THOROUGH: readonly DType[] = ["f32", "i32", "bool"];
+const GATHERED: Readonly<Record<string, readonly Place[]>> = {
+  "any-place": ["inputs", "constants", "inner-values", "slots"],
+  "constant-slots": ["constant-slots"],
+};
+
+/** 16 · 16 pairs of edge numbers, and more in random order. */
+const PAIRS = 256;
+const SHAPES: readonly Shape[] = [[320], [16, 20], [4, 4, 20], [2, 4, 4, 10]];
+
+const NUMBER_FORMS = ["scalar", "row", "whole", "one", "fed"] as const;
+type NumberForm = (typeof NUMBER_FORMS)[number];
+
+interface Writing {
+  readonly builder: GraphBuilder;
+  readonly inputs: Record<string, HostTensor>;
+  readonly slots: Record<string, HostTensor>;
+}
+
+interface Instance extends Writing {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly place: Place;
+  readonly form: NumberForm;
+  readonly shape: Shape;
+  readonly random: RandomSource;
+  readonly flushes: Fit["flushes"];
+  /** Whether its inner values are outputs, too. */
+  readonly keepsInner: boolean;
+  /** The values and operators that the pattern emitted, in order. */
+  readonly emitted: { readonly value: Value; readonly op: Op }[];
+  /** How many it has made, for their names. */
+  operands: number;
+}
+
+function placed(instance: Instance, tensor: HostTensor): Value {
+  const { builder, inputs, slots, place, name } = instance;
+  const { dtype, shape, data } = tensor;
+  const count = instance.operands++;
+  const called = `${name}.${count}`;
+  const isFed = place === "inputs" || (count === 0 && instance.keepsInner);
+  if (place === "constants" && !isFed) return builder.constant(tensor);
+  if (place === "slots" || (place === "constant-slots" && !isFed)) {
+    slots[called] = tensor;
+    return builder.input(called, { dtype, shape }, "state");
+  }
+  const [rows = 1, ...rest] = shape;
+  if (place !== "inner-values" || rows < 2) {
+    inputs[called] = tensor;
+    return builder.input(called, { dtype, shape }, "batch");
+  }
+  const cut = Math.floor(rows / 2) * elementCount(rest, "test data");
+  const half = (part: string, from: number, to: number, size: number): Value => {
+    const halved = { dtype, shape: [size, ...rest], data: data.slice(from, to) } as HostTensor;
+    inputs[`${called}${part}`] = halved;
+    return builder.input(`${called}${part}`, { dtype, shape: halved.shape }, "batch");
+  };
+  const [front, back] = [Math.floor(rows / 2), rows - Math.floor(rows / 2)];
+  return builder.emitOne("Concat", [half("a", 0, cut, front), half("b", cut, data.length, back)], {
+    axis: 0,
+  });
+}
+
+function elements(
+  random: RandomSource,
+  edges: readonly (number | bigint)[],
+  dtype: DType,
+  draw: Draw,
+): (place: number) => number | bigint {
+  if (typeof draw === "function") return draw;
+  const unsigned = dtype === "u8" || dtype === "u64" || dtype === "bool";
+  const offset = random.integer(0, 60);
+  switch (draw) {
+    case "edges":
+      return () => edges[random.integer(0, edges.length - 1)] ?? 0;
+    case "whole":
+      return () => random.integer(unsigned ? 0 : -2, dtype === "bool" ? 1 : 2);
+    case "tame":
+      return () => (isFloat(dtype) ? random.between(0.25, 4) : random.integer(1, 5));
+    case "distinct":
+      if (dtype === "bool") return () => random.integer(0, 1);
+      return (at) => ((at * 7 + offset) % 61) - (unsigned ? 0 : 30);
+  }
+}
+
+/** A tensor of those elements of another, at any place. */
+function picked({ dtype, data }: HostTensor, shape: Shape, from: (place: number) => number): HostTensor {
+  const out = data.slice(0, 0).constructor as new (length: number) => typeof data;
+  const elements = new out(elementCount(shape, "test data"));
+  for (let at = 0; at < elements.length; at++) elements[at] = data[from(at)] as never;
+  return { dtype, shape, data: elements } as HostTensor;
+}
+
+function kitOf(instance: Instance): Kit {
+  const { builder, dtype, random, shape, emitted, form, flushes } = instance;
+  const edges = hostData(dtype, edgeNumbers(dtype, flushes(dtype)));
+  const count = edges.data.length;
+  const any = (): number => random.integer(0, count - 1);
+  const turn = random.integer(0, PAIRS - 1);
+  const pairs = (of: (pair: number) => number): Value =>
+    placed(
+      instance,
+      picked(edges, shape, (at) => (at < PAIRS ? of((at + turn) % PAIRS) : any())),
+    );
+  const made = new Map<string, Value>();
+  const once = (name: string, make: () => Value): Value => {
+    const value = made.get(name) ?? make();
+    made.set(name, value);
+    return value;
+  };
+  const all: Kit["all"] = (op, attributes, ...operands) => {
+    const results = builder.emit(op, operands, attributes);
+    for (const value of results) emitted.push({ value, op });
+    return results;
+  };
+  const by: Kit["by"] = (op, attributes, ...operands) => all(op, attributes, ...operands)[0] as Value;
+  return {
+    dtype,
+    random,
+    get x() {
+      return once("x", () => pairs((pair) => Math.floor(pair / count) % count));
+    },
+    get y() {
+      return once("y", () => pairs((pair) => pair % count));
+    },
+    get z() {
+      return once("z", () => placed(instance, picked(edges, shape, any)));
+    },
+    get divisor() {
+      const places = Array.from({ length: count }, (_, at) => at);
+      const nonZero = places.filter((at) => isFloat(dtype) || Number(edges.data[at]) !== 0);
+      const draw = (): number => nonZero[random.integer(0, nonZero.length - 1)] ?? 0;
+      return once("divisor", () => placed(instance, picked(edges, shape, draw)));
+    },
+    of: (own, draw = "distinct", type = dtype) =>
+      placed(instance, generated(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw))),
+    c: (x) => {
+      const last = shape.at(-1) ?? 1;
+      const forms: Readonly<Record<NumberForm, Shape>> = {
+        scalar: [],
+        fed: [],
+        one: [1],
+        row: [last],
+        whole: shape,
+      };
+      const tensor = picked(hostData(dtype, [x]), forms[form], () => 0);
+      if (form !== "fed") return builder.constant(tensor);
+      const name = `${instance.name}.${instance.operands++}`;
+      instance.inputs[name] = tensor;
+      return builder.input(name, { dtype, shape: [] }, "batch");
+    },
+    constant: (tensor) => builder.constant(tensor),
+    on: (op, ...operands) => by(op, {}, ...operands),
+    all,
+    by,
+  };
+}
+
+interface Checked {
+  readonly value: Value;
+  readonly called: string;
+  /** The operators that it comes from. */
+  readonly ops: readonly Op[];
+  readonly slack: number;
+}
+
+/** Within the tolerances of all nodes that a value comes from. */
+function allowanceFor(manifest: BackendManifest, { value, ops, slack }: Checked): Allowance {
+  const parts = ops.map((op) => allowanceOf(manifest, op, value.dtype));
+  return parts.reduce(
+    (sum, part) => ({
+      ulp: sum.ulp + part.ulp * slack,
+      floor: Math.max(sum.floor, part.floor),
+      signedZero: sum.signedZero && part.signedZero,
+      flushes: sum.flushes || part.flushes,
+    }),
+    EXACT,
+  );
+}
+
+const asPattern = (entry: PatternTable["patterns"][string]): Pattern =>
+  typeof entry === "function" ? { make: entry } : entry;
+
+const writing = (): Writing => ({ builder: new GraphBuilder(), inputs: {}, slots: {} });
+
+/** The patterns that a backend runs. */
+function* fitting(
+  { patterns, dtypes }: PatternTable,
+  dtype: DType,
+  { supports, flushes }: Fit,
+): Generator<readonly [title: string, index: number, pattern: Pattern]> {
+  for (const [index, [title, entry]] of Object.entries(patterns).entries()) {
+    const pattern = asPattern(entry);
+    if (!(pattern.dtypes ?? dtypes).includes(dtype)) continue;
+    const trial: Instance = {
+      ...writing(),
+      name: "trial",
+      dtype,
+      place: "inputs",
+      form: "scalar",
+      shape: [2],
+      random: randomSource(0, title),
+      flushes,
+      keepsInner: false,
+      emitted: [],
+      operands: 0,
+    };
+    const results = [pattern.make(kitOf(trial))].flat();
+    const graph = trial.builder.finish(new Map(results.map((value, at) => [`y${at}`, value])));
+    if (supports(graph)) yield [title, index, pattern];
+  }
+}
+
+function check(
+  table: PatternTable,
+  dtype: DType,
+  places: readonly Place[],
+  fit: Fit,
+  random: RandomSource,
+): GraphCheck | undefined {
+  const whole = writing();
+  const outputs = new Map<string, Checked>();
+  for (const [title, index, { make, slack = 1 }] of fitting(table, dtype, fit)) {
+    for (const keepsInner of [false, true]) {
+      const at = keepsInner ? 1 : 0;
+      const place = places[(index * 3 + at) % places.length] as Place;
+      const turn = PLACES.indexOf(place);
+      const form = NUMBER_FORMS[(at + 2 * turn) % NUMBER_FORMS.length] as NumberForm;
+      const instance: Instance = {
+        ...whole,
+        name: `p${index}.${at}`,
+        dtype,
+        place,
+        form,
+        shape: SHAPES[(index + at + turn) % SHAPES.length] as Shape,
+        random,
+        flushes: fit.flushes,
+        keepsInner,
+        emitted: [],
+        operands: 0,
+      };
+      const ends = [make(kitOf(instance))].flat();
+      const { emitted } = instance;
+      emitted.forEach(({ value }, position) => {
+        if (!keepsInner && !ends.includes(value)) return;
+        const ops = emitted.slice(0, position + 1).map(({ op }) => op);
+        const what = `${emitted[position]?.op} ${position + 1} of ${emitted.length}, ${formatType(value)}`;
+        const called = `"${title}" of ${place}, ${form}${keepsInner ? ", with inner values" : ""}: ${what},`;
+        outputs.set(`${instance.name}.y${position}`, { value, called, ops, slack });
+      });
+    }
+  }
+  if (outputs.size === 0) return undefined;
+  const named = new Map([...outputs].map(([name, { value }]) => [name, value]));
+  const usesSlots = Object.keys(whole.slots).length > 0;
+  return {
+    graph: whole.builder.finish(named),
+    inputs: whole.inputs,
+    allowance: (manifest, output) => allowanceFor(manifest, outputs.get(output) as Checked),
+    describe: (output) => outputs.get(output)?.called ?? output,
+    ...(usesSlots
+      ? { slots: whole.slots, stateOptions: { constant: places.includes("constant-slots") } }
+      : {}),
+  };
+}
+
+/** The cases of a table: `rewrite/<name>-<dtype>/of-<place>`. */
+export function patternCases(name: string, table: PatternTable): readonly ConformanceCase[] {
+  const dtypes = new Set(
+    Object.values(table.patterns).flatMap((entry) => asPattern(entry).dtypes ?? table.dtypes),
+  );
+  return [...dtypes].flatMap((dtype) => {
+    const graphs = THOROUGH.includes(dtype)
+      ? PLACES.map((place) => [place, [place]] as const)
+      : Object.entries(GATHERED);
+    return graphs.map(([called, places]) =>
+      fittedCase(`rewrite/${name}-${dtype}/of-${called}`, {
+        fits: (fit) => fitting(table, dtype, fit).next().done !== true,
+        build: (fit, random) => check(table, dtype, places, fit, random),
+      }),
+    );
+  });
+}

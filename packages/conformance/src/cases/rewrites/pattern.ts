@@ -1,0 +1,56 @@
+/** Chains of operators that graph optimizers rewrite, as functions that emit them. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import type { Op, OpAttributes, Value } from "@mp/core/graph";
+import type { RandomSource } from "../../random-source.js";
+
+/** The operators without attributes. */
+export type PlainOp = { [K in Op]: [keyof OpAttributes[K]] extends [never] ? K : never }[Op];
+
+/** What the elements of an operand are; a function gets their places. */
+export type Draw = "edges" | "whole" | "tame" | "distinct" | ((place: number) => number | bigint);
+
+/** What a pattern is made with. Each pattern has its own operands, or an engine would merge equal nodes. */
+export interface Kit {
+  readonly dtype: DType;
+  readonly random: RandomSource;
+  /** Every edge number in x against every other in y. */
+  readonly x: Value;
+  readonly y: Value;
+  /** Edge numbers in random order, of the shape of x and y. */
+  readonly z: Value;
+  /** Random elements that an integer may be divided by. */
+  readonly divisor: Value;
+  /** An operand of another shape or dtype. By default its elements differ from each other. */
+  readonly of: (shape: Shape, draw?: Draw, dtype?: DType) => Value;
+  /** A number: a constant scalar, a row, a whole tensor, or a scalar that a run gets. */
+  readonly c: (x: number) => Value;
+  /** A constant. */
+  readonly constant: (tensor: HostTensor) => Value;
+  readonly on: (op: PlainOp, ...operands: readonly Value[]) => Value;
+  readonly all: <K extends Op>(
+    op: K,
+    attributes: OpAttributes[K],
+    ...operands: readonly Value[]
+  ) => readonly Value[];
+  /** The first result. */
+  readonly by: <K extends Op>(op: K, attributes: OpAttributes[K], ...operands: readonly Value[]) => Value;
+}
+
+export type Make = (kit: Kit) => Value | readonly Value[];
+
+export interface Pattern {
+  readonly make: Make;
+  /** Dtypes, if they are not all of the table's. */
+  readonly dtypes?: readonly DType[];
+  /** How many times the sum of its nodes' tolerances a result may be off, where errors grow on the way. */
+  readonly slack?: number;
+}
+
+export interface PatternTable {
+  readonly dtypes: readonly DType[];
+  readonly patterns: Readonly<Record<string, Make | Pattern>>;
+}
+
+export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
+export const INTEGERS: readonly DType[] = ["i32", "i64", "u64", "u8"];
+export const SIGNED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64"];
