@@ -168,6 +168,7 @@ function kitOf(instance: Instance): Kit {
       instance.inputs[name] = tensor;
       return builder.input(name, { dtype, shape: [] }, "batch");
     },
+    held: (tensor) => placed(instance, tensor),
     constant: (tensor) => builder.constant(tensor),
     on: (op, ...operands) => by(op, {}, ...operands),
     all,
@@ -239,7 +240,8 @@ function check(
 ): GraphCheck | undefined {
   const whole = writing();
   const outputs = new Map<string, Checked>();
-  for (const [title, index, { make, slack = 1 }] of fitting(table, dtype, fit)) {
+  for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, fit)) {
+    if (rescales && places.includes("constant-slots")) continue;
     for (const keepsInner of [false, true]) {
       const at = keepsInner ? 1 : 0;
       const place = places[(index * 3 + at) % places.length] as Place;

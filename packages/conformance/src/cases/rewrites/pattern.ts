@@ -24,6 +24,8 @@ export interface Kit {
   readonly of: (shape: Shape, draw?: Draw, dtype?: DType) => Value;
   /** A number: a constant scalar, a row, a whole tensor, or a scalar that a run gets. */
   readonly c: (x: number) => Value;
+  /** A tensor as an operand. */
+  readonly held: (tensor: HostTensor) => Value;
   /** A constant. */
   readonly constant: (tensor: HostTensor) => Value;
   readonly on: (op: PlainOp, ...operands: readonly Value[]) => Value;
@@ -44,6 +46,8 @@ export interface Pattern {
   readonly dtypes?: readonly DType[];
   /** How many times the sum of its nodes' tolerances a result may be off, where errors grow on the way. */
   readonly slack?: number;
+  /** Whether the place of a constant factor decides what overflows, which may change for constant states. */
+  readonly rescales?: boolean;
 }
 
 export interface PatternTable {

@@ -61,36 +61,45 @@ export const matrixTable: PatternTable = {
         ),
         of([2, 2], (at) => at % 2),
       ),
-    "c (A B) is (c A) B": (kit) =>
-      kit.on(
-        "Mul",
+    "c (A B) is (c A) B": {
+      make: (kit) =>
+        kit.on(
+          "Mul",
+          kit.on(
+            "MatMul",
+            kit.of([2, 2], () => large(kit)),
+            kit.of([2, 2], () => large(kit)),
+          ),
+          kit.of([], () => inverse(kit)),
+        ),
+      rescales: true,
+    },
+    "(c A) B is c (A B)": {
+      make: (kit) =>
+        kit.on(
+          "MatMul",
+          kit.on(
+            "Mul",
+            kit.of([2, 2], () => large(kit)),
+            kit.of([], () => inverse(kit)),
+          ),
+          kit.of([2, 2], () => large(kit)),
+        ),
+      rescales: true,
+    },
+    "A (c B) is c (A B)": {
+      make: (kit) =>
         kit.on(
           "MatMul",
           kit.of([2, 2], () => large(kit)),
-          kit.of([2, 2], () => large(kit)),
+          kit.on(
+            "Mul",
+            kit.of([2, 2], () => large(kit)),
+            kit.of([], () => inverse(kit)),
+          ),
         ),
-        kit.of([], () => inverse(kit)),
-      ),
-    "(c A) B is c (A B)": (kit) =>
-      kit.on(
-        "MatMul",
-        kit.on(
-          "Mul",
-          kit.of([2, 2], () => large(kit)),
-          kit.of([], () => inverse(kit)),
-        ),
-        kit.of([2, 2], () => large(kit)),
-      ),
-    "A (c B) is c (A B)": (kit) =>
-      kit.on(
-        "MatMul",
-        kit.of([2, 2], () => large(kit)),
-        kit.on(
-          "Mul",
-          kit.of([2, 2], () => large(kit)),
-          kit.of([], () => inverse(kit)),
-        ),
-      ),
+      rescales: true,
+    },
     "0 (A B) is 0": ({ of, on }) =>
       on(
         "Mul",
@@ -101,16 +110,19 @@ export const matrixTable: PatternTable = {
         ),
         of([], () => 0),
       ),
-    "A B / c is A (B / c)": (kit) =>
-      kit.on(
-        "Div",
+    "A B / c is A (B / c)": {
+      make: (kit) =>
         kit.on(
-          "MatMul",
-          kit.of([2, 2], () => large(kit)),
-          kit.of([2, 2], () => large(kit)),
+          "Div",
+          kit.on(
+            "MatMul",
+            kit.of([2, 2], () => large(kit)),
+            kit.of([2, 2], () => large(kit)),
+          ),
+          kit.of([], () => large(kit)),
         ),
-        kit.of([], () => large(kit)),
-      ),
+      rescales: true,
+    },
     "A B + A C is A (B + C)": (kit) => {
       const a = kit.of([2, 2], () => large(kit));
       const b = (x: number) =>
@@ -337,28 +349,34 @@ export const windowTable: PatternTable = {
         of([1, 1, 3, 3], "whole"),
         of([1, 1, 1, 1], () => 1),
       ),
-    "c conv(x) is conv(x) by c w": (kit) =>
-      kit.on(
-        "Mul",
+    "c conv(x) is conv(x) by c w": {
+      make: (kit) =>
+        kit.on(
+          "Mul",
+          kit.by(
+            "Conv",
+            window,
+            kit.of([1, 1, 3, 3], () => large(kit)),
+            kit.of([2, 1, 2, 2], () => large(kit)),
+          ),
+          kit.of([], () => inverse(kit)),
+        ),
+      rescales: true,
+    },
+    "conv(c x) is c conv(x)": {
+      make: (kit) =>
         kit.by(
           "Conv",
           window,
-          kit.of([1, 1, 3, 3], () => large(kit)),
+          kit.on(
+            "Mul",
+            kit.of([1, 1, 3, 3], () => large(kit)),
+            kit.of([], () => inverse(kit)),
+          ),
           kit.of([2, 1, 2, 2], () => large(kit)),
         ),
-        kit.of([], () => inverse(kit)),
-      ),
-    "conv(c x) is c conv(x)": (kit) =>
-      kit.by(
-        "Conv",
-        window,
-        kit.on(
-          "Mul",
-          kit.of([1, 1, 3, 3], () => large(kit)),
-          kit.of([], () => inverse(kit)),
-        ),
-        kit.of([2, 1, 2, 2], () => large(kit)),
-      ),
+      rescales: true,
+    },
     "conv(x) times a gain of each channel": (kit) =>
       kit.on(
         "Mul",

@@ -5,6 +5,7 @@ import { functionTable } from "./function-table.js";
 import { boolTable, comparisonTable } from "./logic-table.js";
 import { movementTable, paddingTable } from "./movement-table.js";
 import { nonFiniteChainCases } from "./non-finite-chains.js";
+import { constantTable, nodeTable } from "./near-equal-table.js";
 import { patternCases } from "./pattern-cases.js";
 import { matrixTable, windowTable } from "./product-table.js";
 import { reductionTable } from "./reduction-table.js";
@@ -27,4 +28,6 @@ export const rewriteCases: readonly ConformanceCase[] = [
   ...patternCases("softmax", softmaxTable),
   ...patternCases("matrices", matrixTable),
   ...patternCases("windows", windowTable),
+  ...patternCases("nodes", nodeTable),
+  ...patternCases("constants", constantTable),
 ];
