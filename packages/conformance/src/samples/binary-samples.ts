@@ -1,7 +1,7 @@
 /** Elementwise ops of two operands, and Where. */
 
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 
@@ -27,6 +27,29 @@ const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   u8: [1, 2, 3, 7, 128, 255],
   bool: [0, 1],
 };
+
+const FAR = [
+  2047,
+  65504,
+  65520,
+  1e5,
+  2 ** 23 - 1,
+  2 ** 23 + 1,
+  2 ** 24 + 2,
+  2 ** 31,
+  2 ** 63,
+  1e30,
+  1e-10,
+  88,
+  104,
+];
+
+/** Those that arithmetic often gets wrong, and far ones. */
+const farNumbers = (dtype: ComputeDType): readonly number[] => [
+  ...specialValues(dtype),
+  ...FAR,
+  ...FAR.map((x) => -x),
+];
 
 /** Every value against every other. */
 function pairs<N extends number | bigint>(
@@ -76,7 +99,7 @@ function row<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}
     samples: (dtype, random) => {
       const float = isComputeFloat(dtype);
       const integers = [...(withZero && dtype !== "bool" ? [0] : []), ...(INTEGER_PAIRS[dtype] ?? [])];
-      const values = float ? (options.values ?? specialValues(dtype)) : integers;
+      const values = float ? (options.values ?? farNumbers(dtype)) : integers;
       const [a = [], b = []] = pairs(values, float ? options.others : undefined);
       const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
         if (float) return randomData(random, dtype, shape, ...range);
@@ -100,9 +123,27 @@ function row<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}
 const plain = {};
 const INFINITE = Number.POSITIVE_INFINITY;
 
-const bases = [-INFINITE, -3, -1, -0.5, -0, 0, 0.5, 1, 1.5, 3, 10, INFINITE, Number.NaN];
-const powers = [-INFINITE, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, INFINITE, Number.NaN];
-const dividends = [-20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, INFINITE, Number.NaN];
+const bases = [
+  -INFINITE,
+  -1e5,
+  -65504,
+  -3,
+  -1,
+  -0.5,
+  -0,
+  0,
+  0.5,
+  1,
+  1.5,
+  3,
+  10,
+  65504,
+  1e5,
+  INFINITE,
+  Number.NaN,
+];
+const powers = [-INFINITE, -100, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, 100, INFINITE, Number.NaN];
+const dividends = [-65504, -20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, 1e5, 2 ** 24 + 2, INFINITE, Number.NaN];
 const divisors = [-INFINITE, -3, -0.5, 0, 0.5, 2.5, 3, 7, INFINITE, Number.NaN];
 
 const byDividend = row<"Mod">({ fmod: true }, { values: dividends, others: divisors });

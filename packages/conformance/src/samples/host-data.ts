@@ -1,7 +1,6 @@
 /** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
 import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
-  type ComputeDType,
   decode,
   elementCount,
   encode,
@@ -77,12 +76,6 @@ export function specialValues(dtype: FloatDType): readonly number[] {
     maxFinite,
     Number.POSITIVE_INFINITY,
   ];
-  return [...positive, ...positive.map((x) => -x), Number.NaN];
-}
-
-/** For functions that are approximated: tame values and both infinities, nothing near an overflow. */
-export function tameValues(dtype: ComputeDType): readonly number[] {
-  const positive = [0, floatFormats[dtype].minNormal, 2 ** -10, 0.25, 0.5, 1, 1.5, 2, 3, 5, 8];
   return [...positive, ...positive.map((x) => -x), Number.NaN];
 }
 

@@ -1,15 +1,9 @@
 /** Elementwise ops of one operand. */
 
 import type { DType } from "@mp/core";
-import {
-  type ComputeDType,
-  floatFormats,
-  isComputeFloat,
-  type Op,
-  type OpAttributes,
-  type OpOf,
-} from "@mp/core/graph";
-import { generated, hostData, integerExtremes, randomData, specialValues, tameValues } from "./host-data.js";
+import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { farValues } from "./far/far-values.js";
+import { generated, hostData, integerExtremes, randomData } from "./host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
 
 const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
@@ -43,7 +37,7 @@ function extremes<K extends Op>(
  */
 function row<K extends Op>(
   variants: readonly OpAttributes[K][],
-  values: Values = specialValues,
+  values: Values = farValues,
   range: readonly [low: number, high: number] = [-8, 8],
 ): OpRow<K> {
   return {
@@ -67,77 +61,35 @@ function row<K extends Op>(
 }
 
 const plain = [{}] as const;
-const smooth = <K extends Op>(
-  variants: readonly OpAttributes[K][] = plain as readonly unknown[] as readonly OpAttributes[K][],
-): OpRow<K> =>
-  row<K>(variants, (dtype) => [...tameValues(dtype), Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]);
-
-/** Up to the range of f16; beyond it, far enough for 0 and infinity in every format. */
-const exponents: Values = (dtype) => [
-  ...tameValues(dtype),
-  -200,
-  200,
-  Number.POSITIVE_INFINITY,
-  Number.NEGATIVE_INFINITY,
-  ...(dtype === "f16" ? [-16, 11] : [-80, 80]),
-];
-
-const logarithms: Values = (dtype) => {
-  const { minNormal, minSubnormal, maxFinite } = floatFormats[dtype];
-  // An engine may flush f32's subnormals; those of a half are normal numbers in f32.
-  const small = dtype === "f16" ? [minSubnormal, minNormal - minSubnormal] : [];
-  return [
-    0,
-    -0,
-    ...small,
-    minNormal,
-    0.5,
-    1,
-    1.5,
-    2,
-    10,
-    1000,
-    maxFinite,
-    Number.POSITIVE_INFINITY,
-    -1,
-    Number.NaN,
-  ];
-};
-
-const roundings: Values = (dtype) => {
-  const halves = [-3.5, -2.5, -1.5, -0.5, -0.25, 0.25, 0.5, 0.75, 1.5, 2.5, 3.5, 100.5];
-  return [...specialValues(dtype), ...halves];
-};
-
 /** Without -infinity: x · Φ(x) is 0 · infinity there. */
-const gaussian: Values = (dtype) => [...tameValues(dtype), 20, -20, Number.POSITIVE_INFINITY];
+const gaussian: Values = (dtype) => farValues(dtype).filter((x) => x !== Number.NEGATIVE_INFINITY);
 
 export const unarySamples: OpRows<OpOf<"unary">> = {
   Abs: row(plain),
   Neg: row(plain),
   Sign: row(plain),
-  Floor: row(plain, roundings),
-  Ceil: row(plain, roundings),
-  Round: row(plain, roundings),
+  Floor: row(plain),
+  Ceil: row(plain),
+  Round: row(plain),
   Reciprocal: row(plain),
-  Exp: row(plain, exponents),
-  Log: row(plain, logarithms, [0.01, 50]),
-  Sqrt: row(plain, specialValues, [0, 50]),
-  Erf: smooth(),
-  Tanh: smooth(),
-  Sigmoid: smooth(),
+  Exp: row(plain),
+  Log: row(plain, farValues, [0.01, 50]),
+  Sqrt: row(plain, farValues, [0, 50]),
+  Erf: row(plain),
+  Tanh: row(plain),
+  Sigmoid: row(plain),
   Relu: row(plain),
-  Softplus: smooth(),
-  Sin: smooth(),
-  Cos: smooth(),
-  LeakyRelu: row([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }], tameValues),
-  Elu: smooth<"Elu">([{ alpha: 1 }, { alpha: 0.3 }]),
+  Softplus: row(plain),
+  Sin: row(plain),
+  Cos: row(plain),
+  LeakyRelu: row([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }]),
+  Elu: row([{ alpha: 1 }, { alpha: 0.3 }]),
   Gelu: row([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
   Clip: {
     samples: (dtype, random) => {
       const float = isComputeFloat(dtype);
       const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: 3 }, {}, { min: 3, max: 3 }];
-      const numbers = float ? specialValues(dtype) : (INTEGERS[dtype] ?? []);
+      const numbers = float ? farValues(dtype) : (INTEGERS[dtype] ?? []);
       return {
         values: limits.map((attributes) => ({ attributes, inputs: [hostData(dtype, numbers)] })),
         shapes: SHAPES.map((shape) => ({

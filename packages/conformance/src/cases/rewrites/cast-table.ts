@@ -14,7 +14,7 @@ const RANGES: Readonly<Partial<Record<DType, number>>> = { i32: 2 ** 30, i64: 2 
 /** Elements of `from` that stay in the range of every integer of the chain. */
 function drawn(from: DType, chain: readonly DType[]): (at: number) => number {
   const integers = chain.filter((dtype) => isInteger(dtype) && RANGES[dtype] !== undefined);
-  const unsigned = [from, ...integers].includes("u8");
+  const unsigned = from === "bool" || [from, ...integers].includes("u8");
   const limit = Math.min(
     ...[from, ...integers].map((dtype) =>
       isFloat(dtype) ? floatFormats[dtype].maxFinite / 8 : (RANGES[dtype] ?? 1),

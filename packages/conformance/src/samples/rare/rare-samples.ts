@@ -1,6 +1,7 @@
+import { farRows } from "../far/far-rows.js";
 import { rareOptions } from "./options.js";
 import type { RareRows } from "./rare-row.js";
 import { rareSubnormals } from "./subnormals.js";
 
 /** Several tables may have samples for one op. */
-export const rareSamples: readonly RareRows[] = [rareOptions, rareSubnormals];
+export const rareSamples: readonly RareRows[] = [rareOptions, rareSubnormals, farRows];
