@@ -15,8 +15,11 @@ export interface Opened {
   readonly warnings: Executable["warnings"];
 }
 
-/** It moves pads into pools that then refuse to have so many, of the kernel's size or more. */
-const WITHOUT_PAD_FUSION = { "optimization.disable_specified_optimizers": "Pad_Fusion" };
+/**
+ * One moves pads into pools that then refuse to have so many, of the kernel's size or more. The other exchanges the
+ * operands of a Where, whose kernel loses the sign of zeros in one of them.
+ */
+const CONFIG = { "optimization.disable_specified_optimizers": "Pad_Fusion;NotWhereFusion" };
 
 /**
  * Lowers a graph and loads it. The slots of a constant state and large constants become initializers, in place, for the
@@ -43,7 +46,7 @@ export async function openSession(
     const initializers = new Map(given.filter(([name]) => names.has(name)));
     const session = await runtime.createSession(lowered.model, {
       optimization: "all",
-      config: WITHOUT_PAD_FUSION,
+      config: CONFIG,
       initializers,
     });
     return { lowered, constants, session, warnings: [] };

@@ -1,8 +1,10 @@
 /** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
 
-import type { DType } from "@mp/core";
-import type { ArgOp, GraphNode } from "@mp/core/graph";
+import type { DType, HostTensor } from "@mp/core";
+import { type ArgOp, decode, type GraphNode, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
+import type { Target } from "../target.js";
+import type { ConstantOf } from "./division.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import { reducedAxes } from "./reduced-axes.js";
 
@@ -65,7 +67,33 @@ export function choose(
   return writer.cast(writer.one("Where", [condition, ...moved]), "u64");
 }
 
-export const chosen: OwnLowering<"Where"> = (node, [condition = "", x = "", y = ""], writer) => {
-  const dtype = node.inputs[1]?.dtype;
-  return dtype === "u64" || dtype === "bool" ? [choose([condition, x, y], dtype, writer)] : undefined;
-};
+/** Whether no element is -0. */
+const hasNoNegativeZero = (value: HostTensor | undefined): boolean =>
+  value !== undefined && numbersIn(value).every((x) => !Object.is(x, -0));
+
+function numbersIn({ dtype, data }: HostTensor): readonly number[] {
+  if (dtype === "f32") return Array.from(data as Float32Array);
+  return dtype === "f16" || dtype === "bf16"
+    ? Array.from(data as Uint16Array, (bits) => decode(dtype, bits))
+    : [];
+}
+
+/**
+ * On the CPU, the engine adds what it takes of x to what it takes of y, so that it loses the sign of a -0 of x, and not of y. If x
+ * may hold one, the operands change places; if y may as well, each is chosen in the second place and the smaller counts.
+ */
+export const chosenBy =
+  (constantOf: ConstantOf, { device }: Pick<Target, "device">): OwnLowering<"Where"> =>
+  (node, [condition = "", x = "", y = ""], writer) => {
+    const [, first, second] = node.inputs;
+    if (first === undefined || second === undefined) return undefined;
+    const { dtype } = first;
+    if (dtype === "u64" || dtype === "bool") return [choose([condition, x, y], dtype, writer)];
+    if (device !== "cpu" || !isComputeFloat(dtype)) return undefined;
+    if (hasNoNegativeZero(constantOf(first))) return undefined;
+    const not = writer.one("Not", [condition]);
+    if (hasNoNegativeZero(constantOf(second))) return [writer.one("Where", [not, y, x])];
+    const above = writer.scalar(Number.POSITIVE_INFINITY, dtype);
+    const chosen = [writer.one("Where", [not, above, x]), writer.one("Where", [condition, above, y])];
+    return [writer.one("Min", chosen)];
+  };

@@ -37,7 +37,7 @@ export function lowerNodes(
 ): LowerNode {
   const own: OwnLowerings = {
     ...unaryLowerings(target),
-    ...binaryLowerings(constantOf, fixed),
+    ...binaryLowerings(target, constantOf, fixed),
     ...matrixLowerings(target, unswapped),
     ...convolutionLowerings(target),
     ...reduceLowerings,

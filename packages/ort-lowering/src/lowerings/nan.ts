@@ -2,9 +2,17 @@
  * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
  * starts from such a maximum.
  */
-import { type ArgOp, floatFormats, isComputeFloat, type ScatterOp } from "@mp/core/graph";
+import {
+  type ArgOp,
+  floatFormats,
+  type GraphNode,
+  isComputeFloat,
+  isNode,
+  type ScatterOp,
+} from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
-import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import { inF32 } from "./in-f32.js";
+import { at, type OwnLowering, operandType, type Standard } from "./own-lowering.js";
 
 type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
 
@@ -17,6 +25,29 @@ function anyOf(marked: string, axes: readonly number[], keepdims: boolean, write
   return writer.one("Greater", [count, writer.scalar(0, "f32")]);
 }
 
+/**
+ * Relative to the largest element. The engine starts from 0 where the first element is infinite, and then loses
+ * everything below -104.
+ */
+function logSumExp(
+  node: GraphNode<"ReduceLogSumExp">,
+  x: string,
+  writer: NodeWriter,
+  standard: Standard,
+): string {
+  const { axes, keepdims } = node.attributes;
+  const { shape } = operandType(node);
+  if (axes.some((axis) => shape[axis] === 0)) return at(standard([x]), 0);
+  return inF32(node, x, writer, (wide) => {
+    const largest = (kept: boolean): string => {
+      const most = writer.one("ReduceMax", [wide, writer.ints(axes)], { keepdims: int(kept ? 1 : 0) });
+      return writer.one("Where", [writer.one("IsInf", [most]), writer.scalar(0, "f32"), most]);
+    };
+    const below = at(standard([writer.one("Sub", [wide, largest(true)])], "f32"), 0);
+    return writer.one("Add", [below, largest(keepdims)]);
+  });
+}
+
 /** Puts NaN back where any element was NaN. */
 export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, standard) => {
   const { axes, keepdims } = node.attributes;
@@ -24,7 +55,10 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
   if (!isComputeFloat(dtype) || axes.length === 0) return undefined;
   const x = at(operands, 0);
   const anyNaN = anyOf(marks(x, writer), axes, keepdims, writer);
-  return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
+  const reduced = isNode(node, "ReduceLogSumExp")
+    ? logSumExp(node, x, writer, standard)
+    : at(standard(operands), 0);
+  return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), reduced])];
 };
 
 /** Puts NaN back wherever one was, or was written. */

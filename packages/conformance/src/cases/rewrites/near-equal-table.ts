@@ -11,6 +11,8 @@ const PAIRED: readonly Op[] = [...FAMILIES.binary, ...FAMILIES.matrix, "Concat",
 
 function dtypesOf(op: Op): readonly DType[] {
   if (op === "OneHot" || op === "RandomBits") return ["f32"];
+  // A bool range has at most two elements.
+  if (op === "Range") return opDTypes.Range.filter((dtype) => dtype !== "bool");
   return op === "Scan" ? opDTypes.Scan.filter((dtype) => !isEight(dtype)) : opDTypes[op];
 }
 
