@@ -1,5 +1,5 @@
 import { type DType, type HostTensor, tensor } from "@mp/core";
-import { bytesPerElement, encode, type Graph, hostArrayOf, isFloat } from "@mp/core/graph";
+import { bytesPerElement, encode, type Graph, hostArrayOf, isComputeFloat, isFloat } from "@mp/core/graph";
 import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
 import {
@@ -182,8 +182,11 @@ export class ScopeWriter implements TfWriter {
     const outside = this.#once(key, () => {
       const attributes = { dtype: type(value.dtype) };
       if (pool !== undefined) return this.one("ReadVariableOp", [key], attributes);
-      const name = this.one("Const", [], { ...attributes, value: { kind: "tensor", value } });
-      return isFloat(value.dtype) ? this.#opaque(name, value) : name;
+      const zeros = zerosOf(value);
+      const kept = zeros ?? value;
+      const name = this.one("Const", [], { ...attributes, value: { kind: "tensor", value: kept } });
+      const opaque = isFloat(value.dtype) ? this.#opaque(name, value) : name;
+      return zeros === undefined ? opaque : this.one("Neg", [opaque], { T: type(value.dtype) });
     });
     return this.#inside(outside, value.dtype, this.#frame);
   }
@@ -270,4 +273,12 @@ function scalarOf(value: number, dtype: DType): HostTensor {
   else if (isFloat(dtype) && bytesPerElement[dtype] < 4) data[0] = encode(dtype, value);
   else data[0] = value;
   return { dtype, shape: [], data } as HostTensor;
+}
+
+/** Zeros in place of -0 alone: TensorFlow's optimizer writes a tensor of equal zeros as +0. */
+function zerosOf({ dtype, shape, data }: HostTensor): HostTensor | undefined {
+  if (!isComputeFloat(dtype) || data.length === 0) return undefined;
+  const isNegative = (x: number): boolean => (dtype === "f32" ? Object.is(x, -0) : x === 0x8000);
+  const isAll = (data as Float32Array).every(isNegative);
+  return isAll ? ({ dtype, shape, data: data.slice().fill(0 as never) } as HostTensor) : undefined;
 }

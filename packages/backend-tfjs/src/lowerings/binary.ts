@@ -17,6 +17,14 @@ const add: Lowering<"Add"> = (node, operands, writer) => {
   return [sumOf(a, b, resultAt(node), writer)];
 };
 
+/** The optimizer makes 0 - x a negation, which the engine does not have in u8. There, 255 is -1. */
+const sub: Lowering<"Sub"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  if (dtype !== "u8") return [emitT("Sub", operands, dtype, writer)];
+  const negated = emitT("Mul", [operandAt(operands, 1), writer.scalar(255, "u8")], "u8", writer);
+  return [emitT("AddV2", [operandAt(operands, 0), negated], "u8", writer)];
+};
+
 type Logical = "And" | "Or";
 
 const logical =
@@ -63,7 +71,7 @@ const where: Lowering<"Where"> = (node, operands, writer) => {
 
 export const binaryLowerings: LoweringTable<OpOf<"binary">> = {
   Add: add,
-  Sub: plain("Sub"),
+  Sub: sub,
   Mul: plain("Mul"),
   /** Integers truncate toward zero, and fail on a divisor of 0. */
   Div: plain("RealDiv", "TruncateDiv"),

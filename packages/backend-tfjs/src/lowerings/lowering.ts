@@ -74,15 +74,14 @@ export function emitReduce(
     const [columns = 1] = shape.slice(-1);
     return keepdims ? reshape(sum, dtype, [columns], [...axes.map(() => 1), columns], writer) : sum;
   }
-  if ((op === "Max" || op === "Min") && isFloat(dtype))
-    return emitExtreme(op, x, { dtype, shape }, axes, keepdims, writer);
+  if (op === "Max" || op === "Min") return emitExtreme(op, x, { dtype, shape }, axes, keepdims, writer);
   const attributes = { T: type(dtype), Tidx: type("i32"), keep_dims: bool(keepdims) };
   return writer.one(op, [x, writer.ints(axes)], attributes);
 }
 
 /**
  * TensorFlow's graph optimizer moves a maximum before an increasing function. That drops the NaN that a square root or
- * a logarithm returns for a smaller element. It does not look through a Reshape that changes the shape.
+ * a logarithm returns for a smaller element, and negates the lowest integer. It does not look through a Reshape that changes the shape.
  */
 function emitExtreme(
   op: "Max" | "Min",

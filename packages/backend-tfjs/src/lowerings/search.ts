@@ -13,12 +13,15 @@ function search(
 ) {
   const { axis } = node.attributes;
   const { shape } = resultAt(node);
-  const found = writer.one(op, [x, writer.scalar(axis, "i32")], {
-    T: type(dtype ?? typeAt(node, 0).dtype),
+  const from = typeAt(node, 0);
+  // The optimizer turns a search for the largest -x into one for the smallest x, and -(-2^31) is -2^31.
+  const hidden = reshape(x, dtype ?? from.dtype, from.shape, [1, ...from.shape], writer);
+  const found = writer.one(op, [hidden, writer.scalar(axis + 1, "i32")], {
+    T: type(dtype ?? from.dtype),
     Tidx: type("i32"),
     output_type: type("i32"),
   });
-  const squeezed = typeAt(node, 0).shape.filter((_, index) => index !== axis);
+  const squeezed = [1, ...from.shape.filter((_, index) => index !== axis)];
   return [reshape(found, "i32", squeezed, shape, writer)];
 }
 

@@ -27,7 +27,7 @@ export const webgpuLowerings = (
   firstOfEach(wordLowerings(constantOf), {
     ...sharedUnary(target),
     ...unaryLowerings,
-    ...binaryLowerings(constantOf, fixed),
+    ...binaryLowerings(target, constantOf, fixed),
     Pow: power(constantOf),
     ...matrixLowerings(target, unswapped),
     ...convolutionLowerings,

@@ -19,11 +19,8 @@ export const sumTable: PatternTable = {
     "x - x is 0": ({ x, on }) => on("Sub", x, x),
     "x + 0 is x": ({ x, c, on }) => on("Add", x, c(0)),
     "0 + x is x": ({ x, c, on }) => on("Add", c(0), x),
-    "x + -0 is x": ({ x, c, on }) => on("Add", x, c(-0)),
     "x - 0 is x": ({ x, c, on }) => on("Sub", x, c(0)),
-    "x - -0 is x": ({ x, c, on }) => on("Sub", x, c(-0)),
     "0 - x is -x": ({ x, c, on }) => on("Sub", c(0), x),
-    "-0 - x is -x": ({ x, c, on }) => on("Sub", c(-0), x),
     "x + x is 2 x": ({ x, on }) => on("Add", x, x),
     "(x + y) - y is x": ({ x, y, on }) => on("Sub", on("Add", x, y), y),
     "(x + y) - x is y": ({ x, y, on }) => on("Sub", on("Add", x, y), x),
@@ -47,6 +44,19 @@ export const sumTable: PatternTable = {
     "(x + 3) + (y + 7) is (x + y) + 10": ({ x, y, c, on }) =>
       on("Add", on("Add", x, c(3)), on("Add", y, c(7))),
     "four terms in pairs": ({ x, y, z, on }) => on("Add", on("Add", on("Add", x, y), z), x),
+  },
+};
+
+/** Constants of -0, apart from the others, since some engines write them as 0. */
+export const negativeZeroTable: PatternTable = {
+  dtypes: FLOATS,
+  patterns: {
+    "x + -0 is x": ({ x, c, on }) => on("Add", x, c(-0)),
+    "x - -0 is x": ({ x, c, on }) => on("Sub", x, c(-0)),
+    "-0 - x is -x": ({ x, c, on }) => on("Sub", c(-0), x),
+    "x / -0": ({ x, c, on }) => on("Div", x, c(-0)),
+    "x -0 is -0": ({ x, c, on }) => on("Mul", x, c(-0)),
+    "-0 where x is 0": ({ x, c, on }) => on("Where", on("Equal", x, c(0)), c(-0), x),
   },
 };
 
@@ -111,7 +121,6 @@ export const quotientTable: PatternTable = {
     "x / -1 is -x": { make: ({ x, c, on }) => on("Div", x, c(-1)), dtypes: SIGNED },
     "x / -x is -1": { make: ({ divisor, on }) => on("Div", divisor, on("Neg", divisor)), dtypes: SIGNED },
     "x / 0 is infinite": { make: ({ x, c, on }) => on("Div", x, c(0)), dtypes: FLOATS },
-    "x / -0": { make: ({ x, c, on }) => on("Div", x, c(-0)), dtypes: FLOATS },
     "1 / (1 / x) is x": {
       make: ({ x, c, on }) => on("Div", c(1), on("Div", c(1), x)),
       dtypes: FLOATS,

@@ -108,7 +108,7 @@ export const functionTable: PatternTable = {
     "(x - 3) / sqrt(7 + 0.25) 2 + 1 is scaled once": {
       make: ({ x, c, on }) =>
         on("Add", on("Mul", on("Div", on("Sub", x, c(3)), on("Sqrt", on("Add", c(7), c(0.25)))), c(2)), c(1)),
-      slack: 4,
+      slack: 64,
     },
     "(x - large) 2 is 2 x - 2 large": ({ on, of, dtype }) => {
       const large = dtype === "f32" ? 2 ** 20 + 1 : 65;

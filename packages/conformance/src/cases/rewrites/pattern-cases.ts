@@ -16,12 +16,9 @@ import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
 const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 
-/** Dtypes with a graph for each place; for the others a graph has operands in three places. */
+/** Dtypes with a graph for each place; for the others a graph has each pattern once, in one of several places. */
 const THOROUGH: readonly DType[] = ["f32", "i32", "bool"];
-const GATHERED: Readonly<Record<string, readonly Place[]>> = {
-  "any-place": ["inputs", "constants", "inner-values", "slots"],
-  "constant-slots": ["constant-slots"],
-};
+const GATHERED: readonly Place[] = ["inputs", "constants", "inner-values", "slots"];
 
 /** 16 · 16 pairs of edge numbers, and more in random order. */
 const PAIRS = 256;
@@ -242,9 +239,10 @@ function check(
   const outputs = new Map<string, Checked>();
   for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, fit)) {
     if (rescales && places.includes("constant-slots")) continue;
-    for (const keepsInner of [false, true]) {
+    const isGathered = places.length > 1;
+    for (const keepsInner of isGathered ? [index % 2 === 1] : [false, true]) {
       const at = keepsInner ? 1 : 0;
-      const place = places[(index * 3 + at) % places.length] as Place;
+      const place = places[(index >> 1) % places.length] as Place;
       const turn = PLACES.indexOf(place);
       const form = NUMBER_FORMS[(at + 2 * turn) % NUMBER_FORMS.length] as NumberForm;
       const instance: Instance = {
@@ -291,9 +289,9 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
     Object.values(table.patterns).flatMap((entry) => asPattern(entry).dtypes ?? table.dtypes),
   );
   return [...dtypes].flatMap((dtype) => {
-    const graphs = THOROUGH.includes(dtype)
-      ? PLACES.map((place) => [place, [place]] as const)
-      : Object.entries(GATHERED);
+    const graphs: readonly (readonly [called: string, places: readonly Place[]])[] = THOROUGH.includes(dtype)
+      ? PLACES.map((place) => [place, [place]])
+      : [["any-place", GATHERED]];
     return graphs.map(([called, places]) =>
       fittedCase(`rewrite/${name}-${dtype}/of-${called}`, {
         fits: (fit) => fitting(table, dtype, fit).next().done !== true,

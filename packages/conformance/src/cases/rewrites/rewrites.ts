@@ -1,5 +1,12 @@
 import type { ConformanceCase } from "../../conformance-case.js";
-import { extremeTable, productTable, quotientTable, signTable, sumTable } from "./arithmetic-table.js";
+import {
+  extremeTable,
+  negativeZeroTable,
+  productTable,
+  quotientTable,
+  signTable,
+  sumTable,
+} from "./arithmetic-table.js";
 import { castTable } from "./cast-table.js";
 import { functionTable } from "./function-table.js";
 import { boolTable, comparisonTable } from "./logic-table.js";
@@ -14,6 +21,7 @@ import { softmaxTable } from "./softmax-table.js";
 export const rewriteCases: readonly ConformanceCase[] = [
   ...nonFiniteChainCases,
   ...patternCases("sums", sumTable),
+  ...patternCases("negative-zeros", negativeZeroTable),
   ...patternCases("products", productTable),
   ...patternCases("quotients", quotientTable),
   ...patternCases("signs", signTable),
