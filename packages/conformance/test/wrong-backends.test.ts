@@ -14,6 +14,8 @@ import { constantFaults } from "./wrong-backends/constant-faults.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
 import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
+import { farValueFaults } from "./wrong-backends/far-value-faults.js";
+import { identityFaults } from "./wrong-backends/identity-faults.js";
 import { changedInPlace, inPlaceFaults } from "./wrong-backends/in-place-faults.js";
 import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
@@ -62,6 +64,8 @@ const faults: readonly WrongBackend[] = [
   ...orderFaults,
   ...repeatedRunFaults,
   ...rewriteFaults,
+  ...identityFaults,
+  ...farValueFaults,
   ...loopFaults,
 ];
 

@@ -9,7 +9,7 @@ import { dataOf, evaluateNode, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 /** The oracle on graphs that were rewritten. */
-async function rewriting(rewrite: (graph: Graph) => Graph): Promise<Backend> {
+export async function rewriting(rewrite: (graph: Graph) => Graph): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, { compile: (graph, options) => backend.compile(rewrite(graph), options) });
 }

@@ -8,8 +8,8 @@ import {
   type Op,
   type OpAttributes,
   type OpOf,
-  type ReduceOp,
   REDUCE_OPS,
+  type ReduceOp,
   rowsOf,
   type Value,
 } from "@mp/core/graph";

@@ -16,8 +16,30 @@ const NEAR_EXPONENTS = [
 
 /** Near ties, multiples of π / 2, and the ends of halves. */
 const OTHERS = [
-  0.25, 0.5, 0.75, 1, 1.5, 1.5707964, 2.5, 3, 3.1415927, 3.5, 4.5, 6.2831855, 100.5, 1e3, 65504, 65519, 65520,
-  65536, 1e5, 1e6, 1e10, 1e19, 2e19, 1e30,
+  0.25,
+  0.5,
+  0.75,
+  1,
+  1.5,
+  Math.PI / 2,
+  2.5,
+  3,
+  Math.PI,
+  3.5,
+  4.5,
+  2 * Math.PI,
+  100.5,
+  1e3,
+  65504,
+  65519,
+  65520,
+  65536,
+  1e5,
+  1e6,
+  1e10,
+  1e19,
+  2e19,
+  1e30,
 ];
 
 /** Each with both signs; NaN twice, of either sign. */

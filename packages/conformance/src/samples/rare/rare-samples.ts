@@ -1,4 +1,4 @@
-import { farRows } from "../far/far-rows.js";
+import { farRows } from "../far/far-table.js";
 import { rareOptions } from "./options.js";
 import type { RareRows } from "./rare-row.js";
 import { rareSubnormals } from "./subnormals.js";
