@@ -45,19 +45,19 @@ export const reductionTable: PatternTable = {
           ),
     ),
     ...reduced(
-      "of itself over another axis",
+      "twice, over another axis",
       (op) =>
         ({ of, by }) =>
           by(op, over(0), by(op, over(1), of(SHAPE, "tame"))),
     ),
     ...reduced(
-      "of itself with kept axes",
+      "twice, with kept axes",
       (op) =>
         ({ of, by }) =>
           by(op, over(1), by(op, kept(0), of(SHAPE, "tame"))),
     ),
     ...reduced(
-      "of itself over the same axis",
+      "twice, over the same axis",
       (op) =>
         ({ of, by }) =>
           by(op, over(2), by(op, kept(2), of(SHAPE, "tame"))),

@@ -154,6 +154,12 @@ const gemm: RareRow<"Gemm"> = {
         hostData(dtype, [-60000], [1]),
       ),
       sample<"Gemm">(
+        { transA: false, transB: false, alpha: 1, beta: 1 },
+        a,
+        b,
+        hostData(dtype, [60000], [1]),
+      ),
+      sample<"Gemm">(
         { transA: false, transB: false, alpha: 0.5, beta: 0 },
         a,
         b,
