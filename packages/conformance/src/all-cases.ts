@@ -10,6 +10,7 @@ import { finiteCheckCases } from "./cases/finite-check.js";
 import { fusionCases } from "./cases/fusion.js";
 import { axisCases } from "./cases/generated/axes.js";
 import { optionCases } from "./cases/generated/options.js";
+import { tailCases } from "./cases/generated/tails.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
 import { inPlaceCases } from "./cases/in-place.js";
@@ -98,6 +99,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...integerDivisionCases,
   ...largeCases,
   ...sizeCases,
+  ...tailCases,
   ...nanCases,
   ...rewriteCases,
   ...nonFiniteConvolutionCases,

@@ -23,7 +23,7 @@ const straight: Feed = (builder, name, tensor) => [
   tensor,
 ];
 
-/** A graph with one node per sample. */
+/** A graph with one node per sample. A tensor that several samples hold is one input, which all of them read. */
 export function sampleGraph<K extends Op>(
   op: K,
   samples: readonly OpSample<K>[],
@@ -32,11 +32,15 @@ export function sampleGraph<K extends Op>(
   const builder = new GraphBuilder();
   const inputs: Record<string, HostTensor> = {};
   const outputs: Record<string, Value> = {};
+  const known = new Map<HostTensor, Value>();
   samples.forEach((sample, index) => {
     const operands = sample.inputs.map((tensor, place) => {
+      const shared = sample.inputs.indexOf(tensor) === place ? known.get(tensor) : undefined;
+      if (shared !== undefined) return shared;
       const name = `sample${index}.operand${place}`;
       const [value, fed] = feed(builder, name, tensor);
       inputs[name] = fed;
+      known.set(tensor, value);
       return value;
     });
     builder.emit(op, operands, sample.attributes).forEach((value, place) => {

@@ -17,7 +17,7 @@ interface LoopParts {
 }
 
 /** A loop on distinguishable data. */
-function loop({
+export function loop({
   dtype,
   carries = [],
   sequences = [],

@@ -1,0 +1,49 @@
+/** Every operator at every length from 1 to 70, in which an engine's wide registers leave each remainder. */
+import type { DType } from "@mp/core";
+import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { graphCase } from "../../graph-case.js";
+import type { RandomSource } from "../../random-source.js";
+import { type OpSample, sample } from "../../samples/op-sample.js";
+import { drawn, everySeventh, LENGTHS, labelled } from "../../samples/tails/tail-data.js";
+import { tailSamples } from "../../samples/tails/tail-samples.js";
+import { sampleGraph } from "../op-cases.js";
+import { generatedCases } from "./generated-cases.js";
+
+const LENGTHS_1_TO_70 = "lengths-1-to-70";
+
+/** All sizes of an element. */
+const TAILED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u8", "bool"];
+
+/** Fractions between floats; otherwise whole numbers that both dtypes hold. */
+function castTail(from: DType, to: DType, random: RandomSource): readonly OpSample<"Cast">[] {
+  const unsigned = to === "u8" || to === "u64";
+  const apart = DTYPES.indexOf(from) + DTYPES.indexOf(to);
+  const lengths = isComputeFloat(from) && to === "f32" ? LENGTHS : everySeventh(apart);
+  return (from === "f32" && isComputeFloat(to) ? LENGTHS : lengths).map((length) =>
+    sample<"Cast">(
+      { to },
+      isFloat(from)
+        ? drawn(random, from, [length], [unsigned ? 0 : -8, 8])
+        : labelled(random, from, [length]),
+    ),
+  );
+}
+
+/** Eight-bit floats convert from and to floats only. */
+const isEight = (dtype: DType): boolean => isFloat(dtype) && !isComputeFloat(dtype);
+const converts = (from: DType, to: DType): boolean =>
+  from !== to && (isEight(from) ? isFloat(to) : !isEight(to) || isFloat(from));
+
+const casts: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
+  DTYPES.filter((to) => converts(from, to)).map((to) =>
+    graphCase(`tail/Cast-${from}-to-${to}/${LENGTHS_1_TO_70}`, ({ random }) =>
+      sampleGraph("Cast", castTail(from, to, random)),
+    ),
+  ),
+);
+
+export const tailCases: readonly ConformanceCase[] = [
+  ...generatedCases("tail", LENGTHS_1_TO_70, tailSamples, TAILED),
+  ...casts,
+];
