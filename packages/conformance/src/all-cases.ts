@@ -10,6 +10,7 @@ import { finiteCheckCases } from "./cases/finite-check.js";
 import { fusionCases } from "./cases/fusion.js";
 import { axisCases } from "./cases/generated/axes.js";
 import { optionCases } from "./cases/generated/options.js";
+import { equalSideCases } from "./cases/generated/equal-sides.js";
 import { tailCases } from "./cases/generated/tails.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
@@ -100,6 +101,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...largeCases,
   ...sizeCases,
   ...tailCases,
+  ...equalSideCases,
   ...nanCases,
   ...rewriteCases,
   ...nonFiniteConvolutionCases,

@@ -1,7 +1,6 @@
 /** Channels, kernels and widths that do not fill blocks. */
 import type { DType, Shape } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
-import type { RandomSource } from "../../random-source.js";
 import { type ConvolutionOp, type Convolved, convolutionSample } from "../convolution-samples.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { formAt, lengthsOf, terms, triplesOf } from "./tail-data.js";

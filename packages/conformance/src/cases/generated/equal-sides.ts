@@ -1,0 +1,15 @@
+/** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
+import type { DType } from "@mp/core";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { sideSamples } from "../../samples/equal-sides/side-samples.js";
+import { generatedCases } from "./generated-cases.js";
+
+/** One dtype of each kind that engines treat differently. */
+const DTYPES: readonly DType[] = ["f32", "f16", "i32", "bool"];
+
+export const equalSideCases: readonly ConformanceCase[] = generatedCases(
+  "equal-sides",
+  "every-axis",
+  sideSamples,
+  DTYPES,
+);

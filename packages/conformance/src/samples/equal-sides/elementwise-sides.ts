@@ -1,0 +1,89 @@
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import type { RandomSource } from "../../random-source.js";
+import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
+import { generated } from "../host-data.js";
+import { sample } from "../op-sample.js";
+import { drawn, labelled } from "../tails/tail-data.js";
+import { cube } from "./side-data.js";
+
+/** Every shape of that rank or less whose axes are 1 or the side. */
+function broadcastShapes(side: number, rank: number): readonly Shape[] {
+  return Array.from({ length: rank + 1 }, (_, axes) =>
+    Array.from({ length: 2 ** axes }, (_each, bits) =>
+      cube(1, axes).map((one, at) => ((bits >> at) % 2 === 1 ? side : one)),
+    ),
+  ).flat();
+}
+
+/** Every pair of two such shapes of which neither is the other's part on the same axes alone, and whole ones. */
+function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
+  const shapes = broadcastShapes(side, rank);
+  return shapes.flatMap((a) =>
+    shapes
+      .filter((b) => Math.max(a.length, b.length) === rank && [...a, ...b].includes(side))
+      .map((b) => [a, b] as const),
+  );
+}
+
+/** All pairs of two axes; of three those that hold a whole operand or differ in every axis. */
+const PAIRS: readonly (readonly [Shape, Shape])[] = [
+  ...pairsOf(3, 2),
+  ...pairsOf(4, 3)
+    .filter(([a, b], at) => a.length < 3 || b.length < 3 || at % 5 === 0)
+    .filter((_, at) => at % 3 === 0),
+];
+
+type Draw = (random: RandomSource, dtype: DType, shape: Shape, side: number) => HostTensor;
+
+const numbers: Draw = (random, dtype, shape) =>
+  isComputeFloat(dtype)
+    ? drawn(random, dtype, shape, [-8, 8])
+    : generated(dtype, shape, () => random.integer(1, 9));
+const few: Draw = (random, dtype, shape) =>
+  generated(dtype, shape, () => (dtype === "bool" ? random.integer(0, 1) : random.integer(1, 3)));
+
+const row =
+  <K extends Op>(
+    draw: Draw,
+    attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
+  ): GeneratedRow<K> =>
+  (dtype, random) =>
+    PAIRS.map((pair) =>
+      sample<K>(attributesOf(dtype), ...pair.map((shape, side) => draw(random, dtype, shape, side))),
+    );
+
+export const binarySides: GeneratedRows<OpOf<"binary">> = {
+  Add: row(numbers),
+  Sub: row(numbers),
+  Mul: row(numbers),
+  Div: row(numbers),
+  Pow: row((random, dtype, shape, side) => drawn(random, dtype, shape, side === 0 ? [0.25, 3] : [-3, 3])),
+  Mod: row(numbers, (dtype) => ({ fmod: isComputeFloat(dtype) })),
+  Min: row(numbers),
+  Max: row(numbers),
+  Equal: row(few),
+  Greater: row(few),
+  GreaterOrEqual: row(few),
+  Less: row(few),
+  LessOrEqual: row(few),
+  And: row(few),
+  Or: row(few),
+  Xor: row(few),
+  Where: (dtype, random) => {
+    const shapes = broadcastShapes(3, 2);
+    const triples = shapes.flatMap((condition) =>
+      shapes.flatMap((x) => shapes.map((y) => [condition, x, y] as const)),
+    );
+    return triples
+      .filter((of, at) => at % 5 === 0 && of.flat().includes(3))
+      .map(([condition, x, y]) =>
+        sample<"Where">(
+          {},
+          labelled(random, "bool", condition),
+          labelled(random, dtype, x),
+          labelled(random, dtype, y),
+        ),
+      );
+  },
+};
