@@ -125,8 +125,8 @@ const STAGES = [
     folder: "packages/conformance/src/samples",
     suffix: "-samples",
     helpers: [
-      ...["gradient-sample", "host-data", "integers", "layouts", "op-sample", "op-samples", "rounding"],
-      "scatter-samples",
+      ...["generated-row", "gradient-sample", "host-data", "integers", "layouts", "op-sample", "op-samples"],
+      ...["rounding", "scatter-samples"],
     ],
   },
   {

@@ -16,6 +16,7 @@ import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
 import { farValueFaults } from "./wrong-backends/far-value-faults.js";
 import { identityFaults } from "./wrong-backends/identity-faults.js";
+import { equalSideFaults } from "./wrong-backends/equal-side-faults.js";
 import { changedInPlace, inPlaceFaults } from "./wrong-backends/in-place-faults.js";
 import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
@@ -31,6 +32,7 @@ import { rewriteFaults } from "./wrong-backends/rewrite-faults.js";
 import { sizeFaults, unreachableFaults } from "./wrong-backends/size-faults.js";
 import { slow } from "./wrong-backends/slow.js";
 import { stateFaults } from "./wrong-backends/state-faults.js";
+import { tailFaults } from "./wrong-backends/tail-faults.js";
 import { viewFaults } from "./wrong-backends/view-faults.js";
 import type { WrongBackend } from "./wrong-backends/wrong-backend.js";
 
@@ -67,6 +69,8 @@ const faults: readonly WrongBackend[] = [
   ...identityFaults,
   ...farValueFaults,
   ...loopFaults,
+  ...tailFaults,
+  ...equalSideFaults,
 ];
 
 describe("a wrong backend", () => {

@@ -12,4 +12,7 @@ export const equalSideCases: readonly ConformanceCase[] = generatedCases(
   "every-axis",
   sideSamples,
   DTYPES,
+  // Which axis is which does not depend on the dtype: of the others each has a third.
+  (dtype, samples) =>
+    dtype === "f32" ? samples : samples.filter((_, at) => at % 3 === DTYPES.indexOf(dtype) % 3),
 );

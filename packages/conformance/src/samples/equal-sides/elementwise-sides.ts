@@ -16,7 +16,7 @@ function broadcastShapes(side: number, rank: number): readonly Shape[] {
   ).flat();
 }
 
-/** Every pair of two such shapes of which neither is the other's part on the same axes alone, and whole ones. */
+/** Every pair of two such shapes of which at least one has that rank. */
 function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
   const shapes = broadcastShapes(side, rank);
   return shapes.flatMap((a) =>
@@ -26,12 +26,16 @@ function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])
   );
 }
 
-/** All pairs of two axes; of three those that hold a whole operand or differ in every axis. */
+/** All pairs of up to two axes. Of three and four a whole operand with every other, on either side. */
 const PAIRS: readonly (readonly [Shape, Shape])[] = [
   ...pairsOf(3, 2),
-  ...pairsOf(4, 3)
-    .filter(([a, b], at) => a.length < 3 || b.length < 3 || at % 5 === 0)
-    .filter((_, at) => at % 3 === 0),
+  ...broadcastShapes(4, 3).flatMap((shape): (readonly [Shape, Shape])[] => [
+    [cube(4, 3), shape],
+    [shape, cube(4, 3)],
+  ]),
+  ...broadcastShapes(2, 4).map((shape, at): readonly [Shape, Shape] =>
+    at % 2 === 0 ? [cube(2, 4), shape] : [shape, cube(2, 4)],
+  ),
 ];
 
 type Draw = (random: RandomSource, dtype: DType, shape: Shape, side: number) => HostTensor;
