@@ -68,13 +68,13 @@ export const normalizationTails: GeneratedRows<OpOf<"normalization">> = {
     ),
 };
 
-/** Many channels, many images, and wide ones. */
+/** Many channels, many images, and long ones: at most 70 terms of mixed sign are summed. */
 const CHANNELS: readonly ((length: number) => Shape)[] = [
   (n) => [4, n],
   (n) => [n, 3],
   (n) => [2, n, 3],
-  (n) => [3, 2, n],
-  (n) => [2, 3, 2, n],
+  (n) => [1, 2, n],
+  (n) => [1, 3, n, 1],
   (n) => [2, n, 1, 2],
 ];
 
