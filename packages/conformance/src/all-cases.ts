@@ -12,6 +12,12 @@ import { axisCases } from "./cases/generated/axes.js";
 import { optionCases } from "./cases/generated/options.js";
 import { equalSideCases } from "./cases/generated/equal-sides.js";
 import { tailCases } from "./cases/generated/tails.js";
+import { largeStateCases } from "./cases/generated/large-states.js";
+import { liveArrayCases } from "./cases/generated/live-arrays.js";
+import { manyCases } from "./cases/generated/many.js";
+import { manyRunCases } from "./cases/generated/many-runs.js";
+import { nameCases } from "./cases/generated/names.js";
+import { programCases } from "./cases/generated/programs/program-cases.js";
 import { gradientCases } from "./cases/gradient.js";
 import { imageCases } from "./cases/image.js";
 import { inPlaceCases } from "./cases/in-place.js";
@@ -85,6 +91,12 @@ export const allCases: readonly ConformanceCase[] = [
   ...disposeWhileCompilingCases,
   ...repeatedRunCases,
   ...statsCases,
+  ...programCases,
+  ...manyRunCases,
+  ...manyCases,
+  ...nameCases,
+  ...liveArrayCases,
+  ...largeStateCases,
   ...castCases,
   ...opCases,
   ...integerArithmeticCases,

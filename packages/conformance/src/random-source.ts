@@ -25,3 +25,9 @@ export function randomSource(seed: number, label: string): RandomSource {
     between: (low, high) => low + next() * (high - low),
   };
 }
+
+/** The items in any order, each once. */
+export function inAnyOrder<T>(random: RandomSource, items: readonly T[]): T[] {
+  const left = [...items];
+  return items.map(() => left.splice(random.integer(0, left.length - 1), 1)[0] as T);
+}

@@ -1,7 +1,10 @@
 import type { Ranks } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { inProcessRanks, runRanksConformance } from "../src/index.js";
+import { exchangeFaults } from "./wrong-ranks/exchange-faults.js";
 import { rankFaults } from "./wrong-ranks/faults.js";
+
+const faults = [...rankFaults, ...exchangeFaults];
 
 /** The failures of each case, over all ranks. */
 async function failuresOf(job: readonly Ranks[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -19,14 +22,14 @@ describe("ranks of one process", () => {
 });
 
 describe("a wrong communicator fails the cases that name its fault, and no others", () => {
-  it.each(rankFaults)("$fault", async ({ make, size, fails }) => {
+  it.each(faults)("$fault", async ({ make, size, fails }) => {
     const failures = await failuresOf(make(inProcessRanks(size)));
     expect([...failures.keys()].sort(), JSON.stringify([...failures])).toEqual([...fails].sort());
   });
 
   it("which every case does for one of them at least", async () => {
     const [outcomes = []] = await Promise.all(inProcessRanks(1).map((rank) => runRanksConformance(rank)));
-    const found = new Set(rankFaults.flatMap(({ fails }) => fails));
+    const found = new Set(faults.flatMap(({ fails }) => fails));
     expect(outcomes.map(({ id }) => id).filter((id) => !found.has(id))).toEqual([]);
   });
 

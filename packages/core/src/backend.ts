@@ -24,7 +24,10 @@ export interface Handle extends ValueType {
  */
 export interface State {
   readonly types: Readonly<Record<string, ValueType>>;
-  /** Copies of the committed values; all of them by default. */
+  /**
+   * Copies of the committed values, in the order of `names`; all of them by default, in the order of `createState`. Names
+   * that are integers come first, as in every object.
+   */
   read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>>;
   /**
    * Replaces the named values: all of them, or none when one does not fit. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH,
@@ -104,7 +107,7 @@ export interface Executable {
   readonly warnings: readonly BackendWarning[];
   /**
    * Runs once. `inputs` holds every graph input that is not bound to the state. Resolves to copies of the outputs that
-   * are not bound, after the state has been committed. Runs on one state are serialized. A failed run leaves the state
+   * are not bound, in the graph's order, after the state has been committed. Runs on one state are serialized. A failed run leaves the state
    * unchanged.
    */
   run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>>;

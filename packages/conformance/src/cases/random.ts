@@ -1,5 +1,6 @@
 /** Counter-based randomness: the same bits on every engine, from the paper's definition. */
-import { key, tensor } from "@mp/core";
+import { key, type Shape, tensor } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import { setRandomCounter, squares32 } from "@mp/core/internal";
 import { randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
 import { EXACT } from "../compare/allowance.js";
@@ -45,7 +46,41 @@ function bitsCase(
 
 const KEY = 0xd1342543de82ef95n;
 
+/** Where one of the numbers that an engine may count in has no more bits: half words, words, whole numbers of a float. */
+const EDGES = [2n ** 16n, 2n ** 24n, 2n ** 32n, 2n ** 48n, 2n ** 53n, 2n ** 63n, 2n ** 64n] as const;
+const LONG: readonly Shape[] = [[2 ** 17 + 77], [3, 43_777], [2 ** 16 + 1], [2 ** 20 + 5]];
+
+/** Long draws with keys of 64 random bits, at counters whose carries fall inside them. Each shape has its own counters. */
+const longDraws = LONG.map((shape) => {
+  const length = elementCount(shape, "random bits");
+  return graphCase(`random/long/${length}-elements`, ({ random }) => {
+    const word = (): bigint => BigInt(random.integer(0, 2 ** 32 - 1));
+    const some = [0, 1].map(() => EDGES[random.integer(0, EDGES.length - 1)] as bigint);
+    const counters = (length < 2 ** 17 ? EDGES : some).map((edge) =>
+      BigInt.asUintN(64, edge - BigInt(random.integer(1, length - 1))),
+    );
+    return {
+      graph: graphOf({
+        inputs: Object.fromEntries(counters.map((_, index) => [`c${index}`, { dtype: "u64", shape: [] }])),
+        outputs: (builder, inputs) =>
+          Object.fromEntries(
+            Object.entries(inputs).map(([name, counter]) => [
+              `bits of ${name}`,
+              builder.emitOne("RandomBits", [counter], { key: (word() << 32n) | word() | 1n, shape }),
+            ]),
+          ),
+      }),
+      inputs: Object.fromEntries(
+        counters.map((counter, index) => [`c${index}`, tensor(BigUint64Array.of(counter), [], "u64")]),
+      ),
+      allowance: () => EXACT,
+      describe: (name) => `${name} (counters ${counters.join(", ")})`,
+    };
+  });
+});
+
 export const randomCases: readonly ConformanceCase[] = [
+  ...longDraws,
   bitsCase("are-squares32", KEY, [0n, 1n, 12_345n], 200),
   bitsCase("of-a-training-steps-counters", KEY, [2n ** 32n, 7n * 2n ** 32n, 1_000_000n * 2n ** 32n], 50),
   bitsCase("wrap-at-2-to-the-64", KEY, [2n ** 64n - 3n, 2n ** 63n - 2n], 6),

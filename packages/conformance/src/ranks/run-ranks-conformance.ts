@@ -3,6 +3,7 @@ import { ConformanceFailure } from "../expectations.js";
 import { allReduceCases } from "./all-reduce-cases.js";
 import { exchangeCases } from "./exchange-cases.js";
 import type { RanksCase } from "./ranks-case.js";
+import { scriptCases } from "./script-cases.js";
 
 /** What one rank saw of one case. */
 export interface RanksOutcome {
@@ -12,7 +13,7 @@ export interface RanksOutcome {
   readonly failure: string | undefined;
 }
 
-const CASES: readonly RanksCase[] = [...exchangeCases, ...allReduceCases];
+const CASES: readonly RanksCase[] = [...exchangeCases, ...allReduceCases, ...scriptCases];
 
 /**
  * The claims that every implementation of `Ranks` must meet. It is called on all ranks of a job, at the same time: by each

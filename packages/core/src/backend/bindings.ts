@@ -40,7 +40,9 @@ export function resolveBindings(
   const always: Replacement[] = [];
   const whenApplied: Replacement[] = [];
   for (const binding of bindings) {
-    const type = found(slots?.[binding.slot], `the state has no slot "${binding.slot}"`);
+    // A name such as "constructor" is on every object.
+    const slot = slots !== undefined && Object.hasOwn(slots, binding.slot) ? slots[binding.slot] : undefined;
+    const type = found(slot, `the state has no slot "${binding.slot}"`);
     const input = found(inputs.get(binding.input), `the graph has no input "${binding.input}"`);
     expectType(`input "${binding.input}" of the slot "${binding.slot}"`, input, type);
     if (reads.has(binding.input)) throw invalid(`input "${binding.input}" is bound twice`);

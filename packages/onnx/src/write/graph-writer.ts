@@ -13,13 +13,14 @@ import type { EmitOptions, NodeWriter } from "./lowering.js";
 import { HELPER_KEY, NODE_KEY } from "./metadata-keys.js";
 import { castAttributes } from "./unary.js";
 
-/** Names given out so far; a taken one gets a number. */
+/** Names given out so far; a taken one gets a number. ONNX Runtime takes a name to end at a zero byte. */
 export class Names {
   readonly #taken = new Set<string>();
 
   claim(wanted: string): string {
-    let name = wanted;
-    for (let count = 1; this.#taken.has(name); count++) name = `${wanted}~${count}`;
+    const text = wanted.replaceAll("\0", "~");
+    let name = text;
+    for (let count = 1; this.#taken.has(name); count++) name = `${text}~${count}`;
     this.#taken.add(name);
     return name;
   }

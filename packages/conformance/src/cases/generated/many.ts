@@ -1,0 +1,261 @@
+/** Hundreds of slots, inputs, outputs, handles and executables, thousands of nodes: no table of an engine may be too small. */
+import type { HostTensor } from "@mp/core";
+import {
+  type Executable,
+  type Graph,
+  GraphBuilder,
+  type Handle,
+  type StateBinding,
+  type Value,
+} from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectEqual } from "../../expectations.js";
+import type { Tensors } from "../../graph-case.js";
+import { inAnyOrder, type RandomSource, randomSource } from "../../random-source.js";
+import { generated } from "../../samples/host-data.js";
+import { at, flag, graphOf, sum, typed } from "../../small-graphs.js";
+import { expectSame, scriptedCase, withExecutable } from "../scripted-case.js";
+import { withState } from "../with-state.js";
+
+const MANY = 300;
+
+const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
+
+/** Of many lengths, an empty one among them. */
+const lengthOf = (index: number): number => index % 7;
+
+const whole = (random: RandomSource, length: number): HostTensor =>
+  generated("f32", [length], () => random.integer(-500, 500));
+
+const wholes = (random: RandomSource): readonly HostTensor[] =>
+  range(MANY).map((index) => whole(random, lengthOf(index)));
+
+const named = (stem: string, values: readonly HostTensor[]): Record<string, HostTensor> =>
+  Object.fromEntries(values.map((value, index) => [`${stem}${index}`, value]));
+
+/** Each output from the slot and the input of its number; every third slot is replaced, every third when applied. */
+const wide: Graph = graphOf({
+  inputs: {
+    ...Object.fromEntries(range(MANY).map((index) => [`s${index}`, typed("f32", lengthOf(index))])),
+    ...Object.fromEntries(range(MANY).map((index) => [`x${index}`, typed("f32", lengthOf(index))])),
+    go: typed("bool"),
+  },
+  outputs: (builder, inputs) => ({
+    ...Object.fromEntries(
+      range(MANY).map((index) => [
+        `y${index}`,
+        sum(builder, at(inputs, `s${index}`), at(inputs, `x${index}`)),
+      ]),
+    ),
+    ...Object.fromEntries(range(MANY).map((index) => [`next${index}`, at(inputs, `x${index}`)])),
+    go: at(inputs, "go"),
+  }),
+});
+
+const bindings: readonly StateBinding[] = range(MANY).map((index) => {
+  const slot = { slot: `slot ${index}`, input: `s${index}` };
+  if (index % 3 === 0) return slot;
+  return { ...slot, output: `next${index}`, commit: index % 3 === 1 ? "always" : "when-applied" };
+});
+
+const slots = scriptedCase("many/slots/and-inputs-and-outputs", wide, async (backend, { random, seed }) => {
+  let held = wholes(random);
+  await withState(
+    backend,
+    { graph: wide, bindings, values: named("slot ", held), applied: "go" },
+    async (state, executable) => {
+      for (const go of [true, false, true]) {
+        const fed = wholes(random);
+        const inputs = Object.fromEntries(inAnyOrder(random, Object.entries(named("x", fed))));
+        const got = await executable.run({ ...inputs, go: flag(go) });
+        const want = evaluate(wide, { ...named("s", held), ...inputs, go: flag(go) });
+        const taken = new Set(bindings.map(({ output }) => output));
+        for (const [name, value] of Object.entries(want))
+          if (!taken.has(name)) expectSame(got[name], value, `${name} of ${MANY} (seed ${seed})`);
+        held = held.map((value, index) =>
+          index % 3 === 0 || (index % 3 === 2 && !go) ? value : (fed[index] as HostTensor),
+        );
+        const now = await state.read();
+        for (const [index, value] of held.entries())
+          expectSame(now[`slot ${index}`], value, `slot ${index} of ${MANY} after a run (seed ${seed})`);
+        const some = inAnyOrder(random, range(MANY)).slice(0, 40);
+        const written = some.map((index) => whole(random, lengthOf(index)));
+        await state.write(
+          Object.fromEntries(some.map((index, place) => [`slot ${index}`, written[place] as HostTensor])),
+        );
+        held = held.map((value, index) => written[some.indexOf(index)] ?? value);
+        const asked = inAnyOrder(random, range(MANY)).slice(0, 60);
+        const read = await state.read(asked.map((index) => `slot ${index}`));
+        expectEqual(Object.keys(read).length, asked.length, "the number of slots that were read");
+        for (const index of asked)
+          expectSame(
+            read[`slot ${index}`],
+            held[index] as HostTensor,
+            `slot ${index}, read among ${asked.length} (seed ${seed})`,
+          );
+      }
+    },
+  );
+});
+
+/** x − y: both operands count. */
+const difference: Graph = graphOf({
+  inputs: { x: typed("f32", 4), y: typed("f32", 4) },
+  outputs: (builder, inputs) => ({ z: builder.emitOne("Sub", [at(inputs, "x"), at(inputs, "y")], {}) }),
+});
+
+const handles = scriptedCase("many/handles/at-once", difference, (backend, { random, seed }) =>
+  withExecutable(backend, difference, async (executable) => {
+    const before = backend.stats();
+    const values = range(MANY).map(() => whole(random, 4));
+    const all: (readonly [Handle, HostTensor])[] = [];
+    for (const value of values) all.push([await backend.upload(value), value]);
+    const expectHeld = async (held: typeof all, when: string): Promise<void> => {
+      expectEqual(backend.stats().live - before.live, held.length, `live handles ${when}`);
+      for (const [index, [handle, value]] of held.entries())
+        expectSame(
+          await backend.download(handle),
+          value,
+          `handle ${index} of ${held.length} ${when} (seed ${seed})`,
+        );
+    };
+    await expectHeld(all, "after all uploads");
+    for (const [x, ofX] of inAnyOrder(random, all)) {
+      const [y, ofY] = all[random.integer(0, MANY - 1)] as (typeof all)[number];
+      const { z } = await executable.run({ x, y });
+      const want = generated("f32", [4], (place) => Number(ofX.data[place]) - Number(ofY.data[place]));
+      expectSame(z, want, `the difference of two of ${MANY} handles (seed ${seed})`);
+    }
+    const left = inAnyOrder(random, all);
+    while (left.length > 0) {
+      for (const [handle] of left.splice(0, 100)) handle.dispose();
+      await expectHeld(left, "after others were disposed of");
+    }
+    expectEqual(backend.stats(), before, "what is held after the end of all handles");
+  }),
+);
+
+/** a ← a + x + the number; `seen` is a. */
+const counting = (number: number): Graph =>
+  graphOf({
+    inputs: { a: typed("f32"), x: typed("f32") },
+    outputs: (builder, inputs) => ({
+      next: sum(builder, sum(builder, at(inputs, "a"), at(inputs, "x")), builder.literal(number, "f32")),
+      seen: at(inputs, "a"),
+    }),
+  });
+
+const executables = scriptedCase(
+  "many/executables/of-one-state",
+  counting(1),
+  async (backend, { random, seed }) => {
+    const scalarOf = (x: number): HostTensor => generated("f32", [], () => x);
+    const state = await backend.createState({ a: scalarOf(0) });
+    let held = 0;
+    const opened: (readonly [number, Executable])[] = [];
+    const options = { state, bindings: [{ slot: "a", input: "a", output: "next" }] };
+    for (const number of range(MANY)) opened.push([number, await backend.compile(counting(number), options)]);
+    // Not all of them run, since the first run of each takes long on some engines: the last do, and some of the others.
+    const run = [...inAnyOrder(random, opened.slice(0, -50)).slice(0, 50), ...opened.slice(-50)];
+    const idle = opened.filter((one) => !run.includes(one));
+    for (const share of [1, 2, 5]) {
+      for (const [number, executable] of inAnyOrder(random, run)) {
+        const x = random.integer(-900, 900);
+        const { seen } = await executable.run({ x: scalarOf(x) });
+        expectSame(seen, scalarOf(held), `what executable ${number} of ${MANY} saw (seed ${seed})`);
+        held += x + number;
+      }
+      expectSame(
+        (await state.read())["a"],
+        scalarOf(held),
+        `the state after runs of ${run.length} executables`,
+      );
+      const gone = [...idle.splice(0, MANY / 3), ...run.splice(0, Math.floor(run.length / (share + 1)))];
+      for (const [, executable] of gone) await executable.dispose();
+    }
+    for (const [, executable] of [...idle, ...run]) await executable.dispose();
+    await state.dispose();
+  },
+);
+
+const NODES = 10_000;
+const CONSTANTS = 40;
+
+/** Bounded whole numbers: each node gives what f32 represents, whatever engines fuse. */
+function longGraph(random: RandomSource): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", typed("f32", 3), "batch");
+  const added = range(CONSTANTS).map(() => builder.constant(whole(random, 3)));
+  const pick = (): Value => added[random.integer(0, CONSTANTS - 1)] as Value;
+  // Differences of the last value do not grow: c - (d - x).
+  let chain = x;
+  while (builder.nodes.length < 0.55 * NODES)
+    chain =
+      random.integer(0, 3) === 0
+        ? builder.emitOne(
+            "Max",
+            [builder.emitOne("Min", [chain, builder.literal(999, "f32")], {}), builder.literal(-999, "f32")],
+            {},
+          )
+        : builder.emitOne("Sub", [pick(), chain], {});
+  const leaves = range(0.2 * NODES).map((index) =>
+    builder.emitOne(index % 2 === 0 ? "Sub" : "Max", [pick(), x], {}),
+  );
+  const fan = builder.emitOne("Concat", leaves, { axis: 0 });
+  let level = leaves;
+  while (level.length > 1)
+    level = range(Math.ceil(level.length / 2)).map((index) => {
+      const [left, right] = [level[2 * index] as Value, level[2 * index + 1]];
+      return right === undefined ? left : builder.emitOne("Min", [left, right], {});
+    });
+  // Every node is read only by the next, and everything by a late one.
+  const late: Value[] = [];
+  while (builder.nodes.length < NODES)
+    late.push(
+      builder.emitOne(
+        "Add",
+        [late.at(-1) ?? x, late.length % 2 === 0 ? x : builder.emitOne("Neg", [x], {})],
+        {},
+      ),
+    );
+  return builder.finish({
+    chain,
+    fan,
+    tree: level[0] as Value,
+    late: late.at(-1) as Value,
+    middle: late[late.length >> 1] as Value,
+  });
+}
+
+/** Only what it is made of. */
+const made: Graph = graphOf({
+  inputs: { x: typed("f32", 3) },
+  outputs: (builder, inputs) => {
+    const x = at(inputs, "x");
+    return {
+      a: sum(builder, builder.emitOne("Neg", [x], {}), x),
+      b: builder.emitOne("Max", [builder.emitOne("Min", [x, builder.literal(1, "f32")], {}), x], {}),
+      c: builder.emitOne("Concat", [builder.emitOne("Sub", [x, x], {}), x], { axis: 0 }),
+    };
+  },
+});
+
+const nodes = scriptedCase(
+  "many/nodes/ten-thousand-in-one-graph",
+  made,
+  async (backend, { random, seed }) => {
+    const graph = longGraph(randomSource(seed, "ten thousand nodes"));
+    await withExecutable(backend, graph, async (executable) => {
+      for (let run = 0; run < 2; run++) {
+        const x = whole(random, 3);
+        const got = await executable.run({ x });
+        const want: Tensors = evaluate(graph, { x });
+        for (const [name, value] of Object.entries(want))
+          expectSame(got[name], value, `${name} of ${graph.nodes.length} nodes (seed ${seed})`);
+      }
+    });
+  },
+);
+
+export const manyCases: readonly ConformanceCase[] = [slots, handles, executables, nodes];

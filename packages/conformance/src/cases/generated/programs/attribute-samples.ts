@@ -1,0 +1,25 @@
+/** Nodes whose attributes matter without any change of the operands' shapes: all sides are equal. */
+import { DTYPES, type Op } from "@mp/core/graph";
+import { generated, hostData } from "../../../samples/host-data.js";
+import { counted, type OpSample, sample } from "../../../samples/op-sample.js";
+
+const square = (first: number) => generated("f32", [3, 3], (at) => at + first);
+
+export const MORE: { readonly [K in Op]?: readonly OpSample<K>[] } = {
+  Cast: DTYPES.map((to) => sample({ to }, hostData("f32", [0.7, 1.3, 2.6, 200.9]))),
+  Concat: [sample({ axis: 0 }, square(0), square(9))],
+  GatherElements: [sample({ axis: 0 }, square(0), hostData("i32", [0, 1, 2, 2, 0, 1, 1, 1, 0], [3, 3]))],
+  Gelu: (["none", "tanh"] as const).map((approximate) =>
+    sample({ approximate }, hostData("f32", [-2.2, -0.4, 0.3, 2.1])),
+  ),
+  Gemm: [
+    sample({ transA: false, transB: false, alpha: 1, beta: 1 }, square(0), square(2), square(-5)),
+    sample({ transA: true, transB: true, alpha: 2, beta: 3 }, square(0), square(2), square(-5)),
+  ],
+  Reshape: [
+    sample({ shape: [1, 12] }, counted("f32", [12])),
+    sample({ shape: [1, 11, 1] }, counted("f32", [11])),
+  ],
+  Split: [sample({ axis: 0, split: [1, 2] }, square(0))],
+  Tile: [sample({ repeats: [1, 11] }, square(0))],
+};

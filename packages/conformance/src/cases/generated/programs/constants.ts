@@ -1,0 +1,138 @@
+/** Programs that differ in one element of a constant, of sizes at which engines store constants in other ways. */
+import { type DType, type HostTensor, tensor } from "@mp/core";
+import { floatFormats, type Graph, GraphBuilder, isFloat } from "@mp/core/graph";
+import type { ConformanceCase } from "../../../conformance-case.js";
+import { fresh } from "../../../fresh.js";
+import type { RandomSource } from "../../../random-source.js";
+import { hostData } from "../../../samples/host-data.js";
+import { counted } from "../../../samples/op-sample.js";
+import { randomBitsOf } from "../../../samples/random-bits.js";
+import { typed } from "../../../small-graphs.js";
+import { familyCase, type Program } from "./expect-apart.js";
+
+/** A few bytes, more than 4 KiB, more than 64 KiB. */
+const LENGTHS: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  f32: [5, 4_200, 66_000],
+  f16: [5, 4_200, 66_000],
+  i64: [5, 4_200],
+  bool: [5, 4_200],
+};
+
+/** x followed by the constant: every bit of it is in the result. */
+function appending(value: HostTensor, tag: string): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", typed(value.dtype, 2), "batch");
+  return builder.finish({ [tag]: builder.emitOne("Concat", [x, builder.constant(value)], { axis: 0 }) });
+}
+
+const bytesOf = ({ data }: HostTensor): Uint8Array => new Uint8Array(data.buffer);
+
+/** Small whole numbers: a changed bit of random ones may be one of a NaN, which is no difference. */
+const moderate = (random: RandomSource, dtype: DType, length: number): HostTensor =>
+  dtype === "f32" || dtype === "f16"
+    ? hostData(
+        dtype,
+        Array.from({ length }, () => random.integer(1, 1_000)),
+      )
+    : randomBitsOf(random, dtype, [length]);
+
+/** The lowest bit of that element is the other one. */
+function flippedAt(value: HostTensor, place: number): HostTensor {
+  const changed = fresh(value);
+  const at = place * changed.data.BYTES_PER_ELEMENT;
+  const bytes = bytesOf(changed);
+  bytes[at] = (bytes[at] as number) ^ 1;
+  return changed;
+}
+
+/** Two neighbors have changed places: sums over all elements are the same. */
+function swappedAt(value: HostTensor, place: number): HostTensor {
+  const changed = fresh(value);
+  const size = changed.data.BYTES_PER_ELEMENT;
+  const [start, bytes] = [place * size, bytesOf(changed)];
+  const first = bytes.slice(start, start + size);
+  bytes.copyWithin(start, start + size, start + 2 * size);
+  bytes.set(first, start + size);
+  return changed;
+}
+
+function constantsLike(
+  random: RandomSource,
+  dtype: DType,
+  length: number,
+): readonly (readonly [string, HostTensor])[] {
+  const value = moderate(random, dtype, length);
+  const places = [0, 1, random.integer(2, length - 2), length >> 1, length - 2, length - 1];
+  return [
+    ["a constant as it is", value],
+    ...[...new Set(places)].map(
+      (at) => [`element ${at} of ${length} changed`, flippedAt(value, at)] as const,
+    ),
+    ["its first two elements exchanged", swappedAt(value, 0)],
+    ["its last two elements exchanged", swappedAt(value, length - 2)],
+  ];
+}
+
+/** Numbers that a text of the graph may not tell apart. */
+function edgesOf(dtype: DType): readonly (readonly [string, HostTensor])[] {
+  if (!isFloat(dtype)) {
+    const large =
+      dtype === "i64" ? [2n ** 53n, 2n ** 53n + 1n, 2n ** 62n, -(2n ** 63n), -1n, 2n ** 32n] : [0n, 1n];
+    return large.map((x) => [`a constant of ${x}`, hostData(dtype, [x])]);
+  }
+  const { minNormal, maxFinite, fractionBits } = floatFormats[dtype];
+  const ulp = 2 ** -fractionBits;
+  const numbers = [0, -0, 1, 1 + ulp, 1 - ulp / 2, -1, minNormal, 2 * minNormal, maxFinite];
+  return [...numbers, -maxFinite, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN].map((x) => [
+    `a constant of ${Object.is(x, -0) ? "-0" : x}`,
+    hostData(dtype, [x]),
+  ]);
+}
+
+/** The same bytes as numbers of other types and shapes. */
+function viewsOf(random: RandomSource): readonly (readonly [string, HostTensor])[] {
+  const words = randomBitsOf(random, "u64", [6]).data as BigUint64Array;
+  const halves = Uint16Array.from({ length: 24 }, () => random.integer(1, 0x7000));
+  return [
+    ["a constant of f16", { dtype: "f16", shape: [24], data: halves }],
+    ["the same bytes as bf16", { dtype: "bf16", shape: [24], data: halves.slice() }],
+    ["a constant of u64", tensor(words.slice(), [6], "u64")],
+    ["the same bytes as i64", tensor(new BigInt64Array(words.slice().buffer), [6], "i64")],
+    ["the same bytes as i32", tensor(new Int32Array(words.slice().buffer), [12])],
+    ["the same bytes as u8", tensor(new Uint8Array(words.slice().buffer), [48], "u8")],
+  ];
+}
+
+const programsOf = (constants: readonly (readonly [string, HostTensor])[], tag: string): readonly Program[] =>
+  constants.map(([what, value]) => ({
+    what,
+    graph: appending(value, tag),
+    inputs: { x: counted(value.dtype, [2]) },
+  }));
+
+const elements: readonly ConformanceCase[] = (Object.keys(LENGTHS) as DType[]).flatMap((dtype) =>
+  (LENGTHS[dtype] ?? []).map((length) =>
+    familyCase(
+      `program/constant-${dtype}/one-of-${length}-elements`,
+      () => [appending(counted(dtype, [1]), "y")],
+      (tag, { random }) => programsOf(constantsLike(random, dtype, length), tag),
+    ),
+  ),
+);
+
+const edges: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i64"] as const).map((dtype) =>
+  familyCase(
+    `program/constant-${dtype}/numbers-that-look-alike`,
+    () => [appending(counted(dtype, [1]), "y")],
+    (tag) => programsOf(edgesOf(dtype), tag),
+  ),
+);
+
+const views = familyCase(
+  "program/constant-bytes/in-other-dtypes",
+  () =>
+    (["f16", "bf16", "u64", "i64", "i32", "u8"] as const).map((dtype) => appending(counted(dtype, [1]), "y")),
+  (tag, { random }) => programsOf(viewsOf(random), tag),
+);
+
+export const constantCases: readonly ConformanceCase[] = [...elements, ...edges, views];

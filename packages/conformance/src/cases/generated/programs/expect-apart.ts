@@ -1,0 +1,113 @@
+/** Programs that differ in one place: an engine that keeps compiled programs must never take one for another. */
+import type { Backend, HostTensor } from "@mp/core";
+import { type CompileOptions, type Executable, type Graph, isComputeFloat } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import { type Allowance, EXACT } from "../../../compare/allowance.js";
+import { compareTensors } from "../../../compare/compare-tensors.js";
+import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
+import { fail } from "../../../expectations.js";
+import { expectRefused, type GraphCheck, type Tensors } from "../../../graph-case.js";
+import { flushed } from "../../../samples/host-data.js";
+import { unsupportedGraph } from "../../../support.js";
+
+/** One of several programs that are alike. */
+export interface Program extends Pick<GraphCheck, "graph" | "inputs"> {
+  /** How it differs from the others, for messages. */
+  readonly what: string;
+  /** Default: the results must have the oracle's bits. */
+  readonly allowance?: GraphCheck["allowance"];
+  readonly options?: CompileOptions;
+}
+
+interface Opened {
+  readonly program: Program;
+  readonly executable: Executable;
+  readonly inputs: Tensors;
+  readonly want: Tensors;
+}
+
+const exactly = (): Allowance => EXACT;
+
+/** Outputs that replace slots are no results. */
+const isResult = ({ options }: Program, output: string): boolean =>
+  options?.bindings?.every((binding) => binding.output !== output) ?? true;
+
+async function expectRun(
+  backend: Backend,
+  { program, executable, inputs, want }: Opened,
+  when: string,
+): Promise<void> {
+  const { what, allowance = exactly } = program;
+  const got = await executable.run(inputs);
+  for (const [name, tensor] of Object.entries(want)) {
+    if (!isResult(program, name)) continue;
+    const mismatch = compareTensors(got[name], tensor, allowance(backend.manifest, name));
+    if (mismatch !== undefined) fail(`the program with ${what}, ${when}: ${name} ${mismatch}`);
+  }
+}
+
+function fedTo({ manifest }: Backend, inputs: Tensors): Tensors {
+  const flush = (tensor: HostTensor): HostTensor =>
+    isComputeFloat(tensor.dtype) && manifest.subnormals[tensor.dtype] === "flush" ? flushed(tensor) : tensor;
+  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, flush(tensor)]));
+}
+
+/**
+ * Compiles the programs one after another, so that each finds those before it in whatever the engine keeps, and runs
+ * them in turn: when all are alive, and when every other one has been disposed of.
+ * @param values of slots that inputs are bound to, for the oracle
+ */
+export async function expectApart(
+  backend: Backend,
+  programs: readonly Program[],
+  values: (program: Program) => Tensors = () => ({}),
+): Promise<void> {
+  const opened: Opened[] = [];
+  try {
+    for (const program of programs) {
+      const executable = await backend.compile(program.graph, program.options);
+      const inputs = fedTo(backend, program.inputs);
+      const want = evaluate(program.graph, { ...inputs, ...values(program) });
+      const one = { program, executable, inputs, want };
+      opened.push(one);
+      await expectRun(backend, one, `compiled after ${opened.length - 1} that differ in one place`);
+    }
+    for (const one of opened.toReversed())
+      await expectRun(backend, one, "run again after those compiled later");
+    const isKept = (_: Opened, at: number): boolean => at % 2 === 1;
+    const gone = opened.filter((one, at) => !isKept(one, at));
+    const kept = opened.filter(isKept);
+    for (const { executable } of gone) await executable.dispose();
+    for (const one of kept) await expectRun(backend, one, "after those that are alike were disposed of");
+  } finally {
+    for (const { executable } of opened) await executable.dispose();
+  }
+}
+
+/** Gives programs that are alike; `tag` is part of a name of each, so that two calls with other tags share none. */
+export type Family = (tag: string, context: Pick<CaseContext, "random">) => readonly Program[];
+
+/** A case that compiles a family in its order, and another one in the opposite order. `needs` has its operators. */
+export function familyCase(id: string, needs: () => readonly Graph[], family: Family): ConformanceCase {
+  const missing = ({ manifest }: Pick<Backend, "manifest">): Graph | undefined =>
+    needs().find((graph) => unsupportedGraph(manifest, graph) !== undefined);
+  return {
+    id,
+    unsupported: (manifest) => {
+      const graph = missing({ manifest });
+      return graph && unsupportedGraph(manifest, graph);
+    },
+    refuses: async (backend) => {
+      const graph = missing(backend);
+      if (graph !== undefined) await expectRefused(backend, graph);
+    },
+    run: async (backend, context) => {
+      try {
+        await expectApart(backend, family("first", context));
+        await expectApart(backend, family("second", context).toReversed());
+      } catch (error) {
+        fail(`${error instanceof Error ? error.message : String(error)}; seed ${context.seed}`);
+      }
+    },
+  };
+}

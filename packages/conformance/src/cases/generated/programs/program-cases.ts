@@ -1,0 +1,13 @@
+/** Engines keep compiled programs: none may be taken for another one that is nearly the same. */
+import type { ConformanceCase } from "../../../conformance-case.js";
+import { attributeCases } from "./attributes.js";
+import { bindingCases } from "./bindings.js";
+import { constantCases } from "./constants.js";
+import { structureCases } from "./structure.js";
+
+export const programCases: readonly ConformanceCase[] = [
+  ...attributeCases,
+  ...constantCases,
+  ...structureCases,
+  ...bindingCases,
+];

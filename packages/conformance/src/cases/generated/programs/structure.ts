@@ -1,0 +1,218 @@
+/** Programs that differ in one operator, operand, type, name, or in the order of inputs or outputs. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { type Graph, GraphBuilder, type Op, type Value } from "@mp/core/graph";
+import type { ConformanceCase } from "../../../conformance-case.js";
+import type { Tensors } from "../../../graph-case.js";
+import type { RandomSource } from "../../../random-source.js";
+import { generated } from "../../../samples/host-data.js";
+import { randomBitsOf } from "../../../samples/random-bits.js";
+import { at, graphOf, typed } from "../../../small-graphs.js";
+import { type Family, familyCase, type Program } from "./expect-apart.js";
+
+type Arithmetic = "Add" | "Sub" | "Max" | "Min";
+
+interface Step {
+  readonly op: Arithmetic;
+  readonly isSwapped: boolean;
+}
+
+const whole = (random: RandomSource, shape: Shape): HostTensor =>
+  generated("f32", shape, () => random.integer(-50, 50));
+
+const pairOf = (random: RandomSource): Tensors => ({ x: whole(random, [7]), y: whole(random, [7]) });
+
+/** Nodes after one another, each on the one before it and y. */
+const chainOf = (steps: readonly Step[], tag: string): Graph =>
+  graphOf({
+    inputs: { x: typed("f32", 7), y: typed("f32", 7) },
+    outputs: (builder, inputs) => {
+      const [x, y] = [at(inputs, "x"), at(inputs, "y")];
+      return {
+        [tag]: steps.reduce(
+          (last, { op, isSwapped }) => builder.emitOne(op, isSwapped ? [y, last] : [last, y], {}),
+          x,
+        ),
+      };
+    },
+  });
+
+/** Places in a list that a key of its beginning, its end, or of some of it may leave out. */
+const placesIn = (length: number): readonly number[] => [0, 1, 7, 8, 16, 32, length - 2, length - 1];
+
+const LONG = 40;
+
+const operators: Family = (tag, { random }) => {
+  const steps = Array.from({ length: LONG }, (): Step => ({ op: "Sub", isSwapped: true }));
+  const inputs = { x: whole(random, [7]), y: generated("f32", [7], () => random.integer(1, 50)) };
+  const changes: readonly (readonly [string, Step])[] = [
+    ["a sum", { op: "Add", isSwapped: true }],
+    ["its operands exchanged", { op: "Sub", isSwapped: false }],
+  ];
+  return [
+    { what: `${LONG} differences`, graph: chainOf(steps, tag), inputs },
+    ...changes.flatMap(([what, step]) =>
+      placesIn(LONG).map((place) => ({
+        what: `${LONG} differences, of which number ${place} is ${what === "a sum" ? what : `with ${what}`}`,
+        graph: chainOf(steps.with(place, step), tag),
+        inputs,
+      })),
+    ),
+  ];
+};
+
+/** One node on each pair of the operands. */
+const operands: Family = (tag, { random }) => {
+  const inputs = pairOf(random);
+  return (["Add", "Sub", "Max", "Min"] as const).flatMap((op) =>
+    ["xy", "yx", "xx", "yy"].map((pair) => ({
+      what: `${op} of ${[...pair].join(" and ")}`,
+      graph: graphOf({
+        inputs: { x: typed("f32", 7), y: typed("f32", 7) },
+        outputs: (builder, values) => ({
+          [tag]: builder.emitOne(
+            op,
+            [...pair].map((name) => at(values, name)),
+            {},
+          ),
+        }),
+      }),
+      inputs,
+    })),
+  );
+};
+
+const TYPES: readonly (readonly [DType, Shape])[] = [
+  ...(["f32", "i32", "f16", "bf16", "i64", "u64", "u8", "bool"] as const).map(
+    (dtype) => [dtype, [12]] as const,
+  ),
+  ...[[1, 12], [12, 1], [11, 2], [2, 6], [6, 2], [3, 4], [4, 3], [2, 2, 3], [13], [], [0]].map(
+    (shape) => ["f32", shape] as const,
+  ),
+];
+
+/** One node on operands of many types. */
+const twice = (dtype: DType, shape: Shape, tag: string): Graph =>
+  graphOf({
+    inputs: { x: typed(dtype, ...shape) },
+    outputs: (builder, inputs) => ({
+      [tag]: builder.emitOne("Unsqueeze", [at(inputs, "x")], { axes: [0] }),
+    }),
+  });
+
+const types: Family = (tag, { random }) =>
+  TYPES.map(([dtype, shape]) => ({
+    what: `x of ${dtype}[${shape}]`,
+    graph: twice(dtype, shape, tag),
+    inputs: { x: randomBitsOf(random, dtype, shape) },
+  }));
+
+interface Named {
+  readonly what: string;
+  /** In the order of declaration; the first is the minuend. */
+  readonly inputs: readonly [string, string];
+  readonly isDeclaredLast?: boolean;
+  /** Of the difference, and of the sum. */
+  readonly outputs: readonly [string, string];
+  readonly isSumFirst?: boolean;
+}
+
+const NAMES: readonly Named[] = [
+  { what: "inputs a, b and outputs p, q", inputs: ["a", "b"], outputs: ["p", "q"] },
+  { what: "its inputs' names exchanged", inputs: ["b", "a"], outputs: ["p", "q"] },
+  {
+    what: "its inputs declared the other way around",
+    inputs: ["a", "b"],
+    outputs: ["p", "q"],
+    isDeclaredLast: true,
+  },
+  { what: "its outputs' names exchanged", inputs: ["a", "b"], outputs: ["q", "p"] },
+  { what: "its outputs the other way around", inputs: ["a", "b"], outputs: ["p", "q"], isSumFirst: true },
+  { what: "another name of an input", inputs: ["a", "c"], outputs: ["p", "q"] },
+  { what: "another name of an output", inputs: ["a", "b"], outputs: ["p", "r"] },
+  { what: "upper case in an input", inputs: ["A", "b"], outputs: ["p", "q"] },
+  { what: "outputs that have the inputs' names", inputs: ["a", "b"], outputs: ["a", "b"] },
+  { what: "outputs that have the inputs' names exchanged", inputs: ["a", "b"], outputs: ["b", "a"] },
+];
+
+function namedGraph(
+  { inputs: [a, b], isDeclaredLast = false, outputs: [p, q], isSumFirst = false }: Named,
+  tag: string,
+): Graph {
+  const builder = new GraphBuilder();
+  const order = isDeclaredLast ? [b, a] : [a, b];
+  const values = new Map(
+    order.map((name): [string, Value] => [name, builder.input(name, typed("f32", 7), "batch")]),
+  );
+  const pair = [values.get(a) as Value, values.get(b) as Value];
+  const results: [string, Value][] = [
+    [p, builder.emitOne("Sub", pair, {})],
+    [q, builder.emitOne("Add", pair, {})],
+  ];
+  if (isSumFirst) results.reverse();
+  return builder.finish(new Map([...results, [tag, builder.emitOne("Neg", pair.slice(0, 1), {})]]));
+}
+
+const names: Family = (tag, { random }) =>
+  NAMES.map((named) => ({
+    what: named.what,
+    graph: namedGraph(named, tag),
+    inputs: Object.fromEntries(named.inputs.map((name) => [name, whole(random, [7])])),
+  }));
+
+/** A loop that adds each element to a carry by one operator of its body, and the constant of the body. */
+function loopGraph(op: Arithmetic, added: number, isStacked: boolean, tag: string): Graph {
+  const inner = new GraphBuilder();
+  const type = typed("f32", 3);
+  const [carry, element] = [inner.input("c", type, "capture"), inner.input("e", type, "capture")];
+  const next = inner.emitOne(op, [carry, element], {});
+  const more = inner.emitOne("Add", [next, inner.literal(added, "f32")], {});
+  const body = inner.finish(
+    new Map([
+      ["next", more],
+      ["stacked", isStacked ? next : carry],
+    ]),
+  );
+  const builder = new GraphBuilder();
+  const operands = [builder.input("x", type, "batch"), builder.input("y", typed("f32", 5, 3), "batch")];
+  const attributes = { body, carries: 1, sequences: 1, length: 5, reverse: false, saved: 0 };
+  const results = builder.emit("Scan", operands, attributes);
+  return builder.finish(new Map(results.map((value, place) => [`${tag}${place}`, value])));
+}
+
+const bodies: Family = (tag, { random }) => {
+  const inputs = { x: whole(random, [3]), y: generated("f32", [5, 3], () => random.integer(1, 9)) };
+  const variants: readonly (readonly [Arithmetic, number, boolean])[] = [
+    ["Add", 1, true], ["Add", 2, true], ["Add", -1, true], ["Add", 1, false], ["Sub", 1, true], ["Max", 1, true],
+  ]; // biome-ignore format: one line
+  return variants.map(
+    ([op, added, isStacked]): Program => ({
+      what: `a loop of ${op} and ${added}, which stacks ${isStacked ? "results" : "carries"}`,
+      graph: loopGraph(op, added, isStacked, tag),
+      inputs,
+    }),
+  );
+};
+
+const single = (op: Op): Graph =>
+  graphOf({
+    inputs: { x: typed("f32", 7) },
+    outputs: (builder, inputs) => ({
+      y: builder.emitOne(op as "Add", [at(inputs, "x"), at(inputs, "x")], {}),
+    }),
+  });
+
+export const structureCases: readonly ConformanceCase[] = [
+  familyCase("program/operator/one-of-many-differs", () => [single("Sub"), single("Add")], operators),
+  familyCase(
+    "program/operand/order-and-choice",
+    () => (["Add", "Sub", "Max", "Min"] as const).map(single),
+    operands,
+  ),
+  familyCase(
+    "program/type/of-an-input",
+    () => TYPES.map(([dtype, shape]) => twice(dtype, shape, "y")),
+    types,
+  ),
+  familyCase("program/name/of-inputs-and-outputs", () => NAMES.map((named) => namedGraph(named, "y")), names),
+  familyCase("program/loop/of-another-body", () => [loopGraph("Add", 1, true, "y")], bodies),
+];
