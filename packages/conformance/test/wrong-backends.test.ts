@@ -22,10 +22,13 @@ import { integerFaults } from "./wrong-backends/integer-faults.js";
 import { oracleWithKernels } from "./wrong-backends/kernels.js";
 import { lifecycleFaults } from "./wrong-backends/lifecycle-faults.js";
 import { loopFaults } from "./wrong-backends/loop-faults.js";
+import { manyFaults } from "./wrong-backends/many-faults.js";
+import { manyRunsFaults } from "./wrong-backends/many-runs-faults.js";
 import { numericFaults } from "./wrong-backends/numeric-faults.js";
 import { optionFaults } from "./wrong-backends/option-faults.js";
 import { orderFaults } from "./wrong-backends/order-faults.js";
 import { poolFaults } from "./wrong-backends/pool-faults.js";
+import { programFaults } from "./wrong-backends/program-faults.js";
 import { rareFormFaults } from "./wrong-backends/rare-form-faults.js";
 import { repeatedRunFaults } from "./wrong-backends/repeated-run-faults.js";
 import { rewriteFaults } from "./wrong-backends/rewrite-faults.js";
@@ -71,6 +74,9 @@ const faults: readonly WrongBackend[] = [
   ...loopFaults,
   ...tailFaults,
   ...equalSideFaults,
+  ...programFaults,
+  ...manyRunsFaults,
+  ...manyFaults,
 ];
 
 describe("a wrong backend", () => {

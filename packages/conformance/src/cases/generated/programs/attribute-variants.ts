@@ -2,6 +2,7 @@
 import { type DType, type HostTensor, isHostTensor } from "@mp/core";
 import {
   elementCount,
+  formatType,
   type Graph,
   GraphBuilder,
   isFloat,
@@ -100,6 +101,8 @@ function differ(op: Op, a: Tensors, b: Tensors): boolean {
   return Object.entries(a).some(([name, tensor]) => compareTensors(b[name], tensor, far) !== undefined);
 }
 
+const typesOf = (results: Tensors): string => Object.values(results).map(formatType).join();
+
 /** Other values of one attribute, of which some may be invalid. */
 function othersOf(op: Op, key: string, value: unknown, elsewhere: readonly unknown[]): readonly unknown[] {
   if (typeof value === "boolean") return [!value];
@@ -179,18 +182,21 @@ export function attributeVariants(op: Op, random: RandomSource): readonly Varian
     if (base === undefined) continue;
     const variants: [Variant, ...Variant[]] = [{ what: `${op} as in a sample`, attributes }];
     const known: Tensors[] = [base];
-    for (const [key, value] of Object.entries(attributes)) {
-      for (const other of othersOf(op, key, value, elsewhere.get(key) ?? [])) {
-        const count = counts.get(key) ?? 0;
-        if (count >= (isOneOfFew(key, value) ? MOST_OF_FEW : MOST_VARIANTS)) break;
-        const changed = { ...attributes, [key]: other };
-        const results = isTame(changed, inputs) ? resultsOf(op, inputs, changed) : undefined;
-        if (results === undefined || !known.every((seen) => differ(op, seen, results))) continue;
-        known.push(results);
-        counts.set(key, count + 1);
-        variants.push({ what: `${op} with ${key} ${textOf(other)}`, attributes: changed });
+    // First those whose results have the same types, which the key of a program is likely to hold.
+    for (const mayDiffer of [false, true])
+      for (const [key, value] of Object.entries(attributes)) {
+        for (const other of othersOf(op, key, value, elsewhere.get(key) ?? [])) {
+          const count = counts.get(key) ?? 0;
+          if (count >= (isOneOfFew(key, value) ? MOST_OF_FEW : MOST_VARIANTS)) break;
+          const changed = { ...attributes, [key]: other };
+          const results = isTame(changed, inputs) ? resultsOf(op, inputs, changed) : undefined;
+          if (results === undefined || (!mayDiffer && typesOf(results) !== typesOf(base))) continue;
+          if (!known.every((seen) => differ(op, seen, results))) continue;
+          known.push(results);
+          counts.set(key, count + 1);
+          variants.push({ what: `${op} with ${key} ${textOf(other)}`, attributes: changed });
+        }
       }
-    }
     if (variants.length > 1) found.push({ op, dtype: dtypeOf(op), inputs, variants });
   }
   return found;
