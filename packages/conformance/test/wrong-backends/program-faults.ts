@@ -1,6 +1,6 @@
 /** Engines that keep compiled programs under a key that leaves something out. */
 import type { Backend, HostTensor } from "@mp/core";
-import { type AnyNode, type CompileOptions, type Graph, isNode, type State } from "@mp/core/graph";
+import { type AnyNode, type Graph, isNode, type State } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { delegate } from "../../src/training/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
@@ -35,7 +35,7 @@ function textOf(
     return nodeText(node, text, at);
   });
   const named = (list: Graph["outputs"]) => list.map(({ name, value }) => [name, type(value)]);
-  return JSON.stringify([named(graph.inputs), nodes, named(graph.outputs)]);
+  return JSON.stringify([named(graph.inputs), nodes, named(graph.outputs)], plain);
 }
 
 /** The first graph of a key is taken for all others. */
@@ -55,17 +55,19 @@ const keeping = async (
   });
 };
 
-/** Options of the first program of a graph object are taken for those after it, where the slots are the same. */
-const keepingOptions = async (
-  merge: (first: CompileOptions, now: CompileOptions) => CompileOptions,
-): Promise<Backend> => {
+/** The flag of the first program of a graph object decides for those after it. */
+const keepingFlag = async (): Promise<Backend> => {
   const backend = await reference();
-  const known = new WeakMap<Graph, CompileOptions>();
+  const known = new WeakMap<Graph, string>();
   return delegate(backend, {
     compile: (graph, options = {}) => {
-      const first = known.get(graph) ?? options;
+      const isFlag = graph.outputs.some(
+        ({ name, value }) => name === options.applied && value.dtype === "bool",
+      );
+      if (options.applied === undefined || !isFlag) return backend.compile(graph, options);
+      const first = known.get(graph) ?? options.applied;
       known.set(graph, first);
-      return backend.compile(graph, merge(first, options));
+      return backend.compile(graph, { ...options, applied: first });
     },
   });
 };
@@ -229,10 +231,7 @@ export const programFaults: readonly WrongBackend[] = [
   },
   {
     fault: "the flag of the first program of a graph decides for all",
-    factory: () =>
-      keepingOptions((first, now) =>
-        first.applied === undefined || now.applied === undefined ? now : { ...now, applied: first.applied },
-      ),
+    factory: keepingFlag,
     axes: AXES,
     named: ["program/bindings/of-one-graph"],
   },

@@ -130,6 +130,7 @@ async function expectStep(
 async function expectWays(
   backend: Backend,
   ways: readonly Way[],
+  graphs: readonly Graph[],
   states: ReadonlyMap<Place, Held>,
   { random, seed }: Pick<CaseContext, "random" | "seed">,
 ): Promise<void> {
@@ -145,8 +146,7 @@ async function expectWays(
       ...(bindings === undefined ? {} : { bindings }),
       ...(applied === undefined ? {} : { applied }),
     };
-    // Every third is compiled from another object.
-    const executable = await backend.compile(index % 3 === 2 ? freshGraph(graph) : graph, options);
+    const executable = await backend.compile(graphs[index % graphs.length] ?? graph, options);
     opened.push({ way, executable });
     await step({ way, executable }, "just compiled");
   }
@@ -162,9 +162,14 @@ const LIVES = 6;
 
 export const bindingCases: readonly ConformanceCase[] = [
   scriptedCase("program/bindings/of-one-graph", graph, async (backend, context) => {
-    for (const ways of [WAYS, WAYS.toReversed()]) {
+    // One object, and equal ones.
+    const turns = [
+      { ways: WAYS, graphs: [graph] },
+      { ways: WAYS.toReversed(), graphs: [graph, freshGraph(graph), freshGraph(graph)] },
+    ];
+    for (const { ways, graphs } of turns) {
       const states = await statesFor(backend, context.random);
-      await expectWays(backend, ways, states, context);
+      await expectWays(backend, ways, graphs, states, context);
       for (const { state } of states.values()) await state.dispose();
     }
   }),
