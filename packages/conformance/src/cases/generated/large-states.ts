@@ -5,7 +5,7 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { expectUntouched, overwrite } from "../../held-data.js";
-import { randomBitsOf } from "../../samples/random-bits.js";
+import { randomBitsOf } from "../../random-bits-of.js";
 import { at, flag, graphOf, typed } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../scripted-case.js";
 import { withState } from "../with-state.js";

@@ -5,8 +5,8 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { overwrite } from "../../held-data.js";
+import { randomBitsOf } from "../../random-bits-of.js";
 import type { RandomSource } from "../../random-source.js";
-import { randomBitsOf } from "../../samples/random-bits.js";
 import { at, graphOf, typed } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../scripted-case.js";
 

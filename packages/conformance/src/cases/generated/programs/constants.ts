@@ -3,10 +3,10 @@ import { type DType, type HostTensor, tensor } from "@mp/core";
 import { floatFormats, type Graph, GraphBuilder, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { fresh } from "../../../fresh.js";
+import { randomBitsOf } from "../../../random-bits-of.js";
 import type { RandomSource } from "../../../random-source.js";
 import { hostData } from "../../../samples/host-data.js";
 import { counted } from "../../../samples/op-sample.js";
-import { randomBitsOf } from "../../../samples/random-bits.js";
 import { typed } from "../../../small-graphs.js";
 import { familyCase, type Program } from "./expect-apart.js";
 

@@ -1,6 +1,6 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, hostArrayOf } from "@mp/core/graph";
-import type { RandomSource } from "../random-source.js";
+import type { RandomSource } from "./random-source.js";
 
 /** Any bits that the dtype has: NaN of every payload, infinities and subnormal numbers among them; a bool is 0 or 1. */
 export function randomBitsOf(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
