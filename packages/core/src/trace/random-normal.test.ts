@@ -31,7 +31,7 @@ function drawn(): Float32Array {
 const below = (z: number): number => (1 + erf(z / Math.SQRT2)) / 2;
 
 describe("randomNormal", () => {
-  let numbers = new Float32Array();
+  let numbers: Float32Array = new Float32Array();
   beforeAll(() => {
     numbers = drawn();
   }, 60_000);
