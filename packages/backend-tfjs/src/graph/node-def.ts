@@ -54,11 +54,12 @@ function shapeInit(shape: Shape): MessageInitShape<typeof TensorShapeProtoSchema
   return { dim: shape.map((size) => ({ size: BigInt(size) })) };
 }
 
-/** The host's bytes unchanged: a bool must be 0 or 1 there, which the caller ensures. */
+/** The host's bytes; a bool is 0 or 1, since TensorFlow refuses a constant with any other byte. */
 function tensorInit({ dtype, shape, data }: HostTensor): MessageInitShape<typeof TensorProtoSchema> {
+  const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   return {
     dtype: dataTypeOf[dtype],
     tensorShape: shapeInit(shape),
-    tensorContent: new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength),
+    tensorContent: dtype === "bool" ? bytes.map((byte) => (byte === 0 ? 0 : 1)) : bytes,
   };
 }
