@@ -112,6 +112,19 @@ export const identityFaults: readonly WrongBackend[] = [
     replacing(undone("Reciprocal", "Reciprocal")),
   ),
   fault("exp(log(x)) is x", "functions", () => replacing(undone("Exp", "Log"))),
+  {
+    fault: "sqrt(sigmoid(x)) is sigmoid(x)",
+    factory: () =>
+      replacing((node, made) => {
+        const before = inputOf(node, made);
+        return node.op === "Sqrt" && before?.op === "Sigmoid"
+          ? ({ ...node, op: "Sigmoid", inputs: before.inputs } as AnyNode)
+          : undefined;
+      }),
+    axes: ["rewrite"],
+    among: /of-every-function$/,
+    named: ["f32", "f16", "bf16"].map((dtype) => `rewrite/Sqrt-${dtype}/of-every-function`),
+  },
   fault("sqrt(x x) is |x|", "functions", () =>
     replacing((node, made) => {
       const square = inputOf(node, made);

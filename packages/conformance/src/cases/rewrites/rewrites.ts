@@ -8,6 +8,7 @@ import {
   sumTable,
 } from "./arithmetic-table.js";
 import { castTable } from "./cast-table.js";
+import { functionChainCases } from "./function-chains.js";
 import { functionTable } from "./function-table.js";
 import { boolTable, comparisonTable } from "./logic-table.js";
 import { movementTable, paddingTable } from "./movement-table.js";
@@ -20,6 +21,7 @@ import { softmaxTable } from "./softmax-table.js";
 
 export const rewriteCases: readonly ConformanceCase[] = [
   ...nonFiniteChainCases,
+  ...functionChainCases,
   ...patternCases("sums", sumTable),
   ...patternCases("negative-zeros", negativeZeroTable),
   ...patternCases("products", productTable),

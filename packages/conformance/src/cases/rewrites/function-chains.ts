@@ -1,0 +1,85 @@
+/**
+ * A function of a function is what the outer gives on what the inner gave: not their product, inverse or a third function
+ * that optimizers know, and not a result whose inner half was not rounded. Every pair of functions, in every float.
+ */
+import type { BackendManifest, HostTensor } from "@mp/core";
+import { unsupportedReason } from "@mp/core/backend";
+import { type ComputeDType, type Graph, GraphBuilder, type Op, type Value } from "@mp/core/graph";
+import { evaluate } from "@mp/core/reference";
+import { allowanceOf } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectThat } from "../../expectations.js";
+import { expectRefused, runGraph } from "../../graph-case.js";
+import { hostData } from "../../samples/host-data.js";
+import { unsupportedGraph } from "../../support.js";
+import { UNARY } from "./form-table.js";
+import { FLOATS } from "./pattern.js";
+
+type Unary = (typeof UNARY)[number];
+
+/** Functions that give numbers; their chains also hold those that give bools, as the outer one. */
+const isInner = (op: Op): boolean => !(["Not", "IsNaN", "IsInf"] as readonly Op[]).includes(op);
+const INNER: readonly Unary[] = UNARY.filter(isInner);
+const OUTER: readonly Unary[] = UNARY.filter((op) => op !== "Not");
+
+const EDGES = [0, -0, 1, -1, 0.5, -0.75, 2, 3.5, -5, 2 ** -6, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN]; // biome-ignore format: one list
+const DRAWN = 24;
+
+/** The outer function of each inner one, which are results too if asked for. */
+function chains(outer: Unary, inner: readonly Unary[], dtype: ComputeDType, showsInner: boolean): Graph {
+  const builder = new GraphBuilder();
+  const outputs: Record<string, Value> = {};
+  for (const op of inner) {
+    // Each chain has its own operand, or an optimizer would find that the inner value is read elsewhere.
+    const x = builder.input(op, { dtype, shape: [EDGES.length + DRAWN] }, "batch");
+    const y = builder.emitOne(op, [x], {});
+    outputs[`${outer} of ${op}`] = builder.emitOne(outer, [y], {});
+    if (showsInner) outputs[op] = y;
+  }
+  return builder.finish(outputs);
+}
+
+function outerOf(outer: Unary, dtype: ComputeDType, x: HostTensor): HostTensor {
+  const builder = new GraphBuilder();
+  const value = builder.input("x", { dtype, shape: x.shape }, "batch");
+  return evaluate(builder.finish({ y: builder.emitOne(outer, [value], {}) }), { x })["y"] as HostTensor;
+}
+
+const runs = (manifest: BackendManifest, op: Op, dtype: ComputeDType): boolean => {
+  const support = manifest.ops[op];
+  return unsupportedReason(support) === undefined && (support as readonly string[]).includes(dtype);
+};
+
+function chainCase(outer: Unary, dtype: ComputeDType): ConformanceCase {
+  const alone = chains(outer, ["Identity" as Unary], dtype, false);
+  return {
+    id: `rewrite/${outer}-${dtype}/of-every-function`,
+    unsupported: (manifest) => unsupportedGraph(manifest, alone),
+    refuses: (backend) => expectRefused(backend, alone),
+    run: async (backend, { random, seed }) => {
+      const { manifest } = backend;
+      const inner = INNER.filter((op) => runs(manifest, op, dtype));
+      const inputs = Object.fromEntries(
+        inner.map((op) => {
+          const drawn = Array.from({ length: DRAWN }, () => random.between(-4, 4));
+          return [op, hostData(dtype, [...EDGES, ...drawn])];
+        }),
+      );
+      const open = await runGraph(backend, chains(outer, inner, dtype, true), inputs);
+      const closed = await runGraph(backend, chains(outer, inner, dtype, false), inputs);
+      for (const op of inner) {
+        const name = `${outer} of ${op}`;
+        const want = outerOf(outer, dtype, open[op] as HostTensor);
+        for (const [what, results] of Object.entries({ "with its inner value": open, alone: closed })) {
+          const mismatch = compareTensors(results[name], want, allowanceOf(manifest, outer, dtype));
+          expectThat(mismatch === undefined, `${name}, ${what}, ${mismatch}; seed ${seed}`);
+        }
+      }
+    },
+  };
+}
+
+export const functionChainCases: readonly ConformanceCase[] = FLOATS.flatMap((dtype) =>
+  OUTER.map((outer) => chainCase(outer, dtype)),
+);
