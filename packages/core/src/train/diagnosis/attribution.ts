@@ -27,10 +27,10 @@ export interface Attribution {
 const remedies: Readonly<Record<Exclude<Attribution["phase"], "scale">, string>> = {
   input: "the data itself holds an infinity or NaN: check this input",
   forward:
-    "the forward pass is not finite, which no loss scale can help: lower the learning rate, clip gradients, or keep this scope in f32 with a policy override",
+    "the forward pass is not finite, which no loss scale can help: make it smaller (normalize, lower the learning rate, clip gradients), or keep it and what reads it in f32, by scope or by operator",
   loss: "the loss is not finite, which no loss scale can help: check labels and masks, and keep the loss in f32",
   backward:
-    "a gradient overflows: lower the initial or minimum loss scale, or keep this scope in f32 with a policy override",
+    "a gradient overflows: if it does so again after the scale was lowered, lower the minimum scale, or keep it in f32, by scope or by operator",
   update:
     "the update is not finite: lower the learning rate, clip gradients or raise the optimizer's epsilon",
 };
