@@ -7,12 +7,17 @@ import { generated, randomData } from "../host-data.js";
 /** Whole registers of 4 to 64 elements, with every remainder. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);
 
+/** More than the blocks of 128, 256 and 512 elements in which kernels reduce and search, with a remainder. */
+const BLOCKS: readonly number[] = [131, 263, 519];
+
 /**
  * All lengths in the first dtype, for which a table is written. In others every seventh, which has each remainder of 8;
- * dtypes begin at different ones.
+ * dtypes begin at different ones. Blocks in all.
  */
-export const lengthsOf = (dtype: DType, first: DType = "f32"): readonly number[] =>
-  dtype === first ? LENGTHS : everySeventh(DTYPES.indexOf(dtype));
+export const lengthsOf = (dtype: DType, first: DType = "f32"): readonly number[] => [
+  ...(dtype === first ? LENGTHS : everySeventh(DTYPES.indexOf(dtype))),
+  ...BLOCKS,
+];
 
 export const everySeventh = (from: number): readonly number[] =>
   LENGTHS.filter((length) => length % 7 === from % 7);
