@@ -35,12 +35,17 @@ const CONVOLVED: readonly Convolved[] = [
   { x: [1, 2, 4, 4, 3], w: [2, 2, 3, 2, 3], pads: [1, 0, 1, 1, 1, 1] },
 ];
 
-/** The position of an infinity or NaN among ones, counted from the first element or from the last. */
+/**
+ * The position of an infinity or NaN among ones, counted from the first element or from the last, and what the other
+ * operand holds: a product with 0 is no reason to leave out a term.
+ */
 const NON_FINITE = [
-  { operand: 0, value: Number.POSITIVE_INFINITY, at: 7 },
-  { operand: 0, value: Number.NaN, at: 0 },
-  { operand: 1, value: Number.NEGATIVE_INFINITY, at: 0 },
-  { operand: 1, value: Number.NaN, at: -1 },
+  { operand: 0, value: Number.POSITIVE_INFINITY, at: 7, other: 1 },
+  { operand: 0, value: Number.NaN, at: 0, other: 1 },
+  { operand: 1, value: Number.NEGATIVE_INFINITY, at: 0, other: 1 },
+  { operand: 1, value: Number.NaN, at: -1, other: 1 },
+  { operand: 0, value: Number.NaN, at: 7, other: 0 },
+  { operand: 1, value: Number.POSITIVE_INFINITY, at: -1, other: 0 },
 ] as const;
 
 interface Replaced {
@@ -55,7 +60,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, dtype: ComputeDType): Re
   const outputs: Record<string, Value> = {};
   const called = new Map<string, string>();
   CONVOLVED.forEach((convolved, row) => {
-    NON_FINITE.forEach(({ operand, value, at }, column) => {
+    NON_FINITE.forEach(({ operand, value, at, other }, column) => {
       const name = `${row}.${column}`;
       const shapes: Shape[] = [];
       const { attributes } = convolutionSample[op](
@@ -70,7 +75,10 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, dtype: ComputeDType): Re
       const operands = shapes.map((shape, index) => {
         const size = elementCount(shape, "operand");
         const place = (at + size) % size;
-        const fed = generated(dtype, shape, (k) => (index === operand && k === place ? value : 1));
+        const fed = generated(dtype, shape, (k) => {
+          if (index !== operand) return other;
+          return k === place ? value : 1;
+        });
         inputs[`${name}.${index}`] = fed;
         return builder.input(`${name}.${index}`, { dtype, shape }, "batch");
       });
@@ -78,7 +86,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, dtype: ComputeDType): Re
       const described = Object.entries(attributes).map(([key, own]) => `${key} ${JSON.stringify(own)}`);
       called.set(
         name,
-        `${op}(${shapes.map(formatShape).join(", ")}) with ${described.join(", ")}, ${value} in operand ${operand}`,
+        `${op}(${shapes.map(formatShape).join(", ")}) with ${described.join(", ")}, ${value} in operand ${operand}, ${other} in the other`,
       );
     });
   });
@@ -100,14 +108,17 @@ const marked = (inputs: Tensors, finite: number | undefined, other: number): Ten
 function checkReached({ graph, inputs, called }: Replaced, got: Tensors): void {
   const ones = evaluate(graph, marked(inputs, 1, 1));
   // With the non-finite elements replaced by 0, the sum decreases by the number of terms that they belong to.
-  const without = evaluate(graph, marked(inputs, undefined, 0));
+  const without = evaluate(graph, marked(inputs, 1, 0));
+  const wanted = evaluate(graph, marked(inputs, undefined, 1));
   for (const [name, what] of called) {
-    const [all, rest, results] = [ones, without, got].map((of) => numbersOf(of[name] as HostTensor));
+    const [all, rest, want, results] = [ones, without, wanted, got].map((of) =>
+      numbersOf(of[name] as HostTensor),
+    );
     results?.forEach((result, at) => {
       if (!Number.isFinite(result)) return;
       if (all?.[at] !== rest?.[at])
         fail(`${what}: element ${at} is ${result}, though one of its terms is not finite`);
-      if (result !== all?.[at]) fail(`${what}: element ${at} is ${result}, want ${all?.[at]} or NaN`);
+      if (result !== want?.[at]) fail(`${what}: element ${at} is ${result}, want ${want?.[at]} or NaN`);
     });
   }
 }

@@ -8,8 +8,14 @@ import type { OpRow } from "../../samples/op-sample.js";
 import { drawn } from "./drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
-/** The first dtype of an op has all samples, and each other one that many of each behavior, which the seed draws. */
-const DRAWN = 16;
+/**
+ * The first dtype of an op has all samples. Each other one has those of a reduction along a single axis, and of the rest
+ * of each behavior that many, which the seed draws.
+ */
+const DRAWN = 20;
+
+const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
+  "axes" in attributes && Array.isArray(attributes.axes) && attributes.axes.length === 1;
 
 function thinned<K extends AxisOp>(op: K, row: OpRow<K>): OpRow<K> {
   const dtypes = row.dtypes ?? opDTypes[op];
@@ -19,7 +25,10 @@ function thinned<K extends AxisOp>(op: K, row: OpRow<K>): OpRow<K> {
       const all = row.samples(dtype, random);
       if (dtype === dtypes[0]) return all;
       return Object.fromEntries(
-        Object.entries(all).map(([behaviour, samples]) => [behaviour, drawn(random, samples, DRAWN)]),
+        Object.entries(all).map(([behaviour, samples]) => {
+          const rest = samples.filter((each) => !isAlongOne(each));
+          return [behaviour, [...samples.filter(isAlongOne), ...drawn(random, rest, DRAWN)]];
+        }),
       );
     },
   };
