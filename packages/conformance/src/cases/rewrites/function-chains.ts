@@ -14,9 +14,10 @@ import { expectRefused, runGraph } from "../../graph-case.js";
 import { hostData } from "../../samples/host-data.js";
 import { unsupportedGraph } from "../../support.js";
 import { UNARY } from "./form-table.js";
-import { FLOATS } from "./pattern.js";
 
 type Unary = (typeof UNARY)[number];
+
+const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 
 /** Functions that give numbers; their chains also hold those that give bools, as the outer one. */
 const isInner = (op: Op): boolean => !(["Not", "IsNaN", "IsInf"] as readonly Op[]).includes(op);
