@@ -13,7 +13,7 @@ import { linkedProject } from "./linked-project.mjs";
 import { programOf } from "./markdown-program.mjs";
 import { compilerOptions } from "./program.mjs";
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 300_000;
 const DOCUMENTS = /^(docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 /** Files that a document imports as the reader's own. */
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
