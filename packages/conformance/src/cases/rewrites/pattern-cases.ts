@@ -200,12 +200,23 @@ const asPattern = (entry: PatternTable["patterns"][string]): Pattern =>
 
 const writing = (): Writing => ({ builder: new GraphBuilder(), inputs: {}, slots: {} });
 
-/** The patterns that a backend runs. */
+/** The places that a backend can feed: an inner value is made by a Concat. */
+function feedable(places: readonly Place[], dtype: DType, { supports }: Fit): readonly Place[] {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype, shape: [1] }, "batch");
+  const graph = builder.finish({ y: builder.emitOne("Concat", [x, x], { axis: 0 }) });
+  return places.filter((place) => place !== "inner-values" || supports(graph));
+}
+
+/** The patterns that a backend runs with operands in those places. */
 function* fitting(
   { patterns, dtypes }: PatternTable,
   dtype: DType,
+  places: readonly Place[],
   { supports, flushes }: Fit,
 ): Generator<readonly [title: string, index: number, pattern: Pattern]> {
+  if (places.length === 0) return;
+  const place: Place = places.includes("inner-values") ? "inner-values" : "inputs";
   for (const [index, [title, entry]] of Object.entries(patterns).entries()) {
     const pattern = asPattern(entry);
     if (!(pattern.dtypes ?? dtypes).includes(dtype)) continue;
@@ -213,7 +224,7 @@ function* fitting(
       ...writing(),
       name: "trial",
       dtype,
-      place: "inputs",
+      place,
       form: "scalar",
       shape: [2],
       random: randomSource(0, title),
@@ -237,12 +248,13 @@ function check(
 ): GraphCheck | undefined {
   const whole = writing();
   const outputs = new Map<string, Checked>();
-  for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, fit)) {
+  const usable = feedable(places, dtype, fit);
+  for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, usable, fit)) {
     if (rescales && places.includes("constant-slots")) continue;
     const isGathered = places.length > 1;
     for (const keepsInner of isGathered ? [index % 2 === 1] : [false, true]) {
       const at = keepsInner ? 1 : 0;
-      const place = places[(index >> 1) % places.length] as Place;
+      const place = usable[(index >> 1) % usable.length] as Place;
       const turn = PLACES.indexOf(place);
       const form = NUMBER_FORMS[(at + 2 * turn) % NUMBER_FORMS.length] as NumberForm;
       const instance: Instance = {
@@ -294,7 +306,7 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
       : [["any-place", GATHERED]];
     return graphs.map(([called, places]) =>
       fittedCase(`rewrite/${name}-${dtype}/of-${called}`, {
-        fits: (fit) => fitting(table, dtype, fit).next().done !== true,
+        fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit).next().done !== true,
         build: (fit, random) => check(table, dtype, places, fit, random),
       }),
     );
