@@ -246,7 +246,7 @@ export const manyFaults: readonly WrongBackend[] = [
       factory: () => oracleWithKernels({ RandomBits: countingTo(most) }),
       axes: ["random"],
       named: ["random/long/131149-elements", "random/long/1048581-elements"],
-      consequences: [/^random\/long\//],
+      consequences: [/^random\/(long|normal)\//],
     }),
   ),
   {

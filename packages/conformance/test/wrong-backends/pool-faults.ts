@@ -74,6 +74,7 @@ export const poolFaults: readonly WrongBackend[] = [
     axes: ["op", "gradient"],
     among: POOLING,
     named: ["op/MaxPoolGradient-f32/of-equals-the-first", "op/MaxPoolGradient-f32/all-equal"],
+    consequences: [/\/pads-of-a-kernels-size$/],
   },
   {
     fault: "the gradient of a pool is lost where all of a window is -infinity",
@@ -81,6 +82,7 @@ export const poolFaults: readonly WrongBackend[] = [
     axes: ["op", "gradient"],
     among: POOLING,
     named: FLOATS.map((dtype) => `op/MaxPoolGradient-${dtype}/nothing-but-negative-infinity`),
+    consequences: [/\/pads-of-a-kernels-size$/],
   },
   {
     fault: "maximum pools lose NaN",

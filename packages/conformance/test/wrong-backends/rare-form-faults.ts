@@ -279,7 +279,7 @@ export const rareFormFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/TopK[-/]/,
     named: inFloats("rare/TopK-*/nan-and-equals-either-way"),
-    consequences: [/^rare\/TopK-\w+\/nan-down-the-columns$/],
+    consequences: [/^rare\/TopK-\w+\/(nan-down-the-columns|zeros-of-either-sign)$/],
   },
   {
     fault: "minima over two axes lose NaN",
@@ -312,6 +312,7 @@ export const rareFormFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/Sigmoid[-/]/,
     named: ["f16", "bf16"].map((dtype) => `rare/Sigmoid-${dtype}/small-results`),
+    consequences: [/^op\/Sigmoid-\w+\/values$/],
   },
   {
     fault: "small shares are 0",
@@ -319,6 +320,7 @@ export const rareFormFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/Softmax[-/]/,
     named: inFloats("rare/Softmax-*/small-results"),
+    consequences: [/^rare\/Softmax-\w+\/far-values$/],
   },
   {
     fault: "moving a number flushes it",

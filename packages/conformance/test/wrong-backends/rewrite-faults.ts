@@ -111,6 +111,7 @@ export const rewriteFaults: readonly WrongBackend[] = [
     factory: () => rewriting(oppositeComparisons),
     axes: ["rewrite"],
     named: FLOATS.flatMap((dtype) => COMPARISONS.map((op) => `rewrite/Not-of-${op}-${dtype}/nan`)),
+    consequences: [/^rewrite\/comparisons-/],
   },
   {
     fault: "a log-sum-exp loses NaN beside infinity",
