@@ -57,7 +57,7 @@ function fedTo({ manifest }: Backend, inputs: Tensors): Tensors {
  * them in turn: when all are alive, and when every other one has been disposed of.
  * @param values of slots that inputs are bound to, for the oracle
  */
-export async function expectApart(
+async function expectApart(
   backend: Backend,
   programs: readonly Program[],
   values: (program: Program) => Tensors = () => ({}),
