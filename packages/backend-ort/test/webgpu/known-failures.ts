@@ -1,4 +1,4 @@
-import { allCases, type KnownFailures } from "@mp/conformance";
+import { allCases, type ConformanceCase, type KnownFailures } from "@mp/conformance";
 
 const NEW = "axis|equal-sides|large-state|live-arrays|many|many-runs|names|option|program|tail";
 const isGenerated = new RegExp(
@@ -10,7 +10,7 @@ const isGenerated = new RegExp(
  * operand whose last side is 1 wrongly where the other's is a multiple of 4 (bools, i64, `Pow`, `Mod`), and its process
  * ends during them on software Vulkan, see docs/decisions/2026-11-25-generated-cases-on-webgpu.md.
  */
-export const casesOnWebgpu = allCases.filter(({ id }) => !isGenerated.test(id));
+export const casesOnWebgpu: readonly ConformanceCase[] = allCases.filter(({ id }) => !isGenerated.test(id));
 
 const far = (reason: string, pattern: RegExp) => ({ reason: `on software Vulkan, ${reason}`, pattern });
 
