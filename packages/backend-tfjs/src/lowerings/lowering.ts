@@ -1,5 +1,5 @@
 import { type DType, type Shape, tensor } from "@mp/core";
-import { isFloat, type Value } from "@mp/core/graph";
+import type { GraphNode, Value } from "@mp/core/graph";
 import { bool, int, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
 
 /** The operand at that index; a validated graph has it. */
