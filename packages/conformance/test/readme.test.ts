@@ -6,7 +6,7 @@ import { runConformance } from "../src/run-conformance.js";
 import { myBackend } from "./my-backend.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-const programs = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program]) => program ?? "");
+const programs = [...readme.matchAll(/^```ts(?: check)?\n(.*?)^```$/gms)].map(([, program]) => program ?? "");
 
 /** Writes a program to a folder where its imports resolve to this checkout. */
 function placed(name: string, program: string): string {

@@ -1,7 +1,9 @@
 /** Whether two arrays hold the same bytes: NaN equals itself, and 0 is not -0. */
 export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   const [left, right] = [bytesOf(a), bytesOf(b)];
-  return left.length === right.length && left.every((byte, at) => byte === right[at]);
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
+  return true;
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>

@@ -1,13 +1,57 @@
 /** Every op beyond the sizes at which engines switch to other code. */
-import type { Op } from "@mp/core/graph";
+import type { DType, HostTensor } from "@mp/core";
+import { DTYPES, isFloat, type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphCase } from "../graph-case.js";
+import { hostData, numbersOf } from "../samples/host-data.js";
+import type { OpSample } from "../samples/op-sample.js";
 import { sizeSamples } from "../samples/sizes/size-samples.js";
+import { drawn } from "./generated/drawn.js";
 import { sampleGraph } from "./op-cases.js";
 
-const sizeCase = <K extends Op>(op: K): ConformanceCase =>
-  graphCase(`size/${op}/beyond-65-536-elements`, () => sampleGraph(op, sizeSamples[op]()));
+/** The same numbers in another dtype: whole ones in an integer dtype, none of them 0, by which integers may be divided. */
+function retyped(given: HostTensor, dtype: DType): HostTensor {
+  const numbers = numbersOf(given);
+  if (isFloat(dtype)) return hostData(dtype, numbers, given.shape);
+  const whole = numbers.map((x) => Math.trunc(x) % 2 ** 31 || 1);
+  return hostData(dtype, dtype === "bool" ? whole.map((x) => x & 1) : whole, given.shape);
+}
 
-export const sizeCases: readonly ConformanceCase[] = (Object.keys(sizeSamples) as Op[]).map((op) =>
-  sizeCase(op),
+/** Other dtypes of an op that its samples do not have: their attributes or other operands do not allow it. */
+const LEFT_OUT: Readonly<Partial<Record<Op, readonly DType[]>>> = {
+  Clip: ["u8"],
+  Cast: ["f8e4m3", "f8e5m2"],
+  Mod: ["i32", "i64", "u8"],
+  Pad: ["u64", "u8", "bool"],
+  ScatterElements: ["f8e4m3", "f8e5m2", "bool"],
+  ScatterND: ["bool"],
+  BatchNormalizationGradient: ["f16", "bf16"],
+  Scan: DTYPES,
+  // A million products of bigints take the oracle seconds; their tails, axes and options are tested.
+  Einsum: ["i64", "u64"],
+};
+
+/** The op's first dtype has all samples, each other one that the seed draws. */
+function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+  const [first, ...all] = opDTypes[op];
+  const others = all.filter((dtype) => LEFT_OUT[op]?.includes(dtype) !== true);
+  const inAnother = (sample: OpSample<K>, dtype: DType): OpSample<K> => ({
+    ...sample,
+    inputs: sample.inputs.map((tensor) => (tensor.dtype === first ? retyped(tensor, dtype) : tensor)),
+  });
+  return [
+    graphCase(`size/${op}/beyond-65-536-elements`, () => sampleGraph(op, sizeSamples[op]())),
+    ...others.map((dtype) =>
+      graphCase(`size/${op}-${dtype}/beyond-65-536-elements`, ({ random }) =>
+        sampleGraph(
+          op,
+          drawn(random, sizeSamples[op](), 1).map((sample) => inAnother(sample, dtype)),
+        ),
+      ),
+    ),
+  ];
+}
+
+export const sizeCases: readonly ConformanceCase[] = (Object.keys(sizeSamples) as Op[]).flatMap((op) =>
+  casesOf(op),
 );

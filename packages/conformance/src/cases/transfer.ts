@@ -1,8 +1,12 @@
 /** What is fed comes out unchanged, in every dtype and shape, and arrays are never shared. */
-import type { DType, HostTensor } from "@mp/core";
-import { DTYPES, elementCount, isComputeFloat, isFloat } from "@mp/core/graph";
+import type { Backend, DType, HostTensor } from "@mp/core";
+import { DTYPES, elementCount, isComputeFloat, isFloat, type State } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
+import { fresh } from "../fresh.js";
+import { embedded, overwrite } from "../held-data.js";
+import { randomBitsOf } from "../random-bits-of.js";
+import { randomSource } from "../random-source.js";
 import { generated, hostData, specialValues } from "../samples/host-data.js";
 import { SHAPES } from "../samples/op-sample.js";
 import { allPatterns } from "../samples/rounding.js";
@@ -77,52 +81,99 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   }),
 ]);
 
-function overwrite(tensor: HostTensor | undefined, by: HostTensor): void {
-  tensor?.data.set(by.data as never);
-}
-
 /** The elements in the opposite order. */
 function backwards({ dtype, shape, data }: HostTensor): HostTensor {
   return { dtype, shape, data: data.slice().reverse() } as HostTensor;
 }
 
+/** From a few elements to more than engines copy at once: small arrays may be copied and large ones kept. */
+const LENGTHS = [3, 13, 1_031, 20_011];
+/** Elements before a view: odd ones, and as many as rows, cache lines and pages are aligned to. */
+const LEADS = [1, 5, 16, 64, 1_024];
+
+interface Entry {
+  readonly what: string;
+  /** What the backend holds after it was given the tensor, and how to end it. */
+  readonly give: (backend: Backend, tensor: HostTensor) => Promise<Given>;
+}
+
+interface Given {
+  readonly held: () => Promise<HostTensor | undefined>;
+  readonly end: () => unknown;
+}
+
+const inState = (state: State): Given => ({
+  held: async () => (await state.read())["a"],
+  end: () => state.dispose(),
+});
+
+/** The calls that take a caller's array and keep its values. */
+const ENTRIES: readonly Entry[] = [
+  {
+    what: "an upload",
+    give: async (backend, tensor) => {
+      const handle = await backend.upload(tensor);
+      return { held: () => backend.download(handle), end: () => handle.dispose() };
+    },
+  },
+  { what: "a new state", give: async (backend, tensor) => inState(await backend.createState({ a: tensor })) },
+  {
+    what: "a write",
+    give: async (backend, tensor) => {
+      const state = await backend.createState({
+        a: randomBitsOf(randomSource(2, "before"), tensor.dtype, tensor.shape),
+      });
+      await state.write({ a: tensor });
+      return inState(state);
+    },
+  },
+];
+
+function copyCase(
+  dtype: DType,
+  behaviour: string,
+  check: (given: Given, tensor: HostTensor, want: HostTensor, what: string) => Promise<void>,
+): ConformanceCase {
+  return transferCase(dtype, behaviour, async (backend, { random }) => {
+    for (const { what, give } of ENTRIES)
+      for (const length of LENGTHS) {
+        const want = randomBitsOf(random, dtype, [length]);
+        const tensor = fresh(want);
+        const given = await give(backend, tensor);
+        await check(given, tensor, want, `${what} of ${length} elements`);
+        await given.end();
+      }
+  });
+}
+
 const copies: readonly ConformanceCase[] = [
-  ...DTYPES.flatMap((dtype) => {
-    const given = (...values: readonly number[]): HostTensor => hostData(dtype, values);
-    return [
-      transferCase(dtype, "uploads-copy", async (backend) => {
-        const source = given(1, 0, 1);
-        const handle = await backend.upload(source);
-        const state = await backend.createState({ a: source });
-        overwrite(source, given(0, 1, 0));
-        expectSame(await backend.download(handle), given(1, 0, 1), "a handle whose source has changed");
-        expectSame((await state.read())["a"], given(1, 0, 1), "a state whose source has changed");
-        const update = given(1, 1, 0);
-        await state.write({ a: update });
-        overwrite(update, given(0, 0, 1));
-        expectSame((await state.read())["a"], given(1, 1, 0), "a state whose update has changed");
-        handle.dispose();
-        await state.dispose();
-      }),
-      transferCase(dtype, "downloads-copy", async (backend) => {
-        const handle = await backend.upload(given(1, 0, 1));
-        const state = await backend.createState({ a: given(1, 0, 1) });
-        overwrite(await backend.download(handle), given(0, 1, 0));
-        overwrite((await state.read())["a"], given(0, 1, 0));
-        expectSame(await backend.download(handle), given(1, 0, 1), "a handle whose download has changed");
-        expectSame((await state.read())["a"], given(1, 0, 1), "a state whose copy has changed");
-        handle.dispose();
-        await state.dispose();
-      }),
-      transferCase(dtype, "views-are-read-where-they-are", async (backend) => {
-        const { data } = given(0, 0, 1, 0, 1, 0);
-        const part = { dtype, shape: [3], data: data.subarray(2, 5) } as HostTensor;
-        const handle = await backend.upload(part);
-        expectSame(await backend.download(handle), given(1, 0, 1), "an upload of part of a buffer");
-        handle.dispose();
-      }),
-    ];
-  }),
+  ...DTYPES.flatMap((dtype) => [
+    copyCase(dtype, "uploads-copy", async ({ held }, tensor, want, what) => {
+      overwrite(tensor);
+      expectSame(await held(), want, `${what} whose source has changed`);
+    }),
+    copyCase(dtype, "downloads-copy", async ({ held }, tensor, want, what) => {
+      const first = await held();
+      const second = await held();
+      overwrite(first);
+      expectSame(second, want, `${what}, read twice, after the first was written to,`);
+      expectSame(await held(), want, `${what} whose copy has changed`);
+      expectSame(tensor, want, `the source of ${what} whose copy has changed`);
+    }),
+    transferCase(dtype, "views-are-read-where-they-are", async (backend, { random }) => {
+      for (const { what, give } of ENTRIES)
+        for (const length of LENGTHS)
+          for (const lead of LEADS) {
+            const want = randomBitsOf(random, dtype, [length]);
+            const { tensor, expectSurroundings } = embedded(want, lead, 3);
+            const given = await give(backend, tensor);
+            const where = `${what} of ${length} elements after ${lead} others of a buffer`;
+            expectSame(await given.held(), want, where);
+            expectSurroundings(where);
+            await given.end();
+          }
+    }),
+  ]),
   transferCase("bool", "any-byte-but-0-is-true", async (backend) => {
     const handle = await backend.upload({ dtype: "bool", shape: [3], data: Uint8Array.of(0, 1, 255) });
     expectSame(await backend.download(handle), hostData("bool", [0, 1, 1]), "bytes as bools");

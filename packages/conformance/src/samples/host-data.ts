@@ -1,9 +1,9 @@
 /** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
 import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
-  decode,
+  decodeArray,
   elementCount,
-  encode,
+  encodeArray,
   type FloatDType,
   floatFormats,
   hostArrayOf,
@@ -17,20 +17,32 @@ export function hostData(
   numbers: readonly (number | bigint)[],
   shape: Shape = [numbers.length],
 ): HostTensor {
-  if (dtype === "i64") return tensor(BigInt64Array.from(numbers, BigInt), shape, dtype);
-  if (dtype === "u64") return tensor(BigUint64Array.from(numbers, BigInt), shape, dtype);
-  const data = new hostArrayOf[dtype](numbers.length);
-  numbers.forEach((x, at) => {
-    data[at] = dtype === "f32" || !isFloat(dtype) ? Number(x) : encode(dtype, Number(x));
-  });
-  return tensor(data as Float32Array, shape, dtype as "f32");
+  return tensor(
+    filled(dtype, numbers.length, (at) => numbers[at] as number | bigint) as Float32Array,
+    shape,
+    dtype as "f32",
+  );
+}
+
+/** A loop for each kind of storage: a suite makes hundreds of millions of elements. */
+function filled(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
+  if (dtype === "i64" || dtype === "u64") {
+    const data = new hostArrayOf[dtype](length);
+    for (let at = 0; at < length; at++) data[at] = BigInt(f(at));
+    return data;
+  }
+  const isNarrow = isFloat(dtype) && dtype !== "f32";
+  const data = isNarrow ? new Float64Array(length) : new hostArrayOf[dtype](length);
+  for (let at = 0; at < length; at++) data[at] = Number(f(at));
+  return isNarrow ? encodeArray(dtype, data as Float64Array) : (data as Float32Array);
 }
 
 /** The numbers of a tensor; 64-bit integers as doubles. */
 export function numbersOf({ dtype, data }: HostTensor): readonly number[] {
-  if (isFloat(dtype) && dtype !== "f32")
-    return Array.from(data as Uint16Array, (bits) => decode(dtype, bits));
-  return Array.from(data as Float32Array, Number);
+  const source = isFloat(dtype) && dtype !== "f32" ? decodeArray(dtype, data as Uint16Array) : data;
+  const numbers = new Array<number>(source.length);
+  for (let at = 0; at < numbers.length; at++) numbers[at] = Number(source[at]);
+  return numbers;
 }
 
 /**
@@ -49,11 +61,8 @@ export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>
 
 /** A tensor of elements `f(place)`. */
 export function generated(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
-  return hostData(
-    dtype,
-    Array.from({ length: elementCount(shape, "test data") }, (_, at) => f(at)),
-    shape,
-  );
+  const length = elementCount(shape, "test data");
+  return tensor(filled(dtype, length, f) as Float32Array, shape, dtype as "f32");
 }
 
 /** Values of that format that arithmetic often gets wrong. */

@@ -366,7 +366,7 @@ describe("steps that are skipped in a row", () => {
     });
   });
 
-  it("are told apart by diagnose: the data, the forward pass, the gradient, or nothing", async () => {
+  it("have their cause named by diagnose: the data, the forward pass, the gradient, or nothing", async () => {
     const training = await smallRun({
       precision: { ...mixedFloat16(), lossScaler: dynamic({ initialScale: 2 ** 24 }) },
     });

@@ -17,7 +17,7 @@ type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values
 const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 
 /** Dtypes with a graph for each place; for the others a graph has each pattern once, in one of several places. */
-const THOROUGH: readonly DType[] = ["f32", "i32", "bool"];
+const THOROUGH: readonly DType[] = ["f32"];
 const GATHERED: readonly Place[] = ["inputs", "constants", "inner-values", "slots"];
 
 /** 16 · 16 pairs of edge numbers, and more in random order. */

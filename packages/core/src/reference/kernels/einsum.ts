@@ -2,7 +2,7 @@ import { contractionOf } from "../../graph/einsum-equation.js";
 import { stridesOf } from "../../shape.js";
 import { outputType, type ReferenceKernel } from "../kernel.js";
 import { type BigStore, isBig, type NumberStore } from "../store.js";
-import { forEachRun, sizeOf } from "../strided.js";
+import { forEachRun, type Run, sizeOf } from "../strided.js";
 
 /**
  * For each element of the result the products of all operands, added in the order of the summed letters. Floats
@@ -27,36 +27,36 @@ export const einsumKernel: ReferenceKernel<"Einsum"> = (inputs, { equation }, ou
   const out = arithmetic.allocate(dtype, sizeOf(shape));
   const stores = inputs.map(({ data }) => data);
   const add = isBig(out)
-    ? bigSum(out, stores as readonly BigStore[])
-    : numberSum(dtype, out, stores as readonly NumberStore[]);
-  const places = new Array<number>(inputs.length);
-  forEachRun(extents, strides, (starts, steps, length, at) => {
-    for (let k = 0; k < length; k++) {
-      for (let i = 0; i < places.length; i++) places[i] = (starts[i] as number) + k * (steps[i] as number);
-      add(Math.floor((at + k) / terms), places);
-    }
-  });
+    ? bigSum(out, stores as readonly BigStore[], terms)
+    : numberSum(dtype, out, stores as readonly NumberStore[], terms);
+  forEachRun(extents, strides, add);
   return [arithmetic.round(dtype, out)];
 };
 
-type Add = (place: number, places: readonly number[]) => void;
-
-function bigSum(out: BigStore, stores: readonly BigStore[]): Add {
-  return (place, places) => {
-    let product = 1n;
-    for (let i = 0; i < stores.length; i++) product *= stores[i]?.[places[i] as number] as bigint;
-    out[place] = (out[place] as bigint) + product;
+function bigSum(out: BigStore, stores: readonly BigStore[], terms: number): Run {
+  return (starts, steps, length, at) => {
+    for (let k = 0; k < length; k++) {
+      let product = 1n;
+      for (let i = 0; i < stores.length; i++)
+        product *= stores[i]?.[(starts[i] as number) + k * (steps[i] as number)] as bigint;
+      const place = Math.floor((at + k) / terms);
+      out[place] = (out[place] as bigint) + product;
+    }
   };
 }
 
-function numberSum(dtype: string, out: NumberStore, stores: readonly NumberStore[]): Add {
+function numberSum(dtype: string, out: NumberStore, stores: readonly NumberStore[], terms: number): Run {
   const isInteger = dtype === "i32" || dtype === "u8";
-  return (place, places) => {
-    let product = stores[0]?.[places[0] as number] as number;
-    for (let i = 1; i < stores.length; i++) {
-      const factor = stores[i]?.[places[i] as number] as number;
-      product = isInteger ? Math.imul(product, factor) : product * factor;
+  const [first, ...others] = stores as readonly [NumberStore, ...NumberStore[]];
+  return (starts, steps, length, at) => {
+    for (let k = 0; k < length; k++) {
+      let product = first[(starts[0] as number) + k * (steps[0] as number)] as number;
+      for (let i = 0; i < others.length; i++) {
+        const factor = others[i]?.[(starts[i + 1] as number) + k * (steps[i + 1] as number)] as number;
+        product = isInteger ? Math.imul(product, factor) : product * factor;
+      }
+      const place = Math.floor((at + k) / terms);
+      out[place] = (out[place] as number) + product;
     }
-    out[place] = (out[place] as number) + product;
   };
 }

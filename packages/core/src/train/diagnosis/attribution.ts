@@ -30,7 +30,7 @@ const remedies: Readonly<Record<Exclude<Attribution["phase"], "scale">, string>>
     "the forward pass is not finite, which no loss scale can help: make it smaller (normalize, lower the learning rate, clip gradients), or keep it and what reads it in f32, by scope or by operator",
   loss: "the loss is not finite, which no loss scale can help: check labels and masks, and keep the loss in f32",
   backward:
-    "a gradient overflows: if it does so again after the scale was lowered, lower the minimum scale, or keep it in f32, by scope or by operator",
+    "a gradient overflows: if it overflows again at a lower loss scale, lower the scaler's minimum scale, or keep it in f32, by scope or by operator",
   update:
     "the update is not finite: lower the learning rate, clip gradients or raise the optimizer's epsilon",
 };
