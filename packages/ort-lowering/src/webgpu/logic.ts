@@ -2,6 +2,7 @@
 import { floatFormats, isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { Replacement, Replacements } from "./kernel-writer.js";
+import { commonShape } from "./known-types.js";
 
 const not = (x: string, writer: NodeWriter): string => writer.one("Not", [x]);
 const and = (a: string, b: string, writer: NodeWriter): string => writer.one("And", [a, b]);
@@ -16,7 +17,18 @@ const isInf: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
   return [writer.one("Greater", [writer.one("Abs", [x]), largest])];
 };
 
+/**
+ * Of two shapes as a product: the provider keeps one shader for all pairs of ranks, although it reads the operands in fours
+ * for some pairs of shapes and one by one for others, so that a result depends on what ran before.
+ */
+const both: Replacement = ({ inputs, shapes }, writer) => {
+  if (commonShape(shapes) !== undefined) return undefined;
+  const product = inputs.map((name) => writer.cast(name, "f32"));
+  return [writer.cast(writer.one("Mul", product), "bool")];
+};
+
 export const logic: Replacements = {
+  And: both,
   Or: ({ inputs: [a = "", b = ""] }, writer) => [or(a, b, writer)],
   Xor: ({ inputs: [a = "", b = ""] }, writer) => [xor(a, b, writer)],
   Equal: ({ inputs: [a = "", b = ""], dtypes }, writer) =>

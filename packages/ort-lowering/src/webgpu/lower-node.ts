@@ -1,5 +1,4 @@
 /** Lowerings for ONNX Runtime's WebGPU provider, which nothing may leave for the processor. */
-import type { DType } from "@mp/core";
 import type { GraphNode } from "@mp/core/graph";
 import { type Lowering, type LowerNode, type NodeWriter, standardLowerings } from "@mp/onnx/write";
 import { inDType, type Surroundings } from "../lowerings/lower-node.js";
@@ -7,17 +6,18 @@ import { withoutElements } from "../lowerings/no-elements.js";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 import type { Target } from "../target.js";
 import { KernelWriter } from "./kernel-writer.js";
+import type { KnownType } from "./known-types.js";
 import { webgpuLowerings } from "./own-lowerings.js";
 import { replacements } from "./replacements.js";
 
 /** Lowers nodes for that provider. */
 export function lowerWebgpuNodes(target: Target, surroundings: Surroundings): LowerNode {
   const own = webgpuLowerings(target, surroundings);
-  const dtypes = new Map<string, DType>();
+  const known = new Map<string, KnownType>();
   // One for each graph of the model: values that are made once are found by their writer.
   const writers = new WeakMap<NodeWriter, KernelWriter>();
   return (node, operands, plain: NodeWriter) => {
-    const writer = writers.get(plain) ?? new KernelWriter(plain, dtypes, replacements);
+    const writer = writers.get(plain) ?? new KernelWriter(plain, known, replacements);
     writers.set(plain, writer);
     writer.know(node.inputs, operands);
     const standard = (twin: GraphNode, names: readonly string[]): readonly string[] =>

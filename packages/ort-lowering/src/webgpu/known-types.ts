@@ -1,0 +1,78 @@
+/** What is known of the names in one model: a lowering's writer is given names only. */
+import type { DType, Shape } from "@mp/core";
+import { sameShape } from "@mp/core/graph";
+import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
+
+export interface KnownType {
+  readonly dtype: DType;
+  /** Undefined where only the engine infers it, and of 64-bit integers, which are stored in another shape. */
+  readonly shape: Shape | undefined;
+}
+
+/** A node that a lowering emits, before it is known whether the device has a kernel for it. */
+export interface Emission {
+  readonly inputs: readonly string[];
+  readonly attributes: OnnxAttributes;
+  readonly options: EmitOptions;
+  /** Of the inputs. Undefined where a dtype is not known, of an input that is left out for example. */
+  readonly dtypes: readonly (DType | undefined)[];
+  /** Of the inputs. */
+  readonly shapes: readonly (Shape | undefined)[];
+}
+
+/** ONNX's numbers for the dtypes that Cast makes here. */
+const DTYPE_OF_CODE: ReadonlyMap<bigint, DType> = new Map([
+  [1n, "f32"],
+  [2n, "u8"],
+  [6n, "i32"],
+  [7n, "i64"],
+  [9n, "bool"],
+  [10n, "f16"],
+  [13n, "u64"],
+  [16n, "bf16"],
+]);
+
+const BOOLS: ReadonlySet<string> = new Set([
+  ...["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"],
+  ...["And", "Or", "Xor", "Not", "IsNaN", "IsInf"],
+]);
+const INDICES: ReadonlySet<string> = new Set(["ArgMax", "ArgMin", "Shape", "NonZero"]);
+
+/** The dtypes of a node's outputs. */
+function resultDTypes(
+  opType: string,
+  { dtypes, attributes, options }: Emission,
+): readonly (DType | undefined)[] {
+  const [first] = dtypes;
+  const { outputs = 1 } = options;
+  if (BOOLS.has(opType)) return ["bool"];
+  if (INDICES.has(opType)) return ["i64"];
+  if (opType === "TopK" || opType === "MaxPool") return [first, "i64"];
+  if (opType === "Where") return [dtypes[1]];
+  if (opType === "OneHot") return [dtypes[2]];
+  const { to, value } = attributes;
+  if (opType === "Cast" && to?.kind === "int") return [DTYPE_OF_CODE.get(BigInt(to.value))];
+  if (opType === "Constant" && value?.kind === "tensor") return [value.value.dtype];
+  return Array.from({ length: outputs }, () => first);
+}
+
+const ELEMENTWISE: ReadonlySet<string> = new Set([
+  ...BOOLS,
+  ...["Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Where"],
+  ...["Abs", "Neg", "Floor", "Sqrt", "Reciprocal", "Exp", "Log", "Cast"],
+]);
+
+/** The shape that all have, beside scalars. Undefined where one is not known or the shapes differ. */
+export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | undefined {
+  return shapes.reduce<Shape | undefined>((common, shape) => {
+    if (common === undefined || shape === undefined) return undefined;
+    if (shape.length === 0) return common;
+    return common.length === 0 || sameShape(common, shape) ? shape : undefined;
+  }, []);
+}
+
+/** The types of a node's outputs, as far as they are known. */
+export function resultTypes(opType: string, emission: Emission): readonly (KnownType | undefined)[] {
+  const shape = ELEMENTWISE.has(opType) ? commonShape(emission.shapes) : undefined;
+  return resultDTypes(opType, emission).map((dtype) => (dtype === undefined ? undefined : { dtype, shape }));
+}
