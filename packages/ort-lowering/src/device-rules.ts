@@ -57,6 +57,7 @@ const FUNCTIONS: readonly Op[] = [
 const INEXACT: readonly Op[] = [
   ...FUNCTIONS,
   ...(["Reciprocal", "Sqrt", "Div", "Softmax", "Attention", "LayerNormalization"] as const),
+  ...(["ReduceL1", "ReduceL2", "ReduceSumSquare", "SoftmaxCrossEntropyLoss"] as const),
   ...(["ReduceProd", "ReduceLogSum", "ReduceLogSumExp"] as const),
 ];
 

@@ -83,7 +83,7 @@ export function operatorsPage(findings: Findings): string {
     "## float16 that is computed in float32",
     `The provider accumulates in float16, so that sums and products would lose what float32 keeps; WGSL's functions of float16 are off by several units in the last place. The values stay float16 in memory; casts stand around the kernel: ${widened.map(([op]) => `\`${op}\``).join(", ")}.`,
     "## Several kernels in place of one",
-    "For the smallest nodes of each operator, in the dtype given: how many nodes of ONNX run. One of them writes the result, so that 2 means one kernel. In the others the provider has no kernel (`Or`, `IsNaN`, `OneHot`, cross entropy, …), drops NaN (`Relu`, `Clip`, `Softmax`, `MaxPool`), loses digits (`Exp`, `Log`, `Pow`, `Tanh`, `Erf` of float32), or gets shapes wrong (`BatchNormalization` of two axes, convolutions in groups).",
+    "For the smallest nodes of each operator, in the dtype given: how many nodes of ONNX run. One of them writes the result, so that 2 means one kernel. In the others the provider has no kernel (`Or`, `IsNaN`, `OneHot`, cross entropy, …), drops NaN (`Relu`, `Clip`, `Softmax`, `MaxPool`), loses digits (`Exp`, `Log`, `Pow`, `Tanh`, `Erf` of float32, `LayerNormalization`), or gets shapes wrong (`BatchNormalization` of two axes, convolutions in groups).",
     ["| operators | dtype | nodes |", "|---|---|---|", ...compositions(findings)].join("\n"),
     "## Also different",
     [

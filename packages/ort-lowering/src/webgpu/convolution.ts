@@ -1,10 +1,11 @@
 /** Convolutions for which the provider has no kernel: in groups with three spatial axes, and some transposed ones. */
 import type { Shape } from "@mp/core";
 import type { GraphNode, OpAttributes } from "@mp/core/graph";
-import { int, ints, type NodeWriter } from "@mp/onnx/write";
+import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 import { turnedAround } from "../lowerings/convolution.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import { framed, type Shaped, spread } from "./along-axis.js";
+import type { Replacement, Replacements } from "./kernel-writer.js";
 import { splitInSteps } from "./split.js";
 
 const shapeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
@@ -92,6 +93,21 @@ const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => 
   const window = { strides: kernel.map(() => 1), pads: pads.map(() => 0), dilations, group };
   return [convolved(margined, turned, operands[2], window, writer)];
 };
+
+const integersOf = (attribute: OnnxAttributes[string] | undefined): readonly number[] =>
+  attribute?.kind === "ints" ? attribute.value.map(Number) : [];
+
+/** The kernel of products with kernels of one element reads past an image that has pads at its ends only. */
+const padded: Replacement = ({ inputs: [x = "", ...others], attributes, options }, writer) => {
+  const [kernel, pads] = [integersOf(attributes["kernel_shape"]), integersOf(attributes["pads"])];
+  const begins = pads.slice(0, kernel.length);
+  const isRead = kernel.every((size) => size === 1) && begins.every((count) => count === 0);
+  if (!isRead || pads.every((count) => count === 0)) return undefined;
+  const whole = writer.one("Pad", [x, writer.ints([0, 0, ...begins, 0, 0, ...pads.slice(kernel.length)])]);
+  return writer.emit("Conv", [whole, ...others], { ...attributes, pads: ints(pads.map(() => 0)) }, options);
+};
+
+export const convolutions: Replacements = { Conv: padded };
 
 export const convolutionLowerings: OwnLoweringsOf<"convolution"> = {
   Conv: conv,

@@ -35,6 +35,7 @@ const WIDENED: readonly Op[] = [
   ...(["MatMul", "Gemm", "Einsum", "Attention", "Conv", "ConvTranspose", "ConvWeightGradient"] as const),
   ...(["ReduceSum", "ReduceMean", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp", "CumSum"] as const),
   ...(["AveragePool", "NegativeLogLikelihoodLoss", "ScatterElements", "ScatterND"] as const),
+  ...(["ReduceL1", "ReduceL2", "ReduceSumSquare", "SoftmaxCrossEntropyLoss"] as const),
   ...(["Softmax", "LayerNormalization", "Reciprocal", "Div", "Sqrt", "Pow"] as const),
   ...(["Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu"] as const),
 ];

@@ -45,7 +45,10 @@ const ofF32 =
 /** In two parts, the first of which has so few bits that its product with a whole number below 2^9 is exact. */
 const LN2 = { high: 0.693359375, low: -2.121944400546906e-4 };
 
-/** eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 the result is 0 or infinity. */
+/**
+ * eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 the result is 0 or infinity. Near 0 as 1 + x + x²/2: the shader's is below 1
+ * for every negative number, which shows where 1 is subtracted.
+ */
 const exponential: OfF32 = (x, writer) => {
   const one = (op: string, ...inputs: readonly string[]): string => writer.one(op, inputs);
   const bounded = one("Max", one("Min", x, number(104, writer)), number(-104, writer));
@@ -60,16 +63,25 @@ const exponential: OfF32 = (x, writer) => {
     string,
     string,
   ];
-  return one("Mul", one("Mul", power, first), second);
+  const far = one("Mul", one("Mul", power, first), second);
+  return byMagnitude(x, 2 ** -10, [polynomial(x, [1, 1, 0.5], writer), far], writer);
 };
 
-/** 2 · artanh(s) with s = (x - 1) / (x + 1). */
+/** Below this the shader takes subnormals for the smallest normal number. */
+const SMALL = 2 ** -100;
+const SCALE = 2 ** 64;
+
+/** 2 · artanh(s) with s = (x - 1) / (x + 1) near 1. */
 const logarithm: OfF32 = (x, writer) => {
   const unit = number(1, writer);
   const above = writer.one("Sub", [x, unit]);
   const s = writer.one("Div", [above, writer.one("Add", [x, unit])]);
   const near = odd(s, [2, 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11], writer);
-  return byMagnitude(s, 0.25, [near, writer.one("Log", [x])], writer);
+  const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
+  const scaled = writer.one("Where", [isSmall, writer.one("Mul", [x, number(SCALE, writer)]), x]);
+  const shift = writer.one("Where", [isSmall, number(Math.log(SCALE), writer), number(0, writer)]);
+  const far = writer.one("Sub", [writer.one("Log", [scaled]), shift]);
+  return byMagnitude(s, 0.25, [near, far], writer);
 };
 
 /** x · (15 + x²) / (15 + 6x²) near 0. */

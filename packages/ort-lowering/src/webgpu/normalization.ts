@@ -13,23 +13,29 @@ const softmax: OwnLowering<"Softmax"> = (node, operands, writer, standard) => {
   const [sum, most] = ["ReduceSum", "ReduceMax"].map((op) =>
     writer.one(op, [wide, writer.ints([node.attributes.axis])], { keepdims: int(1) }),
   ) as [string, string];
-  const isNumber = writer.one("And", [
-    writer.one("Equal", [sum, sum]),
-    writer.one("Less", [writer.one("Abs", [most]), writer.scalar(Number.POSITIVE_INFINITY, "f32")]),
-  ]);
+  const infinity = writer.scalar(Number.POSITIVE_INFINITY, "f32");
+  const largest = writer.one("Where", [writer.one("Equal", [sum, sum]), most, infinity]);
+  const isNumber = writer.one("Less", [writer.one("Abs", [largest]), infinity]);
   return [writer.one("Where", [isNumber, at(standard(operands), 0), writer.scalar(Number.NaN, dtype)])];
 };
 
-/** The kernel takes scale and offset of exactly the shape that is normalized. */
+/**
+ * The kernel takes scale and offset of exactly the shape that is normalized. Its variance is a mean of squares less the
+ * square of the mean, of which little is left where the mean is large: the mean is taken off first.
+ */
 const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
+  const { axis } = node.attributes;
   const { shape } = operandType(node);
-  const normalized = shape.slice(node.attributes.axis);
+  const normalized = shape.slice(axis);
+  const axes = writer.ints(normalized.map((_, index) => axis + index));
+  const mean = writer.one("ReduceMean", [at(operands, 0), axes], { keepdims: int(1) });
   const whole = operands.map((name, index) => {
     const own = node.inputs[index]?.shape ?? [];
-    if (index === 0 || sizeOf(own) === sizeOf(normalized)) return name;
-    return writer.one("Expand", [name, writer.ints(normalized)]);
+    if (index === 0) return writer.one("Sub", [name, mean]);
+    return sizeOf(own) === sizeOf(normalized) ? name : writer.one("Expand", [name, writer.ints(normalized)]);
   });
-  return standard(whole);
+  const [y = "", left = "", deviation = ""] = standard(whole);
+  return [y, writer.one("Add", [mean, left]), deviation];
 };
 
 /** ONNX's own comes after the last opset of the device's kernels: x · scale / √(mean(x²) + ε), in f32. */

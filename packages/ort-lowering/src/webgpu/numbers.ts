@@ -4,19 +4,21 @@ import { isFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import type { Replacement, Replacements } from "./kernel-writer.js";
 
-/** Between these f32 has no fractions, and adding and subtracting the constant rounds to even. */
-const ROUNDING = 1.5 * 2 ** 23;
-const WHOLE_FROM = 2 ** 22;
+/** From here on f32 has no fractions, and adding and subtracting it rounds what is below to even. */
+const WHOLE_FROM = 2 ** 23;
 
 const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
   const wide = writer.cast(x, "f32");
-  const big = writer.scalar(ROUNDING, "f32");
-  const rounded = writer.one("Sub", [writer.one("Add", [wide, big]), big]);
-  const isSmall = writer.one("Less", [writer.one("Abs", [wide]), writer.scalar(WHOLE_FROM, "f32")]);
+  const [zero, whole] = [writer.scalar(0, "f32"), writer.scalar(WHOLE_FROM, "f32")];
+  const size = writer.one("Abs", [wide]);
+  const rounded = writer.one("Sub", [writer.one("Add", [size, whole]), whole]);
+  const isBelow = writer.one("Less", [wide, zero]);
+  const signed = writer.one("Where", [isBelow, writer.one("Neg", [rounded]), rounded]);
   // What rounds to 0 keeps its sign.
-  const isZero = writer.one("Equal", [rounded, writer.scalar(0, "f32")]);
-  const signed = writer.one("Where", [isZero, writer.one("Mul", [wide, writer.scalar(0, "f32")]), rounded]);
-  return [writer.cast(writer.one("Where", [isSmall, signed, wide]), dtype ?? "f32")];
+  const isZero = writer.one("Equal", [rounded, zero]);
+  const near = writer.one("Where", [isZero, writer.one("Mul", [wide, zero]), signed]);
+  const isSmall = writer.one("Less", [size, whole]);
+  return [writer.cast(writer.one("Where", [isSmall, near, wide]), dtype ?? "f32")];
 };
 
 /** Of a NaN: NaN, which 0 · x keeps. */

@@ -1,7 +1,7 @@
 import { binaryLowerings } from "../lowerings/binary.js";
 import { indexingLowerings as sharedIndexing } from "../lowerings/indexing.js";
 import type { Surroundings } from "../lowerings/lower-node.js";
-import { matrixLowerings } from "../lowerings/matrix.js";
+import { matrixLowerings as sharedMatrix } from "../lowerings/matrix.js";
 import { movementLowerings as sharedMovement } from "../lowerings/movement.js";
 import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
 import { poolingLowerings as sharedPooling } from "../lowerings/pooling.js";
@@ -12,6 +12,7 @@ import { wordLowerings } from "../words/index.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
 import { lossLowerings } from "./loss.js";
+import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
@@ -29,7 +30,7 @@ export const webgpuLowerings = (
     ...unaryLowerings,
     ...binaryLowerings(target, constantOf, fixed),
     Pow: power(constantOf),
-    ...matrixLowerings(target, unswapped),
+    ...firstOfEach(sharedMatrix(target, unswapped), matrixLowerings),
     ...convolutionLowerings,
     ...reduceLowerings,
     ...sharedPooling,

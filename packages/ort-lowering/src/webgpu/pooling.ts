@@ -4,7 +4,7 @@
  */
 import type { Shape } from "@mp/core";
 import { type GraphNode, type PoolingWindow, windowExtent, withoutCeiling } from "@mp/core/graph";
-import type { NodeWriter } from "@mp/onnx/write";
+import { int, type NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import { framed, type Shaped, spread, strided } from "./along-axis.js";
 
@@ -104,23 +104,50 @@ function throughWindows(dy: string, { most, place, window, size }: Found, writer
   return framed(whole, axis, [-begin, -end], [0, "f32"], writer).name;
 }
 
+/** The most terms of which a sum in f32 may be rounded after each. */
+const FEW_TERMS = 4;
+
+/** The most windows that an element is in. */
+const overlap = (windows: readonly AxisWindow[]): number =>
+  windows.reduce((most, { kernel, stride }) => most * Math.ceil(kernel / stride), 1);
+
+/**
+ * Numbers in two parts: multiples of so large a unit that sums of that many are exact, and what is left of each. Beside
+ * infinities the first part is the whole.
+ */
+function inParts(x: string, terms: number, writer: NodeWriter): readonly [string, string] {
+  const zero = writer.scalar(0, "f32");
+  const most = writer.one("ReduceMax", [writer.one("Abs", [x])], { keepdims: int(0) });
+  const above = writer.one("Mul", [most, writer.scalar(4 * terms, "f32")]);
+  const isFinite = writer.one("Less", [above, writer.scalar(Number.POSITIVE_INFINITY, "f32")]);
+  const unit = writer.one("Where", [isFinite, above, zero]);
+  const whole = writer.one("Sub", [writer.one("Add", [x, unit]), unit]);
+  return [whole, writer.one("Where", [isFinite, writer.one("Sub", [x, whole]), zero])];
+}
+
 /**
  * The largest of a window is the largest along its last axis, then along the one before: the first of equals in each is
- * the first in order. Sums are in f32 and in one order, so that every run gives the same bits.
+ * the first in order. Sums are in f32 and in one order, so that every run gives the same bits; those of many terms, which are
+ * rounded after each axis, are in parts.
  */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [, { dtype, shape } = operandType(node)] = node.inputs;
   const float = dtype === "f16" ? "f16" : "f32";
   const stages: Found[] = [];
   let x: Shaped = { name: at(operands, 1), shape };
-  for (const window of axesOf(shape, node.attributes).toReversed()) {
+  const windows = axesOf(shape, node.attributes);
+  for (const window of windows.toReversed()) {
     const stage = found(x, float, window, writer);
     stages.push(stage);
     x = stage.most;
   }
   const dy = writer.cast(at(operands, 0), "f32");
-  const dx = stages.reduceRight((to, stage) => throughWindows(to, stage, writer), dy);
-  return [writer.cast(dx, dtype)];
+  const through = (x: string): string =>
+    stages.reduceRight((to, stage) => throughWindows(to, stage, writer), x);
+  const terms = overlap(windows);
+  const parts = terms > FEW_TERMS ? inParts(dy, terms, writer) : [dy];
+  const [dx = "", rest] = parts.map(through);
+  return [writer.cast(rest === undefined ? dx : writer.one("Add", [dx, rest]), dtype)];
 };
 
 export const poolingLowerings: OwnLoweringsOf<"pooling"> = {

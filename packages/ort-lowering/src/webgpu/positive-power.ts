@@ -7,8 +7,9 @@
 import type { NodeWriter } from "@mp/onnx/write";
 import { polynomial } from "./functions.js";
 
-/** The least base. */
-export const LEAST_BASE: number = 2 ** -124;
+/** The shader's logarithm takes subnormals for the smallest normal number: smaller bases are multiplied by 2^64. */
+const SMALL = 2 ** -100;
+const SHIFT = 64;
 
 /** 2 / ln 2 in two parts, the first of which has 5 bits. */
 const HEAD = 2.875;
@@ -28,7 +29,7 @@ function upperBits(x: string, dropped: number, one: Emit, number: (value: number
   return one("Sub", scaled, one("Sub", scaled, x));
 }
 
-/** @param x finite, at least LEAST_BASE; what comes of others means nothing */
+/** @param x finite and above 0; what comes of others means nothing */
 export function positivePower(x: string, y: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const one: Emit = (op, ...inputs) => writer.one(op, inputs);
@@ -37,8 +38,11 @@ export function positivePower(x: string, y: string, writer: NodeWriter): string 
     one("Max", one("Min", value, number(limit)), number(-limit));
 
   // x = m · 2^e with m about √½ to √2, without a subnormal or infinite power of two.
-  const e = one("Floor", one("Add", one("Mul", one("Log", x), number(Math.LOG2E)), number(0.5)));
-  const m = one("Mul", one("Mul", x, number(0.25)), one("Pow", two, one("Sub", two, e)));
+  const isSmall = one("Less", x, number(SMALL));
+  const scaled = one("Where", isSmall, one("Mul", x, number(2 ** SHIFT)), x);
+  const places = one("Floor", one("Add", one("Mul", one("Log", scaled), number(Math.LOG2E)), number(0.5)));
+  const m = one("Mul", one("Mul", scaled, number(0.25)), one("Pow", two, one("Sub", two, places)));
+  const e = one("Sub", places, one("Where", isSmall, number(SHIFT), number(0)));
 
   // s = (m - 1) / (m + 1) = head + tail, where the head has so few bits that its products below are exact.
   const [above, below] = [one("Sub", m, unit), one("Add", m, unit)];

@@ -5,7 +5,7 @@ import { sizeOf } from "../lowerings/blocked-layout.js";
 import type { ConstantOf } from "../lowerings/division.js";
 import { inF32 } from "../lowerings/in-f32.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
-import { LEAST_BASE, positivePower } from "./positive-power.js";
+import { positivePower } from "./positive-power.js";
 
 /** The only element of an exponent that is known. */
 function knownExponent(node: Parameters<OwnLowering<"Pow">>[0], constantOf: ConstantOf): number | undefined {
@@ -33,11 +33,12 @@ export const power =
     ];
   };
 
-/** The kernel fails where several bases are each repeated along the last axis. */
+/** The kernel fails where a base is repeated along the last axis, unless it takes it for a scalar. */
 function wholeBase(node: Parameters<OwnLowering<"Pow">>[0], base: string, writer: NodeWriter): string {
   const { shape } = operandType(node);
   const result = node.outputs[0]?.shape ?? shape;
-  if (sizeOf(shape) <= 1 || shape.at(-1) === result.at(-1)) return base;
+  const isScalar = shape.length <= 1 && sizeOf(shape) === 1;
+  if (isScalar || shape.at(-1) === result.at(-1)) return base;
   return writer.one("Expand", [base, writer.ints(result)]);
 }
 
@@ -51,9 +52,8 @@ function powerInF32(x: string, y: string, writer: NodeWriter): string {
   const base = one("Where", isZero, infinity, magnitude);
   const exponent = one("Where", isZero, one("Neg", y), y);
   const isNumber = one("Less", base, infinity);
-  const isOrdinary = one("And", one("GreaterOrEqual", base, number(LEAST_BASE)), isNumber);
   const ordinary = positivePower(base, exponent, writer);
-  const raised = one("Where", isOrdinary, ordinary, one("Pow", base, exponent));
+  const raised = one("Where", isNumber, ordinary, one("Pow", base, exponent));
   const isOne = one("Or", one("Equal", magnitude, number(1)), one("Equal", y, zero));
   const positive = one("Where", isOne, number(1), raised);
   const isLost = one("And", one("Not", one("Equal", y, y)), one("Not", one("Equal", x, number(1))));

@@ -1,5 +1,6 @@
 /** What is written in place of ONNX's operators that ONNX Runtime's WebGPU provider has no kernel for, by dtype. */
 import { carried } from "./carried.js";
+import { convolutions } from "./convolution.js";
 import type { Replacement, Replacements } from "./kernel-writer.js";
 import { logic } from "./logic.js";
 import { numbers } from "./numbers.js";
@@ -19,4 +20,4 @@ function joined(...tables: readonly Replacements[]): Replacements {
   return Object.fromEntries([...ops].map((op) => [op, firstOf(op)]));
 }
 
-export const replacements: Replacements = joined(carried, logic, numbers);
+export const replacements: Replacements = joined(carried, convolutions, logic, numbers);
