@@ -1,5 +1,5 @@
 import { describeConformance } from "@mp/conformance/vitest";
 import { ort } from "../../src/index.js";
-import { casesOnWebgpu, knownFailures } from "./known-failures.js";
+import { knownFailures } from "./known-failures.js";
 
-describeConformance({ factory: () => ort({ device: "webgpu" }), cases: casesOnWebgpu, knownFailures });
+describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures });

@@ -35,7 +35,7 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, w
     return sizeOf(own) === sizeOf(normalized) ? name : writer.one("Expand", [name, writer.ints(normalized)]);
   });
   const [y = "", left = "", deviation = ""] = standard(whole);
-  return [y, writer.one("Add", [mean, left]), deviation];
+  return [y, writer.one("Add", [writer.cast(mean, "f32"), left]), deviation];
 };
 
 /** ONNX's own comes after the last opset of the device's kernels: x · scale / √(mean(x²) + ε), in f32. */

@@ -119,10 +119,10 @@ function inParts(x: string, terms: number, writer: NodeWriter): readonly [string
   const zero = writer.scalar(0, "f32");
   const most = writer.one("ReduceMax", [writer.one("Abs", [x])], { keepdims: int(0) });
   const above = writer.one("Mul", [most, writer.scalar(4 * terms, "f32")]);
-  const isFinite = writer.one("Less", [above, writer.scalar(Number.POSITIVE_INFINITY, "f32")]);
-  const unit = writer.one("Where", [isFinite, above, zero]);
+  const isBounded = writer.one("Less", [above, writer.scalar(Number.POSITIVE_INFINITY, "f32")]);
+  const unit = writer.one("Where", [isBounded, above, zero]);
   const whole = writer.one("Sub", [writer.one("Add", [x, unit]), unit]);
-  return [whole, writer.one("Where", [isFinite, writer.one("Sub", [x, whole]), zero])];
+  return [whole, writer.one("Where", [isBounded, writer.one("Sub", [x, whole]), zero])];
 }
 
 /**
