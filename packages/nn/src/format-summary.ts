@@ -6,7 +6,7 @@ const WIDTH = 100;
 /** The summary as a table that 100 columns hold, and its memory by kind. */
 export function formatSummary({ layers, parameters, frozen, memory }: ModelSummary): string {
   const rows = layers.map((each) => [
-    each.layer === "" ? "(outside layers)" : each.layer,
+    nameOf(each),
     `[${each.shape.join(", ")}]`,
     grouped(each.parameters),
     grouped(each.frozen),
@@ -39,6 +39,13 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
     `memory of a step: at most ${formatBytes(memory.peak)} at once, ${formatBytes(memory.state)} between steps (computed)`,
     ...kinds,
   ].join("\n");
+}
+
+/** What opens no scope of its own, such as a plain function, has its name after its place: `1 relu`. */
+function nameOf({ layer, label = "" }: ModelSummary["layers"][number]): string {
+  if (layer === "") return "(outside layers)";
+  const [, name] = /(?:^|\/)\d+ ([^/]+)$/.exec(label) ?? [];
+  return name === undefined ? layer : `${layer} ${name}`;
 }
 
 /** The end of a path says more than its beginning. */

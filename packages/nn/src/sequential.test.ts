@@ -10,7 +10,7 @@ import {
   tensor,
   trainer,
 } from "@mp/core";
-import { add, reduceMean, relu } from "@mp/core/ops";
+import { add, reduceMean, relu, reshape } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
@@ -77,16 +77,40 @@ describe("sequential", () => {
       ["0/dense", "f16"],
       ["2/1/dense", "f16"],
     ]);
-    // Readers see what the parts are; a plain function has a label and no scope.
+    // Readers see what the parts are; the scope of a plain function is its place.
     const labels = report.nodes.map(({ op, scope, label }) => [op, scope, label].join(" "));
     expect(labels).toContain("MatMul 0/dense 0 dense/dense");
-    expect(labels).toContain("Relu  1 relu");
+    expect(labels).toContain("Relu 1 1 relu");
     expect(labels).toContain("MatMul 2/1/dense 2 sequential/1 dense/dense");
     const { groups } = await training.precisionReport({ x, y });
     const relus = groups.filter(({ label }) => label === "1 relu").map(({ kind, layer }) => [kind, layer]);
-    expect(relus).toContainEqual(["activations", ""]);
+    expect(relus).toContainEqual(["activations", "1"]);
     const { line } = report.nodes.find(({ op }) => op === "MatMul") ?? {};
     expect(line).toMatch(/sequential\.test\.ts:\d+/);
+  });
+
+  it("has the place of a plain function as its scope, for policies, node names and errors", async () => {
+    const trained = async (last: (h: Tensor) => Tensor) => {
+      const model = sequential(dense(4, 3), tanh, sequential(last));
+      const precision = mixedFloat16();
+      return await trainer({
+        backend: await reference(),
+        params: { head: model.init(key(4)) },
+        loss: (weights, { x }: { x: Tensor }) => reduceMean(model.apply(weights.head, x)),
+        optimizer: adamW({ learningRate: 0.05 }),
+        precision: { ...precision, policy: precision.policy.with({ scopes: { "head/1": "f32" } }) },
+        onWarning: () => undefined,
+      });
+    };
+    const { nodes, lints } = (await trained(relu)).explain({ x });
+    const functions = nodes.filter(({ op }) => op === "Tanh" || op === "Relu");
+    expect(functions.map(({ node, scope, because }) => [node, scope, because])).toEqual([
+      ["head/1/Tanh", "head/1", "head/1"],
+      ["head/2/0/Relu", "head/2/0", "head/1/Tanh"],
+    ]);
+    expect(lints).toEqual([]);
+    const wrong = trained((h) => reshape(h, [7])).then((training) => training.step({ x }));
+    await expect(wrong).rejects.toMatchObject({ details: { scope: "head/2/0" } });
   });
 
   it("is named by the place of its parameters where a run has several, unless the caller has named it", async () => {

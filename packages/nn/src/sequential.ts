@@ -65,14 +65,7 @@ function applyInTurn(
   const y = parts.reduce<Tensor>((input, part, index) => {
     const run = () =>
       applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
-    // A plain function opens no scope: the places of layers are then counted by parts alone.
-    const isFunction = typeof part === "function";
-    const [output, state] = labelledPart(
-      parameters,
-      isFunction ? undefined : String(index),
-      labelOf(part, index),
-      run,
-    );
+    const [output, state] = labelledPart(parameters, String(index), labelOf(part, index), run);
     next.push(state);
     return output;
   }, x);

@@ -45,14 +45,16 @@ describe("summary", () => {
   it("has each layer with its output, parameters and dtype, and the memory of a step", async () => {
     expect(`\n${formatSummary(await classifier())}\n`).toMatchInlineSnapshot(`
       "
-      layer             output        parameters  frozen  computes in
-      ───────────────────────────────────────────────────────────────
-      0/conv            [4, 8, 8, 8]         224       0  f16
-      1/batchNorm       [4, 8, 8, 8]          16       0  f32
-      5/dense           [4, 10]               90       0  f16
-      (outside layers)  [4, 8]                 0       0  f32
-      ───────────────────────────────────────────────────────────────
-      total                                  330       0
+      layer                output        parameters  frozen  computes in
+      ──────────────────────────────────────────────────────────────────
+      0/conv               [4, 8, 8, 8]         224       0  f16
+      1/batchNorm          [4, 8, 8, 8]          16       0  f32
+      2 relu               [4, 8, 8, 8]           0       0  f32
+      3 globalAveragePool  [4, 8]                 0       0  f32
+      5/dense              [4, 10]               90       0  f16
+      (outside layers)     []                     0       0  f32
+      ──────────────────────────────────────────────────────────────────
+      total                                     330       0
       memory of a step: at most 38.7 KiB at once, 3.97 KiB between steps (computed)
         masters       1.29 KiB
         optimizer     2.58 KiB

@@ -14,6 +14,8 @@ import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/repor
 export interface LayerSummary {
   /** Its scope path, `encoder/0/dense`; empty for what is outside all layers, such as activations and the loss. */
   readonly layer: string;
+  /** The scope in words for readers, where they differ. */
+  readonly label?: string;
   /** Of the last result that leaves it. */
   readonly shape: Shape;
   /** Numbers in its parameters that are trained. One that several layers share counts for the first. */
@@ -58,6 +60,7 @@ export function summary(graph: Graph, step: PlannedStep): ModelSummary {
   const layers = [...byLayer].map(
     ([layer, nodes]): LayerSummary => ({
       layer,
+      ...labelOf(nodes),
       shape: lastResult(nodes, uses)?.shape ?? [],
       parameters: counts.parameters.get(layer) ?? 0,
       frozen: counts.frozen.get(layer) ?? 0,
@@ -71,6 +74,11 @@ export function summary(graph: Graph, step: PlannedStep): ModelSummary {
     frozen: total(layers, "frozen"),
     memory: planMemory(graph, step),
   };
+}
+
+function labelOf(nodes: readonly AnyNode[]): Pick<LayerSummary, "label"> {
+  const label = nodes[0]?.origin.label;
+  return label === undefined ? {} : { label };
 }
 
 type Uses = ReturnType<typeof consumers>;

@@ -21,7 +21,7 @@ export function layerNames({ groups, casts }: PrecisionReport): NameOf {
   scopes.push(...casts.nodes.map(({ scope, label }) => [scope, label] as const));
   const labels = new Map<string, string | undefined>();
   for (const [scope, label] of scopes) {
-    // Functions of a `sequential` have labels and no scope of their own.
+    // Two models called within one scope of the caller's can share the paths of their parts.
     labels.set(scope, labels.has(scope) && labels.get(scope) !== label ? undefined : label);
   }
   const known = namesByPath(scopes.flatMap(([, label]) => label ?? []));

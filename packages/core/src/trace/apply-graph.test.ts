@@ -43,8 +43,8 @@ describe("applyGraph", () => {
     expect(named(traced((x, w) => scope("head", () => place(x, w))))).toEqual([
       ["head/0/dense", "head/0 dense/dense"],
     ]);
-    expect(named(traced((x, w) => labelled(undefined, "1 block", () => place(x, w))))).toEqual([
-      ["0/dense", "1 block/0 dense/dense"],
+    expect(named(traced((x, w) => labelled("1", "1 block", () => place(x, w))))).toEqual([
+      ["1/0/dense", "1 block/0 dense/dense"],
     ]);
   });
 

@@ -18,7 +18,7 @@ export function notePaths(tree: unknown, path = ""): void {
  */
 export function labelledPart<T>(
   parameters: object,
-  name: string | undefined,
+  name: string,
   label: string,
   body: () => T,
 ): T {

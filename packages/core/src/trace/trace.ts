@@ -68,15 +68,12 @@ export function scope<T>(name: string, body: () => T): T {
   );
 }
 
-/**
- * A scope that readers see under another name. Without a `name` there is no scope, only what readers see: names of nodes
- * and selections by scope stay as they are.
- */
-export function labelled<T>(name: string | undefined, label: string, body: () => T): T {
+/** A scope that readers see under another name. */
+export function labelled<T>(name: string, label: string, body: () => T): T {
   return withOrigin(
     (origin) => ({
       ...origin,
-      ...(name === undefined ? {} : { scope: joined(origin.scope, name) }),
+      scope: joined(origin.scope, name),
       label: joined(origin.label ?? origin.scope, label),
     }),
     body,
