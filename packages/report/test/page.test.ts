@@ -83,4 +83,32 @@ describe("the page", () => {
     const rows = (pages["trained"] ?? "").split('aria-label="Shares by scale"')[1]?.split("</table>")[0];
     expect(rows?.match(/<tr>/g)).toHaveLength(26);
   });
+
+  it("says that no loss scale fits, and what to do, instead of recommending one", () => {
+    const { groups, gradients } = run.report;
+    const withForward = (largest: number) =>
+      groups.map((group) => ({
+        ...group,
+        ...(group.kind === "activations" ? { histogram: { ...group.histogram, largest } } : {}),
+      }));
+    const lost = gradients.shares.f16.map((share) => ({ ...share, zero: 0.4 }));
+    const unfit = {
+      "activations of .+ reach 1.00e\\+6, beyond 65504": { groups: withForward(1e6) },
+      "four times the largest gradient of this batch, 20000, .+ at scale 1 already": {
+        gradients: { ...gradients, largest: 20_000, recommendedScale: 1 },
+      },
+      "at 2.+ is finite, <b>40.+</b> of the gradients are still 0": {
+        gradients: { ...gradients, shares: { ...gradients.shares, f16: lost } },
+      },
+    };
+    for (const [why, change] of Object.entries(unfit)) {
+      const page = precisionReportPage({ ...run, report: { ...run.report, ...change } });
+      expect(page).toMatch(new RegExp(`No loss scale fits</b> float16: .*${why}.+ use bfloat16`));
+      expect(page).toContain("no scale fits");
+      expect(page).not.toMatch(/recommended/i);
+    }
+    const fitting = precisionReportPage({ ...run, report: { ...run.report, groups: withForward(65_504) } });
+    expect(fitting).toMatch(/Recommended loss scale/);
+    expect(fitting).not.toMatch(/no (loss )?scale fits/i);
+  });
 });

@@ -16,12 +16,7 @@ export function notePaths(tree: unknown, path = ""): void {
  * first, as in PyTorch's names of modules, so that two layers of one kind have different names: unless the caller has
  * opened a scope, or they are all parameters of the run.
  */
-export function labelledPart<T>(
-  parameters: object,
-  name: string,
-  label: string,
-  body: () => T,
-): T {
+export function labelledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";
   const part = (): T => labelled(name, label, body);
   return path === "" || currentBuilder("scope").origin.scope !== "" ? part() : scope(path, part);

@@ -5,7 +5,8 @@ import { percent, powerOfTwo, scaleText } from "../numbers.js";
 
 export interface ScalesOptions {
   readonly shares: readonly ScaleShare[];
-  readonly recommended: number;
+  /** Undefined where none fits. */
+  readonly recommended: number | undefined;
   /** The scale of the next step; undefined where this half is not the run's own. */
   readonly used: number | undefined;
 }
@@ -27,7 +28,7 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
   const first = shares[0];
   return {
     title: "Gradients in f16 at each loss scale",
-    description: `shares that become 0, subnormal, normal and infinite; ${percent(first?.zero ?? 0)} become 0 at scale 1; recommended scale ${scaleText(recommended)}`,
+    description: `shares that become 0, subnormal, normal and infinite; ${percent(first?.zero ?? 0)} become 0 at scale 1; ${recommended === undefined ? "no scale fits" : `recommended scale ${scaleText(recommended)}`}`,
     legend: [
       { color: "var(--zero)", text: "become 0" },
       { color: "var(--subnormal)", text: "subnormal: fewer digits" },
@@ -78,7 +79,8 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
 }
 
 /** Rules at the recommended scale and at the one in use, with their names above, away from each other. */
-function markers(recommended: number, used: number | undefined): readonly Markish[] {
+function markers(recommended: number | undefined, used: number | undefined): readonly Markish[] {
+  if (recommended === undefined) return used === undefined ? [] : marker(used, `in use ${scaleText(used)}`);
   if (used === undefined) return marker(recommended, `recommended ${scaleText(recommended)}`);
   if (used === recommended) return marker(used, `recommended and in use ${scaleText(used)}`);
   const both = [

@@ -1,6 +1,7 @@
 import type { PrecisionReport } from "@mp/core";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
+import { noFittingScale } from "../no-fitting-scale.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
 /** What the numbers come to, in sentences. */
@@ -22,8 +23,11 @@ function lost({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport)
   return html`Without loss scaling, float16 would turn <b>${percent(first?.zero ?? 0)}</b> of the gradients into 0 and keep <b>${percent(first?.subnormal ?? 0)}</b> with fewer digits.${now}`;
 }
 
-function recommended({ gradients, half, usesHalf }: PrecisionReport): Markup {
+function recommended(report: PrecisionReport): Markup {
+  const { gradients, half, usesHalf } = report;
   const { recommendedScale, largest, largestIn } = gradients;
+  const misfit = noFittingScale(report);
+  if (misfit !== undefined) return html`<b>No loss scale fits</b> float16: ${misfit}.`;
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
   const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);
   const where =

@@ -2,6 +2,7 @@ import type { PrecisionReport } from "@mp/core";
 import type { ScaleShare } from "@mp/core/report";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
+import { noFittingScale } from "../no-fitting-scale.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { scalesFigure } from "../plots/scales.js";
 import { findings } from "./findings.js";
@@ -21,6 +22,7 @@ const columns: readonly Column<Row>[] = [
 /** What each loss scale would do to the gradients, and which one fits. */
 export function scalesSection(report: PrecisionReport): Markup {
   const { shares, recommendedScale } = report.gradients;
+  const recommended = noFittingScale(report) === undefined ? recommendedScale : undefined;
   const used = report.usesHalf && report.half === "f16" ? report.scale : undefined;
   const rows = shares.f16.map((f16, index) => ({ f16, bf16: shares.bf16[index] as ScaleShare }));
   return html`<section aria-labelledby="scales">
@@ -30,7 +32,7 @@ export function scalesSection(report: PrecisionReport): Markup {
 <ul>${findings(report).map((finding) => html`<li>${finding}</li>`)}</ul>
 <p class="note">Shares are of the gradients, of activations and of weights, that are not 0 and that the policy holds in a half.</p>
 </div>
-${figure(scalesFigure({ shares: shares.f16, recommended: recommendedScale, used }))}</div>
+${figure(scalesFigure({ shares: shares.f16, recommended, used }))}</div>
 <details><summary>The shares at each scale, in both halves</summary>
 ${table("Shares by scale", columns, rows)}</details>
 </section>

@@ -50,8 +50,8 @@ export interface GradientRange {
   readonly histogram: ExponentHistogram;
   readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
   /**
-   * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite. bf16 has
-   * f32's range and needs none.
+   * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite; 1 if none
+   * is. bf16 has f32's range and needs none.
    */
   readonly recommendedScale: number;
   /** The largest magnitude at scale 1, which decides, and its layer; 0 and undefined if all are 0. */
