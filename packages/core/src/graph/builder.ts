@@ -6,6 +6,7 @@ import { formatType } from "./format-type.js";
 import type { AnyNode, Graph, GraphInput, GraphNode, InputRole, Origin, Value, ValueType } from "./graph.js";
 import { GraphCopy } from "./graph-copy.js";
 import { inferTypes } from "./infer.js";
+import { expectKnownIndices } from "./known-indices.js";
 import { isLiteralInRange } from "./literal.js";
 
 const TOP: Origin = { scope: "", phase: "forward" };
@@ -45,7 +46,8 @@ export class GraphBuilder {
 
   /**
    * Appends a node, named `name` if that is given and unused.
-   * @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
+   * @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT; MP_OUT_OF_RANGE for
+   * indices that are known to be outside
    */
   emit<K extends Op>(
     op: K,
@@ -57,7 +59,13 @@ export class GraphBuilder {
     for (const input of inputs) {
       if (!this.#owned.has(input)) throw foreignValue(`${op}: an operand`);
     }
-    const outputs = inferTypes(op, inputs, attributes).map((type) => this.#value(type));
+    const types = inferTypes(op, inputs, attributes);
+    if (op === "Gather" || op === "GatherElements")
+      expectKnownIndices(op, inputs, attributes as OpAttributes["Gather"], {
+        makerOf: (value) => this.#nodes.findLast((node) => node.outputs.includes(value)),
+        nameOf: (value) => this.#declarationOf(value)?.name,
+      });
+    const outputs = types.map((type) => this.#value(type));
     this.#nodes.push({
       op,
       name: this.#name(op, origin, name),
@@ -125,10 +133,15 @@ export class GraphBuilder {
 
   /** The role of an input of this graph, followed through captures to its declaration; undefined for other values. */
   roleOf(value: Value): InputRole | undefined {
+    return this.#declarationOf(value)?.role;
+  }
+
+  #declarationOf(value: Value): GraphInput | undefined {
     const own = this.#captures.get(value) ?? value;
     const input = this.#inputs.find((candidate) => candidate.value === own);
-    if (input?.role !== "capture") return input?.role;
-    for (const [outer, inner] of this.#captures) if (inner === own) return this.parent?.roleOf(outer);
+    if (input?.role !== "capture") return input;
+    for (const [outer, inner] of this.#captures)
+      if (inner === own && this.parent) return this.parent.#declarationOf(outer);
     return undefined;
   }
 

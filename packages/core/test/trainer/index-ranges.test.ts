@@ -8,8 +8,9 @@ import { add, where } from "../../src/trace/ops/binary.js";
 import { gather, gatherElements } from "../../src/trace/ops/indexing.js";
 import { softmaxCrossEntropyLoss } from "../../src/trace/ops/loss.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
-import { reshape, transpose } from "../../src/trace/ops/movement.js";
+import { expand, reshape, transpose } from "../../src/trace/ops/movement.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
+import { constant, range } from "../../src/trace/ops/source.js";
 import { cast } from "../../src/trace/ops/unary.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
@@ -89,6 +90,27 @@ describe("what is out of range", () => {
     expect(
       (await masked.step({ ids: ints([99, 1, 2, 99], [2, 2]), y: ints([0, 1, 1, 0], [2, 2]) })).applied,
     ).toBe(true);
+  });
+
+  it("is found before a run in indices that the model makes itself, such as positions", async () => {
+    const positions = (length: number, made: (length: number) => Tensor) =>
+      run((table, { ids: x }) => reduceMean(gather(table, expand(made(length), [...x.shape, length]))));
+    const makers = {
+      range: (length: number) => range(0, length),
+      constant: (length: number) => constant(ints(Array.from({ length }, (_, at) => at))),
+    };
+    for (const [kind, made] of Object.entries(makers)) {
+      expect((await (await positions(7, made)).step({ ids, y })).applied).toBe(true);
+      const refused = (await positions(9, made)).step({ ids, y });
+      await expect(refused).rejects.toMatchObject({
+        code: "MP_OUT_OF_RANGE",
+        message: expect.stringMatching(
+          `^Gather: index 7 of a ${kind} is outside -7 … 6: .*table \\[7, 3\\] has 7 along axis 0; give it .* \\(at .*index-ranges`,
+        ) as string,
+      });
+    }
+    const fromTheEnd = await run((table) => reduceMean(gather(table, range(-7, 7))));
+    expect((await fromTheEnd.step({ ids, y })).applied).toBe(true);
   });
 
   it("is found where elements are gathered, and left to the engine where the data is on it", async () => {

@@ -5,6 +5,7 @@ import { settable } from "../../optim/settable.js";
 import { sgd } from "../../optim/sgd.js";
 import type { FitCallback, FitStart, FitValidation } from "../data/callback.js";
 import type { Json } from "../data/json.js";
+import type { TrainingWarning } from "../warning.js";
 
 type Data = ReturnType<typeof batch>;
 const batches = (count: number): Data[] => Array.from({ length: count }, (_, index) => batch(index));
@@ -68,6 +69,25 @@ describe("the state of a callback", () => {
     const last = new Sum();
     await loaded.fit(batches(3), { callbacks: [last, { onStart: () => "stop" }] });
     expect(last.loaded).toEqual([{ sum: whole.sum }]);
+  });
+
+  it("is warned of once, by name, where a checkpoint and the callbacks differ", async () => {
+    const first = await smallRun();
+    await first.fit(batches(2), { callbacks: [new Sum("best"), new Sum("sum")] });
+    const warnings: TrainingWarning[] = [];
+    const training = await smallRun({ onWarning: (warning) => warnings.push(warning) });
+    await training.loadBytes(await first.saveBytes());
+    const taken = async (...names: string[]) => {
+      await training.fit(batches(2), { callbacks: names.map((name) => new Sum(name)) });
+      return warnings.splice(0).map(({ type, message, details }) => [type, message, details]);
+    };
+    expect(await taken("sum", "rates")).toEqual([
+      ["checkpoint", expect.stringMatching(/has a state for "best",.+: pass the callback/), { callbacks: ["best"] }],
+      ["checkpoint", expect.stringMatching(/no state for "rates".+: .+ give it that name$/), { callbacks: ["rates"] }],
+    ]);
+    expect(await taken("other")).toEqual([]);
+    await training.loadBytes(await first.saveBytes());
+    expect(await taken("best", "sum")).toEqual([]);
   });
 
   it("survives a call that failed", async () => {

@@ -1,5 +1,6 @@
 import type { CallbackState, FitCallback } from "../data/callback.js";
 import { checkJson, type Json } from "../data/json.js";
+import type { TrainingWarning } from "../warning.js";
 
 /** By the names of the callbacks. */
 export type SavedStates = Readonly<Record<string, Json>>;
@@ -11,12 +12,18 @@ export type SavedStates = Readonly<Record<string, Json>>;
 export class CallbackStates {
   #kept: SavedStates = {};
   #live: readonly CallbackState[] = [];
+  #isOfCheckpoint = false;
 
-  /** Gives the callbacks of a `fit` what the run has of them. @throws what their `load` throws */
-  begin(callbacks: readonly Pick<FitCallback, "state">[]): void {
+  /**
+   * Gives the callbacks of a `fit` what the run has of them. The first `fit` after a checkpoint warns of states without
+   * a callback and of callbacks without a state. @throws what their `load` throws
+   */
+  begin(callbacks: readonly Pick<FitCallback, "state">[], warn: (warning: TrainingWarning) => void): void {
     // A `fit` that failed has not ended: what its callbacks had then is the run's.
     this.end();
     this.#live = callbacks.flatMap(({ state }) => state ?? []);
+    if (this.#isOfCheckpoint) for (const warning of unmatched(this.#kept, this.#live)) warn(warning);
+    this.#isOfCheckpoint = false;
     for (const state of this.#live) {
       const kept = Object.hasOwn(this.#kept, state.name) ? this.#kept[state.name] : undefined;
       if (kept !== undefined) state.load(kept);
@@ -43,8 +50,31 @@ export class CallbackStates {
   /** Takes those of a checkpoint instead. */
   replace(saved: SavedStates): void {
     this.#kept = saved;
+    this.#isOfCheckpoint = true;
   }
 }
+
+function unmatched(saved: SavedStates, live: readonly CallbackState[]): readonly TrainingWarning[] {
+  const names = new Set(live.map(({ name }) => name));
+  const idle = Object.keys(saved).filter((name) => !names.has(name));
+  const begun = [...names].filter((name) => !Object.hasOwn(saved, name));
+  const warning = (message: string, callbacks: readonly string[]): readonly TrainingWarning[] =>
+    callbacks.length === 0
+      ? []
+      : [{ type: "checkpoint", message: `fit: ${message}`, details: { callbacks } }];
+  return [
+    ...warning(
+      `the checkpoint has a state for ${quoted(idle)}, for which no callback is given: pass the callback to continue from it; until then the state is kept`,
+      idle,
+    ),
+    ...warning(
+      `the checkpoint has no state for ${quoted(begun)}, so the callback starts new: if it had another name when the checkpoint was saved, give it that name`,
+      begun,
+    ),
+  ];
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(", ");
 
 /** The entry of a checkpoint's metadata; nothing where no callback has a state. */
 export function statesEntry(states: SavedStates): { readonly callbacks?: string } {

@@ -178,7 +178,7 @@ class Fitting<T> {
   async #untilEnd(data: TrainingData<T>): Promise<FitResult["ended"]> {
     const { step, place } = this.#start;
     const { callbackStates, training } = this.#run;
-    callbackStates.begin(this.callbacks);
+    callbackStates.begin(this.callbacks, (warning) => this.#run.warn(warning));
     const { steps, epochs, validation } = this.#options;
     const passes = this.#passes;
     const begun: FitStart = {

@@ -7,6 +7,7 @@ import { MpError } from "../../errors.js";
 import type { Op } from "../../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode, Value } from "../../graph/graph.js";
 import { producers } from "../../graph/graph.js";
+import { sourceOfIndices } from "../../graph/known-indices.js";
 import { isHostTensor } from "../../host-tensor.js";
 import { type Shape, stridesOf } from "../../shape.js";
 
@@ -51,19 +52,6 @@ const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allow
   GatherElements: indices,
 };
 
-/** Ops whose result holds all elements of their first operand and no others. */
-const MOVES: ReadonlySet<Op> = new Set<Op>([
-  "Identity",
-  "Cast",
-  "Reshape",
-  "Squeeze",
-  "Unsqueeze",
-  "Transpose",
-  "Expand",
-  "Tile",
-  "Barrier",
-]);
-
 /** The ranges of the inputs of a graph that are used as labels or indices without being computed with. */
 function indexRanges(graph: Graph): readonly IndexRange[] {
   const made = producers(graph);
@@ -71,12 +59,7 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
     graph.inputs.map(({ name, value, role }) => [value, role === "batch" ? name : undefined]),
   );
   const inputOf = (value: Value | undefined): string | undefined => {
-    let from = value;
-    for (let node = from && made.get(from); node !== undefined; node = from && made.get(from)) {
-      // A float was computed with.
-      if (!MOVES.has(node.op) || !isIndex(node.inputs[0])) return undefined;
-      from = node.inputs[0] ?? undefined;
-    }
+    const from = sourceOfIndices(value, (each) => made.get(each));
     return from === undefined ? undefined : inputs.get(from);
   };
   const ranges = graph.nodes.flatMap((node): readonly IndexRange[] => {
@@ -91,8 +74,6 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
       ranges.findIndex((other) => other.input === range.input && isSameRange(other, range)) === at,
   );
 }
-
-const isIndex = (value: Value | undefined): boolean => value?.dtype === "i32" || value?.dtype === "i64";
 
 const isSameRange = (a: IndexRange, b: IndexRange): boolean =>
   a.low === b.low && a.high === b.high && a.ignored === b.ignored;

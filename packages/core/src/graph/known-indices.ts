@@ -1,0 +1,63 @@
+/** Indices that a graph itself makes: a constant or a range, such as the positions of a sequence. */
+import { MpError } from "../errors.js";
+import { formatShape } from "../shape.js";
+import type { Op, OpAttributes } from "./attributes.js";
+import { type AnyNode, isNode, type Value } from "./graph.js";
+import { rangeValues } from "./range-values.js";
+
+/** Ops whose result holds all elements of their first operand and no others. */
+const MOVES: ReadonlySet<Op> = new Set<Op>([
+  "Identity",
+  "Cast",
+  "Reshape",
+  "Squeeze",
+  "Unsqueeze",
+  "Transpose",
+  "Expand",
+  "Tile",
+  "Barrier",
+]);
+
+export type MakerOf = (value: Value) => AnyNode | undefined;
+
+/** Where indices come from that were only moved since; undefined for those that were floats. */
+export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): Value | undefined {
+  let from = indices;
+  for (
+    let node = from && makerOf(from);
+    node !== undefined && MOVES.has(node.op);
+    node = from && makerOf(from)
+  ) {
+    from = node.inputs[0];
+    if (from?.dtype !== "i32" && from?.dtype !== "i64") return undefined;
+  }
+  return from;
+}
+
+/** @throws MP_OUT_OF_RANGE for a constant or a range that has indices which data does not */
+export function expectKnownIndices(
+  op: "Gather" | "GatherElements",
+  [data, indices]: readonly Value[],
+  { axis }: OpAttributes["Gather"],
+  { makerOf, nameOf }: { readonly makerOf: MakerOf; nameOf(value: Value): string | undefined },
+): void {
+  const source = sourceOfIndices(indices, makerOf);
+  const maker = source && makerOf(source);
+  const size = data?.shape[axis];
+  if (data === undefined || maker === undefined || size === undefined) return;
+  const isRange = isNode(maker, "Range");
+  if (!isRange && !isNode(maker, "Constant")) return;
+  const { data: known } = isRange ? rangeValues(maker) : maker.attributes.value;
+  const index = known.find((each: number | bigint) => each < -size || each >= size);
+  if (index === undefined) return;
+  const name = nameOf(data) ?? "the data";
+  const most = `${name} ${formatShape(data.shape)} has ${size} along axis ${axis}`;
+  const remedy = isRange
+    ? "give it one for each position of the longest sequence, or pass shorter sequences"
+    : "give it more, or correct the indices";
+  throw new MpError(
+    "MP_OUT_OF_RANGE",
+    `${op}: index ${index} of a ${isRange ? "range" : "constant"} is outside ${-size} … ${size - 1}: ${most}; ${remedy}`,
+    { details: { op, index: Number(index), axis, size } },
+  );
+}
