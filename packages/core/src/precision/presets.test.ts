@@ -49,7 +49,7 @@ describe("mixed()", () => {
     await training.step(batch(0));
     expect(told.map(({ message }) => message)).toEqual([
       expect.stringMatching(
-        /^mixed\(\): @mp\/core reference v1 on cpu computes neither fp16 nor bf16 natively, training runs in float32/,
+        /^mixed\(\): @mp\/core reference v1 on cpu computes neither fp16 nor bf16 natively, so everything runs in float32/,
       ),
     ]);
   });

@@ -5,6 +5,7 @@ import {
   full,
   type HostTensor,
   type key,
+  mixed,
   mixedBfloat16,
   mixedFloat16,
   noMasterWeights,
@@ -149,7 +150,7 @@ describe("predictor", () => {
       model,
       params,
       modelState,
-      precision: float32(),
+      precision: mixed(),
       onWarning: ({ message }) => warnings.push(message),
     });
     const all = [data(0), data(0, 1), data(1), data(2, 3), data(0, 1, 2)].map((each) =>
@@ -161,6 +162,8 @@ describe("predictor", () => {
     expect(rows).toEqual([1, 2, 1, 2, 3]);
     expect(traces).toBe(3);
     expect(warnings.join()).toContain("predict: a third distinct batch shape");
+    expect(warnings.join()).toContain("mixed(): ");
+    expect(warnings.join()).not.toMatch(/\btraining (runs|computes)/);
     expect(serving.warnings.map(({ message }) => message)).toEqual(warnings);
     await expect(serving.predict(data(0))).rejects.toThrow("the predictor was disposed");
   });

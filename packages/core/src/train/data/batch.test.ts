@@ -167,7 +167,7 @@ describe("many batch shapes", () => {
     await rows(3);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]?.message).toMatch(
-      /^step: a third distinct batch shape has been compiled \(batch\/x:f32\[3,3\];batch\/y:f32\[3,1\];\); pad or drop/,
+      /^step: a third distinct batch shape has been compiled \(batch\/x:f32\[3,3\];batch\/y:f32\[3,1\];\); pad partial batches, or in training drop them/,
     );
     await rows(4, 5, 6, 7, 8, 1, 2, 3);
     expect([compiled, warnings.length]).toEqual([8, 1]);

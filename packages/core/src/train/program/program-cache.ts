@@ -81,7 +81,7 @@ export class ProgramCache {
     if (seen.size !== MANY_SHAPES) return;
     this.#warn({
       type: "performance",
-      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad or drop partial batches so that shapes repeat, ${this.#kept} programs are kept`,
+      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad partial batches, or in training drop them, so that shapes repeat, ${this.#kept} programs are kept`,
     });
   }
 
