@@ -82,8 +82,16 @@ describe("the state of a callback", () => {
       return warnings.splice(0).map(({ type, message, details }) => [type, message, details]);
     };
     expect(await taken("sum", "rates")).toEqual([
-      ["checkpoint", expect.stringMatching(/has a state for "best",.+: pass the callback/), { callbacks: ["best"] }],
-      ["checkpoint", expect.stringMatching(/no state for "rates".+: .+ give it that name$/), { callbacks: ["rates"] }],
+      [
+        "checkpoint",
+        expect.stringMatching(/has a state for "best",.+: pass the callback/),
+        { callbacks: ["best"] },
+      ],
+      [
+        "checkpoint",
+        expect.stringMatching(/no state for "rates".+: .+ give it that name$/),
+        { callbacks: ["rates"] },
+      ],
     ]);
     expect(await taken("other")).toEqual([]);
     await training.loadBytes(await first.saveBytes());
