@@ -3,7 +3,6 @@ import { MpError } from "../errors.js";
 import { formatShape } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import { type AnyNode, isNode, type Value } from "./graph.js";
-import { rangeValues } from "./range-values.js";
 
 /** Ops whose result holds all elements of their first operand and no others. */
 const MOVES: ReadonlySet<Op> = new Set<Op>([
@@ -45,19 +44,21 @@ export function expectKnownIndices(
   const maker = source && makerOf(source);
   const size = data?.shape[axis];
   if (data === undefined || maker === undefined || size === undefined) return;
-  const isRange = isNode(maker, "Range");
-  if (!isRange && !isNode(maker, "Constant")) return;
-  const { data: known } = isRange ? rangeValues(maker) : maker.attributes.value;
-  const index = known.find((each: number | bigint) => each < -size || each >= size);
-  if (index === undefined) return;
-  const name = nameOf(data) ?? "the data";
-  const most = `${name} ${formatShape(data.shape)} has ${size} along axis ${axis}`;
-  const remedy = isRange
-    ? "give it one for each position of the longest sequence, or pass shorter sequences"
-    : "give it more, or correct the indices";
-  throw new MpError(
-    "MP_OUT_OF_RANGE",
-    `${op}: index ${index} of a ${isRange ? "range" : "constant"} is outside ${-size} … ${size - 1}: ${most}; ${remedy}`,
-    { details: { op, index: Number(index), axis, size } },
-  );
+  for (const index of knownIndices(maker)) {
+    if (index >= -size && index < size) continue;
+    throw new MpError(
+      "MP_OUT_OF_RANGE",
+      `${op}: index ${index} is outside ${-size} … ${size - 1} of ${nameOf(data) ?? "data"} ${formatShape(data.shape)}, axis ${axis}; give it more rows, one for each position of a sequence, or pass shorter sequences`,
+      { details: { op, index: Number(index), axis, size } },
+    );
+  }
+}
+
+/** Of a range its ends. */
+function knownIndices(maker: AnyNode): Iterable<number | bigint> {
+  if (isNode(maker, "Constant")) return maker.attributes.value.data;
+  if (!isNode(maker, "Range")) return [];
+  const { start, delta } = maker.attributes;
+  const count = maker.outputs[0]?.shape[0] ?? 0;
+  return count === 0 ? [] : [start, start + delta * (count - 1)].map(Math.trunc);
 }

@@ -82,15 +82,11 @@ describe("the state of a callback", () => {
       return warnings.splice(0).map(({ type, message, details }) => [type, message, details]);
     };
     expect(await taken("sum", "rates")).toEqual([
+      ["checkpoint", expect.stringMatching(/has a state of "best" .+: pass it/), { callback: "best" }],
       [
         "checkpoint",
-        expect.stringMatching(/has a state for "best",.+: pass the callback/),
-        { callbacks: ["best"] },
-      ],
-      [
-        "checkpoint",
-        expect.stringMatching(/no state for "rates".+: .+ give it that name$/),
-        { callbacks: ["rates"] },
+        expect.stringMatching(/no state of "rates", which starts new: .+ give it/),
+        { callback: "rates" },
       ],
     ]);
     expect(await taken("other")).toEqual([]);

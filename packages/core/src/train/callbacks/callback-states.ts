@@ -55,26 +55,26 @@ export class CallbackStates {
 }
 
 function unmatched(saved: SavedStates, live: readonly CallbackState[]): readonly TrainingWarning[] {
-  const names = new Set(live.map(({ name }) => name));
-  const idle = Object.keys(saved).filter((name) => !names.has(name));
-  const begun = [...names].filter((name) => !Object.hasOwn(saved, name));
-  const warning = (message: string, callbacks: readonly string[]): readonly TrainingWarning[] =>
-    callbacks.length === 0
-      ? []
-      : [{ type: "checkpoint", message: `fit: ${message}`, details: { callbacks } }];
+  const names = live.map(({ name }) => name);
+  const warning = (callbacks: readonly string[], what: string, remedy: string): readonly TrainingWarning[] =>
+    callbacks.map((callback) => ({
+      type: "checkpoint",
+      message: `fit: the checkpoint has ${what} "${callback}"${remedy}`,
+      details: { callback },
+    }));
   return [
     ...warning(
-      `the checkpoint has a state for ${quoted(idle)}, for which no callback is given: pass the callback to continue from it; until then the state is kept`,
-      idle,
+      Object.keys(saved).filter((name) => !names.includes(name)),
+      "a state of",
+      " and no such callback is given: pass it to continue from that; until then the state is kept",
     ),
     ...warning(
-      `the checkpoint has no state for ${quoted(begun)}, so the callback starts new: if it had another name when the checkpoint was saved, give it that name`,
-      begun,
+      names.filter((name) => !Object.hasOwn(saved, name)),
+      "no state of",
+      ", which starts new: if it was saved under another name, give it that",
     ),
   ];
 }
-
-const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(", ");
 
 /** The entry of a checkpoint's metadata; nothing where no callback has a state. */
 export function statesEntry(states: SavedStates): { readonly callbacks?: string } {
