@@ -44,6 +44,8 @@ export const constantFaults: readonly WrongBackend[] = [
     },
     axes: ["constant"],
     named: ["constant/weights/belong-to-their-state"],
+    // Those of whichever state came first.
+    consequences: [/^constant\/weights\//],
   },
   {
     fault: "what a normalization subtracts is lost when it is folded",

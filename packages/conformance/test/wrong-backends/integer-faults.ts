@@ -148,7 +148,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Gather|Transpose|Slice|Concat|Where|Pad|Tile|Split)-/,
     named: MOVERS.flatMap((op) => ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/moves-every-bit`)),
-    consequences: [/^op\/Where-[iu]64\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/Where-[iu]64\/extremes$/],
   },
   {
     fault: "integers of 32 bits are moved as floats",
@@ -156,7 +156,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Gather|Transpose|Slice|Concat|Where|Pad|Tile|Split)-/,
     named: MOVERS.map((op) => `integer/${op}-i32/moves-every-bit`),
-    consequences: [/^op\/Where-i32\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/Where-i32\/extremes$/],
   },
   {
     fault: "sums and differences of i64 saturate",
@@ -168,7 +168,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Add|Sub)-/,
     named: ["integer/Add-i64/wraps-around", "integer/Sub-i64/wraps-around"],
-    consequences: [/^op\/(Add|Sub)-i64\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/(Add|Sub)-i64\/extremes$/],
   },
   {
     fault: "-(-2^31) is 2^31 - 1",
@@ -180,7 +180,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Neg|Abs)-/,
     named: ["integer/Neg-i32/wraps-around", "integer/Abs-i32/wraps-around"],
-    consequences: [/^op\/(Abs|Neg)-i32\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/(Abs|Neg)-i32\/extremes$/],
   },
   {
     fault: "low words of i64 are compared as if they had a sign",
@@ -201,7 +201,7 @@ export const integerFaults: readonly WrongBackend[] = [
       "integer/ReduceMin-i64/looks-at-every-bit",
       "integer/ReduceMax-i64/looks-at-every-bit",
     ],
-    consequences: [/^op\/\w+-i64\/(extremes|words-of-one-high-half)$/],
+    consequences: [/^size\/\w+-/, /^op\/\w+-i64\/(extremes|words-of-one-high-half)$/],
   },
   {
     fault: "integers of 64 bits are compared as doubles",
@@ -212,7 +212,7 @@ export const integerFaults: readonly WrongBackend[] = [
     named: COMPARISONS.flatMap((op) =>
       ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/tells-neighbours-apart`),
     ),
-    consequences: [/^op\/\w+-[iu]64\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/\w+-[iu]64\/extremes$/],
   },
   {
     fault: "the largest of 64 bits are sought among doubles",
@@ -225,7 +225,7 @@ export const integerFaults: readonly WrongBackend[] = [
     named: [...SEARCHES, "TopK"].flatMap((op) =>
       ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/looks-at-every-bit`),
     ),
-    consequences: [/^op\/\w+-[iu]64\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/\w+-[iu]64\/extremes$/],
   },
   {
     fault: "products of i32 and sums of i64 run in doubles",
@@ -305,6 +305,6 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/Clip-/,
     named: ["integer/Clip-i64/keeps-every-bit"],
-    consequences: [/^op\/Clip-i64\/extremes$/],
+    consequences: [/^size\/\w+-/, /^op\/Clip-i64\/extremes$/],
   },
 ];

@@ -224,14 +224,14 @@ export const manyFaults: readonly WrongBackend[] = [
     factory: () => downloadingInto((handle) => handle),
     axes: ["live-arrays", "aliasing", "transfer", "lifecycle", "order"],
     named: ["f32", "i64", "bool"].map((dtype) => `live-arrays/${dtype}/7-elements`),
-    consequences: [/^live-arrays\//],
+    consequences: [/^live-arrays\//, /^transfer\/\w+\/downloads-copy$/],
   },
   {
     fault: "handles of one type have one array for all downloads",
     factory: () => downloadingInto(({ dtype, shape }) => `${dtype} ${shape}`),
     axes: ["live-arrays", "aliasing", "transfer", "lifecycle"],
     named: ["f32", "i64", "bool"].map((dtype) => `live-arrays/${dtype}/7-elements`),
-    consequences: [/^live-arrays\//],
+    consequences: [/^live-arrays\//, /^transfer\/\w+\/downloads-copy$/],
   },
   {
     fault: "a commit of more than 16 384 elements leaves the last as it was",

@@ -247,10 +247,14 @@ const table: readonly SizeFault[] = [
 
 const AXES = ["op", "large", "size", "reduce", "summation", "finite-check", "integer", "rare", "random"];
 
-const at = ({ threshold, kernels, ...rest }: SizeFault, size: number = threshold): WrongBackend => ({
+const at = (
+  { threshold, kernels, consequences = [], ...rest }: SizeFault,
+  size: number = threshold,
+): WrongBackend => ({
   ...rest,
   axes: AXES,
   factory: () => oracleWithKernels(kernels(size)),
+  consequences: [...consequences, ...Object.keys(kernels(size)).map((op) => new RegExp(`^size/${op}-`))],
 });
 
 export const sizeFaults: readonly WrongBackend[] = table.map((fault) => at(fault));

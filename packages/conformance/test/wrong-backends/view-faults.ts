@@ -91,8 +91,8 @@ export const viewFaults: readonly WrongBackend[] = [
       wrapped(await reference(), { createState: (values, right) => right(mapped(values, fromTheBeginning)) }),
     axes: ["aliasing", "state", "transfer"],
     named: NUMBERS.map((dtype) => `aliasing/${dtype}/states-read-a-view-where-it-is`),
-    consequences: [/^aliasing\/\w+\/states-read-a-view-where-it-is$/],
-    message: /created of a view/,
+    consequences: [/^(aliasing|transfer)\/\w+\/(states-read-a-view|views-are-read)-where-(it-is|they-are)$/],
+    message: /created of a view|a new state of \d+ elements after/,
   },
   {
     fault: "writes behind a run read a view from the beginning of its buffer",

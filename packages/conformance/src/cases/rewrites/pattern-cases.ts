@@ -18,7 +18,8 @@ const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slot
 
 /** Dtypes with a graph for each place; for the others a graph has each pattern once, in one of several places. */
 const THOROUGH: readonly DType[] = ["f32"];
-const GATHERED: readonly Place[] = ["inputs", "constants", "inner-values", "slots"];
+/** Most engines fold and rewrite around constants. */
+const GATHERED: readonly Place[] = ["constants", "inputs", "constants", "slots", "constants", "inner-values"];
 
 /** 16 · 16 pairs of edge numbers, and more in random order. */
 const PAIRS = 256;

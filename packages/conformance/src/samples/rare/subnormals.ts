@@ -39,6 +39,46 @@ function indexed<K extends Op>(attributes: OpAttributes[K], indices: Shape, upda
   };
 }
 
+/** One operand through an op that picks among its elements. */
+function chosen<K extends Op>(attributes: OpAttributes[K], shape: Shape = [5, 7]): RareRow<K> {
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => ({ subnormals: [exact<K>(attributes, small(dtype, shape))] }),
+  };
+}
+
+/** The greater or the smaller of two, either way round. */
+function chosenOfTwo<K extends "Max" | "Min">(): RareRow<K> {
+  const turned = (given: HostTensor): HostTensor =>
+    ({ ...given, data: given.data.slice().reverse() }) as HostTensor;
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => {
+      const x = small(dtype, [5, 7]);
+      return {
+        subnormals: [
+          exact<K>({} as OpAttributes[K], x, turned(x)),
+          exact<K>({} as OpAttributes[K], turned(x), x),
+        ],
+      };
+    },
+  };
+}
+
+const where: RareRow<"Where"> = {
+  dtypes: MOVED,
+  samples: (dtype) => ({
+    subnormals: [
+      sample<"Where">(
+        {},
+        generated("bool", [5, 7], (at) => at % 2),
+        small(dtype, [5, 7]),
+        small(dtype, [7]),
+      ),
+    ],
+  }),
+};
+
 const along = (...axes: readonly number[]) => ({ axes, keepdims: false });
 
 function reduced<K extends "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceL1">(): RareRow<K> {
@@ -90,6 +130,23 @@ export const rareSubnormals: RareRows = {
   Expand: moved<"Expand">({ shape: [3, 5, 7] }, [5, 7]),
   Pad: moved<"Pad">({ pads: [1, 1, 1, 1], mode: "edge", value: 0 }, [5, 7]),
   Tile: moved<"Tile">({ repeats: [2, 2] }, [5, 3]),
+  Split: moved<"Split">({ axis: 1, split: [3, 4] }, [5, 7]),
+  Squeeze: moved<"Squeeze">({ axes: [1] }, [5, 1, 7]),
+  Unsqueeze: moved<"Unsqueeze">({ axes: [1] }, [5, 7]),
+  Where: where,
+  Max: chosenOfTwo<"Max">(),
+  Min: chosenOfTwo<"Min">(),
+  Abs: chosen<"Abs">({}),
+  Neg: chosen<"Neg">({}),
+  Relu: chosen<"Relu">({}),
+  Clip: chosen<"Clip">({ min: -1, max: 1 }),
+  TopK: chosen<"TopK">({ axis: 1, k: 4, largest: true }),
+  CumSum: chosen<"CumSum">({ axis: 1, exclusive: false, reverse: false }),
+  GatherElements: indexed<"GatherElements">({ axis: 0 }, [1, 3]),
+  ScatterElements: {
+    ...indexed<"ScatterElements">({ axis: 0, reduction: "none" }, [1, 3], [1, 3]),
+    dtypes: HALVES_TOO,
+  },
   Gather: indexed<"Gather">({ axis: 0 }, [3]),
   GatherND: indexed<"GatherND">({ batchDims: 0 }, [3, 1]),
   ScatterND: indexed<"ScatterND">({ reduction: "none" }, [3, 1], [3, 3]),
