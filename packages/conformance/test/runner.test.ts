@@ -163,7 +163,7 @@ describe("the suite", () => {
         "master-weights": 21,
         "names": 4,
         "objectives": 2,
-        "op": 1985,
+        "op": 1994,
         "option": 111,
         "order": 25,
         "program": 78,

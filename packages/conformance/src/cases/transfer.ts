@@ -118,6 +118,10 @@ const ENTRIES: readonly Entry[] = [
   },
   { what: "a new state", give: async (backend, tensor) => inState(await backend.createState({ a: tensor })) },
   {
+    what: "a new constant state",
+    give: async (backend, tensor) => inState(await backend.createState({ a: tensor }, { constant: true })),
+  },
+  {
     what: "a write",
     give: async (backend, tensor) => {
       const state = await backend.createState({

@@ -183,6 +183,22 @@ function einsums(
   }));
 }
 
+/**
+ * A row or a column of zeros by a matrix that holds NaN or an infinity, either way round: a product that skips zeros hides
+ * the NaN that the finite check looks for.
+ */
+function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTensor])[] {
+  return [true, false].flatMap((isRow) =>
+    [Number.NaN, INFINITE].flatMap((value) => {
+      const zeros = generated(dtype, [4, 4], (at) => {
+        return (isRow ? Math.floor(at / 4) : at % 4) === 1 ? 0 : 1 + (at % 3);
+      });
+      const holder = generated(dtype, [4, 4], (at) => (at === 6 ? value : 1 - (at % 3)));
+      return [[zeros, holder] as const, [holder, zeros] as const];
+    }),
+  );
+}
+
 export const matrixSamples: OpRows<OpOf<"matrix">> = {
   Einsum: {
     samples: (dtype, random) => {
@@ -201,6 +217,10 @@ export const matrixSamples: OpRows<OpOf<"matrix">> = {
         "values-of-ellipses": einsums(random, dtype, ELLIPSES, positives),
         "values-of-several-operands": einsums(random, dtype, SEVERAL, positives),
         ...exactly,
+        "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) => ({
+          attributes: { equation: "ij,jk->ik" },
+          inputs,
+        })),
         "non-finite-terms": [
           { attributes: { equation: "ij,jk->ik" }, inputs: nonFinite(dtype) },
           { attributes: { equation: "ij,jk->ki" }, inputs: nonFinite(dtype) },
@@ -230,6 +250,7 @@ export const matrixSamples: OpRows<OpOf<"matrix">> = {
         exact: true,
       })),
       "non-finite-terms": [{ attributes: {}, inputs: nonFinite(dtype) }],
+      "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) => ({ attributes: {}, inputs })),
     }),
   },
   Gemm: {
@@ -247,6 +268,7 @@ export const matrixSamples: OpRows<OpOf<"matrix">> = {
           ],
         },
       ],
+      "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) => ({ attributes: gemm({}), inputs })),
       // 0 · NaN is NaN: a factor of 0 may not skip the product.
       "factors-of-zero-keep-nan": [
         {

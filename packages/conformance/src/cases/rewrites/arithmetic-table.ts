@@ -41,6 +41,8 @@ export const sumTable: PatternTable = {
     "3 - (7 - x) is x - 4": ({ x, c, on }) => on("Sub", c(3), on("Sub", c(7), x)),
     "(x + large) - large is x": (kit) =>
       kit.on("Sub", kit.on("Add", kit.x, kit.c(large(kit))), kit.c(large(kit))),
+    "(x + large) + -large is x": (kit) =>
+      kit.on("Add", kit.on("Add", kit.x, kit.c(large(kit))), kit.c(-large(kit))),
     "(x + 3) + (y + 7) is (x + y) + 10": ({ x, y, c, on }) =>
       on("Add", on("Add", x, c(3)), on("Add", y, c(7))),
     "four terms in pairs": ({ x, y, z, on }) => on("Add", on("Add", on("Add", x, y), z), x),

@@ -125,6 +125,21 @@ function kitOf(instance: Instance): Kit {
     made.set(name, value);
     return value;
   };
+  const number = (x: number): Value => {
+    const last = shape.at(-1) ?? 1;
+    const forms: Readonly<Record<NumberForm, Shape>> = {
+      scalar: [],
+      fed: [],
+      one: [1],
+      row: [last],
+      whole: shape,
+    };
+    const tensor = picked(hostData(dtype, [x]), forms[form], () => 0);
+    if (form !== "fed") return builder.constant(tensor);
+    const name = `${instance.name}.${instance.operands++}`;
+    instance.inputs[name] = tensor;
+    return builder.input(name, { dtype, shape: [] }, "batch");
+  };
   const all: Kit["all"] = (op, attributes, ...operands) => {
     const results = builder.emit(op, operands, attributes);
     for (const value of results) emitted.push({ value, op });
@@ -151,21 +166,8 @@ function kitOf(instance: Instance): Kit {
     },
     of: (own, draw = "distinct", type = dtype) =>
       placed(instance, generated(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw))),
-    c: (x) => {
-      const last = shape.at(-1) ?? 1;
-      const forms: Readonly<Record<NumberForm, Shape>> = {
-        scalar: [],
-        fed: [],
-        one: [1],
-        row: [last],
-        whole: shape,
-      };
-      const tensor = picked(hostData(dtype, [x]), forms[form], () => 0);
-      if (form !== "fed") return builder.constant(tensor);
-      const name = `${instance.name}.${instance.operands++}`;
-      instance.inputs[name] = tensor;
-      return builder.input(name, { dtype, shape: [] }, "batch");
-    },
+    // A number that a pattern has twice is one constant, or two where inner values are outputs.
+    c: (x) => (instance.keepsInner ? number(x) : once(Object.is(x, -0) ? "-0" : String(x), () => number(x))),
     held: (tensor) => placed(instance, tensor),
     constant: (tensor) => builder.constant(tensor),
     on: (op, ...operands) => by(op, {}, ...operands),

@@ -1,6 +1,6 @@
 /** Operators along axes: reductions, searches, normalizations and losses. */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import type { ArgOp, Op, OpAttributes, OpOf, ReduceOp } from "@mp/core/graph";
+import { type ArgOp, isFloat, type Op, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { generated, randomData } from "../host-data.js";
@@ -16,13 +16,15 @@ const EXTENTS = CUBES.flatMap((shape) =>
 /** Of positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
 const reduction =
   <K extends ReduceOp>(): GeneratedRow<K> =>
-  (dtype, random) =>
-    EXTENTS.map(([shape, axes], at) =>
+  (dtype, random) => {
+    const least = isFloat(dtype) ? -1 : 0;
+    return EXTENTS.map(([shape, axes], at) =>
       sample<K>(
         { axes, keepdims: at % 2 === 0 } as unknown as OpAttributes[K],
-        generated(dtype, shape, () => 2 ** random.integer(-1, 1)),
+        generated(dtype, shape, () => 2 ** random.integer(least, least + 2)),
       ),
     );
+  };
 
 const along =
   <K extends Op>(
