@@ -194,9 +194,11 @@ function longGraph(random: RandomSource): Graph {
       {},
     );
   const pick = (): Value => added[random.integer(0, CONSTANTS - 1)] as Value;
+  // The first is read two thousand times, the others by the last nodes.
+  const early = range(8).map(() => either(pick(), x)) as [Value, ...Value[]];
   let chain = x;
   while (builder.nodes.length < 0.55 * NODES) chain = either(pick(), chain);
-  const leaves = range(0.2 * NODES).map(() => either(pick(), x));
+  const leaves = range(0.2 * NODES).map(() => either(pick(), early[0]));
   const fan = builder.emitOne("Concat", leaves, { axis: 0 });
   let level = leaves;
   while (level.length > 1)
@@ -206,7 +208,8 @@ function longGraph(random: RandomSource): Graph {
     });
   // Up to the last node.
   const late: Value[] = [chain];
-  while (builder.nodes.length < NODES) late.push(either(late.at(-1) as Value, pick()));
+  while (builder.nodes.length < NODES - early.length) late.push(either(late.at(-1) as Value, pick()));
+  for (const value of early) late.push(either(late.at(-1) as Value, value));
   return builder.finish({
     chain,
     fan,
