@@ -140,7 +140,7 @@ describe("the suite", () => {
         "bad-input": 4,
         "cast": 105,
         "clip": 2,
-        "constant": 4,
+        "constant": 5,
         "determinism": 5,
         "equal-sides": 357,
         "factory": 11,

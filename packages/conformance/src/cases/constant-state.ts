@@ -7,6 +7,8 @@ import type { Graph, State, StateBinding, StateOptions } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode } from "../expectations.js";
+import { fresh } from "../fresh.js";
+import { overwrite } from "../held-data.js";
 import { generated } from "../samples/host-data.js";
 import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
@@ -87,6 +89,14 @@ export const constantStateCases: readonly ConformanceCase[] = [
         expectSame(value, weights(1)[name] as HostTensor, `the slot ${name} of a constant state`);
     }),
   ),
+  scriptedCase("constant/weights/are-copied-from-the-callers-arrays", normalized(1), async (backend) => {
+    const given = fresh(weights(4));
+    await withConstants(backend, given, async (state) => {
+      for (const tensor of Object.values(given)) overwrite(tensor);
+      const what = "of weights whose arrays were written to";
+      await running(backend, normalized(1), state, weights(4), what);
+    });
+  }),
   scriptedCase("constant/weights/belong-to-their-state", normalized(1), async (backend) => {
     const graph = normalized(1);
     await withConstants(backend, weights(1), (first) =>
