@@ -106,6 +106,10 @@ export const quotientTable: PatternTable = {
     "(x / y) y is x": ({ x, divisor, on }) => on("Mul", on("Div", x, divisor), divisor),
     "(x 3) / 3 is x": ({ x, c, on }) => on("Div", on("Mul", x, c(3)), c(3)),
     "(x / 3) 3 is x": ({ x, c, on }) => on("Mul", on("Div", x, c(3)), c(3)),
+    // 1 / 41 · 41 is below 1 in f32.
+    "(x / 41) 41 is x": ({ x, c, on }) => on("Mul", on("Div", x, c(41)), c(41)),
+    "(x / large) large is x": (kit) =>
+      kit.on("Mul", kit.on("Div", kit.x, kit.c(large(kit))), kit.c(large(kit))),
     "(x / 2) 2 is x": ({ x, c, on }) => on("Mul", on("Div", x, c(2)), c(2)),
     "(x 6) / 3 is x 2": ({ x, c, on }) => on("Div", on("Mul", x, c(6)), c(3)),
     "x / 3 / 7 is x / 21": ({ x, c, on }) => on("Div", on("Div", x, c(3)), c(7)),
