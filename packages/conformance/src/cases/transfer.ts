@@ -7,7 +7,7 @@ import { fresh } from "../fresh.js";
 import { embedded, overwrite } from "../held-data.js";
 import { randomBitsOf } from "../random-bits-of.js";
 import { randomSource } from "../random-source.js";
-import { generated, hostData, specialValues } from "../samples/host-data.js";
+import { backwards, generated, hostData, specialValues } from "../samples/host-data.js";
 import { SHAPES } from "../samples/op-sample.js";
 import { allPatterns } from "../samples/rounding.js";
 import { f32 } from "../small-graphs.js";
@@ -80,11 +80,6 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
     await state.dispose();
   }),
 ]);
-
-/** The elements in the opposite order. */
-function backwards({ dtype, shape, data }: HostTensor): HostTensor {
-  return { dtype, shape, data: data.slice().reverse() } as HostTensor;
-}
 
 /** From a few elements to more than engines copy at once: small arrays may be copied and large ones kept. */
 const LENGTHS = [3, 13, 1_031, 20_011];

@@ -59,6 +59,11 @@ export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>
   u8: [0n, 1n, 5n, 127n, 128n, 255n],
 }; // biome-ignore format: one list a dtype
 
+/** The elements in the opposite order. */
+export function backwards({ dtype, shape, data }: HostTensor): HostTensor {
+  return { dtype, shape, data: data.slice().reverse() } as HostTensor;
+}
+
 /** A tensor of elements `f(place)`. */
 export function generated(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
   const length = elementCount(shape, "test data");

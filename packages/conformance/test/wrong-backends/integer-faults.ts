@@ -141,6 +141,8 @@ const moving = (passed: (given: HostTensor) => HostTensor) =>
 const COMPARISONS = ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"] as const;
 const SEARCHES = ["ArgMax", "ArgMin"] as const;
 
+const INTEGERS_AT_LARGE_SIZES = /^size\/\w+-(i32|i64|u64|u8)\//;
+
 export const integerFaults: readonly WrongBackend[] = [
   {
     fault: "integers of 64 bits are moved as doubles",
@@ -148,7 +150,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Gather|Transpose|Slice|Concat|Where|Pad|Tile|Split)-/,
     named: MOVERS.flatMap((op) => ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/moves-every-bit`)),
-    consequences: [/^size\/\w+-/, /^op\/Where-[iu]64\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/Where-[iu]64\/extremes$/],
   },
   {
     fault: "integers of 32 bits are moved as floats",
@@ -156,7 +158,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Gather|Transpose|Slice|Concat|Where|Pad|Tile|Split)-/,
     named: MOVERS.map((op) => `integer/${op}-i32/moves-every-bit`),
-    consequences: [/^size\/\w+-/, /^op\/Where-i32\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/Where-i32\/extremes$/],
   },
   {
     fault: "sums and differences of i64 saturate",
@@ -168,7 +170,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Add|Sub)-/,
     named: ["integer/Add-i64/wraps-around", "integer/Sub-i64/wraps-around"],
-    consequences: [/^size\/\w+-/, /^op\/(Add|Sub)-i64\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/(Add|Sub)-i64\/extremes$/],
   },
   {
     fault: "-(-2^31) is 2^31 - 1",
@@ -180,7 +182,7 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/(Neg|Abs)-/,
     named: ["integer/Neg-i32/wraps-around", "integer/Abs-i32/wraps-around"],
-    consequences: [/^size\/\w+-/, /^op\/(Abs|Neg)-i32\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/(Abs|Neg)-i32\/extremes$/],
   },
   {
     fault: "low words of i64 are compared as if they had a sign",
@@ -201,7 +203,7 @@ export const integerFaults: readonly WrongBackend[] = [
       "integer/ReduceMin-i64/looks-at-every-bit",
       "integer/ReduceMax-i64/looks-at-every-bit",
     ],
-    consequences: [/^size\/\w+-/, /^op\/\w+-i64\/(extremes|words-of-one-high-half)$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/\w+-i64\/(extremes|words-of-one-high-half)$/],
   },
   {
     fault: "integers of 64 bits are compared as doubles",
@@ -212,7 +214,7 @@ export const integerFaults: readonly WrongBackend[] = [
     named: COMPARISONS.flatMap((op) =>
       ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/tells-neighbours-apart`),
     ),
-    consequences: [/^size\/\w+-/, /^op\/\w+-[iu]64\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/\w+-[iu]64\/extremes$/],
   },
   {
     fault: "the largest of 64 bits are sought among doubles",
@@ -225,7 +227,7 @@ export const integerFaults: readonly WrongBackend[] = [
     named: [...SEARCHES, "TopK"].flatMap((op) =>
       ["i64", "u64"].map((dtype) => `integer/${op}-${dtype}/looks-at-every-bit`),
     ),
-    consequences: [/^size\/\w+-/, /^op\/\w+-[iu]64\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/\w+-[iu]64\/extremes$/],
   },
   {
     fault: "products of i32 and sums of i64 run in doubles",
@@ -305,6 +307,6 @@ export const integerFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/Clip-/,
     named: ["integer/Clip-i64/keeps-every-bit"],
-    consequences: [/^size\/\w+-/, /^op\/Clip-i64\/extremes$/],
+    consequences: [INTEGERS_AT_LARGE_SIZES, /^op\/Clip-i64\/extremes$/],
   },
 ];

@@ -217,7 +217,7 @@ export const rareFormFaults: readonly WrongBackend[] = [
     named: ["Gather", "ScatterElements"].flatMap((op) =>
       ["f32", "f16", "i32", "i64"].map((dtype) => `axis/${op}-${dtype}/every-axis`),
     ),
-    consequences: [/^size\/(Gather|ScatterElements)/, /^axis\/(Gather|ScatterElements)-/],
+    consequences: [/^size\/(Gather|ScatterElements)[-/]/, /^axis\/(Gather|ScatterElements)-/],
   },
   {
     fault: "convolutions in groups with holes mix up their channels",

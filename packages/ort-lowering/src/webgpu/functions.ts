@@ -67,9 +67,19 @@ const exponential: OfF32 = (x, writer) => {
   return byMagnitude(x, 2 ** -10, [polynomial(x, [1, 1, 0.5], writer), far], writer);
 };
 
-/** Below this the shader takes subnormals for the smallest normal number. */
 const SMALL = 2 ** -100;
-const SCALE = 2 ** 64;
+/** Numbers near the subnormals are multiplied by 2 to this power before their logarithm is taken. */
+export const SHIFT = 64;
+
+/**
+ * A number above 0, multiplied where it is small, and whether it is: the shader's logarithm takes subnormals for the
+ * smallest normal number.
+ */
+export function scaledUp(x: string, writer: NodeWriter): readonly [scaled: string, isSmall: string] {
+  const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
+  const larger = writer.one("Mul", [x, number(2 ** SHIFT, writer)]);
+  return [writer.one("Where", [isSmall, larger, x]), isSmall];
+}
 
 /** 2 · artanh(s) with s = (x - 1) / (x + 1) near 1. */
 const logarithm: OfF32 = (x, writer) => {
@@ -77,9 +87,8 @@ const logarithm: OfF32 = (x, writer) => {
   const above = writer.one("Sub", [x, unit]);
   const s = writer.one("Div", [above, writer.one("Add", [x, unit])]);
   const near = odd(s, [2, 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11], writer);
-  const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
-  const scaled = writer.one("Where", [isSmall, writer.one("Mul", [x, number(SCALE, writer)]), x]);
-  const shift = writer.one("Where", [isSmall, number(Math.log(SCALE), writer), number(0, writer)]);
+  const [scaled, isSmall] = scaledUp(x, writer);
+  const shift = writer.one("Where", [isSmall, number(Math.log(2 ** SHIFT), writer), number(0, writer)]);
   const far = writer.one("Sub", [writer.one("Log", [scaled]), shift]);
   return byMagnitude(s, 0.25, [near, far], writer);
 };

@@ -5,11 +5,7 @@
  * kernels are.
  */
 import type { NodeWriter } from "@mp/onnx/write";
-import { polynomial } from "./functions.js";
-
-/** The shader's logarithm takes subnormals for the smallest normal number: smaller bases are multiplied by 2^64. */
-const SMALL = 2 ** -100;
-const SHIFT = 64;
+import { polynomial, SHIFT, scaledUp } from "./functions.js";
 
 /** 2 / ln 2 in two parts, the first of which has 5 bits. */
 const HEAD = 2.875;
@@ -38,8 +34,7 @@ export function positivePower(x: string, y: string, writer: NodeWriter): string 
     one("Max", one("Min", value, number(limit)), number(-limit));
 
   // x = m · 2^e with m about √½ to √2, without a subnormal or infinite power of two.
-  const isSmall = one("Less", x, number(SMALL));
-  const scaled = one("Where", isSmall, one("Mul", x, number(2 ** SHIFT)), x);
+  const [scaled, isSmall] = scaledUp(x, writer);
   const places = one("Floor", one("Add", one("Mul", one("Log", scaled), number(Math.LOG2E)), number(0.5)));
   const m = one("Mul", one("Mul", scaled, number(0.25)), one("Pow", two, one("Sub", two, places)));
   const e = one("Sub", places, one("Where", isSmall, number(SHIFT), number(0)));

@@ -1,12 +1,11 @@
 import type { PrecisionReport } from "@mp/core";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
-import { noFittingScale } from "../no-fitting-scale.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
-/** What the numbers come to, in sentences. */
-export function findings(report: PrecisionReport): readonly (Markup | string)[] {
-  return [lost(report), recommended(report), bf16(report), notFinite(report)].filter(
+/** What the numbers come to, in sentences. `misfit` says why no loss scale fits, if none does. */
+export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
+  return [lost(report), recommended(report, misfit), bf16(report), notFinite(report)].filter(
     (finding) => finding !== undefined,
   );
 }
@@ -23,10 +22,8 @@ function lost({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport)
   return html`Without loss scaling, float16 would turn <b>${percent(first?.zero ?? 0)}</b> of the gradients into 0 and keep <b>${percent(first?.subnormal ?? 0)}</b> with fewer digits.${now}`;
 }
 
-function recommended(report: PrecisionReport): Markup {
-  const { gradients, half, usesHalf } = report;
+function recommended({ gradients, half, usesHalf }: PrecisionReport, misfit: Markup | undefined): Markup {
   const { recommendedScale, largest, largestIn } = gradients;
-  const misfit = noFittingScale(report);
   if (misfit !== undefined) return html`<b>No loss scale fits</b> float16: ${misfit}.`;
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
   const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);

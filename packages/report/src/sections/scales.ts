@@ -22,14 +22,15 @@ const columns: readonly Column<Row>[] = [
 /** What each loss scale would do to the gradients, and which one fits. */
 export function scalesSection(report: PrecisionReport): Markup {
   const { shares, recommendedScale } = report.gradients;
-  const recommended = noFittingScale(report) === undefined ? recommendedScale : undefined;
+  const misfit = noFittingScale(report);
+  const recommended = misfit === undefined ? recommendedScale : undefined;
   const used = report.usesHalf && report.half === "f16" ? report.scale : undefined;
   const rows = shares.f16.map((f16, index) => ({ f16, bf16: shares.bf16[index] as ScaleShare }));
   return html`<section aria-labelledby="scales">
 <h2 id="scales">Which loss scale fits</h2>
 <div class="plots">
 <div class="words">
-<ul>${findings(report).map((finding) => html`<li>${finding}</li>`)}</ul>
+<ul>${findings(report, misfit).map((finding) => html`<li>${finding}</li>`)}</ul>
 <p class="note">Shares are of the gradients, of activations and of weights, that are not 0 and that the policy holds in a half.</p>
 </div>
 ${figure(scalesFigure({ shares: shares.f16, recommended, used }))}</div>

@@ -1,7 +1,7 @@
 /** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type FloatDType, floatFormats, type Op, type OpAttributes } from "@mp/core/graph";
-import { generated, hostData } from "../host-data.js";
+import { backwards, generated, hostData } from "../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import { HALVES_TOO, type RareRow, type RareRows } from "./rare-row.js";
 
@@ -49,16 +49,14 @@ function chosen<K extends Op>(attributes: OpAttributes[K], shape: Shape = [5, 7]
 
 /** The greater or the smaller of two, either way round. */
 function chosenOfTwo<K extends "Max" | "Min">(): RareRow<K> {
-  const turned = (given: HostTensor): HostTensor =>
-    ({ ...given, data: given.data.slice().reverse() }) as HostTensor;
   return {
     dtypes: HALVES_TOO,
     samples: (dtype) => {
       const x = small(dtype, [5, 7]);
       return {
         subnormals: [
-          exact<K>({} as OpAttributes[K], x, turned(x)),
-          exact<K>({} as OpAttributes[K], turned(x), x),
+          exact<K>({} as OpAttributes[K], x, backwards(x)),
+          exact<K>({} as OpAttributes[K], backwards(x), x),
         ],
       };
     },
