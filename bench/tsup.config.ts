@@ -7,6 +7,7 @@ export default appPreset({
   models: "src/models.ts",
   "node-tests": "src/node-tests.ts",
   scaling: "src/scaling.ts",
+  step: "src/step.ts",
   "two-ranks": "src/scaling/two-ranks.ts",
   "data-parallel": "src/data-parallel.ts",
   "rank-steps": "src/data-parallel/rank-steps.ts",

@@ -15,6 +15,8 @@
  *   node tools/run.mjs docs                  the guide, all pages and the API reference as a site
  *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
+ *   node tools/run.mjs steps [--write]      compares the hash of every emitted step with tools/steps/hashes.txt
+ *   node tools/run.mjs count [--tables]      lines of source and tests, and tables of operators, by package
  *   node tools/run.mjs vulkan <command …>    runs a command with software Vulkan, which is downloaded the first time
  */
 import { install, isFresh, requireNode } from "./workspace/install.mjs";
@@ -117,6 +119,19 @@ switch (command) {
     process.exitCode = await runSoak(options);
     break;
   }
+  case "count": {
+    install();
+    const { runCount } = await import("./commands/count.mjs");
+    runCount(rest);
+    break;
+  }
+  case "steps": {
+    const { runSteps, stepsOptions } = await import("./commands/steps.mjs");
+    const options = stepsOptions(rest);
+    install();
+    process.exitCode = runSteps(options);
+    break;
+  }
   case "vulkan": {
     const { runWithVulkan } = await import("./commands/vulkan.mjs");
     process.exitCode = runWithVulkan(rest);
@@ -124,7 +139,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, docs, gpu, pack, pnpm, soak, start, test, turbo, version or vulkan`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, count, docs, gpu, pack, pnpm, soak, start, steps, test, turbo, version or vulkan`,
     );
     process.exitCode = 2;
 }

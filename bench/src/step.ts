@@ -1,0 +1,18 @@
+/** `node dist/step.js w1 mixed_float16 ort`: one step of a workload at its usual size, and its loss. */
+import { openEngine, precisionOf } from "./engine.js";
+import { ENGINES, PRECISIONS } from "./job.js";
+import { readWorkload, WORKLOADS, workloadOf } from "./workloads/workloads.js";
+
+const [word = "", precisionName, engineName] = process.argv.slice(2);
+const sized = readWorkload(word);
+const precision = PRECISIONS.find((name) => name === precisionName);
+const engine = ENGINES.find((name) => name === engineName);
+if (sized === undefined || precision === undefined || engine === undefined)
+  throw new RangeError(
+    `step: expected a workload (${WORKLOADS.join(", ")}), a precision (${PRECISIONS.join(", ")}) and an engine (${ENGINES.join(", ")}), got ${process.argv.slice(2).join(" ")}`,
+  );
+const backend = await openEngine({ engine, threads: 2, device: "cpu" });
+const training = await workloadOf(sized).train(backend, precisionOf(precision));
+console.log((await training.step()).loss);
+await training.dispose();
+await backend.dispose();

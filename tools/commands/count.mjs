@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import { countSource, operatorNames, tablesIn } from "../checks/source-count.mjs";
+import { root } from "../workspace/packages.mjs";
+
+const files = () =>
+  execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 })
+    .split("\n")
+    .filter(Boolean);
+
+/** Prints lines of source and tests and operator tables by package; with `--tables`, where each table is. */
+export function runCount(/** @type {readonly string[]} */ args) {
+  const counts = countSource(files());
+  const total = { source: 0, tests: 0, tables: 0, rows: 0 };
+  console.log("package                      source    tests   tables     rows");
+  const line = (/** @type {string} */ name, /** @type {typeof total} */ { source, tests, tables, rows }) =>
+    console.log(
+      `${name.padEnd(26)}${[source, tests, tables, rows].map((value) => String(value).padStart(9)).join("")}`,
+    );
+  for (const [name, count] of counts) {
+    line(name, count);
+    for (const key of /** @type {const} */ (["source", "tests", "tables", "rows"])) total[key] += count[key];
+  }
+  line("all", total);
+  if (!args.includes("--tables")) return;
+  const operators = operatorNames();
+  for (const file of files().filter((name) =>
+    /^(packages|apps|bench)\/.*\/src\/.*(?<!\.test)\.ts$|^bench\/src/.test(name),
+  ))
+    for (const { line: at, rows } of tablesIn(file, operators)) console.log(`${file}:${at} ${rows}`);
+}
