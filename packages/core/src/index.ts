@@ -10,15 +10,15 @@ export type { Predictor } from "./predict/predictor-interface.js";
 export type { Trainer } from "./train/trainer-interface.js";
 export type { TrainerOptions } from "./train/options.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";
-export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/step/loss.js";
-export type { StepResult, Evaluation } from "./train/step/result.js";
+export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/programs/loss.js";
+export type { StepResult, Evaluation } from "./train/definition/result.js";
 export type { FitOptions } from "./train/data/fit.js";
-export type { FitCallback, FitResult, FitStep } from "./train/data/callback.js";
+export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
 export type { FrozenMask } from "./train/weights/frozen.js";
 export type { Ranks } from "./ranks.js";
-export type { AllReduce } from "./train/step/window.js";
-export type { TrainingWarning } from "./train/warning.js";
+export type { AllReduce } from "./train/run/window.js";
+export type { TrainingWarning } from "./train/definition/warning.js";
 
 // Precision: presets, casting policies, loss scalers, master weights
 export {

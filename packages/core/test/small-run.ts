@@ -11,7 +11,7 @@ import { randomBernoulli } from "../src/trace/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope } from "../src/trace/trace.js";
 import type { TrainerOptions } from "../src/train/options.js";
-import type { LossContext, LossParts, Traced } from "../src/train/step/loss.js";
+import type { LossContext, LossParts, Traced } from "../src/train/programs/loss.js";
 import { trainer } from "../src/train/trainer.js";
 import type { Trainer } from "../src/train/trainer-interface.js";
 

@@ -2,8 +2,8 @@ import { type Check, claim } from "../argument-checks.js";
 import { MpError } from "../errors.js";
 import type { HostTensor } from "../host-tensor.js";
 import { shown } from "../shown.js";
-import type { Outputs } from "../train/step/outputs.js";
-import type { AllReduce } from "../train/step/window.js";
+import type { Outputs } from "../train/definition/outputs.js";
+import type { AllReduce } from "../train/run/window.js";
 
 /** The workers of a distributed training, as NNabla's communicators are called. */
 export interface Communicator {

@@ -14,5 +14,5 @@ export type {
   FitTraining,
   FitValidation,
   RatesByGroup,
-} from "../train/data/callback.js";
-export type { Json } from "../train/data/json.js";
+} from "../train/callbacks/callback.js";
+export type { Json } from "../train/callbacks/json.js";

@@ -25,8 +25,8 @@ export type {
   EvaluateAllOptions,
   EvaluateAllMetricsOptions,
   DatasetEvaluation,
-} from "../train/evaluation/evaluate-all.js";
-export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/evaluation/streamed-metric.js";
+} from "../train/data/evaluate-all.js";
+export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/metrics/streamed-metric.js";
 
 // Skipped steps
 export type { Diagnosis, DiagnosisCause } from "../train/diagnosis/diagnose.js";

@@ -7,7 +7,7 @@ import { greater, mul } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";
 import { cast } from "../trace/ops/unary.js";
-import type { TrainingWarning } from "../train/warning.js";
+import type { TrainingWarning } from "../train/definition/warning.js";
 import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./presets.js";
 
 const { manifest } = await reference();

@@ -7,10 +7,10 @@ import type { Precision } from "../precision/presets.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { cast } from "../trace/ops/unary.js";
 import { nonFiniteProblem } from "../train/checkpoint/restored-state.js";
-import { fedName, type TypeTree, traceProgram } from "../train/program/program.js";
-import { runOnce } from "../train/program/program-cache.js";
-import { isValueType } from "../train/state.js";
-import type { Outputs } from "../train/step/outputs.js";
+import { runOnce } from "../train/compile/program-cache.js";
+import type { Outputs } from "../train/definition/outputs.js";
+import { fedName, type TypeTree, traceProgram } from "../train/definition/program.js";
+import { isValueType } from "../train/definition/state.js";
 import { leavesOf, mapTree } from "../tree.js";
 
 /** Where a predictor's state has its weights: no program writes them. */

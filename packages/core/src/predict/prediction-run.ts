@@ -1,11 +1,11 @@
 import type { Backend } from "../backend.js";
 import type { Graph } from "../graph/graph.js";
 import type { Precision } from "../precision/presets.js";
-import { CallQueue } from "../train/call-queue.js";
-import { type FedBatch, feedBatch } from "../train/data/batch.js";
-import { outputTree, type Program } from "../train/program/program.js";
-import { KEPT_PROGRAMS, ProgramCache } from "../train/program/program-cache.js";
-import type { TrainingWarning } from "../train/warning.js";
+import { type FedBatch, feedBatch } from "../train/batch/batch.js";
+import { CallQueue } from "../train/compile/call-queue.js";
+import { KEPT_PROGRAMS, ProgramCache } from "../train/compile/program-cache.js";
+import { outputTree, type Program } from "../train/definition/program.js";
+import type { TrainingWarning } from "../train/definition/warning.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";
 

@@ -5,10 +5,10 @@ import { isHostTensor } from "../host-tensor.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
+import { backendPart, checkPrecision, later, parametersPart } from "../train/batch/check-parts.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
-import { backendPart, checkPrecision, later, parametersPart } from "../train/checks/check-parts.js";
-import { printWarning } from "../train/print-warning.js";
-import type { PredictFunction } from "../train/reading/user-function.js";
+import type { PredictFunction } from "../train/definition/user-function.js";
+import { printWarning } from "../train/run/print-warning.js";
 import { leavesOf } from "../tree.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {

@@ -1,12 +1,12 @@
 import type { State } from "../backend.js";
-import { CallQueue } from "./call-queue.js";
 import { type InitialState, initialState } from "./checkpoint/initial-state.js";
-import type { Definitions } from "./definition.js";
+import { CallQueue } from "./compile/call-queue.js";
+import type { Definitions } from "./definition/definition.js";
 import type { Sharding } from "./ranks/shard/sharding.js";
 import { alone, type Together } from "./ranks/together.js";
+import { isWindowed } from "./run/stepper.js";
+import { gradientSlots } from "./run/window.js";
 import type { RunOptions } from "./run-options.js";
-import { isWindowed } from "./step/stepper.js";
-import { gradientSlots } from "./step/window.js";
 
 /** What a run is made of once its state is in the engine. */
 export interface MadeRun extends InitialState {

@@ -15,12 +15,12 @@ import {
   parametersPart,
   ranksPart,
   signalPart,
-} from "./checks/check-parts.js";
-import { printWarning } from "./print-warning.js";
-import { KEPT_PROGRAMS } from "./program/program-cache.js";
-import type { LossFunction } from "./step/loss.js";
-import type { AllReduce } from "./step/window.js";
-import type { TrainingWarning } from "./warning.js";
+} from "./batch/check-parts.js";
+import { KEPT_PROGRAMS } from "./compile/program-cache.js";
+import type { TrainingWarning } from "./definition/warning.js";
+import type { LossFunction } from "./programs/loss.js";
+import { printWarning } from "./run/print-warning.js";
+import type { AllReduce } from "./run/window.js";
 import type { EmaOptions } from "./weights/average.js";
 import type { FrozenMask } from "./weights/frozen.js";
 

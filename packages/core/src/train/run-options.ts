@@ -1,8 +1,8 @@
 import type { Backend } from "../backend.js";
-import type { Definitions } from "./definition.js";
+import type { Definitions } from "./definition/definition.js";
+import type { TrainingWarning } from "./definition/warning.js";
 import type { Agreement } from "./ranks/agreement.js";
-import type { AllReduce } from "./step/window.js";
-import type { TrainingWarning } from "./warning.js";
+import type { AllReduce } from "./run/window.js";
 
 /** What a run is started with: the options of the trainer, checked. */
 export interface RunOptions {

@@ -7,17 +7,17 @@ import type { PrecisionReport } from "../precision/report/report.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves, Tree } from "../tree.js";
-import type { FitResult, FitStep, FitValidation } from "./data/callback.js";
+import type { FitResult, FitStep, FitValidation } from "./callbacks/callback.js";
+import type { Json } from "./callbacks/json.js";
+import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
 import type { FitOptions } from "./data/fit.js";
-import type { Json } from "./data/json.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
+import type { Counters, Evaluation, StepResult } from "./definition/result.js";
+import type { TrainingWarning } from "./definition/warning.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
-import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "./evaluation/evaluate-all.js";
-import type { StreamedMetrics } from "./evaluation/streamed-metric.js";
-import type { Fed, FedBatch, LossContext, Traced } from "./step/loss.js";
-import type { Counters, Evaluation, StepResult } from "./step/result.js";
-import type { TrainingWarning } from "./warning.js";
+import type { StreamedMetrics } from "./metrics/streamed-metric.js";
+import type { Fed, FedBatch, LossContext, Traced } from "./programs/loss.js";
 import type { WeightsChoice } from "./weights/average.js";
 
 /** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */

@@ -1,17 +1,17 @@
 import { expectHalf } from "../cast/plan.js";
 import { key } from "../trace/random.js";
-import { checkPrecision } from "./checks/check-parts.js";
-import { type CommonDefinition, definitionsOf } from "./objectives/definitions.js";
-import type { ObjectivesTrainer } from "./objectives/objectives-trainer.js";
+import { checkPrecision } from "./batch/check-parts.js";
+import type { RankPlace } from "./checkpoint/file/rank-parts.js";
+import { type CommonDefinition, definitionsOf } from "./definitions.js";
+import type { ObjectivesTrainer } from "./objectives-trainer.js";
 import {
   type ObjectivesOptions,
   type ReadSettings,
   readTrainerOptions,
   type TrainerOptions,
 } from "./options.js";
-import type { RankPlace } from "./ranks/rank-parts.js";
+import type { AnyBatch } from "./programs/loss.js";
 import { TrainingRun } from "./run.js";
-import type { AnyBatch } from "./step/loss.js";
 import type { Trainer } from "./trainer-interface.js";
 import { readEma } from "./weights/average.js";
 

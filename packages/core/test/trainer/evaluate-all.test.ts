@@ -9,8 +9,8 @@ import { div, equal, mul, sub } from "../../src/trace/ops/binary.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { cast } from "../../src/trace/ops/unary.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
-import type { TrainingWarning } from "../../src/train/warning.js";
 import { batch, params, smallRun, stateOf, trained, wave } from "../small-run.js";
 
 const rows = (value: HostTensor<"f32">, from: number, to: number): HostTensor<"f32"> => {

@@ -3,7 +3,7 @@ import { formatCastReport } from "../../src/cast/explain.js";
 import { mixedFloat16Policy } from "../../src/cast/policy.js";
 import { float32, mixedFloat16 } from "../../src/precision/presets.js";
 import { add } from "../../src/trace/ops/binary.js";
-import type { TrainingWarning } from "../../src/train/warning.js";
+import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { batch, loss, smallRun, stateOf } from "../small-run.js";
 
 describe("explain", () => {

@@ -13,8 +13,8 @@ import { exp } from "../../src/trace/ops/unary.js";
 import { randomUniform } from "../../src/trace/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { loadParameters } from "../../src/train/checkpoint/load-parameters.js";
+import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
-import type { TrainingWarning } from "../../src/train/warning.js";
 import { leavesOf } from "../../src/tree.js";
 
 const row = (...values: number[]): HostTensor<"f32"> => tensor(Float32Array.from(values), [values.length]);

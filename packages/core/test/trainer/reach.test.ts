@@ -8,7 +8,7 @@ import { constant, literal } from "../../src/trace/ops/source.js";
 import { cast, round } from "../../src/trace/ops/unary.js";
 import { remat } from "../../src/trace/remat.js";
 import type { Tensor } from "../../src/trace/tensor.js";
-import type { TrainingWarning } from "../../src/train/warning.js";
+import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { batch, loss, type SmallOptions, smallRun, stateOf } from "../small-run.js";
 
 type Loss = SmallOptions["loss"];

@@ -13,8 +13,8 @@ import { mul } from "../../src/trace/ops/binary.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { constant, literal } from "../../src/trace/ops/source.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
-import type { TrainingWarning } from "../../src/train/warning.js";
 import {
   batch,
   params,

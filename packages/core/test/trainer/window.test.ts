@@ -12,7 +12,7 @@ import { reference } from "../../src/reference/index.js";
 import { add, mul, sub } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
-import type { AllReduce } from "../../src/train/step/window.js";
+import type { AllReduce } from "../../src/train/run/window.js";
 import { trainer } from "../../src/train/trainer.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf, wave } from "../small-run.js";
 

@@ -1,8 +1,8 @@
 import { isHalf } from "../../dtype.js";
 import type { Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
-import type { TypeTree } from "../../train/program/program.js";
-import { isValueType, type TrainingState } from "../../train/state.js";
+import type { TypeTree } from "../../train/definition/program.js";
+import { isValueType, type TrainingState } from "../../train/definition/state.js";
 import { Storages } from "../../transform/liveness.js";
 import { leavesOf } from "../../tree.js";
 

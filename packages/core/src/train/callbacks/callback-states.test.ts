@@ -3,9 +3,9 @@ import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "
 import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import { settable } from "../../optim/settable.js";
 import { sgd } from "../../optim/sgd.js";
-import type { FitCallback, FitStart, FitValidation } from "../data/callback.js";
-import type { Json } from "../data/json.js";
-import type { TrainingWarning } from "../warning.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { FitCallback, FitStart, FitValidation } from "./callback.js";
+import type { Json } from "./json.js";
 
 type Data = ReturnType<typeof batch>;
 const batches = (count: number): Data[] => Array.from({ length: count }, (_, index) => batch(index));

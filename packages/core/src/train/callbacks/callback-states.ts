@@ -1,6 +1,6 @@
-import type { CallbackState, FitCallback } from "../data/callback.js";
-import { checkJson, type Json } from "../data/json.js";
-import type { TrainingWarning } from "../warning.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { CallbackState, FitCallback } from "./callback.js";
+import { checkJson, type Json } from "./json.js";
 
 /** By the names of the callbacks. */
 export type SavedStates = Readonly<Record<string, Json>>;

@@ -4,19 +4,19 @@ import { formatType } from "../../graph/format-type.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { isPlainObject } from "../../plain-object.js";
 import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
-import { checkJson, type Json } from "../data/json.js";
-import type { StepDefinition } from "../definition.js";
-import type { RankPlace } from "../ranks/rank-parts.js";
-import { isOptionalSlot, slotGroupName, slotGroupOf } from "../state.js";
-import { emptyWindowSlots } from "../step/window.js";
-import type { TrainingWarning } from "../warning.js";
+import { checkJson, type Json } from "../callbacks/json.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { isOptionalSlot, slotGroupName, slotGroupOf } from "../definition/state.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { emptyWindowSlots } from "../run/window.js";
 import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
+import type { RankPlace } from "./file/rank-parts.js";
+import { type Settings, settingsOf } from "./file/settings.js";
 import type { GivenTypes } from "./initial-state.js";
 import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
-import { type Settings, settingsOf } from "./settings.js";
 
 export interface CheckpointInfo {
   /** Names the run's streams of randomness; a resumed run must have the same. */

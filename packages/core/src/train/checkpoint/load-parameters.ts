@@ -3,7 +3,7 @@ import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
-import { fedName } from "../program/program.js";
+import { fedName } from "../definition/program.js";
 import type { WeightsChoice } from "../weights/average.js";
 import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";

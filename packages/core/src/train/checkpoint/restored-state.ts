@@ -4,9 +4,9 @@ import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
 import { decode } from "../../float-format/bits.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
-import { isLast, isOwnSlot, ownSlot, type Placed } from "../objectives/objective-state.js";
-import { slotGroupName, slotGroupOf } from "../state.js";
-import type { Outputs } from "../step/outputs.js";
+import { isLast, isOwnSlot, ownSlot, type Placed } from "../definition/objective-state.js";
+import type { Outputs } from "../definition/outputs.js";
+import { slotGroupName, slotGroupOf } from "../definition/state.js";
 
 /** Smallest and largest value of each scalar of a tree, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;

@@ -1,14 +1,14 @@
 import type { State } from "../../backend.js";
 import { checkOptions } from "../../options.js";
 import type { CallbackStates } from "../callbacks/callback-states.js";
-import type { Json } from "../data/json.js";
-import type { Definitions } from "../definition.js";
-import type { TypeTree } from "../program/program.js";
-import type { ProgramCache } from "../program/program-cache.js";
+import type { Json } from "../callbacks/json.js";
+import type { ProgramCache } from "../compile/program-cache.js";
+import type { Definitions } from "../definition/definition.js";
+import { numberIn } from "../definition/outputs.js";
+import type { TypeTree } from "../definition/program.js";
+import type { TrainingWarning } from "../definition/warning.js";
 import type { Share } from "../ranks/share.js";
 import type { Together } from "../ranks/together.js";
-import { numberIn } from "../step/outputs.js";
-import type { TrainingWarning } from "../warning.js";
 import {
   checkpointInfo,
   checkpointOf,

@@ -1,14 +1,14 @@
 import type { Backend } from "../../backend.js";
 import type { HostTensor } from "../../host-tensor.js";
 import { leavesOf } from "../../tree.js";
-import type { StepDefinition } from "../definition.js";
-import { ownSlot, typesOf } from "../objectives/objective-state.js";
-import { fedName, type TypeTree } from "../program/program.js";
-import { runOnce } from "../program/program-cache.js";
-import { isValueType } from "../state.js";
-import { numberIn, type Outputs } from "../step/outputs.js";
-import { fedScaleProgram } from "../step/programs.js";
-import { scaleFault } from "../step/scale.js";
+import { runOnce } from "../compile/program-cache.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { ownSlot, typesOf } from "../definition/objective-state.js";
+import { numberIn, type Outputs } from "../definition/outputs.js";
+import { fedName, type TypeTree } from "../definition/program.js";
+import { isValueType } from "../definition/state.js";
+import { fedScaleProgram } from "../programs/programs.js";
+import { scaleFault } from "../programs/scale.js";
 import type { Bounds } from "./restored-state.js";
 
 /** What a run requires of a loss scaler's state from a file. */

@@ -1,8 +1,8 @@
 import { MpError } from "../../errors.js";
 import { isPlainObject } from "../../plain-object.js";
-import type { TrainingWarning } from "../warning.js";
-import type { FedBatch } from "./batch.js";
-import type { Json } from "./json.js";
+import type { FedBatch } from "../batch/batch.js";
+import type { Json } from "../callbacks/json.js";
+import type { TrainingWarning } from "../definition/warning.js";
 import { droppedWarning, openPass, type TrainingData } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };

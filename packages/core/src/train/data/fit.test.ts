@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../../test/small-run.js";
-import type { StepResult } from "../step/result.js";
-import type { TrainingWarning } from "../warning.js";
-import type { FitCallback, FitEnd, FitStep } from "./callback.js";
-import type { Json } from "./json.js";
+import type { FitCallback, FitEnd, FitStep } from "../callbacks/callback.js";
+import type { Json } from "../callbacks/json.js";
+import type { StepResult } from "../definition/result.js";
+import type { TrainingWarning } from "../definition/warning.js";
 import type { DataSource } from "./source.js";
 
 type Data = ReturnType<typeof batch>;

@@ -2,10 +2,7 @@ import { checkPath, prepareFile } from "#checkpoint-files";
 import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
 import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
-import { later } from "../checks/check-parts.js";
-import type { EvaluateAllOptions } from "../evaluation/evaluate-all.js";
-import type { MetricsFunction } from "../evaluation/traced-metrics.js";
-import type { TrainingWarning } from "../warning.js";
+import { later } from "../batch/check-parts.js";
 import {
   checkCallbacks,
   type FitCallback,
@@ -17,7 +14,10 @@ import {
   settle,
   stops,
   tellEnd,
-} from "./callback.js";
+} from "../callbacks/callback.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { MetricsFunction } from "../metrics/traced-metrics.js";
+import type { EvaluateAllOptions } from "./evaluate-all.js";
 import {
   FEEDING,
   type FeedingOptions,

@@ -6,15 +6,15 @@ import {
   readOptions,
   withDefault,
 } from "../../option-table.js";
+import type { FedBatch } from "../batch/batch.js";
+import { signalPart } from "../batch/check-parts.js";
+import type { FitEpoch, FitResult, FitStep, FitTraining } from "../callbacks/callback.js";
 import type { CallbackStates } from "../callbacks/callback-states.js";
-import { signalPart } from "../checks/check-parts.js";
-import type { AnyEvaluateAllOptions } from "../evaluation/evaluate-all.js";
-import type { StepResult } from "../step/result.js";
-import type { TrainingWarning } from "../warning.js";
-import type { FedBatch } from "./batch.js";
-import type { FitEpoch, FitResult, FitStep, FitTraining } from "./callback.js";
+import type { Json } from "../callbacks/json.js";
+import type { StepResult } from "../definition/result.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { AnyEvaluateAllOptions } from "./evaluate-all.js";
 import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
-import type { Json } from "./json.js";
 import type { TrainingData } from "./source.js";
 
 export interface FeedingOptions {

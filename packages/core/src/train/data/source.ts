@@ -1,7 +1,7 @@
 import { MpError } from "../../errors.js";
 import { shown } from "../../shown.js";
-import type { TrainingWarning } from "../warning.js";
-import type { Json } from "./json.js";
+import type { Json } from "../callbacks/json.js";
+import type { TrainingWarning } from "../definition/warning.js";
 
 /** A source of batches with a position: a `Dataset` of @mp/data is one. */
 export interface DataSource<T> {

@@ -3,9 +3,9 @@ import { formatType } from "../../graph/format-type.js";
 import type { Phase } from "../../graph/graph.js";
 import type { LossScaler } from "../../precision/loss-scaler.js";
 import { castInputs, firstCulprit, instrumentFinite } from "../../transform/instrument.js";
-import type { Program } from "../program/program.js";
-import type { Compiled } from "../program/program-cache.js";
-import { scaleFault } from "../step/scale.js";
+import type { Compiled } from "../compile/program-cache.js";
+import type { Program } from "../definition/program.js";
+import { scaleFault } from "../programs/scale.js";
 import { beyondHalf, type Inputs } from "./beyond-half.js";
 
 /** Where a step first stopped being finite: which tensor, in which phase, made by which line. */

@@ -4,7 +4,7 @@ import { smallRun, wave } from "../../../test/small-run.js";
 import { roundTo } from "../../float-format/round.js";
 import { tensor } from "../../host-tensor.js";
 import { bfloat16, float32, mixedFloat16 } from "../../precision/presets.js";
-import type { TrainingWarning } from "../warning.js";
+import type { TrainingWarning } from "../definition/warning.js";
 
 const withX = (x: number) => {
   const data = wave([4, 3], 1);

@@ -4,12 +4,12 @@ import { type HostTensor, tensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import type { FedBatch } from "../data/batch.js";
-import type { StepDefinition } from "../definition.js";
-import { type ByObjective, named, type Placed } from "../objectives/objective-state.js";
-import type { Program, TypeTree } from "../program/program.js";
-import type { ProgramCache } from "../program/program-cache.js";
-import { revisitProgram } from "../step/programs.js";
+import type { FedBatch } from "../batch/batch.js";
+import type { ProgramCache } from "../compile/program-cache.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { type ByObjective, named, type Placed } from "../definition/objective-state.js";
+import type { Program, TypeTree } from "../definition/program.js";
+import { revisitProgram } from "../programs/programs.js";
 import { type Attribution, attribute, diagnosisOf, scaleAttribution } from "./attribution.js";
 
 /** Why a step was not finite. */

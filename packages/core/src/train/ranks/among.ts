@@ -1,4 +1,4 @@
-import { numberIn, type Outputs } from "../step/outputs.js";
+import { numberIn, type Outputs } from "../definition/outputs.js";
 import type { Agreement } from "./agreement.js";
 import { rankReduction, type SharedParts } from "./rank-reduction.js";
 import { sharedSource, storeTogether } from "./shared-checkpoint.js";

@@ -1,8 +1,8 @@
 import type { State } from "../../backend.js";
 import type { HostTensor } from "../../host-tensor.js";
 import type { Ranks } from "../../ranks.js";
-import { numberIn, type Outputs } from "../step/outputs.js";
-import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../step/window.js";
+import { numberIn, type Outputs } from "../definition/outputs.js";
+import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../run/window.js";
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 

@@ -1,5 +1,5 @@
 import { MpError } from "../../errors.js";
-import type { FitResult } from "../data/callback.js";
+import type { FitResult } from "../callbacks/callback.js";
 
 /** How `fit` or `steps` ends. */
 export type End = FitResult["ended"];

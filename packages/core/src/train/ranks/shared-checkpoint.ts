@@ -1,8 +1,8 @@
 import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
 import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
+import { withRankParts } from "../checkpoint/file/rank-parts.js";
 import type { Agreement } from "./agreement.js";
-import { withRankParts } from "./rank-parts.js";
 import type { Share } from "./share.js";
 
 /** What a rank gives to a checkpoint. */

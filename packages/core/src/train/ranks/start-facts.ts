@@ -1,9 +1,9 @@
 import { contentHash } from "../../content-hash.js";
 import { formatType } from "../../graph/format-type.js";
-import { settingsOf } from "../checkpoint/settings.js";
-import type { Definitions } from "../definition.js";
-import { slotGroupOf } from "../state.js";
-import type { Outputs } from "../step/outputs.js";
+import { settingsOf } from "../checkpoint/file/settings.js";
+import type { Definitions } from "../definition/definition.js";
+import type { Outputs } from "../definition/outputs.js";
+import { slotGroupOf } from "../definition/state.js";
 import type { Facts } from "./said.js";
 
 /** What ranks must begin with alike: the settings, and every value of the state by its slot, as type and hash. */

@@ -1,8 +1,8 @@
 import { MpError } from "../../errors.js";
 import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
-import type { Outputs } from "../step/outputs.js";
-import { type AllReduce, hookReduction, type WindowReduction } from "../step/window.js";
-import { ALONE, type RankPlace } from "./rank-parts.js";
+import { ALONE, type RankPlace } from "../checkpoint/file/rank-parts.js";
+import type { Outputs } from "../definition/outputs.js";
+import { type AllReduce, hookReduction, type WindowReduction } from "../run/window.js";
 import type { End, Facts } from "./said.js";
 import type { Share } from "./share.js";
 import type { RankCheckpoint } from "./shared-checkpoint.js";

@@ -1,9 +1,9 @@
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random.js";
-import type { StepDefinition } from "../definition.js";
-import { ownKey } from "../objectives/objective-state.js";
-import type { ShardedMasters } from "../ranks/shard/shard.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { ownKey } from "../definition/objective-state.js";
+import type { ShardedMasters } from "../definition/shard.js";
 
 /** The weights that this process updates, f32. */
 export function mastersOf({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {

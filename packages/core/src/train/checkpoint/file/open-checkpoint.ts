@@ -1,6 +1,6 @@
 import { MpError } from "../../../errors.js";
-import { ALONE, type OwnCheckpoint, ownPart, type RankPlace } from "../../ranks/rank-parts.js";
 import type { CheckpointSource } from "./place.js";
+import { ALONE, type OwnCheckpoint, ownPart, type RankPlace } from "./rank-parts.js";
 
 /** Incremented when a file of the old format could be misread. */
 export const FORMAT = "mp.training/1";

@@ -1,9 +1,9 @@
 import { type HostArrays, isFloat } from "../../../dtype.js";
 import { decodeArray } from "../../../float-format/bits.js";
 import { type HostTensor, tensor } from "../../../host-tensor.js";
-import { fedName } from "../../program/program.js";
-import { OBJECTIVES } from "../settings.js";
+import { fedName } from "../../definition/program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
+import { OBJECTIVES } from "./settings.js";
 
 /** Where the weights are in files that do not say so: those written before `weightsAt`. */
 const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {

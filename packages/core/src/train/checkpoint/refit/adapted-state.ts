@@ -5,10 +5,10 @@
  */
 import { formatType } from "../../../graph/format-type.js";
 import type { HostTensor } from "../../../host-tensor.js";
-import type { StepDefinition } from "../../definition.js";
-import { isOwnSlot, ownSlot } from "../../objectives/objective-state.js";
-import { isOptionalSlot, slotGroupName, slotGroupOf } from "../../state.js";
-import type { Outputs } from "../../step/outputs.js";
+import type { StepDefinition } from "../../definition/definition.js";
+import { isOwnSlot, ownSlot } from "../../definition/objective-state.js";
+import type { Outputs } from "../../definition/outputs.js";
+import { isOptionalSlot, slotGroupName, slotGroupOf } from "../../definition/state.js";
 import { frozenInAll } from "../../weights/frozen.js";
 
 /** What is known of the two runs. */

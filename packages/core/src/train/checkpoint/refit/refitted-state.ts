@@ -2,14 +2,14 @@ import type { Backend, State } from "../../../backend.js";
 import { formatType } from "../../../graph/format-type.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import { leavesOf } from "../../../tree.js";
-import type { StepDefinition } from "../../definition.js";
-import { fedName } from "../../program/program.js";
-import { isValueType, slotGroupName } from "../../state.js";
-import type { Outputs } from "../../step/outputs.js";
+import type { StepDefinition } from "../../definition/definition.js";
+import type { Outputs } from "../../definition/outputs.js";
+import { fedName } from "../../definition/program.js";
+import { isValueType, slotGroupName } from "../../definition/state.js";
 import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
+import type { Settings } from "../file/settings.js";
 import { weightsIn } from "../file/weights-in.js";
 import { type GivenTypes, madeState } from "../initial-state.js";
-import type { Settings } from "../settings.js";
 import { type Adapted, adapted } from "./adapted-state.js";
 
 interface Refit {

@@ -6,8 +6,8 @@ import type { ValueType } from "../../../graph/graph.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount, type Shape } from "../../../shape.js";
-import { slotGroupName } from "../../state.js";
-import type { Outputs } from "../../step/outputs.js";
+import type { Outputs } from "../../definition/outputs.js";
+import { slotGroupName } from "../../definition/state.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 

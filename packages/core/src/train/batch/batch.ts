@@ -1,0 +1,182 @@
+import type { EngineTensor, Handle, RunInput } from "../../backend.js";
+import { DTYPES } from "../../dtype.js";
+import { MpError } from "../../errors.js";
+import { formatType } from "../../graph/format-type.js";
+import type { ValueType } from "../../graph/graph.js";
+import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { isPlainObject } from "../../plain-object.js";
+import { formatShape } from "../../shape.js";
+import { DEEPEST_TREE, leavesOf, mapTree } from "../../tree.js";
+import { fedName, type TypeTree } from "../definition/program.js";
+
+/** A tree of data in the form that a backend takes, with the types that decide which program runs. */
+export interface FedBatch {
+  readonly inputs: Readonly<Record<string, RunInput>>;
+  /** Equal for batches that the same program serves. */
+  readonly signature: string;
+  /** Made when asked for: only tracing needs it. */
+  readonly types: () => TypeTree;
+}
+
+/**
+ * Flattens a batch and copies its arrays, so that the caller may refill them once the call has returned: the step runs
+ * later. This runs at every step, so it does only what is necessary: one traversal, no types.
+ * @throws MP_INVALID_ARGUMENT for a leaf that is not a tensor or has no elements, naming its path
+ */
+export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBatch {
+  const inputs: Record<string, RunInput> = {};
+  let signature = "";
+  let adopted: Map<unknown, RunInput> | undefined;
+  const take = (leaf: RunInput, place: string): void => {
+    const { dtype, shape } = leaf;
+    if (shape.includes(0)) {
+      throw invalid(`${place}: holds no elements, its shape is ${formatShape(shape)}`);
+    }
+    inputs[place] = isHostTensor(leaf) ? copyOf(leaf) : leaf;
+    signature += `${place}:${dtype}[${shape.join()}];`;
+  };
+  const walk = (value: unknown, place: string, depth: number): void => {
+    if (isRunInput(value)) {
+      take(value, place);
+      return;
+    }
+    const own = adopt !== undefined && isInstance(value) ? adoptedBy(adopt, value, place) : undefined;
+    if (own !== undefined) {
+      adopted ??= new Map();
+      adopted.set(value, own);
+      take(own, place);
+      return;
+    }
+    if (depth > DEEPEST_TREE || isData(value)) throw refusal(batch, value, name, place);
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++)
+        walk(value[index], fedName(place, String(index)), depth + 1);
+      return;
+    }
+    if (!isPlainObject(value)) throw refusal(batch, value, name, place);
+    for (const key of Object.keys(value).sort()) {
+      if (key === "" || key.includes("/")) throw refusal(batch, value, name, place);
+      walk(value[key], fedName(place, key), depth + 1);
+    }
+  };
+  walk(batch, name, 0);
+  const isLeaf = (value: unknown): value is RunInput => isRunInput(value) || adopted?.has(value) === true;
+  const typeOf = (leaf: RunInput): ValueType => {
+    const { dtype, shape } = adopted?.get(leaf) ?? leaf;
+    return { dtype, shape };
+  };
+  return {
+    inputs,
+    signature,
+    types: () => mapTree(batch, isLeaf, typeOf, name) as unknown as TypeTree,
+  };
+}
+
+const copyOf = ({ dtype, shape, data }: HostTensor): HostTensor =>
+  ({ dtype, shape, data: data.slice() }) as HostTensor;
+
+/** The backend's conversion of a leaf that is not a tensor of @mp/core. */
+export type Adopt = (value: object) => RunInput | undefined;
+
+function adoptedBy(adopt: Adopt, value: object, place: string): RunInput | undefined {
+  const own: unknown = adopt(value);
+  if (own === undefined || isRunInput(own)) return own;
+  throw new MpError("MP_BACKEND_FAILED", `${place}: the backend's adopt gave neither a tensor nor a handle`);
+}
+
+/** An instance of some class: neither plain object, array nor bare data, which are core's to judge. */
+function isInstance(value: unknown): value is object {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    !isPlainObject(value)
+  );
+}
+
+/** What sets a batch apart from one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
+export function batchDifferences(before: FedBatch["inputs"], now: FedBatch["inputs"]): readonly string[] {
+  const differences: string[] = [];
+  for (const [place, leaf] of Object.entries(now)) {
+    const known = before[place];
+    if (known === undefined) differences.push(`${place} is new`);
+    else if (formatType(known) !== formatType(leaf)) {
+      differences.push(`${place} is ${formatType(leaf)} instead of ${formatType(known)}`);
+    }
+  }
+  for (const [place, leaf] of Object.entries(before)) {
+    if (now[place] === undefined) differences.push(`${place} is missing, it was ${formatType(leaf)}`);
+  }
+  return differences;
+}
+
+function isRunInput(value: unknown): value is RunInput {
+  return isHostTensor(value) || isHandle(value);
+}
+
+function isHandle(value: unknown): value is Handle {
+  if (typeof value !== "object" || value === null) return false;
+  const candidate = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
+  return (
+    (DTYPES as readonly unknown[]).includes(candidate.dtype) &&
+    Array.isArray(candidate.shape) &&
+    typeof candidate.dispose === "function"
+  );
+}
+
+/** Numbers that nobody has wrapped as a tensor. */
+function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
+  let first: unknown = value;
+  for (let depth = 0; Array.isArray(first) && depth < DEEPEST_TREE; depth++) first = first[0];
+  return ArrayBuffer.isView(value) || (Array.isArray(value) && isNumber(first));
+}
+
+function isEngineTensor(value: unknown): value is EngineTensor {
+  if (!isInstance(value)) return false;
+  const { dtype, shape, dispose } = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
+  return typeof dtype === "string" && Array.isArray(shape) && typeof dispose === "function";
+}
+
+const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
+
+/** What gives batches: of @mp/data, or an iterable that is no array. */
+function isDataset(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { iterate } = value as { readonly iterate?: unknown };
+  return typeof iterate === "function" || Symbol.asyncIterator in value || Symbol.iterator in value;
+}
+
+function refusal(batch: unknown, value: unknown, name: string, place: string): Error {
+  if (isDataset(batch) && !ArrayBuffer.isView(batch)) {
+    return invalid(
+      `${name}: is a dataset, and this takes one batch; go through it: for await (const batch of dataset)`,
+    );
+  }
+  if (isNumber(value))
+    return invalid(`${place}: is a number; wrap it: tensor(Float32Array.of(${value}), [])`);
+  if (value instanceof Float64Array) {
+    return invalid(
+      `${place}: is a Float64Array and there is no f64 tensor; tensor(Float32Array.from(data), shape) rounds it to f32`,
+    );
+  }
+  if (isData(value)) {
+    const kind = Array.isArray(value) ? "an array of numbers" : `a ${value.constructor.name} without a shape`;
+    const data = Array.isArray(value) ? "Float32Array.from(numbers)" : "data";
+    return invalid(`${place}: is ${kind}; wrap it: tensor(${data}, shape), with Int32Array for indices`);
+  }
+  if (isEngineTensor(value)) {
+    return invalid(
+      `${place}: is a ${value.dtype} ${value.constructor.name} of a library that this backend does not take tensors of; copy its data: tensor(data, shape)`,
+    );
+  }
+  try {
+    leavesOf(batch, isRunInput, name);
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  return new Error(`internal: ${place} was refused for no reason`);
+}
+
+const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError("MP_INVALID_ARGUMENT", message);

@@ -1,0 +1,63 @@
+import { MpError } from "../../errors.js";
+
+/** Runs the calls of one trainer or predictor one after another: each reads the state that the previous one committed. */
+export class CallQueue {
+  readonly #owner: string;
+  #last: Promise<unknown> = Promise.resolve();
+  #disposal: Promise<void> | undefined;
+  #hook: string | undefined;
+
+  /** @param owner the function that makes the owner, for messages */
+  constructor(owner: string) {
+    this.#owner = owner;
+  }
+
+  /** @throws MP_DISPOSED; MP_INVALID_ARGUMENT for a call made by a hook */
+  expectOpen(): void {
+    if (this.#hook !== undefined) throw callsItsTrainer(this.#hook);
+    if (this.#disposal !== undefined)
+      throw new MpError(
+        "MP_DISPOSED",
+        `the ${this.#owner} was disposed; build a new one with ${this.#owner}(...)`,
+      );
+  }
+
+  /**
+   * Runs the call once the earlier ones have settled.
+   * @throws as `expectOpen`, and what the call throws
+   */
+  async add<T>(call: () => Promise<T>): Promise<T> {
+    this.expectOpen();
+    const result = this.#last.then(call);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Waits for pending calls, then frees everything; idempotent. */
+  close(free: () => Promise<void>): Promise<void> {
+    if (this.#hook !== undefined) return Promise.reject(callsItsTrainer(this.#hook));
+    this.#disposal ??= this.#last.then(free);
+    return this.#disposal;
+  }
+
+  /**
+   * Wraps a user function that a call waits for. A call that it makes before its first await is rejected, since the two
+   * would wait for each other. A later one cannot be distinguished from other calls.
+   */
+  hook<A extends readonly unknown[], R>(name: string, run: (...given: A) => R): (...given: A) => R {
+    return (...given) => {
+      this.#hook = name;
+      try {
+        return run(...given);
+      } finally {
+        this.#hook = undefined;
+      }
+    };
+  }
+}
+
+const callsItsTrainer = (hook: string): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${hook}: calls its own trainer, which waits for ${hook}; call it after the step`,
+  );

@@ -1,0 +1,140 @@
+import type { Backend, Executable, RunInput, State } from "../../backend.js";
+import { sumWarnings } from "../../cast/widen-sums.js";
+import type { HostTensor } from "../../host-tensor.js";
+import type { Adopt } from "../batch/batch.js";
+import { withCheckedIndices } from "../batch/index-ranges.js";
+import type { Program } from "../definition/program.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { graphFor } from "./graph-for.js";
+
+/** Programs that are kept unless something else is asked for. */
+export const KEPT_PROGRAMS = 8;
+const MANY_SHAPES = 3;
+
+export interface Compiled extends Pick<Program, "outputs" | "probes"> {
+  readonly executable: Executable;
+}
+
+/** Compiled programs over one resident state, by kind and batch signature. Owns what it compiles. */
+export class ProgramCache {
+  readonly backend: Backend;
+  readonly state: State;
+  readonly #compiled = new Map<string, Compiled>();
+  readonly #signatures = new Map<string, Set<string>>();
+  #latest = "";
+  readonly #kept: number;
+  readonly #warn: (warning: TrainingWarning) => void;
+  /** What the backend makes of leaves of a batch that core does not know. */
+  readonly adopt: Adopt | undefined;
+
+  /** @param kept compilations kept; the least recently used is disposed beyond this */
+  constructor(backend: Backend, state: State, kept: number, warn: (warning: TrainingWarning) => void) {
+    this.#kept = kept;
+    this.backend = backend;
+    this.state = state;
+    this.#warn = warn;
+    this.adopt = backend.adopt?.bind(backend);
+  }
+
+  /** The program of that kind for that batch signature, or undefined before its first use. */
+  known(kind: string, signature: string): Compiled | undefined {
+    const id = `${kind} ${signature}`;
+    const known = this.#compiled.get(id);
+    // Moving the entry at every step would leave a trail of dead hash tables in the heap.
+    if (known !== undefined && id !== this.#latest) {
+      this.#compiled.delete(id);
+      this.#compiled.set(id, known);
+      this.#latest = id;
+    }
+    return known;
+  }
+
+  /** The program of that kind for that batch signature, traced and compiled at its first use. One call at a time. */
+  async compiled(kind: string, signature: string, build: () => Program): Promise<Compiled> {
+    return this.known(kind, signature) ?? (await this.#compile(kind, signature, build()));
+  }
+
+  async #compile(kind: string, signature: string, program: Program): Promise<Compiled> {
+    const { graph, bindings, ...rest } = program;
+    const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
+    const { backend } = this;
+    const executable = await backend.compile(graphFor(graph, backend.manifest), {
+      state: this.state,
+      bindings,
+      ...applied,
+    });
+    const compiled = { executable: withCheckedIndices(executable, graph), ...rest };
+    this.#latest = `${kind} ${signature}`;
+    this.#compiled.set(this.#latest, compiled);
+    this.#countShapes(kind, signature);
+    const warnings = [...executable.warnings, ...sumWarnings(backend.name, backend.manifest, graph)];
+    for (const warning of warnings) this.#warn(warning);
+    await this.#evict();
+    return compiled;
+  }
+
+  #countShapes(kind: string, signature: string): void {
+    const seen = this.#signatures.get(kind) ?? new Set<string>();
+    // One that was disposed and is compiled again is no other shape.
+    if (seen.has(signature)) return;
+    this.#signatures.set(kind, seen.add(signature));
+    if (seen.size !== MANY_SHAPES) return;
+    this.#warn({
+      type: "performance",
+      message: `${kind}: a third distinct batch shape has been compiled (${signature}); pad partial batches, or in training drop them, so that shapes repeat, ${this.#kept} programs are kept`,
+    });
+  }
+
+  async #evict(): Promise<void> {
+    for (const [id, { executable }] of this.#compiled) {
+      if (this.#compiled.size <= this.#kept) return;
+      this.#warn(evicted(this.#kept));
+      this.#compiled.delete(id);
+      await executable.dispose();
+    }
+  }
+
+  /**
+   * Most bytes that any program so far, but for those that diagnose, has held at once; undefined when the engine does
+   * not say.
+   */
+  peakBytes(): number | undefined {
+    const programs = [...this.#compiled.values()].filter(({ probes }) => probes === undefined);
+    const reports = programs.flatMap(({ executable }) => executable.memory?.() ?? []);
+    return reports.length === 0 ? undefined : Math.max(...reports.map(({ peakBytes }) => peakBytes));
+  }
+
+  /** Frees all of it, also when some of it fails; the first failure is reported. */
+  async dispose(): Promise<void> {
+    const executables = [...this.#compiled.values()].map(({ executable }) => executable.dispose());
+    this.#compiled.clear();
+    const settled = await Promise.allSettled(executables);
+    await this.state.dispose();
+    for (const result of settled) if (result.status === "rejected") throw result.reason;
+  }
+}
+
+/** The message is the same each time, so it is given once. */
+const evicted = (kept: number): TrainingWarning => ({
+  type: "performance",
+  message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat; a trainer keeps more with its option programs`,
+  details: { kept },
+});
+
+/** Compiles, runs once and disposes: for programs that are needed a single time. */
+export async function runOnce(
+  backend: Backend,
+  { graph, bindings }: Program,
+  inputs: Readonly<Record<string, RunInput>>,
+  state?: State,
+): Promise<Readonly<Record<string, HostTensor>>> {
+  const executable = await backend.compile(
+    graphFor(graph, backend.manifest),
+    state === undefined ? {} : { state, bindings },
+  );
+  try {
+    return await executable.run(inputs);
+  } finally {
+    await executable.dispose();
+  }
+}

@@ -1,0 +1,174 @@
+/** Loss and metrics of a whole data set. */
+import { callback, integer, optional } from "../../argument-checks.js";
+import { MpError } from "../../errors.js";
+import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
+import type { FedBatch } from "../batch/batch.js";
+import { later, signalPart } from "../batch/check-parts.js";
+import type { Outputs } from "../definition/outputs.js";
+import { metricsIn, numberIn } from "../definition/outputs.js";
+import type { Evaluation } from "../definition/result.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { MetricsAnd } from "../metrics/streamed-metric.js";
+import type { MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
+import type { LossContext, Traced } from "../programs/loss.js";
+import type { WeightsChoice } from "../weights/average.js";
+import { countedBy, sampleCount } from "./sample-count.js";
+import { droppedWarning, openPass, type TrainingData } from "./source.js";
+
+/** How a data set is evaluated; `T` is the type of its batches. */
+export interface EvaluateAllOptions<M, T> extends WeightsChoice {
+  /** Model state that each batch starts from, instead of the run's. */
+  readonly modelState?: M;
+  /**
+   * How many samples a batch counts as. Default: the sum of its `weights` (f32 [n]) where it has a tensor of this name,
+   * otherwise the first dimension, which all its tensors share; tensors without dimensions do not matter.
+   */
+  readonly samples?: (batch: T) => number;
+  /** Ends after this many batches; needed for data that never ends. Default all. */
+  readonly batches?: number;
+  /** Rejects with the signal's reason after the current batch. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `evaluateAll`, with metrics of the whole set. */
+export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T> {
+  /**
+   * Metrics that are no means over batches: those of `@mp/nn/metrics`, or your own. Runs in one program with the loss,
+   * under the same casting policy; compiled once per function object and batch shape.
+   */
+  readonly metrics?: (parameters: Traced<P>, batch: B, context: LossContext<Traced<M>>) => S;
+}
+
+/** Loss and metrics over a whole data set: means over its samples, and what the streamed metrics result in. */
+export interface DatasetEvaluation<K extends string = string, S = unknown> {
+  /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
+  readonly loss: number;
+  /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
+  readonly metrics: MetricsAnd<K, S>;
+  /** The samples of all batches; their total weight where batches have weights. */
+  readonly samples: number;
+  readonly batches: number;
+}
+
+/** What evaluating needs of a run. */
+export interface EvaluatingRun {
+  readonly take: (value: unknown, name?: string) => FedBatch;
+  /** Loss and metrics of a batch for each objective. */
+  readonly evaluate: (
+    batch: FedBatch,
+    model: FedBatch | undefined,
+    metrics: TracedMetrics | undefined,
+  ) => Promise<readonly Outputs[]>;
+  readonly traced: (metrics: MetricsFunction) => TracedMetrics;
+  /** Gives the event loop a turn when one is due. */
+  readonly breathe: () => Promise<void> | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+}
+
+/** The options without static types of the trees. */
+export interface AnyEvaluateAllOptions<T> extends EvaluateAllOptions<unknown, T> {
+  readonly metrics?: MetricsFunction;
+}
+
+const EVALUATE_ALL = {
+  weights: later,
+  modelState: later,
+  samples: optional(callback),
+  batches: withDefault(Number.POSITIVE_INFINITY, integer(1)),
+  signal: optional(signalPart),
+  metrics: optional(callback),
+} satisfies OptionTable<AnyEvaluateAllOptions<unknown>>;
+
+/**
+ * One evaluation for each objective. The data is gone through from its beginning; the run's position in its own data
+ * does not move.
+ */
+export async function evaluateAll<T>(
+  run: EvaluatingRun,
+  data: TrainingData<T>,
+  options: AnyEvaluateAllOptions<T>,
+): Promise<readonly DatasetEvaluation[]> {
+  const read = readOptions<AnyEvaluateAllOptions<T>, typeof EVALUATE_ALL>(
+    "evaluateAll",
+    options,
+    EVALUATE_ALL,
+    {
+      example: "{ batches: 100 }",
+    },
+  );
+  const { modelState, samples, signal } = read;
+  const model = modelState === undefined ? undefined : run.take(modelState, "model");
+  const traced = read.metrics && run.traced(read.metrics);
+  const accumulator = traced?.accumulator();
+  const means: Means[] = [];
+  let batches = 0;
+  const dropping = droppedWarning("evaluateAll", data);
+  if (dropping !== undefined) run.warn(dropping);
+  const source = await openPass(data, null, 0, "evaluateAll");
+  try {
+    while (batches < read.batches) {
+      signal?.throwIfAborted();
+      const batch = await source.next();
+      if (batch === undefined) break;
+      const fed = run.take(batch);
+      const count = samples === undefined ? sampleCount(fed) : countedBy(samples, batch);
+      const outputs = await run.evaluate(fed, model, traced);
+      for (const [at, values] of outputs.entries()) {
+        means[at] ??= new Means();
+        means[at].add(values, count);
+        accumulator?.add(values);
+      }
+      batches++;
+      const due = run.breathe();
+      if (due !== undefined) await due;
+    }
+  } finally {
+    await source.close();
+  }
+  if (batches === 0) throw noBatches();
+  const streamed = accumulator?.results() ?? {};
+  return means.map((mean) => {
+    const { loss, metrics } = mean.result();
+    const both = Object.keys(streamed).find((name) => Object.hasOwn(metrics, name));
+    if (both !== undefined) throw namedTwice(both);
+    return { loss, metrics: { ...metrics, ...streamed }, samples: mean.samples, batches };
+  }) as readonly DatasetEvaluation[];
+}
+
+/** Means of scalars over samples, summed in f64. */
+class Means {
+  samples = 0;
+  readonly #sums = new Map<string, number>();
+
+  add(outputs: Outputs, count: number): void {
+    this.samples += count;
+    const { loss, metrics } = evaluationIn(outputs);
+    for (const [name, value] of [["", loss] as const, ...Object.entries(metrics)]) {
+      // A batch of padding alone has a loss of 0 / 0.
+      this.#sums.set(name, (this.#sums.get(name) ?? 0) + (count === 0 ? 0 : count * value));
+    }
+  }
+
+  result(): Evaluation {
+    const means = [...this.#sums].map(([name, sum]) => [name, sum / this.samples] as const);
+    const { "": loss = Number.NaN, ...metrics } = Object.fromEntries(means);
+    return { loss, metrics };
+  }
+}
+
+/** The numbers of a batch. */
+export function evaluationIn(outputs: Outputs): Evaluation {
+  return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };
+}
+
+const noBatches = (): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError(
+    "MP_INVALID_ARGUMENT",
+    "evaluateAll: the data gave no batches; a generator can be gone through only once, pass an array or a dataset",
+  );
+
+const namedTwice = (name: string): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError(
+    "MP_INVALID_ARGUMENT",
+    `evaluateAll: the loss returns a metric ${JSON.stringify(name)}, and so does metrics; give one of them another name`,
+  );

@@ -1,0 +1,165 @@
+/**
+ * Where an objective's training state is in the state of its run. A trainer with a single loss has one objective without
+ * a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and `scaler/d/…`,
+ * and share model state, frozen parameters, `iteration` and `drawn`.
+ */
+import { MpError } from "../../errors.js";
+import type { MasterWeights } from "../../precision/master-weights.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { foldIn, type Key } from "../../trace/random.js";
+import { mergeFrozen } from "../weights/frozen.js";
+import type { StepDefinition } from "./definition.js";
+import type { TypeTree } from "./program.js";
+import type { TrainingState } from "./state.js";
+
+export type Placed = Pick<StepDefinition, "objective">;
+type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };
+
+/** Parts of the state that each objective has for itself. */
+const OWN = [
+  "master",
+  "optimizer",
+  "ema",
+  "applied",
+  "scaler",
+  "rates",
+  "skipped",
+  "consecutiveSkips",
+  "retries",
+] as const satisfies readonly (keyof TrainingState)[];
+
+/** Of the window, only the gradients: objectives take turns, and each leaves the rest empty. */
+const OWN_OF_WINDOW = "gradients";
+
+export type ByObjective<T> = T | { readonly [name: string]: T };
+
+/** One value for each objective: under their names, or the value itself where the objective has none. */
+export function byObjective<T>(definitions: readonly Placed[], values: readonly T[]): ByObjective<T> {
+  const names = definitions[0]?.objective?.all;
+  return names === undefined
+    ? (values[0] as T)
+    : Object.fromEntries(names.map((name, at) => [name, values[at] as T]));
+}
+
+/** `step`, or `step of d`: for messages and for the names of programs. */
+export function named({ objective }: Placed, what: string): string {
+  return objective === undefined ? what : `${what} of ${objective.name}`;
+}
+
+/** An error of an objective's programs, with its name. */
+export function ofObjective({ objective }: Placed, error: unknown): unknown {
+  if (objective === undefined || !MpError.is(error)) return error;
+  const { code, message, details } = error;
+  return new MpError(code, `objective ${objective.name}: ${message}`, { details, cause: error });
+}
+
+/** The objective's stream of randomness: two losses of a run draw different numbers. */
+export function ownKey({ objective, key }: Pick<StepDefinition, "objective" | "key">): Key {
+  return objective === undefined ? key : foldIn(key, objective.name);
+}
+
+/** Whether a step ends with this objective. */
+export function isLast({ objective }: Placed): boolean {
+  return objective === undefined || objective.all.at(-1) === objective.name;
+}
+
+/** The slot of an objective's own part of the state: `scaler/d/scale`. */
+export function ownSlot({ objective }: Placed, group: string, path = ""): string {
+  return [group, objective?.name, path].filter((part) => part !== undefined && part !== "").join("/");
+}
+
+/** The types of an objective's own part of the state. */
+export function typesOf({ objective }: Placed, state: TypeTree, group: keyof TrainingState): TypeTree {
+  const types = (state as Readonly<Record<string, TypeTree>>)[group] ?? {};
+  return objective === undefined
+    ? types
+    : ((types as Readonly<Record<string, TypeTree>>)[objective.name] ?? {});
+}
+
+/** Whether the slot is the objective's, or of all of them. */
+export function isOwnSlot({ objective }: Placed, slot: string): boolean {
+  if (objective === undefined) return true;
+  const [group, name, ofWindow] = slot.split("/");
+  if (group === "window" && name === OWN_OF_WINDOW) return ofWindow === objective.name;
+  return !OWN.some((own) => own === group) || name === objective.name;
+}
+
+/** The state of a run, from that of each of its objectives. */
+export function joinStates(definitions: readonly Placed[], states: readonly TensorTree[]): TensorTree {
+  const [first] = states as readonly Record<string, TensorTree>[];
+  if (definitions[0]?.objective === undefined) return first as TensorTree;
+  const joined = (at: string, of: readonly TensorTree[]): TensorTree =>
+    byObjective(
+      definitions,
+      of.map((tree) => (tree as Record<string, TensorTree>)[at] as TensorTree),
+    );
+  const own = Object.fromEntries(OWN.map((group) => [group, joined(group, states)]));
+  const windows = states.flatMap((state) => (state as { readonly window?: TensorTree }).window ?? []);
+  const [window] = windows as readonly Record<string, TensorTree>[];
+  const gradients = window === undefined ? {} : { [OWN_OF_WINDOW]: joined(OWN_OF_WINDOW, windows) };
+  return { ...first, ...own, ...(window === undefined ? {} : { window: { ...window, ...gradients } }) };
+}
+
+/**
+ * What the programs of an objective read of the run's state: all but what only other objectives read. Of `weights` they
+ * read all.
+ */
+export function statePart(
+  { objective }: Placed,
+  types: TypeTree,
+  weights: "master" | "ema" = "master",
+): TypeTree {
+  if (objective === undefined) return types;
+  const { name } = objective;
+  const only = (group: unknown): unknown => ({ [name]: (group as Record<string, unknown>)[name] });
+  const tree = types as Readonly<Record<string, unknown>>;
+  const own = OWN.filter((group) => group !== weights).map((group) => [group, only(tree[group])] as const);
+  const window = tree["window"] as Readonly<Record<string, unknown>> | undefined;
+  return {
+    ...tree,
+    ...Object.fromEntries(own),
+    ...(window === undefined ? {} : { window: { ...window, [OWN_OF_WINDOW]: only(window[OWN_OF_WINDOW]) } }),
+  } as TypeTree;
+}
+
+/** The objective's training state; what it does not train is among the frozen parameters. */
+export function stateOf<S extends TrainingState = TrainingState>(
+  { objective, precision }: Placed & { readonly precision: { readonly masterWeights: MasterWeights } },
+  tree: TensorTree,
+): S {
+  if (objective === undefined) return tree as S;
+  const { name, all } = objective;
+  const groups = tree as Groups;
+  const own = Object.fromEntries(OWN.map((group) => [group, groups[group]?.[name] as TensorTree]));
+  const frozen = all
+    .filter((other) => other !== name)
+    .map((other) => precision.masterWeights.parameters(groups["master"]?.[other] as TensorTree))
+    .reduceRight<TensorTree>((rest, part) => mergeFrozen(part, rest), groups["frozen"] ?? {});
+  const window = groups["window"];
+  return {
+    ...groups,
+    ...own,
+    frozen,
+    ...(window === undefined
+      ? {}
+      : { window: { ...window, [OWN_OF_WINDOW]: (window[OWN_OF_WINDOW] as Groups)[name] } }),
+  } as unknown as S;
+}
+
+/** The next state of the run. `iteration` and `drawn` advance once, with the last objective of a step. */
+export function nextState({ objective }: Placed, tree: TensorTree, next: TensorTree): TensorTree {
+  if (objective === undefined) return next;
+  const { name } = objective;
+  const before = tree as Groups;
+  const { frozen: _same, iteration, drawn, window, ...rest } = next as Groups;
+  const placed = Object.entries(rest).map(([group, value]): [string, TensorTree] =>
+    OWN.some((own) => own === group) ? [group, { ...before[group], [name]: value }] : [group, value],
+  );
+  return {
+    ...Object.fromEntries(placed),
+    ...(isLast({ objective }) && iteration !== undefined && drawn !== undefined ? { iteration, drawn } : {}),
+    ...(window === undefined
+      ? {}
+      : { window: { ...window, [OWN_OF_WINDOW]: { [name]: window[OWN_OF_WINDOW] } } }),
+  } as TensorTree;
+}

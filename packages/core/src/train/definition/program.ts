@@ -1,0 +1,133 @@
+import type { StateBinding } from "../../backend.js";
+import { MpError } from "../../errors.js";
+import { formatType } from "../../graph/format-type.js";
+import type { Graph, ValueType } from "../../graph/graph.js";
+import type { HostTensor } from "../../host-tensor.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { isTensor, Tensor } from "../../trace/tensor.js";
+import { currentBuilder, traceInto } from "../../trace/trace.js";
+import type { Probes } from "../../transform/instrument.js";
+import { prepareGraph } from "../../transform/prepare.js";
+import { leavesOf, mapTree, rebuildTree, type Tree } from "../../tree.js";
+import { isValueType, slotGroupName, slotGroupOf } from "./state.js";
+
+/** A closed graph with its state bindings: what a backend compiles. */
+export interface Program {
+  readonly graph: Graph;
+  readonly bindings: readonly StateBinding[];
+  /** Structure and types of what the host reads, by output name. */
+  readonly outputs: Readonly<Record<string, TypeTree>>;
+  /** What the elements of the output `poison` speak of, in a program that diagnoses another. */
+  readonly probes?: Probes;
+}
+
+export type TypeTree = Tree<ValueType>;
+
+export interface ProgramInputs {
+  /** Trees of types by name; `state` is bound, everything else is fed per run. */
+  readonly state?: TypeTree;
+  readonly fed?: Readonly<Record<string, TypeTree>>;
+}
+
+export interface ProgramResult {
+  /** The next value of parts of the state; a tensor that is the state's own input is not written. */
+  readonly state?: TensorTree;
+  /** What the host reads after the run. */
+  readonly outputs: Readonly<Record<string, TensorTree>>;
+}
+
+const join = (head: string, path: string): string => (path === "" ? head : `${head}/${path}`);
+
+/** Name of the graph input that carries that leaf of a fed tree. */
+export function fedName(tree: string, path: string): string {
+  return join(tree, path);
+}
+
+/** Traces `body` over a state and fed trees into a cleaned-up, scheduled graph. */
+export function traceProgram(
+  inputs: ProgramInputs,
+  body: (state: TensorTree, fed: Readonly<Record<string, TensorTree>>) => ProgramResult,
+): Program {
+  const stateLeaves = leavesOf(inputs.state ?? {}, isValueType, "state");
+  const fedLeaves = Object.entries(inputs.fed ?? {}).map(
+    ([name, tree]) => [name, tree, leavesOf(tree, isValueType, name)] as const,
+  );
+  const declared = [
+    ...stateLeaves.map(([path, type]) => ({ name: join("state", path), role: slotGroupOf(path).role, type })),
+    ...fedLeaves.flatMap(([name, , leaves]) =>
+      leaves.map(([path, type]) => ({ name: fedName(name, path), role: "batch" as const, type })),
+    ),
+  ];
+  const bindings: StateBinding[] = [];
+  const traced = traceInto(declared, (tensors) => {
+    const builder = currentBuilder("program");
+    const own = tensors.slice(0, stateLeaves.length);
+    const state = rebuildTree<unknown, ValueType, Tensor>(inputs.state ?? {}, isValueType, own) as TensorTree;
+    let at = stateLeaves.length;
+    const fed: Record<string, TensorTree> = {};
+    for (const [name, tree, leaves] of fedLeaves) {
+      const part = tensors.slice(at, at + leaves.length);
+      fed[name] = rebuildTree<unknown, ValueType, Tensor>(tree, isValueType, part) as TensorTree;
+      at += leaves.length;
+    }
+    const { state: nextState, outputs } = body(state, fed);
+    const nextLeaves = new Map(leavesOf(nextState ?? {}, isTensor, "next state"));
+    checkNextState(new Map(stateLeaves), nextLeaves, new Set(Object.keys(nextState ?? {})));
+    const next: Record<string, Tensor> = {};
+    stateLeaves.forEach(([slot], index) => {
+      const input = join("state", slot);
+      const leaf = nextLeaves.get(slot);
+      const before = Tensor.valueIn(own[index] as Tensor, builder, slot);
+      if (leaf === undefined || Tensor.valueIn(leaf, builder, slot) === before) {
+        bindings.push({ slot, input });
+        return;
+      }
+      let name = slot.replaceAll("/", ".");
+      // `a/b` and `a.b` are two slots.
+      while (Object.hasOwn(next, name)) name += "'";
+      next[name] = leaf;
+      bindings.push({ slot, input, output: join("next", name), commit: slotGroupOf(slot).commit });
+    });
+    return { ...outputs, next };
+  });
+  const { next: _next, ...outputs } = traced.result;
+  return { graph: prepareGraph(traced.graph), bindings, outputs: typesOf(outputs) };
+}
+
+/** A part of the state is replaced whole, by values of the same types, or it is left out. */
+function checkNextState(
+  before: ReadonlyMap<string, ValueType>,
+  after: ReadonlyMap<string, Tensor>,
+  parts: ReadonlySet<string>,
+): void {
+  const wanted = "a state's update returns the structure, shapes and dtypes of its init";
+  for (const [slot, type] of before) {
+    const leaf = after.get(slot);
+    if (leaf === undefined && parts.has(slotGroupName(slot))) {
+      throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is missing; ${wanted}`);
+    }
+    if (leaf === undefined || formatType(leaf) === formatType(type)) continue;
+    throw new MpError(
+      leaf.dtype === type.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
+      `next state: ${slot} is ${formatType(leaf)} instead of ${formatType(type)}; ${wanted}`,
+    );
+  }
+  for (const slot of after.keys()) {
+    if (before.has(slot)) continue;
+    throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is new; ${wanted}`);
+  }
+}
+
+function typesOf(outputs: unknown): Readonly<Record<string, TypeTree>> {
+  const typeOf = ({ dtype, shape }: Tensor): ValueType => ({ dtype, shape });
+  return mapTree<unknown, Tensor, ValueType>(outputs, isTensor, typeOf) as Readonly<Record<string, TypeTree>>;
+}
+
+/** The host tree of one output of a run, whose leaves are named `name/…`. */
+export function outputTree(
+  types: unknown,
+  name: string,
+  values: Readonly<Record<string, HostTensor>>,
+): unknown {
+  return mapTree(types ?? {}, isValueType, (_type, path) => values[join(name, path)] as HostTensor);
+}

@@ -1,0 +1,108 @@
+import type { ComputeDType } from "../../dtype.js";
+import type { MasterWeights } from "../../precision/master-weights.js";
+import { elementCount } from "../../shape.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { add } from "../../trace/ops/binary.js";
+import { concat, reshape, slice } from "../../trace/ops/movement.js";
+import { cast } from "../../trace/ops/unary.js";
+import { isTensor, type Tensor } from "../../trace/tensor.js";
+import { leavesOf, mapTree } from "../../tree.js";
+import type { Part } from "./partition.js";
+
+/** What a rank keeps of the trained parameters. */
+export type ShardedMasters = {
+  /** All of them, as the loss gets them: in f32, where they are the masters as well, or in a half. */
+  readonly copy: TensorTree;
+  /** f32 masters of this rank's own part of those that are in a half. */
+  readonly own: TensorTree;
+};
+
+/** The part of the update that one rank makes. */
+export interface Shard {
+  /**
+   * Whether ranks may come to different verdicts on their parts, because new parameters are checked or an optimizer
+   * divides by norms of its leaves; then they agree on one before any applies its part.
+   */
+  readonly isJudged: boolean;
+  /** The own parts of a tree of whole leaves. A part that is not a whole leaf is flat. */
+  own(whole: TensorTree): TensorTree;
+  /** f32 masters of the own parts. */
+  masters(state: ShardedMasters): TensorTree;
+  /** The state with the updates of the own parts added, in the copies as well; and the new masters. */
+  apply(
+    state: ShardedMasters,
+    updates: TensorTree,
+  ): { readonly state: ShardedMasters; readonly masters: TensorTree };
+}
+
+export interface ShardOptions {
+  readonly parts: ReadonlyMap<string, Part>;
+  /** The dtype of a parameter's copy. */
+  readonly storage: (path: string) => ComputeDType;
+  readonly isJudged: boolean;
+}
+
+/** The shard of one rank, and its master weights in place of f32 ones. */
+export function shardOf({ parts, storage, isJudged }: ShardOptions): {
+  readonly shard: Shard;
+  readonly masterWeights: MasterWeights<ShardedMasters>;
+} {
+  const own = (whole: TensorTree): TensorTree =>
+    mapTree(whole, isTensor, (leaf, path): TensorTree => {
+      const part = parts.get(path);
+      return part === undefined ? {} : cut(leaf, part);
+    }) as TensorTree;
+  const isHalf = (path: string): boolean => storage(path) !== "f32";
+  const halvesOf = (tree: TensorTree): TensorTree =>
+    mapTree(tree, isTensor, (leaf, path): TensorTree => (isHalf(path) ? leaf : {})) as TensorTree;
+  const shard: Shard = {
+    isJudged,
+    own,
+    masters: ({ copy, own: halves }) => {
+      const known = new Map(leavesOf(halves, isTensor, "own"));
+      return mapTree(own(copy), isTensor, (leaf, path) => known.get(path) ?? leaf) as TensorTree;
+    },
+    apply: (state, updates) => {
+      const masters = mapTensors(add, shard.masters(state), updates);
+      const updated = new Map(leavesOf(masters, isTensor, "masters"));
+      const copy = mapTree(state.copy, isTensor, (leaf, path): Tensor => {
+        const master = updated.get(path);
+        return master === undefined
+          ? leaf
+          : replaced(leaf, parts.get(path) as Part, cast(master, storage(path)));
+      }) as TensorTree;
+      return { state: { copy, own: halvesOf(masters) }, masters };
+    },
+  };
+  const masterWeights: MasterWeights<ShardedMasters> = {
+    name: "f32",
+    weightsAt: "copy",
+    init: (parameters) => ({
+      copy: mapTree(parameters, isTensor, (leaf, path): Tensor => cast(leaf, storage(path))) as TensorTree,
+      own: halvesOf(own(parameters)),
+    }),
+    // In f32, so that gradients are summed in it; what takes the half reads the copy itself.
+    parameters: ({ copy }) => mapTensors((leaf) => cast(leaf, "f32"), copy),
+    apply: (state, updates) => shard.apply(state, updates).state,
+  };
+  return { shard, masterWeights };
+}
+
+function cut(leaf: Tensor, { from, to }: Part): Tensor {
+  const elements = elementCount(leaf.shape, "shard");
+  if (from === 0 && to === elements) return leaf;
+  return slice(reshape(leaf, [elements]), [{ axis: 0, start: from, end: to }]);
+}
+
+/** The leaf with another part. */
+function replaced(leaf: Tensor, { from, to }: Part, part: Tensor): Tensor {
+  const elements = elementCount(leaf.shape, "shard");
+  if (from === 0 && to === elements) return part;
+  const flat = reshape(leaf, [elements]);
+  const [before, after] = [
+    { axis: 0, end: from },
+    { axis: 0, start: to },
+  ].map((range) => slice(flat, [range])) as [Tensor, Tensor];
+  const pieces = [...(from > 0 ? [before] : []), part, ...(to < elements ? [after] : [])];
+  return reshape(concat(pieces), leaf.shape);
+}

@@ -1,0 +1,127 @@
+import { callback, optional } from "../argument-checks.js";
+import { MpError } from "../errors.js";
+import { isHostTensor } from "../host-tensor.js";
+import { normLimit } from "../optim/clip.js";
+import { type OptionTable, readOptions } from "../option-table.js";
+import { isPlainObject } from "../plain-object.js";
+import type { LossScaler } from "../precision/loss-scaler.js";
+import { shown } from "../shown.js";
+import { keyProblem, leavesOf } from "../tree.js";
+import { checkScales, later, optimizerPart, scalerPart } from "./batch/check-parts.js";
+import type { FitPosition } from "./callbacks/callback.js";
+import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";
+import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "./options.js";
+import { frozenPaths, maskedPaths } from "./weights/frozen.js";
+
+/** What all objectives of a run have in common. */
+export type CommonDefinition = Omit<
+  StepDefinition,
+  "objective" | "loss" | "optimizer" | "frozen" | "clipNorm"
+>;
+
+type Single = TrainerOptions<unknown, unknown, unknown>;
+type Several = ObjectivesOptions<unknown, unknown, unknown, Readonly<Record<string, AnyObjective>>>;
+type AnyObjective = Objective<unknown, unknown, unknown>;
+
+/** The options are checked apart from what they say of the parameters. @throws MP_INVALID_ARGUMENT */
+export function definitionsOf(options: Single | Several, common: CommonDefinition): Definitions {
+  if (hasObjectives(options)) return ofObjectives(options, common);
+  const { params, loss, optimizer, frozen, clipNorm } = options;
+  checkScales(common.precision.lossScaler);
+  return [
+    {
+      ...common,
+      loss: loss as unknown as AnyLoss,
+      optimizer,
+      frozen: frozenPaths(params, frozen),
+      clipNorm,
+    },
+  ];
+}
+
+const OBJECTIVE = {
+  loss: callback,
+  params: later,
+  optimizer: optimizerPart,
+  scaler: optional(scalerPart),
+  clipNorm: optional(normLimit),
+} satisfies OptionTable<AnyObjective>;
+
+/** A step of `fit` has the results next to these. */
+const TAKEN: Readonly<Record<keyof FitPosition, true>> = {
+  step: true,
+  epoch: true,
+  batches: true,
+  milliseconds: true,
+};
+
+function ofObjectives({ params, frozen, objectives }: Several, common: CommonDefinition): Definitions {
+  const all = namesOf(objectives);
+  const untrained = maskedPaths("frozen", params, frozen);
+  const paths = leavesOf(params, isHostTensor, "params").map(([path]) => path);
+  const trainedBy = new Map<string, string>();
+  const definitions = all.map((name): StepDefinition => {
+    const what = `objectives: ${name}`;
+    const objective = objectives[name] as AnyObjective;
+    const { loss, optimizer, scaler, clipNorm } = readOptions(`trainer: ${what}`, objective, OBJECTIVE, {
+      example: "{ loss, params, optimizer }",
+    });
+    const trained = trainedPaths(`${what}: params`, params, objective.params, untrained);
+    for (const path of trained) {
+      const other = trainedBy.get(path);
+      if (other !== undefined) throw trainedTwice(path, other, name);
+      trainedBy.set(path, name);
+    }
+    return {
+      ...common,
+      precision: { ...common.precision, lossScaler: checkedScaler(scaler ?? common.precision.lossScaler) },
+      objective: { name, all },
+      loss: loss as unknown as AnyLoss,
+      optimizer,
+      frozen: new Set(paths.filter((path) => !trained.has(path))),
+      clipNorm,
+    };
+  });
+  return definitions as [StepDefinition, ...StepDefinition[]];
+}
+
+function namesOf(objectives: unknown): readonly string[] {
+  const names = isPlainObject(objectives) ? Object.keys(objectives) : [];
+  if (names.length === 0) {
+    throw invalid(
+      `objectives: is an object of losses by name, { d: { loss, params, optimizer } }, got ${shown(objectives)}`,
+    );
+  }
+  for (const name of names) {
+    const problem = Object.hasOwn(TAKEN, name) ? "is a property of a step of fit" : keyProblem(name);
+    if (problem !== undefined) throw invalid(`objectives: the name ${JSON.stringify(name)} ${problem}`);
+  }
+  return names;
+}
+
+function trainedPaths(
+  what: string,
+  params: unknown,
+  mask: unknown,
+  untrained: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const paths = [...maskedPaths(what, params, mask)].filter((path) => !untrained.has(path));
+  if (paths.length > 0) return new Set(paths);
+  throw invalid(
+    `${what}: names no parameter to train; it is a tree such as { generator: true }, and what is frozen does not count`,
+  );
+}
+
+function checkedScaler(scaler: LossScaler): LossScaler {
+  checkScales(scaler);
+  return scaler;
+}
+
+function trainedTwice(path: string, first: string, second: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return invalid(
+    `objectives: ${first} and ${second} both train ${path}; a parameter has one optimizer: add their losses in one objective`,
+  );
+}
+
+const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError("MP_INVALID_ARGUMENT", message);

@@ -1,0 +1,66 @@
+import { isPlainObject } from "../../plain-object.js";
+import { shown } from "../../shown.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
+import { isTensor } from "../../trace/tensor.js";
+import { keyProblem } from "../../tree.js";
+import type { LossContext } from "../programs/loss.js";
+import { invalidMetrics, MetricAccumulator, type MetricResults } from "./metric-accumulator.js";
+import type { StreamedMetric, StreamedMetrics } from "./streamed-metric.js";
+
+/** A user's function of streamed metrics, without static types of its trees. */
+export type MetricsFunction = (
+  parameters: TensorTree,
+  batch: TensorTree,
+  context: LossContext<TensorTree>,
+) => StreamedMetrics;
+
+/** A function of streamed metrics, which is traced once per batch shape. */
+export class TracedMetrics {
+  /** Distinguishes the programs that compute its statistics. */
+  readonly id: number;
+  readonly #metrics: MetricsFunction;
+  /** Of the latest trace; those of other batch shapes compute the same. */
+  #results: MetricResults = [];
+
+  constructor(id: number, metrics: MetricsFunction) {
+    this.id = id;
+    this.#metrics = metrics;
+  }
+
+  /** The statistics of a batch, for tracing. @throws MP_INVALID_ARGUMENT for what is no metric */
+  readonly statistics: (...given: Parameters<MetricsFunction>) => TensorTree = (...given) => {
+    const metrics: unknown = this.#metrics(...given);
+    if (!isPlainObject(metrics)) throw invalidMetrics(`returns metrics by name, got ${shown(metrics)}`);
+    const checked = Object.entries(metrics).map(
+      ([name, metric]) => [name, checkedMetric(name, metric)] as const,
+    );
+    this.#results = checked.map(([name, { result }]) => [name, result]);
+    return Object.fromEntries(checked.map(([name, { sums = {}, rows = {} }]) => [name, { sums, rows }]));
+  };
+
+  /** For the batches of one data set. */
+  accumulator(): MetricAccumulator {
+    return new MetricAccumulator(() => this.#results);
+  }
+}
+
+function checkedMetric(name: string, metric: unknown): StreamedMetric<unknown> {
+  const problem = keyProblem(name);
+  if (problem !== undefined) throw invalidMetrics(`the name ${JSON.stringify(name)} ${problem}`);
+  const { sums = {}, rows = {}, result } = (metric ?? {}) as Partial<StreamedMetric<unknown>>;
+  if (isTensor(metric) || typeof result !== "function") {
+    throw invalidMetrics(
+      `${name} is a metric such as accuracy(…) of @mp/nn/metrics gives, { sums, rows, result }, got ${shown(metric)}; a scalar tensor is a metric of the loss: return { loss, metrics }`,
+    );
+  }
+  const named = [...Object.entries(sums), ...Object.entries(rows)];
+  for (const [key, value] of named) {
+    const fault = keyProblem(key) ?? (isTensor(value) ? undefined : `is no tensor but ${shown(value)}`);
+    if (fault !== undefined) throw invalidMetrics(`${name}: ${JSON.stringify(key)} ${fault}`);
+  }
+  if (named.length === 0) throw invalidMetrics(`${name} has neither sums nor rows`);
+  const twice = Object.keys(sums).find((key) => Object.hasOwn(rows, key));
+  if (twice !== undefined)
+    throw invalidMetrics(`${name}: ${JSON.stringify(twice)} is both among its sums and its rows`);
+  return { sums, rows, result };
+}

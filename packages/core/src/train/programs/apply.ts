@@ -1,0 +1,227 @@
+import { checkUpdate } from "../../optim/check-update.js";
+import { computedRates, type UpdateContext } from "../../optim/optimizer.js";
+import { poisonOf } from "../../trace/finite.js";
+import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
+import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast, not } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { withoutLines, withPhase } from "../../trace/trace.js";
+import type { StepDefinition } from "../definition/definition.js";
+import type { TrainingState } from "../definition/state.js";
+import { nextAverage } from "../weights/average.js";
+import { type Moved, mastersOf, moved } from "../weights/masters.js";
+import { poisonOfUpdate } from "./poison.js";
+import { isUsable, scaleOf } from "./scale.js";
+import { lossesIn, unscale } from "./unscale.js";
+
+/** The sums over a window of microbatches (one without accumulation), and over ranks. */
+export interface Window {
+  /** Sum of the microbatches' losses. */
+  readonly loss: Tensor;
+  /** Sum of the microbatches' gradients of loss · scale, f32. */
+  readonly gradients: TensorTree;
+  /** Model state after the last microbatch. */
+  readonly model: TensorTree;
+  /** NaN if anything so far was not finite, else 0. */
+  readonly poison: Tensor;
+}
+
+export interface Applied {
+  readonly state: TrainingState;
+  readonly outputs: {
+    readonly loss: Tensor;
+    readonly applied: Tensor;
+    readonly scale: Tensor;
+    readonly gradNorm: Tensor;
+    /** By group, those that are not constants. */
+    readonly rates: Readonly<Record<string, Tensor>>;
+    readonly again: Tensor;
+    readonly consecutiveSkips: Tensor;
+  };
+}
+
+/** bool scalar of a floating scalar: neither infinite nor NaN. */
+const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
+
+/** What an update would make of the state, before anything is decided. */
+interface Proposal {
+  readonly scale: Tensor;
+  readonly gradNorm: Tensor;
+  readonly gradients: TensorTree;
+  /** This process's part of the gradients. */
+  readonly own: TensorTree;
+  readonly moved: Moved;
+  readonly optimizer: TensorTree;
+  readonly rates: readonly Tensor[];
+  readonly context: UpdateContext;
+}
+
+/**
+ * Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step.
+ * @param verdict 0, or NaN for a rank's part of a divided update; only where that is judged
+ */
+export function applyGradients(
+  definition: StepDefinition,
+  state: TrainingState,
+  window: Window,
+  verdict?: Tensor,
+): Applied {
+  return withPhase("update", () => withoutLines(() => apply(definition, state, window, verdict)));
+}
+
+/** f32 scalar: 0, or NaN if what this process would make of its part of the update is not finite. */
+export function verdictOn(definition: StepDefinition, state: TrainingState, window: Window): Tensor {
+  return withPhase("update", () =>
+    withoutLines(() => {
+      const { own, moved, optimizer, rates } = propose(definition, state, window);
+      const ofRates = rates.reduce<Tensor>((sum, rate) => add(sum, mul(rate, 0)), literal(0));
+      const written = definition.checkNewParameters
+        ? { gradients: own, weights: moved.weights, optimizer }
+        : { gradients: own };
+      return add(ofRates, poisonOfUpdate(written));
+    }),
+  );
+}
+
+function propose(definition: StepDefinition, state: TrainingState, window: Window): Proposal {
+  const { optimizer } = definition;
+  const scale = scaleOf(definition, state);
+  const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
+  const context = { step: state.applied, settable: state.rates };
+  const update = optimizer.update(own, state.optimizer, mastersOf(definition, state.master), context);
+  checkUpdate(optimizer.name, update, own);
+  return {
+    scale,
+    gradNorm,
+    gradients,
+    own,
+    moved: moved(definition, state.master, update.updates),
+    optimizer: update.state,
+    rates: update.rates ?? [],
+    context,
+  };
+}
+
+function apply(
+  definition: StepDefinition,
+  state: TrainingState,
+  window: Window,
+  verdict: Tensor | undefined,
+): Applied {
+  const { lossScaler } = definition.precision;
+  const losses = lossesIn(definition);
+  const proposal = propose(definition, state, window);
+  const { scale, gradNorm, moved, optimizer, context } = proposal;
+  const { finite, finiteAtScale } = judge(definition, { window, proposal, verdict });
+  const scaler = lossScaler.update(state.scaler, finiteAtScale);
+  const counters = count(definition, state, { scaler, finite, finiteAtScale });
+  return {
+    state: {
+      master: moved.master,
+      optimizer,
+      model: window.model,
+      ema: averageAfter(definition, state, moved.weights),
+      applied: add(state.applied, 1),
+      frozen: state.frozen,
+      scaler,
+      rates: state.rates,
+      ...counters.next,
+    },
+    outputs: {
+      loss: losses === 1 ? window.loss : mul(window.loss, 1 / losses),
+      applied: finite,
+      scale,
+      gradNorm,
+      rates: computedRates(definition.optimizer, context),
+      again: counters.again,
+      consecutiveSkips: counters.next.consecutiveSkips,
+    },
+  };
+}
+
+function averageAfter({ ema }: StepDefinition, state: TrainingState, weights: TensorTree): TensorTree {
+  return ema === undefined ? state.ema : nextAverage(ema, state.ema, weights, state.applied);
+}
+
+interface Evidence {
+  readonly window: Window;
+  readonly proposal: Proposal;
+  readonly verdict: Tensor | undefined;
+}
+
+/** Verdicts on a step, bool scalars. */
+interface Verdict {
+  /** Whether everything is finite: the step is applied. */
+  readonly finite: Tensor;
+  /** Whether the values that depend on the scale are finite: loss, model state and gradients. */
+  readonly finiteAtScale: Tensor;
+}
+
+function judge(definition: StepDefinition, { window, proposal, verdict }: Evidence): Verdict {
+  const { clipNorm, checkNewParameters, precision } = definition;
+  const { scale, gradNorm, gradients, moved, optimizer } = proposal;
+  const forward = add(window.poison, poisonOf({ loss: window.loss, model: window.model }));
+  const passed = and(isUsable(scale, precision.lossScaler), equal(forward, 0));
+  const normIsFinite = isFiniteScalar(gradNorm);
+  // An infinite rate times a gradient of 0 would make the parameter NaN.
+  const rates = verdict === undefined ? proposal.rates : [verdict];
+  const ratesAreFinite = rates.reduce((all, rate) => and(all, isFiniteScalar(rate)), passed);
+  // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
+  const canClip = clipNorm === undefined ? ratesAreFinite : and(ratesAreFinite, normIsFinite);
+  const written = checkNewParameters ? { gradients, weights: moved.master, optimizer } : { gradients };
+  // A verdict is on all of that.
+  const finite = verdict === undefined ? and(canClip, equal(poisonOfUpdate(written), 0)) : canClip;
+  // If the norm is finite, so are the gradients; a non-finite value then comes from a later computation.
+  return { finite, finiteAtScale: or(finite, and(passed, normIsFinite)) };
+}
+
+type Counters = Pick<TrainingState, "iteration" | "drawn" | "skipped" | "consecutiveSkips" | "retries">;
+
+/**
+ * An overflow that depends on the scale is retried while the scaler still changes and retries remain; otherwise the
+ * iteration is skipped. A scaler that no longer changes, because it is at its minimum or has no state, would see the
+ * same overflow again.
+ */
+function count(
+  definition: StepDefinition,
+  state: TrainingState,
+  { scaler, finite, finiteAtScale }: Verdict & { readonly scaler: TensorTree },
+): { readonly next: Counters; readonly again: Tensor } {
+  const skipped = not(finite);
+  const retries = add(state.retries, 1);
+  const again =
+    definition.onOverflow === "retry" && tensorsOf(state.scaler).length > 0
+      ? and(
+          and(not(finiteAtScale), differs(state.scaler, scaler)),
+          not(greater(retries, definition.maxRetries)),
+        )
+      : // No step is both, so this is false, as a value of the graph.
+        and(skipped, finite);
+  const advanceBy = (steps: number): Tensor => cast(where(again, literal(0, "i32"), steps), "i64");
+  const skips = where(and(skipped, not(again)), literal(1, "i32"), 0);
+  return {
+    again,
+    next: {
+      iteration: add(state.iteration, advanceBy(1)),
+      drawn: add(state.drawn, advanceBy(definition.accumulate)),
+      skipped: add(state.skipped, skips),
+      consecutiveSkips: where(finite, literal(0, "i32"), add(state.consecutiveSkips, skips)),
+      retries: where(again, retries, 0),
+    },
+  };
+}
+
+/** bool scalar: whether any element of two trees of one structure differs. */
+function differs(before: TensorTree, after: TensorTree): Tensor {
+  const [a, b] = [tensorsOf(before), tensorsOf(after)];
+  const changes = a.map((leaf, index) => {
+    const changed = cast(not(equal(leaf, b[index] as Tensor)), "f32");
+    return leaf.shape.length === 0 ? changed : reduceSum(changed);
+  });
+  return greater(
+    changes.reduce((sum, change) => add(sum, change)),
+    0,
+  );
+}

@@ -1,0 +1,181 @@
+import { autocast } from "../../cast/autocast.js";
+import type { CastReport } from "../../cast/explain.js";
+import { isComputeFloat } from "../../dtype.js";
+import { MpError } from "../../errors.js";
+import { valueAndGrad } from "../../trace/grad.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { cast } from "../../trace/ops/unary.js";
+import { notePaths } from "../../trace/parameter-paths.js";
+import { foldIn, type Key } from "../../trace/random.js";
+import { isTensor, type Tensor } from "../../trace/tensor.js";
+import { atUserLines, withPhase } from "../../trace/trace.js";
+import { keyProblem, leavesOf } from "../../tree.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { tellingNames } from "../definition/missing-name.js";
+import { ownKey } from "../definition/objective-state.js";
+import type { TrainingState } from "../definition/state.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { mergeFrozen } from "../weights/frozen.js";
+import type { LossContext, LossParts } from "./loss.js";
+import { warningOfUnreached } from "./reach.js";
+
+/** The results of one pass over a batch, in f32; `gradients` are those of loss · scale. */
+export interface ForwardBackward {
+  readonly loss: Tensor;
+  readonly metrics: Readonly<Record<string, Tensor>>;
+  readonly model: TensorTree;
+  readonly gradients: TensorTree;
+}
+
+/** All parameters that the loss gets, trained or frozen, in their storage dtypes. */
+export function parametersOf({ precision, frozen }: StepDefinition, state: TrainingState): TensorTree {
+  const trained = precision.masterWeights.parameters(state.master);
+  return frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
+}
+
+/** The user's loss with a checked result: scalar f32 loss and metrics, model state of unchanged types. */
+export function strictLoss(
+  definition: StepDefinition,
+  state: TrainingState,
+  model: TensorTree,
+  training: boolean,
+  warn?: (warning: TrainingWarning) => void,
+) {
+  return (parameters: TensorTree, batch: TensorTree): readonly [Tensor, Omit<LossParts, "loss">] => {
+    const context: LossContext<TensorTree> = {
+      training,
+      key: lossKey(definition),
+      modelState: model,
+      step: state.applied,
+    };
+    notePaths(parameters);
+    const call = (): unknown => atUserLines(() => definition.loss(parameters, batch, context));
+    const parts = partsOf(tellingNames("the batch", batch, call));
+    const metrics = Object.fromEntries(
+      Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
+    );
+    if (parts.modelState === undefined && leavesOf(model, isTensor, "modelState").length > 0) {
+      warn?.(stateNotReturned);
+    }
+    const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
+    if (!isComputeFloat(parts.loss.dtype)) {
+      throw new MpError(
+        "MP_DTYPE_MISMATCH",
+        `loss: is a float, got ${parts.loss}; a count or a comparison has no gradient`,
+      );
+    }
+    return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
+  };
+}
+
+/** The stream of the loss alone: the update draws the same numbers on all ranks, so that their weights stay equal. */
+function lossKey(definition: StepDefinition): Key {
+  const own = foldIn(ownKey(definition), "loss");
+  return definition.rank === undefined ? own : foldIn(own, definition.rank.rank);
+}
+
+const stateNotReturned: TrainingWarning = {
+  type: "state",
+  message:
+    "loss: returns no modelState, so the one that the trainer was given never changes; return { loss, modelState }, or pass constants in as parameters that are frozen",
+};
+
+function partsOf(result: unknown): LossParts {
+  if (isTensor(result)) return { loss: result };
+  if (result instanceof Promise) {
+    result.catch(() => undefined);
+    throw wrongLoss("it is async; a loss is traced once and is synchronous");
+  }
+  if (typeof result !== "object" || result === null) throw wrongLoss(`got ${String(result)}`);
+  const { loss, metrics = {} } = result as { readonly loss?: unknown; readonly metrics?: unknown };
+  if (!isTensor(loss)) throw wrongLoss(`got an object with ${Object.keys(result).join(", ") || "nothing"}`);
+  if (typeof metrics !== "object" || metrics === null || isTensor(metrics)) {
+    throw wrongLoss("metrics are scalars by name");
+  }
+  for (const name of Object.keys(metrics)) {
+    const problem = keyProblem(name);
+    if (problem !== undefined) throw wrongLoss(`and the metric's name ${JSON.stringify(name)} ${problem}`);
+  }
+  return result as LossParts;
+}
+
+function wrongLoss(problem: string): MpError<"MP_INVALID_ARGUMENT"> {
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    `loss: returns a Tensor or { loss, metrics?, modelState? }, ${problem}`,
+  );
+}
+
+function scalar(what: string, tensor: Tensor): Tensor {
+  if (!isTensor(tensor) || tensor.shape.length !== 0) {
+    const got = isTensor(tensor) ? String(tensor) : typeof tensor;
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `${what}: is a scalar, got ${got}; reduce it, for example with reduceMean`,
+    );
+  }
+  return cast(tensor, "f32");
+}
+
+function sameTypes(before: TensorTree, after: TensorTree): TensorTree {
+  const paths = (tree: TensorTree): string =>
+    leavesOf(tree, isTensor, "modelState")
+      .map(([path, leaf]) => `${path} [${leaf.shape.join(", ")}]`)
+      .join("; ");
+  if (paths(before) !== paths(after)) {
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `modelState: the loss returns {${paths(after)}}, the trainer was given {${paths(before)}}; give the initial modelState to the trainer`,
+    );
+  }
+  return mapTensors((old, next) => cast(next, old.dtype), before, after);
+}
+
+/** The inputs of a pass over one microbatch. */
+export interface MicrobatchInputs {
+  readonly model: TensorTree;
+  readonly batch: TensorTree;
+  readonly scale: Tensor;
+  readonly reports?: TraceReports | undefined;
+}
+
+/** Callbacks for what tracing the loss finds. */
+export interface TraceReports {
+  readonly casts?: (report: CastReport) => void;
+  readonly warning?: (warning: TrainingWarning) => void;
+}
+
+/**
+ * Loss and gradients of one microbatch under the casting policy.
+ * @throws MP_NOT_DIFFERENTIABLE for a loss without a gradient to any trained parameter
+ */
+export function forwardBackward(
+  definition: StepDefinition,
+  state: TrainingState,
+  { model, batch, scale, reports = {} }: MicrobatchInputs,
+): ForwardBackward {
+  const { precision, manifest } = definition;
+  const options = { manifest, ...(reports.casts === undefined ? {} : { report: reports.casts }) };
+  const lossOf = autocast(
+    strictLoss(definition, state, model, true, reports.warning),
+    precision.policy,
+    options,
+  );
+  const weightsWith = (trained: TensorTree): TensorTree =>
+    definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
+  const differentiated = valueAndGrad((trained: TensorTree) => lossOf(weightsWith(trained), batch), {
+    hasAux: true,
+    seed: scale,
+    onUnreached: (unreached) => {
+      const warning = warningOfUnreached(unreached);
+      reports.warning?.(warning);
+    },
+  });
+  const { value, gradients, aux } = differentiated(precision.masterWeights.parameters(state.master));
+  return {
+    loss: value,
+    metrics: aux.metrics ?? {},
+    model: aux.modelState ?? model,
+    gradients: mapTensors((gradient) => cast(gradient, "f32"), gradients),
+  };
+}

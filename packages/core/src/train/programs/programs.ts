@@ -1,0 +1,232 @@
+/** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
+import { initialRates, zerosLike } from "../../optim/optimizer.js";
+import { poisonOf } from "../../trace/finite.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { add, mul, where } from "../../trace/ops/binary.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
+import { setRandomCounter } from "../../trace/random.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { withPhase } from "../../trace/trace.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { joinStates, nextState, stateOf, statePart } from "../definition/objective-state.js";
+import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
+import type { TrainingState } from "../definition/state.js";
+import { frozenInAll, splitFrozen } from "../weights/frozen.js";
+import { mastersOf } from "../weights/masters.js";
+import { applyGradients, verdictOn } from "./apply.js";
+import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
+import { scaleOf } from "./scale.js";
+
+const SCALAR: TypeTree = { dtype: "f32", shape: [] };
+
+/** Elements of one microbatch's draws: the counter's low half. */
+const STRIDE = 2 ** 32;
+
+/** The counter of the microbatch `micro` places later (integer); the update uses that of the first microbatch. */
+function counterOf({ drawn }: TrainingState, micro?: Tensor): Tensor {
+  const place = micro === undefined ? drawn : add(drawn, cast(micro, "i64"));
+  return mul(cast(place, "u64"), STRIDE);
+}
+
+/** Fed: parameters, model. Outputs: the initial state of a run with those objectives. */
+export function initProgram(
+  definitions: readonly StepDefinition[],
+  parameters: TypeTree,
+  model: TypeTree,
+  windowed: boolean,
+): Program {
+  const untrained = frozenInAll(definitions);
+  return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
+    const weights = fed["parameters"] as TensorTree;
+    const states = definitions.map((definition) => {
+      const { masterWeights, lossScaler } = definition.precision;
+      const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
+      const inF32 = mastersOf(definition, master);
+      const { frozen } = splitFrozen(weights, untrained);
+      const state: TrainingState = {
+        master,
+        optimizer: definition.optimizer.init(inF32),
+        model: fed["model"] as TensorTree,
+        ema: definition.ema === undefined ? {} : inF32,
+        applied: literal(0, "i32"),
+        frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
+        scaler: lossScaler.init(),
+        rates: initialRates(definition.optimizer),
+        iteration: literal(0, "i64"),
+        drawn: literal(0, "i64"),
+        skipped: literal(0, "i32"),
+        consecutiveSkips: literal(0, "i32"),
+        retries: literal(0, "i32"),
+      };
+      return windowed ? { ...state, window: emptyWindow(definition, master, state.model) } : state;
+    });
+    return { outputs: { state: joinStates(definitions, states) } };
+  });
+}
+
+/** The whole step as one graph: one batch, no hook. */
+export function trainProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  reports?: TraceReports,
+): Program {
+  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+    setRandomCounter(counterOf(stateOf(definition, tree)));
+    return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
+  });
+}
+
+/**
+ * A whole step on one microbatch with the randomness of another microbatch, at any scale. Also fed: `place` (i64
+ * scalar), its distance from the current one in microbatches, negative for earlier ones; `scale` (f32 scalar).
+ */
+export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const place: TypeTree = { dtype: "i64", shape: [] };
+  const scale = SCALAR;
+  return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
+    setRandomCounter(counterOf(stateOf(definition, tree), fed["place"] as Tensor));
+    const { precision, rank } = definition;
+    const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
+    // It draws as this rank does, and has the loss of no other.
+    const alone = rank === undefined ? undefined : { ...rank, size: 1 };
+    const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
+    return wholeStep(asked, tree, fed["batch"] as TensorTree);
+  });
+}
+
+/** One pass over a microbatch. Also fed: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32. */
+export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+  const scale = SCALAR;
+  return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
+    const current = stateOf(definition, tree);
+    setRandomCounter(counterOf(current));
+    const pass = forwardBackward(definition, current, {
+      model: current.model,
+      batch: fed["batch"] as TensorTree,
+      scale: fed["scale"] as Tensor,
+    });
+    return { outputs: { weights: parametersOf(definition, current), gradients: pass.gradients } };
+  });
+}
+
+function wholeStep(
+  definition: StepDefinition,
+  tree: TensorTree,
+  batch: TensorTree,
+  reports?: TraceReports,
+): ProgramResult {
+  const state = stateOf(definition, tree);
+  const scale = scaleOf(definition, state);
+  const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
+  const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
+  return { state: nextState(definition, tree, next), outputs: { ...outputs, metrics: pass.metrics } };
+}
+
+/** The sums of a window of microbatches; stored next to the training state between runs, never in a checkpoint. */
+export type WindowState = {
+  readonly gradients: TensorTree;
+  readonly loss: Tensor;
+  readonly model: TensorTree;
+  /** 0, or NaN if a loss or model state was not finite. Gradients are checked once, at the end of the window. */
+  readonly poison: Tensor;
+  /** i32: microbatches accumulated. */
+  readonly micro: Tensor;
+};
+
+type WindowedState = TrainingState & { readonly window: WindowState };
+
+function emptyWindow(definition: StepDefinition, master: TensorTree, model: TensorTree): WindowState {
+  return {
+    gradients: zerosLike(definition.precision.masterWeights.parameters(master)),
+    loss: literal(0),
+    model,
+    poison: literal(0),
+    micro: literal(0, "i32"),
+  };
+}
+
+const added = (window: WindowState, own: Omit<WindowState, "micro">): WindowState => ({
+  gradients: mapTensors(add, window.gradients, own.gradients),
+  loss: add(window.loss, own.loss),
+  model: own.model,
+  poison: add(window.poison, own.poison),
+  micro: add(window.micro, 1),
+});
+
+/**
+ * Adds one microbatch to the window; state slots `window/…` beside the training state's. The only microbatch of a step
+ * replaces what is there, which saves a pass over all gradients here and one where the window would be emptied.
+ */
+export function accumulateProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  reports?: TraceReports,
+): Program {
+  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    const isOnly = definition.accumulate === 1;
+    setRandomCounter(isOnly ? counterOf(rest) : counterOf(rest, window.micro));
+    const scale = scaleOf(definition, rest);
+    const pass = forwardBackward(definition, rest, {
+      model: isOnly ? rest.model : window.model,
+      batch: fed["batch"] as TensorTree,
+      scale,
+      reports,
+    });
+    const next = withPhase("update", () => {
+      const { gradients, loss, model } = pass;
+      const own = { gradients, loss, model, poison: poisonOf({ loss, model }) };
+      return isOnly ? { ...window, ...own } : added(window, own);
+    });
+    return { state: nextState(definition, tree, { window: next }), outputs: { metrics: pass.metrics } };
+  });
+}
+
+/**
+ * Applies a full window, and empties one that microbatches add to; processes add theirs between the last and this. Fed,
+ * where parts of a divided update are judged: `verdict` (f32 scalar), the sum of those of all ranks.
+ */
+export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
+  const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
+  return traceProgram({ state: statePart(definition, state), fed }, (tree, { verdict }) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    setRandomCounter(counterOf(rest));
+    const { state: next, outputs } = applyGradients(definition, rest, window, verdict as Tensor | undefined);
+    if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
+    const empty = withPhase("update", () => {
+      const model = mapTensors(
+        (after, before) => where(outputs.applied, after, before),
+        window.model,
+        rest.model,
+      );
+      return emptyWindow(definition, rest.master, model);
+    });
+    return { state: nextState(definition, tree, { ...next, window: empty }), outputs };
+  });
+}
+
+/** What this rank would make of its part of a divided update. Output: `verdict`. */
+export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state: statePart(definition, state) }, (tree) => {
+    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    setRandomCounter(counterOf(rest));
+    return { outputs: { verdict: verdictOn(definition, rest, window) } };
+  });
+}
+
+/** The scale from a state of the scaler. Fed: scaler. */
+export function fedScaleProgram(definition: StepDefinition, scaler: TypeTree): Program {
+  return traceProgram({ fed: { scaler } }, (_state, fed) => ({
+    outputs: { scale: scaleOf(definition, { scaler: fed["scaler"] as TensorTree }) },
+  }));
+}
+
+/** The scale that the next step will use. */
+export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
+  return traceProgram({ state: statePart(definition, state) }, (tree) => ({
+    outputs: { scale: scaleOf(definition, stateOf(definition, tree)) },
+  }));
+}

@@ -1,0 +1,37 @@
+import { MpError } from "../../errors.js";
+import type { UnreachedLeaves } from "../../trace/grad.js";
+import type { GradientCut } from "../../transform/gradient-cuts.js";
+import type { TrainingWarning } from "../definition/warning.js";
+
+/** Number of names in a message; its details have all. */
+const NAMED = 3;
+
+/**
+ * Handles parameters without a gradient: a loss without a gradient to any parameter is an error, one that leaves some
+ * out may be intended.
+ * @throws MP_NOT_DIFFERENTIABLE naming the loss's line and the operators that cut its paths to the parameters
+ */
+export function warningOfUnreached({ paths, isAll, cuts, line }: UnreachedLeaves): TrainingWarning {
+  if (isAll) {
+    const place = line === undefined ? "" : ` (at ${line})`;
+    throw new MpError(
+      "MP_NOT_DIFFERENTIABLE",
+      `loss${place}: no gradient leads from it to any parameter, so nothing would be trained; ${remedy(cuts)}`,
+      { details: { cuts, ...(line === undefined ? {} : { line }) } },
+    );
+  }
+  const left = `${named(paths)} ${paths.length === 1 ? "takes" : "take"} no part in the gradient and will not be trained`;
+  const message = `loss: ${left}; ${remedy(cuts)}, or say so with frozen`;
+  return { type: "gradient", message, details: { parameters: paths, cuts } };
+}
+
+function remedy(cuts: readonly GradientCut[]): string {
+  if (cuts.length === 0) return "make the loss of the parameters that it gets as its first argument";
+  const places = cuts.map(({ op, node, reason, line }) => `${op} (${line ?? node}; ${reason})`);
+  return `${named(places)} ${cuts.length === 1 ? "lets" : "let"} no gradient through: use what is differentiable, such as a cross entropy instead of a count of errors`;
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return names.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,104 @@
+/** The programs that read the weights of a run and change nothing; each is traced once per batch shape. */
+import { autocast } from "../../cast/autocast.js";
+import { f32Master } from "../../precision/master-weights.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { cast } from "../../trace/ops/unary.js";
+import { foldIn } from "../../trace/random.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { stateOf, statePart } from "../definition/objective-state.js";
+import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
+import type { TrainingState } from "../definition/state.js";
+import { type PredictFunction, underPolicy } from "../definition/user-function.js";
+import { STREAMED } from "../metrics/metric-accumulator.js";
+import type { TracedMetrics } from "../metrics/traced-metrics.js";
+import { parametersOf, strictLoss } from "./forward.js";
+import type { LossContext } from "./loss.js";
+
+/**
+ * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree
+ * like the parameters, whatever the master weights are.
+ */
+function readingProgram(
+  definition: StepDefinition,
+  { state, average }: ReadState,
+  fed: Readonly<Record<string, TypeTree>>,
+  body: (
+    definition: StepDefinition,
+    current: TrainingState,
+    fed: Readonly<Record<string, TensorTree>>,
+  ) => ProgramResult,
+): Program {
+  const types = statePart(definition, state, average ? "ema" : "master");
+  return traceProgram({ state: types, fed }, (tree, trees) => {
+    if (!average) return body(definition, stateOf(definition, tree), trees);
+    const averaged = { ...definition, precision: { ...definition.precision, masterWeights: f32Master() } };
+    const { ema } = tree as TrainingState;
+    return body(averaged, stateOf(averaged, { ...(tree as TrainingState), master: ema }), trees);
+  });
+}
+
+/** The state that a program reads. */
+export interface ReadState {
+  readonly state: TypeTree;
+  /** Whether the weights are their moving average. */
+  readonly average: boolean;
+}
+
+/** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
+export function evaluateProgram(
+  definition: StepDefinition,
+  state: ReadState,
+  fed: { readonly batch: TypeTree; readonly model?: TypeTree },
+  metrics?: TracedMetrics,
+): Program {
+  return readingProgram(definition, state, fed, (read, current, trees) => {
+    const model = trees["model"] ?? current.model;
+    const lossOf = autocast(strictLoss(read, current, model, false), read.precision.policy, {
+      manifest: read.manifest,
+    });
+    const [loss, parts] = lossOf(parametersOf(read, current), trees["batch"] as TensorTree);
+    const outputs = { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
+    if (metrics === undefined) return { outputs };
+    const batch = trees["batch"] as TensorTree;
+    const streamed = readFunction(read, { ...current, model }, metrics.statistics, batch);
+    return { outputs: { ...outputs, [STREAMED]: streamed } };
+  });
+}
+
+/** What the user's function gives for that data. */
+function readFunction(
+  read: StepDefinition,
+  { model, ...current }: TrainingState,
+  fn: PredictFunction,
+  data: TensorTree,
+  what = "the batch",
+): TensorTree {
+  const context: LossContext<TensorTree> = {
+    training: false,
+    key: foldIn(read.key, "predict"),
+    modelState: model,
+    step: current.applied,
+  };
+  const run = underPolicy(fn, what, context, { policy: read.precision.policy, manifest: read.manifest });
+  return run(parametersOf(read, { model, ...current }), data);
+}
+
+export function predictProgram(
+  definition: StepDefinition,
+  state: ReadState,
+  data: TypeTree,
+  predict: PredictFunction,
+): Program {
+  return readingProgram(definition, state, { data }, (read, current, trees) => {
+    const result = readFunction(read, current, predict, trees["data"] as TensorTree, "the data");
+    return { outputs: { result } };
+  });
+}
+
+/** The parameters in f32, for any storage dtype. */
+export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
+  return readingProgram(definition, state, {}, (read, current) => {
+    const weights = parametersOf(read, current);
+    return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
+  });
+}

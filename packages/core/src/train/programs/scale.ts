@@ -1,0 +1,61 @@
+import { MpError } from "../../errors.js";
+import { LARGEST_SCALE, type LossScaler, SMALLEST_SCALE } from "../../precision/loss-scaler.js";
+import { and, lessOrEqual } from "../../trace/ops/binary.js";
+import { isTensor, type Tensor } from "../../trace/tensor.js";
+import type { StepDefinition } from "../definition/definition.js";
+import type { TrainingState } from "../definition/state.js";
+
+/**
+ * The loss scale of a step from this state.
+ * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a scaler that returns something else
+ */
+export function scaleOf(
+  { precision: { lossScaler } }: StepDefinition,
+  state: Pick<TrainingState, "scaler">,
+): Tensor {
+  const scale = lossScaler.scale(state.scaler);
+  if (isTensor(scale) && scale.dtype === "f32" && scale.shape.length === 0) return scale;
+  throw new MpError(
+    !isTensor(scale)
+      ? "MP_INVALID_ARGUMENT"
+      : scale.dtype === "f32"
+        ? "MP_SHAPE_MISMATCH"
+        : "MP_DTYPE_MISMATCH",
+    `loss scaler ${lossScaler.name}: a scale is an f32 scalar, got ${scale}`,
+  );
+}
+
+export interface ScaleRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The scales that a scaler may return: its own bounds, limited to what f32 can divide by and rounded to f32 like the
+ * scale.
+ */
+export function scaleRange({ minScale, maxScale }: LossScaler): ScaleRange {
+  return {
+    from: Math.fround(Math.max(minScale ?? SMALLEST_SCALE, SMALLEST_SCALE)),
+    to: Math.fround(Math.min(maxScale ?? LARGEST_SCALE, LARGEST_SCALE)),
+  };
+}
+
+/** bool scalar: whether the scale is in the scaler's range, so finite and above 0. */
+export function isUsable(scale: Tensor, lossScaler: LossScaler): Tensor {
+  const { from, to } = scaleRange(lossScaler);
+  return and(lessOrEqual(from, scale), lessOrEqual(scale, to));
+}
+
+/** What is wrong with the scale of a step and what to do; undefined if it is valid. */
+export function scaleFault(lossScaler: LossScaler, scale: number): string | undefined {
+  const { from, to } = scaleRange(lossScaler);
+  if (scale >= from && scale <= to) return undefined;
+  const [lowest, highest] = [from, to].map((bound) => `2^${rounded(Math.log2(bound))}`);
+  return (
+    `loss scaler ${lossScaler.name} gave the scale ${scale}, which is no number from ${lowest} to ${highest}: ` +
+    "a step at such a scale is skipped; let its `scale` stay in that range"
+  );
+}
+
+const rounded = (exponent: number): number => Math.round(exponent * 1000) / 1000;

@@ -1,0 +1,84 @@
+import { clipFactor } from "../../optim/clip.js";
+import { sumOfSquares } from "../../optim/global-norm.js";
+import { LARGEST_SCALE } from "../../precision/loss-scaler.js";
+import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import { div, mul } from "../../trace/ops/binary.js";
+import { sqrt } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { type ScaleRange, scaleRange } from "./scale.js";
+
+export interface Unscaled {
+  /** Unscaled means over the window, or sums, clipped if requested; f32. */
+  readonly gradients: TensorTree;
+  /** This process's part of them; all, unless the update is divided. */
+  readonly own: TensorTree;
+  /** Their norm before clipping. Infinite beyond 1.8e19, where squares leave f32. */
+  readonly gradNorm: Tensor;
+}
+
+/**
+ * Up to this scale the squares of scaled gradients are finite in f32 while the norm of the unscaled ones is below 2^40.
+ */
+const LARGEST_SQUARED_SCALE = 2 ** 24;
+/** From this scale on they are no closer to 0 than the squares of unscaled ones. */
+const SMALLEST_SQUARED_SCALE = 1;
+
+/**
+ * How many losses the sums of a window are of; their gradients are divided by it. Ranks add up theirs, and a step is of
+ * the mean over ranks.
+ */
+export const lossesIn = ({ accumulate, rank }: Pick<StepDefinition, "accumulate" | "rank">): number =>
+  accumulate * (rank?.size ?? 1);
+
+/**
+ * Divides the sums of a window by scale and, for means, number of losses, and clips them. Squares of scaled gradients may
+ * overflow or underflow, so the norm is computed from unscaled gradients, which exist anyway without clipping. With
+ * clipping this would be another multiplication of all gradients; if the scaler's bounds exclude such scales, the norm
+ * of the scaled gradients is unscaled instead.
+ */
+export function unscale(definition: StepDefinition, sums: TensorTree, scale: Tensor): Unscaled {
+  const { clipNorm, accumulation, precision } = definition;
+  const range = scaleRange(precision.lossScaler);
+  const parts = accumulation === "mean" ? lossesIn(definition) : (definition.rank?.size ?? 1);
+  // A division, so that a constant scale is folded when the graph is built.
+  const inverse = div(1, scale);
+  const own = (tree: TensorTree): TensorTree => definition.shard?.own(tree) ?? tree;
+  if (clipNorm !== undefined && isSquared(range, parts)) {
+    const factor = parts === 1 ? inverse : mul(inverse, 1 / parts);
+    const gradNorm = mul(sqrt(sumOfSquares(sums)), factor);
+    const clipped = mul(factor, clipFactor(gradNorm, clipNorm));
+    const gradients = times(sums, clipped);
+    // Of a part alone where nothing reads the whole.
+    return {
+      gradients,
+      own: definition.shard === undefined ? gradients : times(own(sums), clipped),
+      gradNorm,
+    };
+  }
+  const unscaled = dividedBy(sums, { inverse, parts, range });
+  const gradNorm = sqrt(sumOfSquares(unscaled));
+  const gradients = clipNorm === undefined ? unscaled : times(unscaled, clipFactor(gradNorm, clipNorm));
+  return { gradients, own: own(gradients), gradNorm };
+}
+
+/** Sums of several losses may be as many times larger. */
+const isSquared = ({ from, to }: ScaleRange, parts: number): boolean =>
+  from >= SMALLEST_SQUARED_SCALE && to * parts <= LARGEST_SQUARED_SCALE;
+
+const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
+  mapTensors((leaf) => mul(leaf, factor), tree);
+
+interface Divisors {
+  readonly inverse: Tensor;
+  /** Of which the sums are divided into means; 1 leaves them sums. */
+  readonly parts: number;
+  readonly range: ScaleRange;
+}
+
+/** One factor, or two if their product could be subnormal: an engine that flushes it would make all gradients 0. */
+function dividedBy(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
+  if (parts === 1) return times(sums, inverse);
+  if (range.to * parts <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / parts));
+  return times(times(sums, inverse), 1 / parts);
+}

@@ -1,0 +1,156 @@
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Graph } from "../../graph/graph.js";
+import { type PrecisionReport, precisionReport } from "../../precision/report/report.js";
+import type { FedBatch } from "../batch/batch.js";
+import type { ProgramCache } from "../compile/program-cache.js";
+import { evaluationIn } from "../data/evaluate-all.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { named, ownSlot } from "../definition/objective-state.js";
+import { numberIn, type Outputs } from "../definition/outputs.js";
+import { outputTree, type Program } from "../definition/program.js";
+import type { Counters, StepResult } from "../definition/result.js";
+import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
+import type { TracedMetrics } from "../metrics/traced-metrics.js";
+import { scaleProgram } from "../programs/programs.js";
+import { evaluateProgram } from "../programs/reading-programs.js";
+import type { Facts } from "../ranks/said.js";
+import { type Ran, Stepper, type StepperOptions } from "./stepper.js";
+
+/** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
+export class ObjectiveRun {
+  readonly definition: StepDefinition;
+  readonly #programs: ProgramCache;
+  readonly #stateTypes: StepperOptions["stateTypes"];
+  readonly #stepper: Stepper;
+
+  constructor(programs: ProgramCache, options: StepperOptions) {
+    this.definition = options.definition;
+    this.#programs = programs;
+    this.#stateTypes = options.stateTypes;
+    this.#stepper = new Stepper(programs, options);
+  }
+
+  /**
+   * One step of each, in their order: a later one sees what earlier ones committed. `onCommitted` is called once the
+   * state comes after these batches.
+   */
+  static async step(
+    objectives: readonly ObjectiveRun[],
+    feeds: readonly FedBatch[],
+    onCommitted: () => void,
+  ): Promise<readonly StepResult[]> {
+    const steppers = objectives.map((objective) => objective.#stepper);
+    // A loss that cannot be traced is found before an earlier objective commits.
+    if (steppers.length > 1) for (const stepper of steppers) await stepper.prepare(feeds);
+    const ran: Ran[] = [];
+    for (const stepper of steppers) ran.push(await stepper.run(feeds));
+    onCommitted();
+    const results: StepResult[] = [];
+    for (const [at, stepper] of steppers.entries()) results.push(await stepper.report(ran[at] as Ran, feeds));
+    return results;
+  }
+
+  /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
+  static async facts(objectives: readonly ObjectiveRun[], feeds: readonly FedBatch[]): Promise<Facts> {
+    for (const objective of objectives) await objective.#stepper.prepare(feeds);
+    return {
+      batch: feeds.map(({ signature }) => signature).join(" | "),
+      program: objectives.flatMap((objective) => objective.#stepper.hashes(feeds)).join(),
+    };
+  }
+
+  /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */
+  static async evaluated(
+    objectives: readonly ObjectiveRun[],
+    [feed, model, average, metrics]: Parameters<ObjectiveRun["evaluated"]>,
+  ): Promise<readonly Outputs[]> {
+    const all: Outputs[] = [];
+    for (const [at, objective] of objectives.entries()) {
+      const [outputs] = await objective.evaluated(feed, model, average, at === 0 ? metrics : undefined);
+      all.push(outputs);
+    }
+    return all;
+  }
+
+  profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+    return this.#stepper.profile(feed);
+  }
+
+  async evaluate(feed: FedBatch, model: FedBatch | undefined, average: boolean): Promise<unknown> {
+    const [values, outputs] = await this.evaluated(feed, model, average);
+    return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
+  }
+
+  /** The outputs of evaluating a batch, and their types; with the statistics of the metrics. */
+  async evaluated(
+    feed: FedBatch,
+    model: FedBatch | undefined,
+    average: boolean,
+    metrics?: TracedMetrics,
+  ): Promise<readonly [Outputs, Program["outputs"]]> {
+    const state = { state: this.#stateTypes, average };
+    const build = (): Program =>
+      evaluateProgram(
+        this.definition,
+        state,
+        { batch: feed.types(), ...(model === undefined ? {} : { model: model.types() }) },
+        metrics,
+      );
+    const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
+    const what = metrics === undefined ? "evaluate" : `evaluate with metrics ${metrics.id}`;
+    const kind = named(this.definition, average ? `${what} the average` : what);
+    const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
+    return [await executable.run({ ...feed.inputs, ...model?.inputs }), outputs];
+  }
+
+  async counters(): Promise<Counters> {
+    const [applied, skipped] = (["applied", "skipped"] as const).map((group) =>
+      ownSlot(this.definition, group),
+    ) as [string, string];
+    const values = await this.#programs.state.read([applied, "iteration", skipped]);
+    return {
+      applied: numberIn(values, applied),
+      iteration: numberIn(values, "iteration"),
+      skipped: numberIn(values, skipped),
+      scale: await this.#scale(),
+    };
+  }
+
+  /** The loss scale of the next step. */
+  async #scale(): Promise<number> {
+    const build = (): Program => scaleProgram(this.definition, this.#stateTypes);
+    const { executable } = await this.#programs.compiled(named(this.definition, "scale"), "", build);
+    return numberIn(await executable.run({}), "scale");
+  }
+
+  async diagnose(feeds: readonly FedBatch[], scale: number | undefined): Promise<Diagnosis | undefined> {
+    const at = { scale: scale ?? (await this.#scale()), isPast: scale !== undefined };
+    return diagnose(this.#inspected, feeds, at);
+  }
+
+  async precisionReport(feed: FedBatch): Promise<PrecisionReport> {
+    const parts = { ...this.#inspected, ...this.explained(feed), scale: await this.#scale() };
+    return precisionReport(parts, feed);
+  }
+
+  graph(feed: FedBatch): Graph {
+    return this.#stepper.program(feed).graph;
+  }
+
+  /** The step for such a batch, and its cast report. */
+  explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
+    let casts: CastReport | undefined;
+    const { graph } = this.#stepper.program(feed, {
+      casts: (report) => {
+        casts ??= report;
+      },
+    });
+    if (casts === undefined) throw new Error("internal: a step was traced without its casting policy");
+    return { step: graph, casts };
+  }
+
+  get #inspected(): Inspected {
+    return { programs: this.#programs, definition: this.definition, stateTypes: this.#stateTypes };
+  }
+}

@@ -1,0 +1,57 @@
+import type { State } from "../../backend.js";
+import { MpError } from "../../errors.js";
+import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
+import { checkHyperparameter } from "../../optim/hyperparameter.js";
+import { isSettable } from "../../optim/settable.js";
+import { isPlainObject } from "../../plain-object.js";
+import { shown } from "../../shown.js";
+import { mapTree, type Tree } from "../../tree.js";
+import type { RatesByGroup } from "../callbacks/callback.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { named, ownSlot } from "../definition/objective-state.js";
+import type { TypeTree } from "../definition/program.js";
+import { readPart } from "./state-part.js";
+
+/**
+ * The rates that a call sets, by their slots.
+ * @throws MP_INVALID_ARGUMENT for an unknown objective or group, one whose rate is not settable, or a rate that is
+ * negative or not finite in f32
+ */
+export function ratesToSet(
+  definitions: readonly StepDefinition[],
+  rates: unknown,
+): Readonly<Record<string, HostTensor>> {
+  if (!isPlainObject(rates)) refuse(`takes rates by group, such as { default: 1e-4 }, got ${shown(rates)}`);
+  const names = definitions[0]?.objective?.all;
+  const unknown = names && Object.keys(rates).find((name) => !names.includes(name));
+  if (unknown !== undefined) refuse(`there is no objective ${unknown}, only ${names?.join(", ")}`);
+  const values = definitions.flatMap((definition) => {
+    const own = definition.objective === undefined ? rates : (rates[definition.objective.name] ?? {});
+    return Object.entries(own).map(([group, rate]) => {
+      expectSettable(definition, group);
+      checkHyperparameter(`setRates: ${named(definition, group)}`, rate as number, { from: 0 });
+      return [ownSlot(definition, "rates", group), tensor(Float32Array.of(rate as number), [])] as const;
+    });
+  });
+  return Object.fromEntries(values);
+}
+
+/** The settable rates as they are, by group; with objectives, by objective and group. */
+export async function ratesOf(state: State, types: TypeTree): Promise<RatesByGroup> {
+  const rates = (await readPart(state, types, "rates")) as Tree<HostTensor>;
+  return mapTree(rates, isHostTensor, ({ data }) => Number(data[0])) as RatesByGroup;
+}
+
+function expectSettable(definition: StepDefinition, group: string): void {
+  const { learningRates = {} } = definition.optimizer;
+  if (Object.hasOwn(learningRates, group) && isSettable(learningRates[group])) return;
+  const settable = Object.keys(learningRates).filter((name) => isSettable(learningRates[name]));
+  const known = settable.length === 0 ? "none is" : `those are ${settable.join(", ")}`;
+  refuse(
+    `${named(definition, group)} is no rate that can be set, ${known}; make it so: learningRate: settable(1e-3)`,
+  );
+}
+
+function refuse(message: string): never {
+  throw new MpError("MP_INVALID_ARGUMENT", `setRates: ${message}`);
+}

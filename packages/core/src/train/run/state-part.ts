@@ -1,0 +1,15 @@
+import type { State } from "../../backend.js";
+import { leavesOf } from "../../tree.js";
+import { fedName, outputTree, type TypeTree } from "../definition/program.js";
+import { isValueType } from "../definition/state.js";
+
+/** One part of a run's state on the host, as the tree that it is. */
+export async function readPart(
+  state: State,
+  types: TypeTree,
+  part: "model" | "scaler" | "rates",
+): Promise<unknown> {
+  const own = (types as Readonly<Record<typeof part, TypeTree>>)[part];
+  const slots = leavesOf(own, isValueType, part).map(([path]) => fedName(part, path));
+  return outputTree(own, part, await state.read(slots));
+}

@@ -1,0 +1,332 @@
+import type { ProfileRow } from "../../backend.js";
+import type { CastReport } from "../../cast/explain.js";
+import { lowDType } from "../../cast/policy.js";
+import { MpError } from "../../errors.js";
+import { unsupportedReason } from "../../manifest.js";
+import { leavesOf } from "../../tree.js";
+import { batchDifferences, type FedBatch } from "../batch/batch.js";
+import type { Compiled, ProgramCache } from "../compile/program-cache.js";
+import { programHash } from "../compile/program-hash.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { named, ofObjective } from "../definition/objective-state.js";
+import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "../definition/outputs.js";
+import { fedName, type Program, type TypeTree } from "../definition/program.js";
+import type { StepResult } from "../definition/result.js";
+import { isValueType } from "../definition/state.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
+import { beyondHalf } from "../diagnosis/beyond-half.js";
+import { firstNonFinite } from "../diagnosis/diagnose.js";
+import type { TraceReports } from "../programs/forward.js";
+import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "../programs/programs.js";
+import { scaleFault } from "../programs/scale.js";
+import { resetWindow, type WindowReduction } from "./window.js";
+
+export interface StepperOptions {
+  readonly definition: StepDefinition;
+  readonly stateTypes: TypeTree;
+  /** Where the window is one of several processes'. */
+  readonly reduction: WindowReduction | undefined;
+  readonly maxConsecutiveSkips: number;
+  /** Aborts an unfinished step between two microbatches. */
+  readonly signal: AbortSignal | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+  /** Gives the event loop a turn when one is due. */
+  readonly breathe: () => Promise<void> | undefined;
+}
+
+/** The signature of the program that applies a window: it is fed no batch. */
+const APPLY = "";
+
+/** A step that was applied or skipped, before it is judged. */
+export interface Ran {
+  readonly outputs: Outputs;
+  readonly retries: number;
+}
+
+/** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
+export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, isShared: boolean): boolean {
+  return accumulate > 1 || isShared;
+}
+
+/**
+ * Runs the steps of one objective on an engine, as one program or as a window of microbatches; repeats a step whose overflow is retried. One
+ * step at a time.
+ */
+export class Stepper {
+  readonly #programs: ProgramCache;
+  readonly #options: StepperOptions;
+  readonly #windowed: boolean;
+  /** Of the program that is fed a batch. */
+  readonly #kind: string;
+  /** Of the programs that were compiled, by the signature of the batch; kept where other ranks compare them. */
+  readonly #hashes = new Map<string, string>();
+  #hasSearchedData = false;
+  /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
+  #accepted: FedBatch["inputs"] | undefined;
+
+  constructor(programs: ProgramCache, options: StepperOptions) {
+    this.#programs = programs;
+    this.#options = options;
+    this.#windowed = isWindowed(options.definition, options.reduction !== undefined);
+    this.#kind = named(options.definition, this.#windowed ? "accumulate" : "step");
+  }
+
+  /** Compiles what `run` needs for these batches. */
+  async prepare(feeds: readonly FedBatch[]): Promise<void> {
+    for (const feed of feeds) await this.#pass(feed);
+    if (this.#windowed) await this.#apply();
+  }
+
+  /** What `prepare` has compiled for these batches: a hash of each program, the same on all ranks. */
+  hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
+    return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
+      this.#hashes.get(signature),
+    );
+  }
+
+  /** Runs the step until it is applied or skipped; the state then comes after these batches. */
+  async run(feeds: readonly FedBatch[]): Promise<Ran> {
+    const [first] = feeds;
+    if (first === undefined) throw new Error("internal: a step without batches");
+    this.#options.signal?.throwIfAborted();
+    for (let retries = 0; ; retries++) {
+      const outputs = this.#windowed ? await this.#runWindow(feeds) : await this.#runWhole(first);
+      const due = this.#options.breathe();
+      if (due !== undefined) await due;
+      if (!flagIn(outputs, "again")) return { outputs, retries };
+    }
+  }
+
+  /** What a step that was run is told as. @throws MP_NON_FINITE after too many skips in a row */
+  async report({ outputs, retries }: Ran, feeds: readonly FedBatch[]): Promise<StepResult> {
+    const applied = flagIn(outputs, "applied");
+    if (!applied) {
+      this.#warnOfScale(outputs);
+      await this.#warnOfData(outputs, feeds);
+      await this.#checkSkips(outputs, feeds);
+    }
+    return {
+      loss: numberIn(outputs, "loss"),
+      applied,
+      scale: numberIn(outputs, "scale"),
+      gradNorm: numberIn(outputs, "gradNorm"),
+      rates: ratesIn(outputs, this.#options.definition.optimizer),
+      metrics: metricsIn(outputs),
+      retries,
+    };
+  }
+
+  /**
+   * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual; a single
+   * microbatch is not a step and is discarded.
+   */
+  async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+    const { executable } = await this.#pass(feed);
+    if (executable.profile === undefined) {
+      const reason = unsupportedReason(this.#programs.backend.manifest.profile) ?? "it has no profiler";
+      throw new MpError("MP_UNSUPPORTED", `profile: ${this.#programs.backend.name}: ${reason}`);
+    }
+    try {
+      return await executable.profile(feed.inputs);
+    } finally {
+      if (this.#windowed) await resetWindow(this.#programs.state);
+    }
+  }
+
+  /** The program for a batch. */
+  program(feed: FedBatch, reports?: TraceReports): Program {
+    const { definition, stateTypes } = this.#options;
+    const build = this.#windowed ? accumulateProgram : trainProgram;
+    return build(definition, stateTypes, feed.types(), reports);
+  }
+
+  async #runWhole(feed: FedBatch): Promise<Outputs> {
+    const { executable } = this.#known(feed) ?? (await this.#compile(feed));
+    return executable.run(feed.inputs);
+  }
+
+  #known(feed: FedBatch): Compiled | undefined {
+    return this.#programs.known(this.#kind, feed.signature);
+  }
+
+  /** The program that is fed a batch. */
+  async #pass(feed: FedBatch): Promise<Compiled> {
+    return this.#known(feed) ?? this.#compile(feed);
+  }
+
+  #apply(): Promise<Compiled> {
+    const { definition, stateTypes } = this.#options;
+    return this.#programs.compiled(named(definition, "apply"), APPLY, () =>
+      this.#hashed(APPLY, applyProgram(definition, stateTypes)),
+    );
+  }
+
+  async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
+    const { definition, reduction } = this.#options;
+    const programs = this.#programs;
+    try {
+      const accumulated = async (): Promise<Outputs> => meanOf(await this.#accumulate(feeds));
+      const metrics =
+        reduction === undefined
+          ? await accumulated()
+          : await reduction.reduce(
+              { state: programs.state, of: definition, metrics: await this.#metricNames(feeds) },
+              accumulated,
+            );
+      const { executable } = await this.#apply();
+      const outputs = await executable.run(await this.#verdict());
+      await reduction?.share?.(programs.state, outputs);
+      return { ...metrics, ...outputs };
+    } catch (error) {
+      await resetWindow(programs.state).catch((cause: unknown) => {
+        throw new AggregateError(
+          [error, cause],
+          "step: a window failed, and so did throwing away what it had gathered",
+        );
+      });
+      throw error;
+    }
+  }
+
+  /** What all ranks think of their parts of a divided update. */
+  async #verdict(): Promise<Outputs> {
+    const { definition, stateTypes, reduction } = this.#options;
+    if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};
+    const { executable } = await this.#programs.compiled(named(definition, "verdict"), APPLY, () =>
+      verdictProgram(definition, stateTypes),
+    );
+    const verdict = await reduction.judge(numberIn(await executable.run({}), "verdict"));
+    return { verdict: { dtype: "f32", shape: [], data: Float32Array.of(verdict) } };
+  }
+
+  #hashed(signature: string, program: Program): Program {
+    const { rank, shard } = this.#options.definition;
+    // Ranks apply different parts of a divided update.
+    if (rank !== undefined && (shard === undefined || signature !== APPLY))
+      this.#hashes.set(signature, programHash(program.graph));
+    return program;
+  }
+
+  /** Adds the microbatches to the window; the metrics of each. */
+  async #accumulate(feeds: readonly FedBatch[]): Promise<readonly Outputs[]> {
+    const { signal, breathe } = this.#options;
+    const metrics: Outputs[] = [];
+    for (const feed of feeds) {
+      signal?.throwIfAborted();
+      const { executable } = await this.#pass(feed);
+      metrics.push(await executable.run(feed.inputs));
+      // The code that aborts the signal needs a turn of the event loop.
+      const due = breathe();
+      if (due !== undefined) await due;
+    }
+    return metrics;
+  }
+
+  /** The names of the scalars that accumulating these batches gives. */
+  async #metricNames([first]: readonly FedBatch[]): Promise<readonly string[]> {
+    const { outputs } = await this.#pass(first as FedBatch);
+    return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
+      fedName("metrics", path),
+    );
+  }
+
+  async #compile(feed: FedBatch): Promise<Compiled> {
+    const { warn } = this.#options;
+    const warnOfLints = ({ lints }: CastReport): void => {
+      for (const { message, remedy } of lints) warn({ type: "numerics", message: `${message}; ${remedy}` });
+    };
+    const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
+    try {
+      const compiled = await this.#programs.compiled(this.#kind, feed.signature, () =>
+        this.#hashed(feed.signature, this.program(feed, reports)),
+      );
+      this.#accepted = feed.inputs;
+      return compiled;
+    } catch (error) {
+      const compared = this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+      throw ofObjective(this.#options.definition, compared);
+    }
+  }
+
+  #warnOfScale(outputs: Outputs): void {
+    const { definition, warn } = this.#options;
+    const fault = scaleFault(definition.precision.lossScaler, numberIn(outputs, "scale"));
+    if (fault !== undefined) warn({ type: "numerics", message: fault });
+  }
+
+  /** At the first skip that a batch's own numbers may be the cause of, if they are. */
+  async #warnOfData(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+    const { definition, warn } = this.#options;
+    const half = lowDType(definition.precision.policy);
+    if (this.#hasSearchedData || half === undefined) return;
+    // The search is compiled only where there is a number to be found.
+    const isSuspect = ({ inputs }: FedBatch): boolean =>
+      beyondHalf(inputs, Object.keys(inputs), half) !== undefined;
+    if (!feeds.some(isSuspect)) return;
+    this.#hasSearchedData = true;
+    const { culprit, attribution } = await this.#culprit(
+      feeds,
+      numberIn(outputs, "scale"),
+      `loss ${numberIn(outputs, "loss")}`,
+    );
+    if (attribution?.op === "Cast" && attribution.phase === "forward")
+      warn({ type: "data", message: `${named(definition, "step")}: was skipped, ${culprit}` });
+  }
+
+  async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+    const skips = numberIn(outputs, "consecutiveSkips");
+    if (skips <= this.#options.maxConsecutiveSkips) return;
+    const [loss, gradNorm, scale] = ["loss", "gradNorm", "scale"].map((name) => numberIn(outputs, name));
+    const atFault = scaleAttribution(this.#options.definition.precision.lossScaler, scale as number);
+    const { culprit, ...found } =
+      atFault === undefined
+        ? await this.#culprit(
+            feeds,
+            scale as number,
+            `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`,
+          )
+        : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
+    throw new MpError(
+      "MP_NON_FINITE",
+      `${named(this.#options.definition, "step")}: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
+      { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
+    );
+  }
+
+  /** Returns text also if the engine cannot run the search or runs out of memory. */
+  async #culprit(
+    feeds: readonly FedBatch[],
+    scale: number,
+    known: string,
+  ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
+    const { definition, stateTypes } = this.#options;
+    const inspected = { programs: this.#programs, definition, stateTypes };
+    try {
+      const found = await firstNonFinite(inspected, feeds, { scale, isPast: true });
+      if (found === undefined) return { culprit: "each of its batches is finite by itself" };
+      const { attribution } = found;
+      return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      return { culprit: `the last with ${known}; where it began could not be found: ${reason}`, cause };
+    }
+  }
+}
+
+/** Adds to an error how the batch differs from earlier ones. */
+function comparedWith(before: FedBatch["inputs"], feed: FedBatch, error: unknown): unknown {
+  const differences = batchDifferences(before, feed.inputs);
+  if (differences.length === 0) return error;
+  const unlike = `unlike the batches before, ${differences.join("; ")}`;
+  if (MpError.is(error)) {
+    const details = { ...error.details, differences };
+    return new MpError(error.code, `${error.message}; ${unlike}`, { details, cause: error });
+  }
+  // A loss that reads a missing value fails with an error of JavaScript.
+  if (!(error instanceof TypeError)) return error;
+  return new MpError("MP_INVALID_ARGUMENT", `loss: ${error.message}; ${unlike}`, {
+    details: { differences },
+    cause: error,
+  });
+}

@@ -1,0 +1,63 @@
+import { checkOptions, type OptionNames } from "../../options.js";
+import type { FedBatch } from "../batch/batch.js";
+import { checkFunction } from "../batch/check-parts.js";
+import { ByFunction } from "../compile/by-function.js";
+import type { ProgramCache } from "../compile/program-cache.js";
+import type { StepDefinition } from "../definition/definition.js";
+import { outputTree, type Program, type TypeTree } from "../definition/program.js";
+import type { PredictFunction } from "../definition/user-function.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { parametersProgram, predictProgram } from "../programs/reading-programs.js";
+import { readsAverage, type WeightsChoice } from "../weights/average.js";
+
+const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
+
+/** Reads the weights of a run, or what functions make of them; changes nothing. */
+export class WeightsReader {
+  readonly #programs: ProgramCache;
+  readonly #definition: StepDefinition;
+  readonly #state: TypeTree;
+  readonly #ids: ByFunction<PredictFunction, number>;
+
+  /** @param definition that of the first objective: all have the same parameters */
+  constructor(
+    programs: ProgramCache,
+    definition: StepDefinition,
+    state: TypeTree,
+    warn: (warning: TrainingWarning) => void,
+  ) {
+    this.#programs = programs;
+    this.#definition = definition;
+    this.#state = state;
+    this.#ids = new ByFunction("predict", warn, (id) => id);
+  }
+
+  /** Checks the arguments; the result runs the function on a batch. @throws MP_INVALID_ARGUMENT */
+  predictor(predict: PredictFunction, options: WeightsChoice): (feed: FedBatch) => Promise<unknown> {
+    checkFunction("predict", predict);
+    const average = this.#readsAverage("predict", options);
+    return async (feed) => {
+      const state = { state: this.#state, average };
+      const build = (): Program => predictProgram(this.#definition, state, feed.types(), predict);
+      const kind = `predict ${this.#ids.of(predict)}${average ? " from the average" : ""}`;
+      const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
+      return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
+    };
+  }
+
+  /** Checks the options; the result reads the parameters. @throws MP_INVALID_ARGUMENT */
+  parameters(options: WeightsChoice): () => Promise<unknown> {
+    const average = this.#readsAverage("parameters", options);
+    return async () => {
+      const build = (): Program => parametersProgram(this.#definition, { state: this.#state, average });
+      const kind = average ? "parameters of the average" : "parameters";
+      const { executable, outputs } = await this.#programs.compiled(kind, "", build);
+      return outputTree(outputs["parameters"], "parameters", await executable.run({}));
+    };
+  }
+
+  #readsAverage(what: string, options: WeightsChoice): boolean {
+    checkOptions(what, options, WEIGHTS, '{ weights: "ema" }');
+    return readsAverage(what, options, this.#definition.ema);
+  }
+}

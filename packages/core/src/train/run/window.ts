@@ -1,0 +1,105 @@
+import type { State } from "../../backend.js";
+import { MpError } from "../../errors.js";
+import { formatType } from "../../graph/format-type.js";
+import { type HostTensor, isHostTensor, zeros } from "../../host-tensor.js";
+import { isOwnSlot, type Placed } from "../definition/objective-state.js";
+import type { Outputs } from "../definition/outputs.js";
+
+/**
+ * Combines a window with those of other processes: gets every gradient (f32, of loss · scale) under its slot
+ * `window/gradients/…`, `window/loss` and `window/poison`, and returns tensors of the same names and shapes. Means keep
+ * the size of the step. The reduction must propagate infinities and NaN, so that all processes skip the same steps. The
+ * step waits for it, so it must not wait for a call of the same trainer: a call before its first await is rejected with
+ * MP_INVALID_ARGUMENT, a later one would deadlock.
+ */
+export type AllReduce = (window: Outputs) => Promise<Outputs>;
+
+const WINDOW = "window/";
+
+/** A step's window between its last microbatch and its update. */
+export interface FullWindow {
+  readonly state: State;
+  /** Whose window it is. */
+  readonly of: Placed;
+  /** The names of the scalars that `run` gives. */
+  readonly metrics: readonly string[];
+}
+
+/** Makes one window of those of several processes. */
+export interface WindowReduction {
+  /** Runs the microbatches, then replaces the window's sums. Returns the metrics of the step. */
+  reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
+  /** The sum of the verdicts on the parts of a divided update. */
+  judge?(verdict: number): Promise<number>;
+  /** Ends a step whose update is divided, from its outputs. */
+  share?(state: State, outputs: Outputs): Promise<void>;
+}
+
+/** That of a hook, which gets no metrics. */
+export function hookReduction(allReduce: AllReduce): WindowReduction {
+  return {
+    reduce: async ({ state, of }, run) => {
+      const metrics = await run();
+      await reduceWindow(state, allReduce, of);
+      return metrics;
+    },
+  };
+}
+
+/** The scalars of a window that processes combine, f32. */
+export const SHARED_SCALARS = ["window/loss", "window/poison"] as const;
+
+/** The slots of an objective's summed gradients, f32. */
+export function gradientSlots(slots: readonly string[], of: Placed): readonly string[] {
+  return slots.filter((slot) => slot.startsWith("window/gradients") && isOwnSlot(of, slot));
+}
+
+/** The slots of an empty window: zeros, and the model state of the run, from `model/…`. */
+export function emptyWindowSlots(state: State, model: Outputs): Outputs {
+  const slots = Object.keys(state.types).filter((slot) => slot.startsWith(WINDOW));
+  return Object.fromEntries(
+    slots.map((slot) => {
+      const { dtype, shape } = state.types[slot] as HostTensor;
+      return [slot, model[slot.slice(WINDOW.length)] ?? zeros(shape, dtype)];
+    }),
+  );
+}
+
+/** Discards the sums of a window after a microbatch or a hook failed. */
+export async function resetWindow(state: State): Promise<void> {
+  const model = Object.keys(state.types).filter((slot) => Object.hasOwn(state.types, WINDOW + slot));
+  await state.write(emptyWindowSlots(state, await state.read(model)));
+}
+
+/**
+ * Passes the window's sums through the hook.
+ * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
+ */
+async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
+  const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...SHARED_SCALARS]);
+  const reduced: unknown = await allReduce(sums);
+  checkReduced(sums, reduced);
+  await state.write(reduced);
+}
+
+function checkReduced(sums: Outputs, reduced: unknown): asserts reduced is Outputs {
+  const refuse = (message: string): never => {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `allReduce: ${message}; it gives back every tensor it was given`,
+    );
+  };
+  if (typeof reduced !== "object" || reduced === null) return refuse(`returned ${String(reduced)}`);
+  for (const name of Object.keys(reduced))
+    if (!Object.hasOwn(sums, name)) refuse(`${name} is not of the window`);
+  for (const [name, sum] of Object.entries(sums)) {
+    const given = (reduced as Readonly<Record<string, unknown>>)[name];
+    if (given === undefined) refuse(`${name} is missing`);
+    if (!isHostTensor(given)) return refuse(`${name} is no tensor`);
+    if (formatType(given) === formatType(sum)) continue;
+    throw new MpError(
+      given.dtype === sum.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
+      `allReduce: ${name} is ${formatType(given)} instead of ${formatType(sum)}`,
+    );
+  }
+}
