@@ -55,6 +55,7 @@ export const constantFaults: readonly WrongBackend[] = [
     })),
     axes: ["constant"],
     named: [
+      "constant/weights/are-copied-from-the-callers-arrays",
       "constant/weights/are-folded-exactly",
       "constant/weights/belong-to-their-state",
       "constant/weights/serve-several-shapes",
@@ -89,7 +90,7 @@ export const constantFaults: readonly WrongBackend[] = [
       });
     },
     axes: ["constant"],
-    named: ["constant/weights/serve-several-shapes"],
+    named: ["constant/weights/are-copied-from-the-callers-arrays", "constant/weights/serve-several-shapes"],
     consequences: [/^constant\/weights\/belong-to-their-state$/],
   },
   {
