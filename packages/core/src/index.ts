@@ -10,7 +10,7 @@ export type { Predictor } from "./predict/predictor-interface.js";
 export type { Trainer } from "./train/trainer-interface.js";
 export type { TrainerOptions } from "./train/options.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";
-export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/programs/loss.js";
+export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/definition/loss.js";
 export type { StepResult, Evaluation } from "./train/definition/result.js";
 export type { FitOptions } from "./train/data/fit.js";
 export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
@@ -60,7 +60,7 @@ export {
 
 // What a run reports about its precision
 export { formatCastReport, diffCastReports, type CastReport } from "./cast/explain.js";
-export type { PrecisionReport } from "./precision/report/report.js";
+export type { PrecisionReport } from "./train/report/report.js";
 export type { Diagnosis } from "./train/diagnosis/diagnose.js";
 
 // Optimizers and what composes them

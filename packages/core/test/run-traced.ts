@@ -3,7 +3,7 @@ import { evaluate } from "../src/reference/evaluate.js";
 import type { TensorTree } from "../src/trace/map-tensors.js";
 import { isTensor, type Tensor } from "../src/trace/tensor.js";
 import { traceInto } from "../src/trace/trace.js";
-import type { Traced } from "../src/train/programs/loss.js";
+import type { Traced } from "../src/train/definition/loss.js";
 import { leavesOf, type MapLeaves, mapTree, rebuildTree, type Tree } from "../src/tree.js";
 
 /** Traces a function of trees over the given data and runs it on the oracle, once, in exact arithmetic. */

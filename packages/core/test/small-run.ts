@@ -10,8 +10,8 @@ import { relu } from "../src/trace/ops/unary.js";
 import { randomBernoulli } from "../src/trace/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope } from "../src/trace/trace.js";
+import type { LossContext, LossParts, Traced } from "../src/train/definition/loss.js";
 import type { TrainerOptions } from "../src/train/options.js";
-import type { LossContext, LossParts, Traced } from "../src/train/programs/loss.js";
 import { trainer } from "../src/train/trainer.js";
 import type { Trainer } from "../src/train/trainer-interface.js";
 

@@ -13,19 +13,16 @@ export { lintCasts, type CastLint, type CastLintRule } from "../cast/lint.js";
 export type { CastRule } from "../cast/rule.js";
 
 // Ranges and memory
-export { addHistograms, type ExponentHistogram } from "../precision/report/exponent-counts.js";
-export { shareAtScale, type ScaleShare } from "../precision/report/scale-shares.js";
-export type { PrecisionReport, GroupHistogram, GradientRange } from "../precision/report/report.js";
-export type { ValueGroup, ValueKind } from "../precision/report/value-groups.js";
-export { planMemory, type PlannedMemory, type PlannedStep } from "../precision/report/plan-memory.js";
-export type { StepMemory, MemoryKinds } from "../precision/report/memory-kinds.js";
+export { addHistograms, type ExponentHistogram } from "../train/report/exponent-counts.js";
+export { shareAtScale, type ScaleShare } from "../train/report/scale-shares.js";
+export type { PrecisionReport, GroupHistogram, GradientRange } from "../train/report/report.js";
+export type { ValueGroup, ValueKind } from "../train/report/value-groups.js";
+export { planMemory, type PlannedMemory, type PlannedStep } from "../train/report/plan-memory.js";
+export type { StepMemory, MemoryKinds } from "../train/report/memory-kinds.js";
 
 // Whole data sets
-export type {
-  EvaluateAllOptions,
-  EvaluateAllMetricsOptions,
-  DatasetEvaluation,
-} from "../train/data/evaluate-all.js";
+export type { EvaluateAllOptions, EvaluateAllMetricsOptions } from "../train/data/evaluate-all.js";
+export type { DatasetEvaluation } from "../train/metrics/dataset-evaluation.js";
 export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/metrics/streamed-metric.js";
 
 // Skipped steps

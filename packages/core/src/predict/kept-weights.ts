@@ -6,7 +6,7 @@ import { type HostTensor, isHostTensor } from "../host-tensor.js";
 import type { Precision } from "../precision/presets.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { cast } from "../trace/ops/unary.js";
-import { nonFiniteProblem } from "../train/checkpoint/restored-state.js";
+import { nonFiniteProblem } from "../train/batch/non-finite.js";
 import { runOnce } from "../train/compile/program-cache.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../train/definition/program.js";

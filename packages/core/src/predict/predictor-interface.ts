@@ -4,8 +4,8 @@ import type { HostTensor } from "../host-tensor.js";
 import type { Precision, PrecisionChoice } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
+import type { Fed, LossContext, Traced } from "../train/definition/loss.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import type { Fed, LossContext, Traced } from "../train/programs/loss.js";
 import type { WeightsChoice } from "../train/weights/average.js";
 import type { MapLeaves } from "../tree.js";
 

@@ -5,9 +5,9 @@ import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { literal } from "../trace/ops/source.js";
 import { key } from "../trace/random.js";
+import type { LossContext } from "../train/definition/loss.js";
 import { type Program, type TypeTree, traceProgram } from "../train/definition/program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
-import type { LossContext } from "../train/programs/loss.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
 /** What decides the program of a predictor, apart from shapes. */

@@ -1,9 +1,9 @@
 import type { State } from "../backend.js";
-import { type InitialState, initialState } from "./checkpoint/initial-state.js";
 import { CallQueue } from "./compile/call-queue.js";
 import type { Definitions } from "./definition/definition.js";
 import type { Sharding } from "./ranks/shard/sharding.js";
 import { alone, type Together } from "./ranks/together.js";
+import { type InitialState, initialState } from "./run/initial-state.js";
 import { isWindowed } from "./run/stepper.js";
 import { gradientSlots } from "./run/window.js";
 import type { RunOptions } from "./run-options.js";

@@ -1,16 +1,17 @@
 import type { ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
 import type { Graph } from "../graph/graph.js";
-import type { PrecisionReport } from "../precision/report/report.js";
 import type { FitEpoch, FitPosition, FitResult, FitValidation } from "./callbacks/callback.js";
-import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
+import type { EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
 import type { FitOptions } from "./data/fit.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
+import type { FedBatch } from "./definition/loss.js";
 import type { Counters, Evaluation, StepResult } from "./definition/result.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
+import type { DatasetEvaluation } from "./metrics/dataset-evaluation.js";
 import type { StreamedMetrics } from "./metrics/streamed-metric.js";
-import type { FedBatch } from "./programs/loss.js";
+import type { PrecisionReport } from "./report/report.js";
 import type { Trainer, ValidationMetrics } from "./trainer-interface.js";
 import type { WeightsChoice } from "./weights/average.js";
 

@@ -17,8 +17,8 @@ import {
   signalPart,
 } from "./batch/check-parts.js";
 import { KEPT_PROGRAMS } from "./compile/program-cache.js";
+import type { LossFunction } from "./definition/loss.js";
 import type { TrainingWarning } from "./definition/warning.js";
-import type { LossFunction } from "./programs/loss.js";
 import { printWarning } from "./run/print-warning.js";
 import type { AllReduce } from "./run/window.js";
 import type { EmaOptions } from "./weights/average.js";

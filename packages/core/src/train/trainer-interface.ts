@@ -3,21 +3,22 @@ import type { CastReport } from "../cast/explain.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host-tensor.js";
 import type { Precision } from "../precision/presets.js";
-import type { PrecisionReport } from "../precision/report/report.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves, Tree } from "../tree.js";
 import type { FitResult, FitStep, FitValidation } from "./callbacks/callback.js";
 import type { Json } from "./callbacks/json.js";
-import type { DatasetEvaluation, EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
+import type { EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
 import type { FitOptions } from "./data/fit.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
+import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
 import type { Counters, Evaluation, StepResult } from "./definition/result.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
+import type { DatasetEvaluation } from "./metrics/dataset-evaluation.js";
 import type { StreamedMetrics } from "./metrics/streamed-metric.js";
-import type { Fed, FedBatch, LossContext, Traced } from "./programs/loss.js";
+import type { PrecisionReport } from "./report/report.js";
 import type { WeightsChoice } from "./weights/average.js";
 
 /** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */

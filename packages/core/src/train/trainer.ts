@@ -1,7 +1,8 @@
 import { expectHalf } from "../cast/plan.js";
 import { key } from "../trace/random.js";
 import { checkPrecision } from "./batch/check-parts.js";
-import type { RankPlace } from "./checkpoint/file/rank-parts.js";
+import type { AnyBatch } from "./definition/loss.js";
+import type { RankPlace } from "./definition/rank-place.js";
 import { type CommonDefinition, definitionsOf } from "./definitions.js";
 import type { ObjectivesTrainer } from "./objectives-trainer.js";
 import {
@@ -10,7 +11,6 @@ import {
   readTrainerOptions,
   type TrainerOptions,
 } from "./options.js";
-import type { AnyBatch } from "./programs/loss.js";
 import { TrainingRun } from "./run.js";
 import type { Trainer } from "./trainer-interface.js";
 import { readEma } from "./weights/average.js";

@@ -4,8 +4,8 @@ import { staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
 import { mul } from "../../src/trace/ops/binary.js";
+import type { Traced } from "../../src/train/definition/loss.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
-import type { Traced } from "../../src/train/programs/loss.js";
 import { batch, type SmallParams, smallRun, stateOf } from "../small-run.js";
 
 const disposed = { code: "MP_DISPOSED" };

@@ -19,7 +19,7 @@ import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { log, tanh } from "../../src/trace/ops/unary.js";
 import { remat } from "../../src/trace/remat.js";
 import type { Tensor } from "../../src/trace/tensor.js";
-import type { Traced } from "../../src/train/programs/loss.js";
+import type { Traced } from "../../src/train/definition/loss.js";
 import { trainer } from "../../src/train/trainer.js";
 import { wave } from "../small-run.js";
 

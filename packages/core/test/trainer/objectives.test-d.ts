@@ -5,8 +5,8 @@ import { sgd } from "../../src/optim/sgd.js";
 import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { LossContext, LossParts } from "../../src/train/definition/loss.js";
 import type { Counters, StepResult } from "../../src/train/definition/result.js";
-import type { LossContext, LossParts } from "../../src/train/programs/loss.js";
 import { trainer } from "../../src/train/trainer.js";
 
 declare const backend: Backend;

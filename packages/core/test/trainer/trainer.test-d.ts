@@ -16,8 +16,8 @@ import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { literal } from "../../src/trace/ops/source.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { FitCallback } from "../../src/train/callbacks/callback.js";
+import type { AnyBatch, LossContext, Traced } from "../../src/train/definition/loss.js";
 import type { StepResult } from "../../src/train/definition/result.js";
-import type { AnyBatch, LossContext, Traced } from "../../src/train/programs/loss.js";
 import { trainer } from "../../src/train/trainer.js";
 
 declare const backend: Backend;

@@ -11,8 +11,8 @@ import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { relu } from "../../src/trace/ops/unary.js";
 import { randomBernoulli } from "../../src/trace/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
+import type { LossContext } from "../../src/train/definition/loss.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
-import type { LossContext } from "../../src/train/programs/loss.js";
 import { trainer } from "../../src/train/trainer.js";
 
 const wave = (size: number, step: number): Float32Array =>

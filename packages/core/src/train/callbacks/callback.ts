@@ -2,8 +2,8 @@ import { MpError } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import type { DatasetEvaluation } from "../data/evaluate-all.js";
 import type { StepResult } from "../definition/result.js";
+import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { Json } from "./json.js";
 
 /** What a callback may answer: `"stop"` ends training, anything else continues it. A promise is awaited. */

@@ -3,12 +3,12 @@ import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
+import { nonFiniteProblem } from "../batch/non-finite.js";
 import { fedName } from "../definition/program.js";
 import type { WeightsChoice } from "../weights/average.js";
 import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";
 import { weightsIn } from "./file/weights-in.js";
-import { nonFiniteProblem } from "./restored-state.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
 export interface ModelTrees {

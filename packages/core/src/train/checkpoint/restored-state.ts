@@ -1,9 +1,8 @@
 // Checks the values of a run's state in a file, beyond names and types: values that no run of the SDK writes are
 // rejected, since they would make a run fail silently later.
-import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
-import { decode } from "../../float-format/bits.js";
-import type { HostTensor } from "../../host-tensor.js";
+import { floatFormats } from "../../dtype.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
+import { nonFiniteProblem } from "../batch/non-finite.js";
 import { isLast, isOwnSlot, ownSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 import { slotGroupName, slotGroupOf } from "../definition/state.js";
@@ -51,32 +50,6 @@ export function valueProblems(
     if (problem !== undefined) problems.push(problem);
   }
   return problems;
-}
-
-/** `master/out is NaN at element 3`; undefined for a tensor of finite values or without floats. */
-export function nonFiniteProblem(
-  name: string,
-  tensor: HostTensor,
-  allowsInfinity = false,
-): string | undefined {
-  const { dtype, data } = tensor;
-  if (!isFloat(dtype)) return undefined;
-  const bits = dtype === "f32" ? new Uint32Array(data.buffer, data.byteOffset, data.length) : data;
-  const mask = nonFiniteMask(dtype);
-  for (let index = 0; index < bits.length; index++) {
-    if (((bits[index] as number) & mask) !== mask) continue;
-    const value = decode(dtype, bits[index] as number);
-    if (allowsInfinity && !Number.isNaN(value)) continue;
-    return `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
-  }
-  return undefined;
-}
-
-/** Bits that are all set in infinities and NaN, and in nothing else. */
-function nonFiniteMask(dtype: FloatDType): number {
-  const { bits, fractionBits, hasInfinity } = floatFormats[dtype];
-  const magnitude = 2 ** (bits - 1) - 1;
-  return hasInfinity ? magnitude - (2 ** fractionBits - 1) : magnitude;
 }
 
 function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {

@@ -4,13 +4,12 @@ import { MpError } from "../../errors.js";
 import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
 import type { FedBatch } from "../batch/batch.js";
 import { later, signalPart } from "../batch/check-parts.js";
-import type { Outputs } from "../definition/outputs.js";
-import { metricsIn, numberIn } from "../definition/outputs.js";
+import type { LossContext, Traced } from "../definition/loss.js";
+import { evaluationIn, type Outputs } from "../definition/outputs.js";
 import type { Evaluation } from "../definition/result.js";
 import type { TrainingWarning } from "../definition/warning.js";
-import type { MetricsAnd } from "../metrics/streamed-metric.js";
+import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
-import type { LossContext, Traced } from "../programs/loss.js";
 import type { WeightsChoice } from "../weights/average.js";
 import { countedBy, sampleCount } from "./sample-count.js";
 import { droppedWarning, openPass, type TrainingData } from "./source.js";
@@ -37,17 +36,6 @@ export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOpt
    * under the same casting policy; compiled once per function object and batch shape.
    */
   readonly metrics?: (parameters: Traced<P>, batch: B, context: LossContext<Traced<M>>) => S;
-}
-
-/** Loss and metrics over a whole data set: means over its samples, and what the streamed metrics result in. */
-export interface DatasetEvaluation<K extends string = string, S = unknown> {
-  /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
-  readonly loss: number;
-  /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
-  readonly metrics: MetricsAnd<K, S>;
-  /** The samples of all batches; their total weight where batches have weights. */
-  readonly samples: number;
-  readonly batches: number;
 }
 
 /** What evaluating needs of a run. */
@@ -154,11 +142,6 @@ class Means {
     const { "": loss = Number.NaN, ...metrics } = Object.fromEntries(means);
     return { loss, metrics };
   }
-}
-
-/** The numbers of a batch. */
-export function evaluationIn(outputs: Outputs): Evaluation {
-  return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };
 }
 
 const noBatches = (): MpError<"MP_INVALID_ARGUMENT"> =>

@@ -4,10 +4,10 @@ import type { Precision } from "../../precision/presets.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import type { Key } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
-import type { RankPlace } from "../checkpoint/file/rank-parts.js";
-import type { LossContext, LossParts } from "../programs/loss.js";
 import type { Ema } from "../weights/average.js";
-import type { Shard } from "./shard.js";
+import type { Shard } from "../weights/shard.js";
+import type { LossContext, LossParts } from "./loss.js";
+import type { RankPlace } from "./rank-place.js";
 
 /** A loss without static types of its trees, from which the programs are built. */
 export type AnyLoss = (

@@ -1,5 +1,6 @@
 import type { HostTensor } from "../../host-tensor.js";
 import type { Optimizer } from "../../optim/optimizer.js";
+import type { Evaluation } from "./result.js";
 
 /** The results of a run on the host, by output name. */
 export type Outputs = Readonly<Record<string, HostTensor>>;
@@ -14,6 +15,11 @@ export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outp
 
 export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "metrics/");
+
+/** The numbers of evaluating a batch. */
+export function evaluationIn(outputs: Outputs): Evaluation {
+  return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };
+}
 
 /** The scalars whose names begin so, by the rest of their names. */
 function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, number>> {

@@ -4,7 +4,7 @@ import type { BackendManifest } from "../../manifest.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { notePaths } from "../../trace/parameter-paths.js";
 import { atUserLines } from "../../trace/trace.js";
-import type { LossContext } from "../programs/loss.js";
+import type { LossContext } from "./loss.js";
 import { tellingNames } from "./missing-name.js";
 
 /** A user's function that is no loss, of parameters, data and context. */

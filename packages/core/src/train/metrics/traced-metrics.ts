@@ -3,7 +3,7 @@ import { shown } from "../../shown.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { isTensor } from "../../trace/tensor.js";
 import { keyProblem } from "../../tree.js";
-import type { LossContext } from "../programs/loss.js";
+import type { LossContext } from "../definition/loss.js";
 import { invalidMetrics, MetricAccumulator, type MetricResults } from "./metric-accumulator.js";
 import type { StreamedMetric, StreamedMetrics } from "./streamed-metric.js";
 

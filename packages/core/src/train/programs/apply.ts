@@ -11,7 +11,7 @@ import { withoutLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
-import { type Moved, mastersOf, moved } from "../weights/masters.js";
+import { type Moved, mastersOf, moved } from "./masters.js";
 import { poisonOfUpdate } from "./poison.js";
 import { isUsable, scaleOf } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";

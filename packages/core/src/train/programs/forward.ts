@@ -11,12 +11,12 @@ import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { atUserLines, withPhase } from "../../trace/trace.js";
 import { keyProblem, leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition/definition.js";
+import type { LossContext, LossParts } from "../definition/loss.js";
 import { tellingNames } from "../definition/missing-name.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { mergeFrozen } from "../weights/frozen.js";
-import type { LossContext, LossParts } from "./loss.js";
 import { warningOfUnreached } from "./reach.js";
 
 /** The results of one pass over a batch, in f32; `gradients` are those of loss · scale. */

@@ -13,9 +13,9 @@ import { joinStates, nextState, stateOf, statePart } from "../definition/objecti
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
 import type { TrainingState } from "../definition/state.js";
 import { frozenInAll, splitFrozen } from "../weights/frozen.js";
-import { mastersOf } from "../weights/masters.js";
 import { applyGradients, verdictOn } from "./apply.js";
 import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
+import { mastersOf } from "./masters.js";
 import { scaleOf } from "./scale.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };

@@ -5,6 +5,7 @@ import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random.js";
 import type { StepDefinition } from "../definition/definition.js";
+import type { LossContext } from "../definition/loss.js";
 import { stateOf, statePart } from "../definition/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
 import type { TrainingState } from "../definition/state.js";
@@ -12,7 +13,6 @@ import { type PredictFunction, underPolicy } from "../definition/user-function.j
 import { STREAMED } from "../metrics/metric-accumulator.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { parametersOf, strictLoss } from "./forward.js";
-import type { LossContext } from "./loss.js";
 
 /**
  * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree

@@ -1,7 +1,7 @@
 import { MpError } from "../../errors.js";
 import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
-import { ALONE, type RankPlace } from "../checkpoint/file/rank-parts.js";
 import type { Outputs } from "../definition/outputs.js";
+import { ALONE, type RankPlace } from "../definition/rank-place.js";
 import { type AllReduce, hookReduction, type WindowReduction } from "../run/window.js";
 import type { End, Facts } from "./said.js";
 import type { Share } from "./share.js";

@@ -1,20 +1,18 @@
 import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import type { Graph } from "../../graph/graph.js";
-import { type PrecisionReport, precisionReport } from "../../precision/report/report.js";
 import type { FedBatch } from "../batch/batch.js";
 import type { ProgramCache } from "../compile/program-cache.js";
-import { evaluationIn } from "../data/evaluate-all.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";
-import { numberIn, type Outputs } from "../definition/outputs.js";
+import { evaluationIn, numberIn, type Outputs } from "../definition/outputs.js";
 import { outputTree, type Program } from "../definition/program.js";
 import type { Counters, StepResult } from "../definition/result.js";
 import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { scaleProgram } from "../programs/programs.js";
 import { evaluateProgram } from "../programs/reading-programs.js";
-import type { Facts } from "../ranks/said.js";
+import { type PrecisionReport, precisionReport } from "../report/report.js";
 import { type Ran, Stepper, type StepperOptions } from "./stepper.js";
 
 /** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
@@ -52,7 +50,10 @@ export class ObjectiveRun {
   }
 
   /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
-  static async facts(objectives: readonly ObjectiveRun[], feeds: readonly FedBatch[]): Promise<Facts> {
+  static async facts(
+    objectives: readonly ObjectiveRun[],
+    feeds: readonly FedBatch[],
+  ): Promise<{ readonly batch: string; readonly program: string }> {
     for (const objective of objectives) await objective.#stepper.prepare(feeds);
     return {
       batch: feeds.map(({ signature }) => signature).join(" | "),

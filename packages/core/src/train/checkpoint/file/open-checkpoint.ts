@@ -1,6 +1,7 @@
 import { MpError } from "../../../errors.js";
+import { ALONE, type RankPlace } from "../../definition/rank-place.js";
 import type { CheckpointSource } from "./place.js";
-import { ALONE, type OwnCheckpoint, ownPart, type RankPlace } from "./rank-parts.js";
+import { type OwnCheckpoint, ownPart } from "./rank-parts.js";
 
 /** Incremented when a file of the old format could be misread. */
 export const FORMAT = "mp.training/1";

@@ -7,14 +7,7 @@ import { formatType } from "../../../graph/format-type.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import { sameBytes } from "../../../same-bytes.js";
 import { passOnly } from "../../data/feed.js";
-
-/** Which process of how many. */
-export interface RankPlace {
-  readonly rank: number;
-  readonly size: number;
-}
-
-export const ALONE: RankPlace = { rank: 0, size: 1 };
+import type { RankPlace } from "../../definition/rank-place.js";
 
 /** The number of ranks in the metadata; files of one process do not name it. */
 const RANKS = "ranks";

@@ -6,10 +6,10 @@ import type { StepDefinition } from "../../definition/definition.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName } from "../../definition/program.js";
 import { isValueType, slotGroupName } from "../../definition/state.js";
+import { type GivenTypes, madeState } from "../../run/initial-state.js";
 import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
 import type { Settings } from "../file/settings.js";
 import { weightsIn } from "../file/weights-in.js";
-import { type GivenTypes, madeState } from "../initial-state.js";
 import { type Adapted, adapted } from "./adapted-state.js";
 
 interface Refit {

@@ -9,14 +9,14 @@ import { MpError } from "../../../errors.js";
 import { type HostTensor, isHostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { leavesOf, mapTree } from "../../../tree.js";
-import type { GivenTypes } from "../../checkpoint/initial-state.js";
 import type { Definitions } from "../../definition/definition.js";
 import { flagIn, type Outputs } from "../../definition/outputs.js";
-import { type Leaf, type Partition, partition } from "../../definition/partition.js";
 import { fedName, type TypeTree } from "../../definition/program.js";
-import { shardOf } from "../../definition/shard.js";
 import { isValueType } from "../../definition/state.js";
 import { initProgram } from "../../programs/programs.js";
+import type { GivenTypes } from "../../run/initial-state.js";
+import { type Leaf, type Partition, partition } from "../../weights/partition.js";
+import { shardOf } from "../../weights/shard.js";
 import { copyOf, sharing, sharingInPlace } from "./share-weights.js";
 import { WholeState } from "./whole-state.js";
 

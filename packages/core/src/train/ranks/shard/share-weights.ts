@@ -5,8 +5,8 @@ import { MpError } from "../../../errors.js";
 import type { HostTensor } from "../../../host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount } from "../../../shape.js";
-import type { Leaf, Part, Partition } from "../../definition/partition.js";
 import { fedName } from "../../definition/program.js";
+import type { Leaf, Part, Partition } from "../../weights/partition.js";
 
 export interface Exchange {
   readonly ranks: Ranks;

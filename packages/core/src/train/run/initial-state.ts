@@ -3,6 +3,7 @@ import { MpError } from "../../errors.js";
 import type { ValueType } from "../../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../../host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
+import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { isOwnSlot } from "../definition/objective-state.js";
@@ -11,7 +12,6 @@ import { fedName, type TypeTree } from "../definition/program.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../definition/state.js";
 import { initProgram } from "../programs/programs.js";
 import { frozenInAll } from "../weights/frozen.js";
-import { nonFiniteProblem } from "./restored-state.js";
 
 /** Types of what a run is made of. */
 export interface GivenTypes {

@@ -3,7 +3,7 @@ import { cast } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
-import type { ShardedMasters } from "../definition/shard.js";
+import type { ShardedMasters } from "../weights/shard.js";
 
 /** The weights that this process updates, f32. */
 export function mastersOf({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {

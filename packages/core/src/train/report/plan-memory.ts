@@ -5,9 +5,9 @@ import type { HalfDType } from "../../dtype.js";
 import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
 import type { BackendManifest } from "../../manifest.js";
+import type { Precision } from "../../precision/presets.js";
 import { expandAttentions } from "../../transform/expand-attention.js";
 import { peakLiveBytes } from "../../transform/liveness.js";
-import type { Precision } from "../presets.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
 
 /** Where and how a step runs. */

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { batch, smallRun } from "../../../test/small-run.js";
 import type { BackendManifest } from "../../manifest.js";
 import { adam } from "../../optim/adam.js";
+import { kahan } from "../../precision/master-weights.js";
+import { mixedFloat16 } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";
 import { grad } from "../../trace/grad.js";
 import { attention } from "../../trace/ops/attention.js";
@@ -11,8 +13,6 @@ import { key, randomBernoulli } from "../../trace/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
 import { prepareGraph } from "../../transform/prepare.js";
-import { kahan } from "../master-weights.js";
-import { mixedFloat16 } from "../presets.js";
 import { planMemory, plannedPeak } from "./plan-memory.js";
 
 const { manifest } = await reference();

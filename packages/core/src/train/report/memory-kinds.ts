@@ -1,10 +1,10 @@
 import { isHalf } from "../../dtype.js";
 import type { Graph, Value } from "../../graph/graph.js";
 import { byteLength } from "../../host-tensor.js";
-import type { TypeTree } from "../../train/definition/program.js";
-import { isValueType, type TrainingState } from "../../train/definition/state.js";
 import { Storages } from "../../transform/liveness.js";
 import { leavesOf } from "../../tree.js";
+import type { TypeTree } from "../definition/program.js";
+import { isValueType, type TrainingState } from "../definition/state.js";
 
 /** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
 export interface MemoryKinds {

@@ -1,14 +1,7 @@
-import type { State } from "../../backend.js";
-import { checkOptions } from "../../options.js";
-import type { CallbackStates } from "../callbacks/callback-states.js";
-import type { Json } from "../callbacks/json.js";
-import type { ProgramCache } from "../compile/program-cache.js";
-import type { Definitions } from "../definition/definition.js";
-import { numberIn } from "../definition/outputs.js";
-import type { TypeTree } from "../definition/program.js";
-import type { TrainingWarning } from "../definition/warning.js";
-import type { Share } from "../ranks/share.js";
-import type { Together } from "../ranks/together.js";
+import type { State } from "../backend.js";
+import { checkOptions } from "../options.js";
+import type { CallbackStates } from "./callbacks/callback-states.js";
+import type { Json } from "./callbacks/json.js";
 import {
   checkpointInfo,
   checkpointOf,
@@ -16,10 +9,17 @@ import {
   type RunPosition,
   rankPartOf,
   type SaveOptions,
-} from "./checkpoint.js";
-import type { CheckpointSource, CheckpointStore } from "./file/place.js";
-import type { GivenTypes } from "./initial-state.js";
-import { scalerRules } from "./scaler-rules.js";
+} from "./checkpoint/checkpoint.js";
+import type { CheckpointSource, CheckpointStore } from "./checkpoint/file/place.js";
+import { scalerRules } from "./checkpoint/scaler-rules.js";
+import type { ProgramCache } from "./compile/program-cache.js";
+import type { Definitions } from "./definition/definition.js";
+import { numberIn } from "./definition/outputs.js";
+import type { TypeTree } from "./definition/program.js";
+import type { TrainingWarning } from "./definition/warning.js";
+import type { Share } from "./ranks/share.js";
+import type { Together } from "./ranks/together.js";
+import type { GivenTypes } from "./run/initial-state.js";
 
 export interface CheckpointedRun {
   /** Those of the whole run, where its update is divided among ranks. */

@@ -1,0 +1,29 @@
+import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
+import { decode } from "../../float-format/bits.js";
+import type { HostTensor } from "../../host-tensor.js";
+
+/** `master/out is NaN at element 3`; undefined for a tensor of finite values or without floats. */
+export function nonFiniteProblem(
+  name: string,
+  tensor: HostTensor,
+  allowsInfinity = false,
+): string | undefined {
+  const { dtype, data } = tensor;
+  if (!isFloat(dtype)) return undefined;
+  const bits = dtype === "f32" ? new Uint32Array(data.buffer, data.byteOffset, data.length) : data;
+  const mask = nonFiniteMask(dtype);
+  for (let index = 0; index < bits.length; index++) {
+    if (((bits[index] as number) & mask) !== mask) continue;
+    const value = decode(dtype, bits[index] as number);
+    if (allowsInfinity && !Number.isNaN(value)) continue;
+    return `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
+  }
+  return undefined;
+}
+
+/** Bits that are all set in infinities and NaN, and in nothing else. */
+function nonFiniteMask(dtype: FloatDType): number {
+  const { bits, fractionBits, hasInfinity } = floatFormats[dtype];
+  const magnitude = 2 ** (bits - 1) - 1;
+  return hasInfinity ? magnitude - (2 ** fractionBits - 1) : magnitude;
+}

@@ -1,0 +1,7 @@
+/** Which process of how many. */
+export interface RankPlace {
+  readonly rank: number;
+  readonly size: number;
+}
+
+export const ALONE: RankPlace = { rank: 0, size: 1 };

@@ -1,0 +1,12 @@
+import type { MetricsAnd } from "./streamed-metric.js";
+
+/** Loss and metrics over a whole data set: means over its samples, and what the streamed metrics result in. */
+export interface DatasetEvaluation<K extends string = string, S = unknown> {
+  /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
+  readonly loss: number;
+  /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
+  readonly metrics: MetricsAnd<K, S>;
+  /** The samples of all batches; their total weight where batches have weights. */
+  readonly samples: number;
+  readonly batches: number;
+}
