@@ -20,10 +20,13 @@ const STAGES = [
   {
     folder: "packages/core/src/trace/ops",
     // Compositions of operators, and options.
-    helpers: ["axis", "group-normalization", "image", "resize", "window-options"],
+    helpers: ["axis", "finite", "group-normalization", "image", "resize", "window-options"],
   },
-  { folder: "packages/core/src/graph/infer", helpers: ["rule"] },
-  { folder: "packages/core/src/transform/gradient-rules", helpers: ["rule"] },
+  { folder: "packages/core/src/graph/infer", helpers: ["infer", "rule"] },
+  {
+    folder: "packages/core/src/gradient/rules",
+    helpers: ["backward-body", "gradient-request", "gradient-rules", "rule", "step-terms"],
+  },
   {
     folder: "packages/core/src/reference/kernels",
     helpers: [

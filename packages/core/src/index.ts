@@ -76,23 +76,23 @@ export { cosineDecay } from "./optim/schedules/cosine-decay.js";
 export type { Optimizer, GradientTransformation, Schedule } from "./optim/optimizer.js";
 
 // Transformations and randomness
-export { grad, valueAndGrad } from "./trace/grad.js";
+export { grad, valueAndGrad } from "./gradient/grad.js";
 export { remat } from "./trace/remat.js";
 export { autocast } from "./cast/autocast.js";
 export { scope } from "./trace/trace.js";
 export { mapTensors, type TensorTree } from "./trace/map-tensors.js";
-export { key, foldIn, type Key } from "./trace/random.js";
+export { key, foldIn, type Key } from "./trace/random/random.js";
 
 // Tensors and trees of them
 export { Tensor, isTensor } from "./trace/tensor.js";
-export { isHostTensor, tensor, zeros, ones, full, type HostTensor } from "./host-tensor.js";
+export { isHostTensor, tensor, zeros, ones, full, type HostTensor } from "./host/host-tensor.js";
 export type { DType, HalfDType } from "./dtype.js";
 export type { Shape } from "./shape.js";
 export { mapTree, leavesOf, rebuildTree, type Tree } from "./tree.js";
 
 // Backends and errors
-export type { Backend } from "./backend.js";
-export type { BackendManifest } from "./manifest.js";
+export type { Backend } from "./contract/backend.js";
+export type { BackendManifest } from "./contract/manifest.js";
 export { MpError, ERROR_CODES, type ErrorCode } from "./errors.js";
 
 // Operators, as a namespace

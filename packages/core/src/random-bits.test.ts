@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { evaluateOp } from "../test/evaluate-op.js";
-import { tensor } from "./host-tensor.js";
+import { tensor } from "./host/host-tensor.js";
 import { randomBits } from "./random-bits.js";
-import { squares32, squaresKey } from "./trace/squares.js";
+import { squares32, squaresKey } from "./trace/random/squares.js";
 
 const KEYS = [squaresKey("dropout#0"), squaresKey("42/a"), 1n, 2n ** 64n - 1n, 0x548c9decbce65297n];
 const COUNTERS = [0n, 1n, 2n ** 32n - 2n, 5n << 32n, 2n ** 63n, 2n ** 64n - 3n];

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { smallRun, wave } from "../test/small-run.js";
 import { loadTensors, saveTensors } from "./checkpoint/files.js";
 import { DTYPES, type HostArrays, hostArrayOf } from "./dtype.js";
-import { type HostTensor, tensor } from "./host-tensor.js";
+import { type HostTensor, tensor } from "./host/host-tensor.js";
 import { arrayClassOf } from "./typed-array.js";
 
 /** The same in a realm of its own, whose constructors are not ours. */

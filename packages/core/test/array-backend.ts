@@ -1,6 +1,6 @@
 import { exactNumerics } from "../src/backend/manifest.js";
-import type { Backend } from "../src/backend.js";
-import { tensor } from "../src/host-tensor.js";
+import type { Backend } from "../src/contract/backend.js";
+import { tensor } from "../src/host/host-tensor.js";
 import { type KernelBackendOptions, kernelBackend } from "../src/kernel-backend/kernel-backend.js";
 
 /** A backend of kernels over plain arrays of f32, valid and without kernels; the given options replace its parts. */

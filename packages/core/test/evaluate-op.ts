@@ -1,9 +1,9 @@
 import type { DType, FloatDType } from "../src/dtype.js";
 import { decodeArray, encodeArray } from "../src/float-format/bits.js";
 import type { Op, OpAttributes } from "../src/graph/attributes.js";
-import { GraphBuilder } from "../src/graph/builder.js";
+import { GraphBuilder } from "../src/graph/build/builder.js";
 import type { Graph, ValueType } from "../src/graph/graph.js";
-import type { HostTensor } from "../src/host-tensor.js";
+import type { HostTensor } from "../src/host/host-tensor.js";
 import { evaluate } from "../src/reference/evaluate.js";
 import type { Shape } from "../src/shape.js";
 

@@ -1,11 +1,11 @@
 import type { HalfDType } from "../src/dtype.js";
 import { roundTo } from "../src/float-format/round.js";
+import { grad } from "../src/gradient/grad.js";
 import type { Op } from "../src/graph/attributes.js";
 import { formatType } from "../src/graph/format-type.js";
-import { tensor } from "../src/host-tensor.js";
+import { tensor } from "../src/host/host-tensor.js";
 import { evaluateRaw, type RawTensor } from "../src/reference/evaluate.js";
 import { elementCount, formatShape, type Shape } from "../src/shape.js";
-import { grad } from "../src/trace/grad.js";
 import { add, mul } from "../src/trace/ops/binary.js";
 import { reduceSum } from "../src/trace/ops/reduce.js";
 import { constant } from "../src/trace/ops/source.js";

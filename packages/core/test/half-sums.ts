@@ -1,20 +1,20 @@
 /** The reference backend with kernels that accumulate in the half that they take, as engines with native halves may. */
 
 import { exactNumerics, type KernelManifest } from "../src/backend/manifest.js";
-import type { Backend } from "../src/backend.js";
+import type { Backend } from "../src/contract/backend.js";
+import type { Accumulation } from "../src/contract/manifest.js";
 import { type DType, type HalfDType, isHalf } from "../src/dtype.js";
 import { roundTo } from "../src/float-format/round.js";
 import type { Op, OpAttributes } from "../src/graph/attributes.js";
 import { decidingDType } from "../src/graph/op-dtypes.js";
 import type { Kernel, KernelTable } from "../src/kernel-backend/kernel.js";
 import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
-import type { Accumulation } from "../src/manifest.js";
-import { type Arithmetic, arithmetics } from "../src/reference/arithmetic.js";
-import { fromHost, toHost } from "../src/reference/host.js";
-import type { ReferenceKernel } from "../src/reference/kernel.js";
+import { type Arithmetic, arithmetics } from "../src/reference/elements/arithmetic.js";
+import { fromHost, toHost } from "../src/reference/elements/host.js";
+import type { ReferenceKernel } from "../src/reference/elements/kernel.js";
+import type { Store } from "../src/reference/elements/store.js";
 import { referenceKernels } from "../src/reference/kernels.js";
 import { runGraph } from "../src/reference/run-graph.js";
-import type { Store } from "../src/reference/store.js";
 
 /** The numbers, each rounded to the half when it is stored again; also in copies. */
 function rounding(half: HalfDType, numbers: Float32Array): Float32Array {

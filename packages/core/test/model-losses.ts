@@ -7,7 +7,7 @@ import { matMul } from "../src/trace/ops/matrix.js";
 import { slice, split, squeeze, transpose } from "../src/trace/ops/movement.js";
 import { layerNormalization, softmax } from "../src/trace/ops/normalization.js";
 import { cast, gelu, sigmoid, tanh } from "../src/trace/ops/unary.js";
-import { key, randomBernoulli } from "../src/trace/random.js";
+import { key, randomBernoulli } from "../src/trace/random/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { indices } from "./finite-differences.js";
 

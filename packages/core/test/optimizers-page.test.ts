@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as optim from "../src/entries/optim.js";
 import { MpError } from "../src/errors.js";
-import { type HostTensor, tensor } from "../src/host-tensor.js";
+import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import type { Optimizer } from "../src/optim/optimizer.js";
 import { isTensor } from "../src/trace/tensor.js";
 import { leavesOf } from "../src/tree.js";

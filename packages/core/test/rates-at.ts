@@ -1,4 +1,4 @@
-import { type HostTensor, tensor } from "../src/host-tensor.js";
+import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import type { Schedule } from "../src/optim/optimizer.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { traceTrees } from "./run-traced.js";

@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor } from "../src/host-tensor.js";
+import { type HostTensor, isHostTensor } from "../src/host/host-tensor.js";
 import { evaluate } from "../src/reference/evaluate.js";
 import type { TensorTree } from "../src/trace/map-tensors.js";
 import { isTensor, type Tensor } from "../src/trace/tensor.js";

@@ -1,5 +1,5 @@
 /** A run small enough for every combination of options: two layers with dropout, and a running mean as model state. */
-import { type HostTensor, tensor } from "../src/host-tensor.js";
+import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import { momentum } from "../src/optim/sgd.js";
 import { float32 } from "../src/precision/presets.js";
 import { reference } from "../src/reference/index.js";
@@ -7,7 +7,7 @@ import { add, mul, sub, where } from "../src/trace/ops/binary.js";
 import { matMul } from "../src/trace/ops/matrix.js";
 import { reduceMean } from "../src/trace/ops/reduce.js";
 import { relu } from "../src/trace/ops/unary.js";
-import { randomBernoulli } from "../src/trace/random.js";
+import { randomBernoulli } from "../src/trace/random/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
 import { scope } from "../src/trace/trace.js";
 import type { LossContext, LossParts, Traced } from "../src/train/definition/loss.js";

@@ -1,6 +1,6 @@
 import { deriveManifest, exactNumerics, type KernelManifest } from "../src/backend/manifest.js";
+import type { BackendManifest } from "../src/contract/manifest.js";
 import type { Op } from "../src/graph/attributes.js";
-import type { BackendManifest } from "../src/manifest.js";
 
 const native = { storage: "f32", compute: "native" } as const;
 

@@ -2,10 +2,10 @@
 // account of every storage it ever made, so that tests can see what is released and when.
 
 import { exactNumerics } from "../src/backend/manifest.js";
-import type { Backend } from "../src/backend.js";
+import type { Backend } from "../src/contract/backend.js";
 import { type DType, hostArrayOf } from "../src/dtype.js";
 import type { ValueType } from "../src/graph/graph.js";
-import type { HostTensor } from "../src/host-tensor.js";
+import type { HostTensor } from "../src/host/host-tensor.js";
 import type { Kernel, KernelTable } from "../src/kernel-backend/kernel.js";
 import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
 

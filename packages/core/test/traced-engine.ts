@@ -3,10 +3,10 @@
 import { defineBackend } from "../src/backend/define-backend.js";
 import type { BackendHooks, Program } from "../src/backend/hooks.js";
 import { deriveManifest, exactNumerics } from "../src/backend/manifest.js";
-import type { Backend } from "../src/backend.js";
+import type { Backend } from "../src/contract/backend.js";
+import type { BackendManifest } from "../src/contract/manifest.js";
 import type { Graph } from "../src/graph/graph.js";
-import type { HostTensor } from "../src/host-tensor.js";
-import type { BackendManifest } from "../src/manifest.js";
+import type { HostTensor } from "../src/host/host-tensor.js";
 import { evaluate } from "../src/reference/index.js";
 
 /** A tensor in the engine's memory. */

@@ -1,5 +1,5 @@
 /** The updates that an optimizer or a part of one makes, on the oracle. */
-import { type HostTensor, tensor } from "../src/host-tensor.js";
+import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import type { GradientTransformation, Optimizer } from "../src/optim/optimizer.js";
 import type { TensorTree } from "../src/trace/map-tensors.js";
 import type { Tensor } from "../src/trace/tensor.js";

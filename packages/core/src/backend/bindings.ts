@@ -1,4 +1,4 @@
-import type { CompileOptions, StateBinding } from "../backend.js";
+import type { CompileOptions, StateBinding } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { Graph, ValueType } from "../graph/graph.js";
 import { expectType } from "./check-tensor.js";

@@ -2,7 +2,7 @@ import { hostArrayOf } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/format-type.js";
 import type { ValueType } from "../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { elementCount, formatShape, sameShape } from "../shape.js";
 import { shown } from "../shown.js";
 import { classNameOf, storageFor } from "../typed-array.js";

@@ -1,4 +1,4 @@
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 
 /** The same values in a new array. */
 export function copyOf(tensor: HostTensor): HostTensor {

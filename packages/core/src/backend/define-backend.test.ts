@@ -2,11 +2,11 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Block, type EngineHooks, tracedEngine } from "../../test/traced-engine.js";
-import type { Backend, Executable, State } from "../backend.js";
+import type { Backend, Executable, State } from "../contract/backend.js";
 import type { ErrorCode } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { defineBackend } from "./define-backend.js";
 import type { BackendHooks, Program, StateFunctions } from "./hooks.js";
 

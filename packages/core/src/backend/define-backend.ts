@@ -7,12 +7,12 @@ import type {
   Handle,
   State,
   StateOptions,
-} from "../backend.js";
+} from "../contract/backend.js";
+import type { BackendManifest } from "../contract/manifest.js";
 import { MpError } from "../errors.js";
+import { validateGraph } from "../graph/build/validate.js";
 import type { Graph } from "../graph/graph.js";
-import { validateGraph } from "../graph/validate.js";
-import type { HostTensor } from "../host-tensor.js";
-import type { BackendManifest } from "../manifest.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import { expectReadOnly, resolveBindings } from "./bindings.js";
 import { expectHostTensor } from "./check-tensor.js";

@@ -1,6 +1,6 @@
-import type { BackendWarning } from "../backend.js";
+import type { BackendWarning } from "../contract/backend.js";
+import { type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import type { Graph } from "../graph/graph.js";
-import { type BackendManifest, unsupportedReason } from "../manifest.js";
 
 /** One warning for each dtype of the graph that the backend computes in another; `advice` says what the user can do. */
 export function emulationWarnings(

@@ -1,7 +1,7 @@
-import type { BackendWarning, Executable, MemoryReport, ProfileRow, RunInput } from "../backend.js";
+import type { BackendWarning, Executable, MemoryReport, ProfileRow, RunInput } from "../contract/backend.js";
+import type { BackendManifest } from "../contract/manifest.js";
 import type { ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
-import type { BackendManifest } from "../manifest.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { callAll } from "./call-all.js";
 import { bufferFeed, type Feed, storageFeed } from "./feed.js";
 import type { HandleTable } from "./handle-table.js";

@@ -2,8 +2,8 @@
  * What becomes of a run's checked inputs. Arrays and handles are captured when the call is made, so that the caller may
  * change or dispose of them while the run waits.
  */
-import type { RunInput } from "../backend.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { RunInput } from "../contract/backend.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { copyOf } from "./copy-of.js";
 import type { HandleTable } from "./handle-table.js";
 import type { Awaitable, FeedFunctions } from "./hooks.js";

@@ -1,4 +1,4 @@
-import type { Handle } from "../backend.js";
+import type { Handle } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import { callAll } from "./call-all.js";

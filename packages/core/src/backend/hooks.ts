@@ -3,10 +3,10 @@
  * and never after what it works on was disposed of. What it throws reaches the caller as MP_BACKEND_FAILED (or
  * MP_OUT_OF_MEMORY) with its name; an MpError is passed on as it is.
  */
-import type { BackendWarning, MemoryReport, ProfileRow } from "../backend.js";
+import type { BackendWarning, MemoryReport, ProfileRow } from "../contract/backend.js";
+import type { BackendManifest } from "../contract/manifest.js";
 import type { Graph, ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
-import type { BackendManifest } from "../manifest.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Bound } from "./bindings.js";
 
 export type Awaitable<R> = R | Promise<R>;

@@ -1,4 +1,4 @@
-import type { BackendManifest } from "../manifest.js";
+import type { BackendManifest } from "../contract/manifest.js";
 
 const HALVES = { f16: 1, bf16: 1 } as const;
 /** Sums in blocks and on several threads; their error grows with the number of terms. */

@@ -1,13 +1,18 @@
+import {
+  type BackendManifest,
+  type DTypeSupport,
+  type Support,
+  unsupportedReason,
+} from "../contract/manifest.js";
 import { DTYPES, type DType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
+import { deepNodes } from "../graph/build/with-bodies.js";
 import { formatType } from "../graph/format-type.js";
 import type { AnyNode, Graph, ValueType } from "../graph/graph.js";
-import { inferRules } from "../graph/infer.js";
+import { inferRules } from "../graph/infer/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
-import type { HostTensor } from "../host-tensor.js";
-import { type BackendManifest, type DTypeSupport, type Support, unsupportedReason } from "../manifest.js";
-import { deepNodes } from "../transform/scan/with-bodies.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
 /** What a kernel backend declares; the rest of its manifest follows from its kernels and dtypes. */

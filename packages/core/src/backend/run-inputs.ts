@@ -1,4 +1,4 @@
-import type { RunInput } from "../backend.js";
+import type { RunInput } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";

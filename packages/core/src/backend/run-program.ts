@@ -1,6 +1,6 @@
-import type { ProfileRow } from "../backend.js";
+import type { ProfileRow } from "../contract/backend.js";
 import type { Graph, ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import type { Bound } from "./bindings.js";
 import type { Awaitable, Named, Program } from "./hooks.js";

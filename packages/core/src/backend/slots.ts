@@ -1,4 +1,4 @@
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Named, StateFunctions } from "./hooks.js";
 import type { Storages, Stored } from "./storages.js";
 

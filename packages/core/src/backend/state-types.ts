@@ -1,6 +1,6 @@
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 

@@ -1,7 +1,7 @@
-import type { State } from "../backend.js";
+import type { State } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";
 import { copyOf } from "./copy-of.js";

@@ -1,8 +1,8 @@
+import { type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import { bytesPerElement } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
-import { type BackendManifest, unsupportedReason } from "../manifest.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { elementCount } from "../shape.js";
 import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { manifestOf } from "../../test/test-manifest.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import { printGraph } from "../graph/print.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { mixedFloat16Policy } from "./policy.js";

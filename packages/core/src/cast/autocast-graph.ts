@@ -5,9 +5,9 @@
 
 import { type ComputeDType, type DType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { GraphCopy } from "../graph/build/graph-copy.js";
 import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
-import { GraphCopy } from "../graph/graph-copy.js";
 import { constantIn } from "./constants.js";
 import { lintNodes } from "./lint.js";
 import { type CastOptions, type CastPlan, carriedDType, castsBody, planCasts } from "./plan.js";

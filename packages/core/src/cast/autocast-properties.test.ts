@@ -4,7 +4,7 @@ import { graphOf } from "../../test/traced-nets.js";
 import { MpError } from "../errors.js";
 import type { Graph, Value } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluateRaw } from "../reference/evaluate.js";
 import { add, greater, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";

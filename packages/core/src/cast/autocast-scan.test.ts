@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { valueAndGrad } from "../gradient/grad.js";
 import { printGraph } from "../graph/print.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
-import { valueAndGrad } from "../trace/grad.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { gather } from "../trace/ops/indexing.js";
 import { scan } from "../trace/ops/loop.js";

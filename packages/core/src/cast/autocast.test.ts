@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { manifestOf } from "../../test/test-manifest.js";
 import { graphOf, labels } from "../../test/traced-nets.js";
+import { valueAndGrad } from "../gradient/grad.js";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
-import { valueAndGrad } from "../trace/grad.js";
 import { add, mul, where } from "../trace/ops/binary.js";
 import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
 import { matMul } from "../trace/ops/matrix.js";

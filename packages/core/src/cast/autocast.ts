@@ -1,16 +1,16 @@
 import { isComputeFloat } from "../dtype.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
+import { withBodies } from "../graph/build/with-bodies.js";
 import { checkOptions } from "../options.js";
 import { isPlainObject } from "../plain-object.js";
 import { openedTo } from "../trace/opened.js";
 import { cast } from "../trace/ops/unary.js";
+import { pinCasts } from "../trace/pins.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
 import { currentBuilder, inlineTraced, traceInto, withoutLines } from "../trace/trace.js";
-import { withBodies } from "../transform/scan/with-bodies.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
-import { pinCasts } from "./pins.js";
 import type { CastOptions } from "./plan.js";
 import { type CastingPolicy, lowDType } from "./policy.js";
 

@@ -3,7 +3,7 @@ import { type ComputeDType, isComputeFloat } from "../dtype.js";
 import { decodeArray, encodeArray } from "../float-format/bits.js";
 import { roundTo } from "../float-format/round.js";
 import type { OpAttributes } from "../graph/attributes.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 
 type ConstantAttributes = OpAttributes["Constant"];
 

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { HalfDType } from "../dtype.js";
 import { encodeArray } from "../float-format/bits.js";
+import { validateGraph } from "../graph/build/validate.js";
 import { isNode } from "../graph/graph.js";
-import { validateGraph } from "../graph/validate.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { oneHot } from "../trace/ops/indexing.js";

@@ -1,8 +1,8 @@
 import { type DType, type HalfDType, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
+import { rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
-import { rewriteNodes } from "./rewrite-nodes.js";
 import { emitWidened } from "./widen-halves.js";
 
 /** Results are elements of the operands, their negatives, or integers: representable without rounding. */

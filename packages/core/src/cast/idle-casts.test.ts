@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { graphOf } from "../../test/traced-nets.js";
+import { grad } from "../gradient/grad.js";
 import { printGraph } from "../graph/print.js";
 import { emit } from "../trace/emit.js";
-import { grad } from "../trace/grad.js";
 import { mul } from "../trace/ops/binary.js";
 import { reduceSum } from "../trace/ops/reduce.js";
 import { cast } from "../trace/ops/unary.js";

@@ -1,6 +1,6 @@
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { GraphCopy } from "../graph/build/graph-copy.js";
 import { type Graph, isNode } from "../graph/graph.js";
-import { GraphCopy } from "../graph/graph-copy.js";
 
 /**
  * Removes casts of a value to the dtype it already has. Not part of `autocastGraph`, where such casts still mark where

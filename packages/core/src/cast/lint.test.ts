@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { graphOf, mlp } from "../../test/traced-nets.js";
 import type { Graph } from "../graph/graph.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { add, div, mul, sub, where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean } from "../trace/ops/reduce.js";

@@ -1,7 +1,7 @@
 import type { HalfDType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
+import type { CastCategory } from "../graph/category.js";
 import { opTable } from "../graph/op-table.js";
-import type { CastCategory } from "./category.js";
 
 /** The category of each op, per half dtype. */
 export const castCategories: Readonly<Record<Op, Readonly<Record<HalfDType, CastCategory>>>> =

@@ -1,8 +1,8 @@
+import { type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
+import { leadingOperands } from "../graph/category.js";
 import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
-import { type BackendManifest, unsupportedReason } from "../manifest.js";
-import { leadingOperands } from "./category.js";
 import { paintCasts } from "./passes.js";
 import { type CastingPolicy, isPure, lowDType } from "./policy.js";
 import type { CastDecision } from "./rule.js";

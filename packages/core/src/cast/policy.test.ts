@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Op } from "../graph/attributes.js";
-import { CAST_CATEGORIES } from "./category.js";
+import { CAST_CATEGORIES } from "../graph/category.js";
 import { castCategories } from "./op-categories.js";
 import {
   bfloat16Policy,

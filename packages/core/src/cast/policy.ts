@@ -5,8 +5,8 @@
 import { type ComputeDType, dtypeHint, type HalfDType, isHalf, longNames } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
+import { CAST_CATEGORIES, type CastCategory } from "../graph/category.js";
 import { checkOptions, meantInstead, type OptionNames } from "../options.js";
-import { CAST_CATEGORIES, type CastCategory } from "./category.js";
 import { castCategories } from "./op-categories.js";
 
 /** `manual`: only the user's casts. */

@@ -1,13 +1,13 @@
 /** What the casting passes know about a graph before they decide anything. */
 
+import { accumulatorOf, type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op } from "../graph/attributes.js";
+import { type CastCategory, leadingOperands, summingOps } from "../graph/category.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
-import { inferTypes } from "../graph/infer.js";
-import { accumulatorOf, type BackendManifest, unsupportedReason } from "../manifest.js";
+import { inferTypes } from "../graph/infer/infer.js";
 import { elementCount } from "../shape.js";
-import { type CastCategory, leadingOperands, summingOps } from "./category.js";
 import { beyondRange, constantLoss } from "./constants.js";
 import { castCategories } from "./op-categories.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";

@@ -1,6 +1,6 @@
 import { isHalf } from "../dtype.js";
+import { rewriteBodies, rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
-import { rewriteBodies, rewriteNodes } from "./rewrite-nodes.js";
 import { emitWidened } from "./widen-halves.js";
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { halfSumsBackend } from "../../test/half-sums.js";
 import { wave } from "../../test/small-run.js";
-import { tensor } from "../host-tensor.js";
-import type { Accumulation, Accumulators } from "../manifest.js";
+import type { Accumulation, Accumulators } from "../contract/manifest.js";
+import { tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { mixed, mixedBfloat16, mixedFloat16, type PrecisionChoice } from "../precision/presets.js";
 import { mul, sub } from "../trace/ops/binary.js";

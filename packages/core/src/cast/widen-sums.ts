@@ -1,11 +1,11 @@
-import type { BackendWarning } from "../backend.js";
+import type { BackendWarning } from "../contract/backend.js";
+import { accumulatorOf, type BackendManifest, supportsOp } from "../contract/manifest.js";
 import { type HalfDType, isHalf } from "../dtype.js";
 import { addsUp } from "../graph/adding-ops.js";
 import type { Op } from "../graph/attributes.js";
+import { deepNodes } from "../graph/build/with-bodies.js";
 import type { AnyNode, Graph } from "../graph/graph.js";
 import { decidingDType } from "../graph/op-dtypes.js";
-import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
-import { deepNodes } from "../transform/scan/with-bodies.js";
 import { widenNodes } from "./widen-nodes.js";
 
 /**

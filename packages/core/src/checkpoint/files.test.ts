@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bitsPerElement, SAFETENSORS_DTYPES, SafetensorsError, serialize } from "@mp/safetensors";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HostTensor, tensor, zeros } from "../host-tensor.js";
+import { type HostTensor, tensor, zeros } from "../host/host-tensor.js";
 import { checkPath, loadTensors, saveTensors } from "./files.js";
 import { asMpError } from "./format-error.js";
 import * as noFiles from "./no-files.js";

@@ -6,7 +6,7 @@ import {
 } from "@mp/safetensors";
 import { DTYPES, type DType, type HostArrays } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 
 /** The format's name of each dtype. */
 const formatNames = {

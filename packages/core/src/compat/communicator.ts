@@ -1,6 +1,6 @@
 import { type Check, claim } from "../argument-checks.js";
 import { MpError } from "../errors.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import type { AllReduce } from "../train/run/window.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runTrees, traceTrees } from "../../test/run-traced.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../precision/loss-scaler.js";
 import { mixedFloat16 } from "../precision/presets.js";

@@ -1,6 +1,6 @@
 /** Loss scalers of other frameworks: a run begun there goes on here at the same scales, and the other way around. */
 import { oneOf } from "../argument-checks.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { readOptions } from "../option-table.js";
 import { type DynamicLossScaler, dynamicLossScale, type LossScaler } from "../precision/loss-scaler.js";
 import { shown } from "../shown.js";

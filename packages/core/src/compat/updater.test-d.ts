@@ -1,5 +1,5 @@
 import { expectTypeOf, it } from "vitest";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { reference } from "../reference/index.js";
 import { mul } from "../trace/ops/binary.js";

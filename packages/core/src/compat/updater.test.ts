@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { float32 } from "../precision/presets.js";
 import { reference } from "../reference/index.js";

@@ -3,9 +3,9 @@
  * and its defaults. What differs is what its users would not miss: the tutorial app `apps/updater` has it line by line.
  */
 import { callback, claim, count, listOf, optional } from "../argument-checks.js";
+import type { BackendManifest } from "../contract/manifest.js";
 import { MpError } from "../errors.js";
-import { isHostTensor } from "../host-tensor.js";
-import type { BackendManifest } from "../manifest.js";
+import { isHostTensor } from "../host/host-tensor.js";
 import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";

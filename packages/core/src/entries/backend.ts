@@ -10,5 +10,5 @@ export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel
 // Its manifest; `@mp/core/probe` asks the engine for it
 export { deriveManifest, exactNumerics, opSupport } from "../backend/manifest.js";
 export { libraryTolerance } from "../backend/library-tolerance.js";
-export { unsupportedReason, type DTypeSupport } from "../manifest.js";
+export { unsupportedReason, type DTypeSupport } from "../contract/manifest.js";
 export { pairKey } from "../probe/pair-key.js";

@@ -38,13 +38,13 @@ export {
 } from "../graph/families.js";
 
 // Building, tracing, checking and printing
-export { GraphBuilder } from "../graph/builder.js";
+export { GraphBuilder } from "../graph/build/builder.js";
 export { formatType } from "../graph/format-type.js";
 export { traceInto, type TracedInput } from "../trace/trace.js";
 export { applyGraph } from "../trace/apply-graph.js";
 export { randomNodeIn } from "../graph/random-node.js";
-export { validateGraph } from "../graph/validate.js";
-export { inferTypes } from "../graph/infer.js";
+export { validateGraph } from "../graph/build/validate.js";
+export { inferTypes } from "../graph/infer/infer.js";
 export { printGraph } from "../graph/print.js";
 export { graphCost, type GraphCost, type Cost } from "../graph/cost.js";
 
@@ -60,14 +60,14 @@ export type {
   State,
   StateBinding,
   StateOptions,
-} from "../backend.js";
+} from "../contract/backend.js";
 
 // Passes
 export { prepareGraph } from "../transform/prepare.js";
 export { autocastGraph } from "../cast/autocast-graph.js";
 export { dropIdleCasts } from "../cast/idle-casts.js";
 export type { CastOptions } from "../cast/plan.js";
-export type { CastCategory } from "../cast/category.js";
+export type { CastCategory } from "../graph/category.js";
 export type { OpCategories } from "../cast/policy.js";
 export { emulateHalves } from "../cast/emulate-halves.js";
 export { widenNodes } from "../cast/widen-nodes.js";
@@ -104,5 +104,5 @@ export { ulpDistance } from "../float-format/ulp.js";
 
 // Shapes
 export { broadcastShapes, elementCount, formatShape, normalizeAxis, sameShape, stridesOf } from "../shape.js";
-export { byteLength } from "../host-tensor.js";
+export { byteLength } from "../host/host-tensor.js";
 export type { MapLeaves } from "../tree.js";

@@ -2,16 +2,16 @@
  * `@mp/core/internal`: what the other packages of this repository share with core. It is not public: any release may change it.
  */
 
-export { accumulatorOf, type Accumulation, type Ulp } from "../manifest.js";
+export { accumulatorOf, type Accumulation, type Ulp } from "../contract/manifest.js";
 export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
 export { labelledPart } from "../trace/parameter-paths.js";
-export { hostUniform } from "../trace/host-random.js";
-export { setRandomCounter } from "../trace/random.js";
-export { squares32 } from "../trace/squares.js";
-export { poison } from "../trace/finite.js";
+export { hostUniform } from "../trace/random/host-random.js";
+export { setRandomCounter } from "../trace/random/random.js";
+export { squares32 } from "../trace/random/squares.js";
+export { poison } from "../trace/ops/finite.js";
 export { shown } from "../shown.js";
 export { contentHash } from "../content-hash.js";
 export { sameBytes } from "../same-bytes.js";

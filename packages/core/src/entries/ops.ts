@@ -166,10 +166,10 @@ export {
 } from "../trace/ops/resize.js";
 
 // Randomness and precision
-export { randomBernoulli, randomBits, randomUniform } from "../trace/random.js";
-export { randomNormal } from "../trace/random-normal.js";
+export { randomBernoulli, randomBits, randomUniform } from "../trace/random/random.js";
+export { randomNormal } from "../trace/random/random-normal.js";
 export { stochasticallyRounded } from "../precision/master-weights.js";
-export { allFinite } from "../trace/finite.js";
+export { allFinite } from "../trace/ops/finite.js";
 
 // For operators of your own
 export { asTensor, type Operand } from "../trace/emit.js";

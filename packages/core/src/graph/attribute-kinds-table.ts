@@ -1,7 +1,7 @@
 // The allowed values of attributes: one row per name, which means the same in every op that has it.
 import { DTYPES, dtypeHint } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { isHostTensor } from "../host-tensor.js";
+import { isHostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import { isGraph } from "./is-graph.js";

@@ -1,5 +1,5 @@
 import type { ComputeDType, DType } from "../dtype.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Shape } from "../shape.js";
 
 type None = Readonly<Record<never, never>>;

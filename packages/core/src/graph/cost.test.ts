@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { DType } from "../dtype.js";
-import { GraphBuilder } from "./builder.js";
+import { GraphBuilder } from "./build/builder.js";
 import { graphCost, opCost } from "./cost.js";
 import type { ValueType } from "./graph.js";
-import { inferTypes } from "./infer.js";
+import { inferTypes } from "./infer/infer.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
 

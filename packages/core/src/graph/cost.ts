@@ -1,4 +1,4 @@
-import { byteLength } from "../host-tensor.js";
+import { byteLength } from "../host/host-tensor.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { Graph, Phase, ValueType } from "./graph.js";
 import { opTable } from "./op-table.js";

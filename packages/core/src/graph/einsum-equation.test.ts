@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { contractionPath } from "./contraction-path.js";
 import { contractionOf, explicitEquation } from "./einsum-equation.js";
-import { inferTypes } from "./infer.js";
+import { inferTypes } from "./infer/infer.js";
 
 const shapeOf = (equation: string, ...shapes: readonly (readonly number[])[]) =>
   inferTypes(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DType } from "../dtype.js";
 import type { OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
-import { inferTypes } from "./infer.js";
+import { inferTypes } from "./infer/infer.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
 const plain: OpAttributes["Attention"] = { scale: 1, isCausal: false, softcap: 0 };

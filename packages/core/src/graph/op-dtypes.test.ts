@@ -4,7 +4,7 @@ import { DTYPES, type DType, isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
-import { inferTypes } from "./infer.js";
+import { inferTypes } from "./infer/infer.js";
 import { decidingDType, opDTypes } from "./op-dtypes.js";
 
 interface OpCase {

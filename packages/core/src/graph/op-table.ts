@@ -3,9 +3,9 @@
  * and its arithmetic. What it does is in the stages' files of its family.
  */
 
-import type { CastCategory } from "../cast/category.js";
 import { DTYPES, type DType, type HalfDType } from "../dtype.js";
 import type { GraphNode, Op } from "./attributes.js";
+import type { CastCategory } from "./category.js";
 import { contractionFlops } from "./contraction-path.js";
 import { contractionOf } from "./einsum-equation.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";

@@ -1,4 +1,4 @@
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { formatType } from "./format-type.js";
 import type { Graph, Value } from "./graph.js";
 import { isGraph } from "./is-graph.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { DTYPES, isFloat } from "../dtype.js";
 import { evaluate } from "../reference/index.js";
-import { GraphBuilder } from "./builder.js";
+import { GraphBuilder } from "./build/builder.js";
 import { isNode } from "./graph.js";
 import { rangeValues, uncountableRange } from "./range-values.js";
 

@@ -1,6 +1,6 @@
 import { hostArrayOf, isFloat } from "../dtype.js";
 import { encode } from "../float-format/bits.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { elementCount } from "../shape.js";
 import type { GraphNode } from "./graph.js";
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { arrayBackend } from "../../test/array-backend.js";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
 import type { ErrorCode } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import type { Kernel } from "./kernel.js";
 
 const x = tensor(Float32Array.of(1, 2, 3, 4));

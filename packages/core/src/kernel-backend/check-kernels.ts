@@ -1,6 +1,6 @@
 import { DTYPES } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { inferRules } from "../graph/infer.js";
+import { inferRules } from "../graph/infer/infer.js";
 import { meantInstead } from "../options.js";
 import { shown } from "../shown.js";
 

@@ -1,9 +1,9 @@
 /** What a caller hands over is read once: what was checked is what is used, and every name is kept. */
 import { expect, it } from "vitest";
-import type { Backend } from "../backend.js";
-import { GraphBuilder } from "../graph/builder.js";
+import type { Backend } from "../contract/backend.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { reference } from "../reference/index.js";
 
 const type = { dtype: "f32", shape: [4] } as const;

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { exactNumerics } from "../backend/manifest.js";
-import type { Backend } from "../backend.js";
-import { GraphBuilder } from "../graph/builder.js";
-import type { HostTensor } from "../host-tensor.js";
-import { tensor } from "../host-tensor.js";
+import type { Backend } from "../contract/backend.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import type { HostTensor } from "../host/host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { kernelBackend } from "./kernel-backend.js";
 
 /** Storages that come and go a while after they are asked for, with an account of what happened to them. */

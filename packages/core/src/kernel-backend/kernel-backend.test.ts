@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
 import { deriveManifest } from "../backend/manifest.js";
-import type { Backend, Handle } from "../backend.js";
+import type { Backend, Handle } from "../contract/backend.js";
 import { DTYPES, type DType } from "../dtype.js";
 import type { ErrorCode } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, Value, ValueType } from "../graph/graph.js";
-import { inferRules } from "../graph/infer.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { inferRules } from "../graph/infer/infer.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import type { Kernel } from "./kernel.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });

@@ -1,5 +1,5 @@
 import { type AnyNode, isNode } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 
 /**
  * A scan whose body has copies of its constants: a kernel reads them in each run, when their host data may have changed.

@@ -1,5 +1,5 @@
 import type { Named, Program } from "../backend/hooks.js";
-import type { MemoryReport, ProfileRow } from "../backend.js";
+import type { MemoryReport, ProfileRow } from "../contract/backend.js";
 import type { ValueType } from "../graph/graph.js";
 import type { Engine } from "./engine.js";
 import type { Plan } from "./plan.js";

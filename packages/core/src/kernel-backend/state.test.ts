@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type Tiny, type TinyOptions, tinyBackend } from "../../test/tiny-backend.js";
-import type { Executable, State, StateBinding } from "../backend.js";
+import type { Executable, State, StateBinding } from "../contract/backend.js";
 import type { ErrorCode } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, ValueType } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 
 const f32 = (...numbers: number[]): HostTensor => tensor(Float32Array.from(numbers));
 const scalar = (x: number): HostTensor => tensor(Float32Array.of(x), []);

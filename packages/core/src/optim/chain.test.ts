@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runTraced } from "../../test/run-traced.js";
 import { smallRun } from "../../test/small-run.js";
 import { MpError } from "../errors.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { float32 } from "../precision/presets.js";
 import { reference } from "../reference/index.js";
 import { mapTensors } from "../trace/map-tensors.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fixture, optimizers } from "../../test/peer-optimizers.js";
 import { runTraced, runTrees } from "../../test/run-traced.js";
 import { type HostTree, numbers, updatesOf, vector } from "../../test/updates-of.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runTraced } from "../../test/run-traced.js";
 import { numbers, vector } from "../../test/updates-of.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { literal } from "../trace/ops/source.js";
 import type { Tensor } from "../trace/tensor.js";
 import { adam } from "./adam.js";

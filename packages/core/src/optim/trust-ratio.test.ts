@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runTrees } from "../../test/run-traced.js";
 import { type HostTree, numbers, updatesOf, vector } from "../../test/updates-of.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import { lamb } from "./lamb.js";

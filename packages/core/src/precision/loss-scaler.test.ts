@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runTrees, traceTrees } from "../../test/run-traced.js";
-import type { HostTensor } from "../host-tensor.js";
-import { tensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";

@@ -3,11 +3,11 @@ import { floats, numbersOf } from "../../test/evaluate-op.js";
 import { runTrees, traceTrees } from "../../test/run-traced.js";
 import type { HalfDType } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import { expand } from "../trace/ops/movement.js";
 import { cast } from "../trace/ops/unary.js";
-import { key, setRandomCounter } from "../trace/random.js";
+import { key, setRandomCounter } from "../trace/random/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import {

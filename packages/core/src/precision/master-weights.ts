@@ -10,7 +10,7 @@ import { add, div, equal, less, mul, sub, where } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
 import { abs, cast, sign } from "../trace/ops/unary.js";
-import { foldIn, type Key, randomUniform } from "../trace/random.js";
+import { foldIn, type Key, randomUniform } from "../trace/random/random.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** A custom way of storing weights is these three functions in traced operators. */

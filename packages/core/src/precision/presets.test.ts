@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../test/small-run.js";
 import { tinyBackend } from "../../test/tiny-backend.js";
-import { type BackendManifest, defineManifest } from "../manifest.js";
+import { type BackendManifest, defineManifest } from "../contract/manifest.js";
 import { reference } from "../reference/index.js";
 import { greater, mul } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";

@@ -1,4 +1,3 @@
-import type { BackendWarning } from "../backend.js";
 import {
   bfloat16Policy,
   type CastingPolicy,
@@ -8,10 +7,11 @@ import {
   mixedBfloat16Policy,
   mixedFloat16Policy,
 } from "../cast/policy.js";
+import type { BackendWarning } from "../contract/backend.js";
+import { accumulatorOf, type BackendManifest, supportsOp } from "../contract/manifest.js";
 import type { HalfDType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { PRODUCT_OPS } from "../graph/families.js";
-import { accumulatorOf, type BackendManifest, supportsOp } from "../manifest.js";
 import { dynamicLossScale, type LossScaler, noLossScaling } from "./loss-scaler.js";
 import { f32Master, type MasterWeights, noMasterWeights } from "./master-weights.js";
 

@@ -1,8 +1,8 @@
-import type { Backend } from "../backend.js";
 import { lowDType } from "../cast/policy.js";
+import type { Backend } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import type { Precision } from "../precision/presets.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { cast } from "../trace/ops/unary.js";

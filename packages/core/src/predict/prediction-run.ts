@@ -1,4 +1,4 @@
-import type { Backend } from "../backend.js";
+import type { Backend } from "../contract/backend.js";
 import type { Graph } from "../graph/graph.js";
 import type { Precision } from "../precision/presets.js";
 import { type FedBatch, feedBatch } from "../train/batch/batch.js";

@@ -1,6 +1,6 @@
-import type { Backend } from "../backend.js";
+import type { Backend } from "../contract/backend.js";
 import type { Graph } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Precision, PrecisionChoice } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";

@@ -1,7 +1,7 @@
 import { callback, claim, oneOf, optional } from "../argument-checks.js";
 import { expectHalf } from "../cast/plan.js";
 import { MpError } from "../errors.js";
-import { isHostTensor } from "../host-tensor.js";
+import { isHostTensor } from "../host/host-tensor.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";

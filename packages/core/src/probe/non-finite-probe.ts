@@ -1,8 +1,8 @@
 import { type ComputeDType, type HostArrays, isFloat } from "../dtype.js";
 import { decodeArray, encodeArray } from "../float-format/bits.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Value } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { elementCount, formatShape, type Shape } from "../shape.js";
 import { refusalOf } from "./engine-refusal.js";

@@ -1,8 +1,8 @@
 import type { DType, HalfDType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, Value } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Shape } from "../shape.js";
 import type { ProbePair } from "./pair-key.js";
 import { probeTable } from "./probe-table.js";

@@ -4,7 +4,7 @@
  */
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import { REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";

@@ -3,7 +3,7 @@ import { type HalfDType, isHalf } from "../dtype.js";
 import { roundArray } from "../float-format/round.js";
 import type { Op } from "../graph/attributes.js";
 import { opDTypes } from "../graph/op-dtypes.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/index.js";
 import { pairKey } from "./pair-key.js";
 import type { HalfPair, ProbeGraph, ProbeResults } from "./probe-pairs.js";

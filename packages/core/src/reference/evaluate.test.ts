@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { mul } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceSum } from "../trace/ops/reduce.js";

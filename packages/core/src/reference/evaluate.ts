@@ -2,13 +2,13 @@ import { isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/format-type.js";
 import type { Graph, ValueType } from "../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { sameShape } from "../shape.js";
-import { type Arithmetic, type ArithmeticMode, arithmetics } from "./arithmetic.js";
-import { fromHost, toHost } from "./host.js";
+import { type Arithmetic, type ArithmeticMode, arithmetics } from "./elements/arithmetic.js";
+import { fromHost, toHost } from "./elements/host.js";
+import type { Operand, Store } from "./elements/store.js";
+import { sizeOf } from "./elements/strided.js";
 import { runGraph } from "./run-graph.js";
-import type { Operand, Store } from "./store.js";
-import { sizeOf } from "./strided.js";
 
 export interface EvaluateOptions {
   /** `f64` evaluates all float dtypes in f64 without rounding, for gradient checks. Default `exact`. */

@@ -1,5 +1,5 @@
 import type { Op } from "../graph/attributes.js";
-import type { ReferenceTable } from "./kernel.js";
+import type { ReferenceTable } from "./elements/kernel.js";
 import { attentionKernels } from "./kernels/attention.js";
 import { batchNormalizationKernels } from "./kernels/batch-normalization.js";
 import { binaryKernels } from "./kernels/binary.js";

@@ -5,10 +5,10 @@ import { type DType, type FloatDType, type HalfDType, hostArrayOf, isFloat } fro
 import { roundArray, roundTo } from "../float-format/round.js";
 import { ulpDistance } from "../float-format/ulp.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph } from "../graph/graph.js";
-import { inferRules, inferTypes } from "../graph/infer.js";
-import { arithmetics } from "./arithmetic.js";
+import { inferRules, inferTypes } from "../graph/infer/infer.js";
+import { arithmetics } from "./elements/arithmetic.js";
 import { evaluateRaw, type RawTensor } from "./evaluate.js";
 import { runKernel } from "./run-graph.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { floats, graphOfOp, numbersOf } from "../../test/evaluate-op.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import { opDTypes } from "../graph/op-dtypes.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluate } from "./evaluate.js";
 import { reference } from "./reference.js";
 

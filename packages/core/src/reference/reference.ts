@@ -1,17 +1,17 @@
 import { exactNumerics, type KernelManifest } from "../backend/manifest.js";
-import type { Backend } from "../backend.js";
+import type { Backend } from "../contract/backend.js";
+import type { DTypeSupport } from "../contract/manifest.js";
 import { DTYPES, type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { Kernel, KernelTable } from "../kernel-backend/kernel.js";
 import { kernelBackend } from "../kernel-backend/kernel-backend.js";
-import type { DTypeSupport } from "../manifest.js";
-import { type Arithmetic, arithmetics } from "./arithmetic.js";
+import { type Arithmetic, arithmetics } from "./elements/arithmetic.js";
+import { fromHost, toHost } from "./elements/host.js";
+import type { ReferenceKernel } from "./elements/kernel.js";
+import type { Store } from "./elements/store.js";
 import type { EvaluateOptions } from "./evaluate.js";
-import { fromHost, toHost } from "./host.js";
-import type { ReferenceKernel } from "./kernel.js";
 import { referenceKernels } from "./kernels.js";
 import { runGraph } from "./run-graph.js";
-import type { Store } from "./store.js";
 
 /**
  * The reference backend: every op in every dtype, bit-exact, in pure TypeScript, on the calling thread. In f64

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { evaluateOp, floats, numbersOf } from "../../test/evaluate-op.js";
 import type { FloatDType } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import { GraphBuilder } from "../graph/builder.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { evaluate, evaluateRaw } from "./evaluate.js";
 
 const ALL = { axes: [0], keepdims: false };

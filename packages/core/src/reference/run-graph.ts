@@ -1,8 +1,8 @@
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { Graph, Value, ValueType } from "../graph/graph.js";
-import type { Arithmetic } from "./arithmetic.js";
+import type { Arithmetic } from "./elements/arithmetic.js";
+import type { Operand, Store } from "./elements/store.js";
 import { referenceKernels } from "./kernels.js";
-import type { Operand, Store } from "./store.js";
 
 /** Computes one node. @throws MP_OUT_OF_RANGE for an index, label or divisor for which the op is undefined */
 export function runKernel<K extends Op>(

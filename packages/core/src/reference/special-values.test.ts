@@ -3,7 +3,7 @@ import { evaluateOp, floats, numbersOf } from "../../test/evaluate-op.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import { REDUCE_OPS } from "../graph/families.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 
 const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
 const run = (op: Op, inputs: readonly HostTensor[], attributes: OpAttributes[Op] = {}): readonly number[] =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { autocast } from "../cast/autocast.js";
-import { GraphBuilder } from "../graph/builder.js";
-import { tensor } from "../host-tensor.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { mixedFloat16 } from "../precision/presets.js";
 import { reference } from "../reference/index.js";

@@ -1,7 +1,7 @@
 import { type DType, isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import type { Origin, Value } from "../graph/graph.js";
 import { shown } from "../shown.js";
 import { isTensor, Tensor } from "./tensor.js";

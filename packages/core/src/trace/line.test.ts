@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { batch, type SmallOptions, smallRun } from "../../test/small-run.js";
 import { MpError } from "../errors.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { hideFromOrigins, userLineOf } from "./line.js";
 import { add, mul, where } from "./ops/binary.js";
 import { concat } from "./ops/movement.js";

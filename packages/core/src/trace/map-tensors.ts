@@ -1,5 +1,5 @@
 import { MpError } from "../errors.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
 import { isTensor, type Tensor } from "./tensor.js";
 

@@ -1,4 +1,4 @@
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import type { AnyNode, GraphInput, Value, ValueType } from "../graph/graph.js";
 import type { Traced } from "./trace.js";
 

@@ -1,5 +1,5 @@
 import { oneOf } from "../argument-checks.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import { readOptions, withDefault } from "../option-table.js";
 import { currentBuilder, withoutSegment, withSegment } from "./trace.js";
 

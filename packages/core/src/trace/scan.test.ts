@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { validateGraph } from "../graph/build/validate.js";
 import { printGraph } from "../graph/print.js";
-import { validateGraph } from "../graph/validate.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { evaluate } from "../reference/evaluate.js";
 import { add, mul } from "./ops/binary.js";
 import { scan } from "./ops/loop.js";

@@ -1,6 +1,6 @@
 import type { DType } from "../dtype.js";
 import { MpError } from "../errors.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import { formatType } from "../graph/format-type.js";
 import type { Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";

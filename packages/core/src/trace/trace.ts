@@ -1,9 +1,9 @@
-import { pinsCasts } from "../cast/pins.js";
 import { MpError } from "../errors.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
 import { STACK_DEPTH, userLine, userLineOf } from "./line.js";
+import { pinsCasts } from "./pins.js";
 import { isTensor, Tensor } from "./tensor.js";
 
 /** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */

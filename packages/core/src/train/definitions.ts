@@ -1,6 +1,6 @@
 import { callback, optional } from "../argument-checks.js";
 import { MpError } from "../errors.js";
-import { isHostTensor } from "../host-tensor.js";
+import { isHostTensor } from "../host/host-tensor.js";
 import { normLimit } from "../optim/clip.js";
 import { type OptionTable, readOptions } from "../option-table.js";
 import { isPlainObject } from "../plain-object.js";

@@ -1,4 +1,4 @@
-import type { State } from "../backend.js";
+import type { State } from "../contract/backend.js";
 import { CallQueue } from "./compile/call-queue.js";
 import type { Definitions } from "./definition/definition.js";
 import type { Sharding } from "./ranks/shard/sharding.js";

@@ -1,5 +1,5 @@
 import { callback, count, oneOf, optional, truth } from "../argument-checks.js";
-import type { Backend } from "../backend.js";
+import type { Backend } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";

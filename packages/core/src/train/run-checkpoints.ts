@@ -1,4 +1,4 @@
-import type { State } from "../backend.js";
+import type { State } from "../contract/backend.js";
 import { checkOptions } from "../options.js";
 import type { CallbackStates } from "./callbacks/callback-states.js";
 import type { Json } from "./callbacks/json.js";

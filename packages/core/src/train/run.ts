@@ -1,5 +1,5 @@
-import type { ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
+import type { ProfileRow } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
 import { checkOptions } from "../options.js";

@@ -1,7 +1,7 @@
-import type { ProfileRow } from "../backend.js";
 import type { CastReport } from "../cast/explain.js";
+import type { ProfileRow } from "../contract/backend.js";
 import type { Graph } from "../graph/graph.js";
-import type { HostTensor } from "../host-tensor.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";

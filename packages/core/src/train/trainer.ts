@@ -1,5 +1,5 @@
 import { expectHalf } from "../cast/plan.js";
-import { key } from "../trace/random.js";
+import { key } from "../trace/random/random.js";
 import { checkPrecision } from "./batch/check-parts.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { add, div, maximum, mul, sub } from "../trace/ops/binary.js";
 import { pad, transpose } from "../trace/ops/movement.js";
 import { constant } from "../trace/ops/source.js";
 import { exp, sin } from "../trace/ops/unary.js";
-import { key, randomUniform } from "../trace/random.js";
+import { key, randomUniform } from "../trace/random/random.js";
 import { remat } from "../trace/remat.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto, withPhase } from "../trace/trace.js";

@@ -2,7 +2,7 @@ import { contentHash } from "../content-hash.js";
 import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Phase, Value } from "../graph/graph.js";
 import { isGraph } from "../graph/is-graph.js";
-import { type HostTensor, isHostTensor } from "../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { sameBytes } from "../same-bytes.js";
 
 /** Their bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */

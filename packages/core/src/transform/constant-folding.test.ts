@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DType } from "../dtype.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import { printGraph } from "../graph/print.js";
-import { tensor } from "../host-tensor.js";
+import { tensor } from "../host/host-tensor.js";
 import { add, div, greater, mul, sub, where } from "../trace/ops/binary.js";
 import { expand, reshape, squeeze, transpose, unsqueeze } from "../trace/ops/movement.js";
 import { constant, literal } from "../trace/ops/source.js";

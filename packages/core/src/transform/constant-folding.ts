@@ -2,11 +2,11 @@ import { type DType, type FloatDType, hostArrayOf, isFloat, isHalf } from "../dt
 import { decode, encode } from "../float-format/bits.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
+import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { FAMILIES } from "../graph/families.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host-tensor.js";
+import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
-import { type Rebuilding, rebuildGraph } from "./rebuild.js";
 
 /** A node whose operands are values of the new graph; gives what can stand for its output, if anything can. */
 type Fold<K extends Op> = (node: GraphNode<K>, inputs: readonly Value[], at: Rebuilding) => Value | undefined;

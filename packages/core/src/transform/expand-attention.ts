@@ -2,6 +2,8 @@
  * Attention in terms of products and a softmax: for engines without a kernel for it, and for its gradient, which
  * computes the probabilities again.
  */
+
+import { narrow, swapLast, toShape, wide, zerosOf } from "../gradient/rules/rule.js";
 import type { OpAttributes } from "../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode } from "../graph/graph.js";
 import { add, lessOrEqual, mul, where } from "../trace/ops/binary.js";
@@ -14,7 +16,6 @@ import { not, tanh } from "../trace/ops/unary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { expandNodes } from "./expand-nodes.js";
-import { narrow, swapLast, toShape, wide, zerosOf } from "./gradient-rules/rule.js";
 
 /** The probabilities of an Attention and what they are made of, in f32. */
 export interface AttentionShares {

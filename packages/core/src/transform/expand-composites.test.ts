@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
 import { expandComposites } from "./expand-composites.js";
 
 describe("expandComposites", () => {

@@ -5,7 +5,7 @@
 
 import { type DType, isFloat, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
 import { contractionPath, extentOf, type Pairing } from "../graph/contraction-path.js";
 import { type Contraction, contractionOf } from "../graph/einsum-equation.js";
 import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";

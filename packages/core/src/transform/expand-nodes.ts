@@ -1,6 +1,6 @@
-import { rewriteBodies, rewriteNodes } from "../cast/rewrite-nodes.js";
 import type { Op } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/builder.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
+import { rewriteBodies, rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
 
 export interface NodeExpansion<K extends Op> {

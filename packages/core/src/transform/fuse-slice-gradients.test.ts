@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { grad } from "../gradient/grad.js";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { grad } from "../trace/grad.js";
 import { add } from "../trace/ops/binary.js";
 import { slice } from "../trace/ops/movement.js";
 import { reduceSum } from "../trace/ops/reduce.js";

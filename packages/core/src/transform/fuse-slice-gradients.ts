@@ -1,7 +1,7 @@
+import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { formatShape } from "../shape.js";
 import { eliminateDeadCode } from "./dead-code.js";
-import { type Rebuilding, rebuildGraph } from "./rebuild.js";
 import { sumTrees, usedOnce } from "./sum-trees.js";
 
 /** A piece of the sum: its values at `start` … `end` of the axis; everything else is zero. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { grad } from "../gradient/grad.js";
 import type { Graph } from "../graph/graph.js";
 import { printGraph } from "../graph/print.js";
-import { grad } from "../trace/grad.js";
 import { add, mul } from "../trace/ops/binary.js";
 import { gemm, matMul } from "../trace/ops/matrix.js";
 import { split, squeeze, transpose } from "../trace/ops/movement.js";

@@ -1,8 +1,8 @@
+import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { peakLiveBytes } from "./liveness.js";
-import { type Rebuilding, rebuildGraph } from "./rebuild.js";
 import { scheduleGraph } from "./schedule.js";
 import { sumTrees, usedOnce } from "./sum-trees.js";
 

@@ -1,9 +1,9 @@
 import { isFloat, isHalf } from "../dtype.js";
-import { GraphBuilder } from "../graph/builder.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { GraphCopy } from "../graph/build/graph-copy.js";
 import { FAMILIES } from "../graph/families.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
-import { GraphCopy } from "../graph/graph-copy.js";
-import { poison } from "../trace/finite.js";
+import { poison } from "../trace/ops/finite.js";
 import { concat, reshape } from "../trace/ops/movement.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";

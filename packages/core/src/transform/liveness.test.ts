@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { GraphBuilder } from "../graph/builder.js";
-import { tensor } from "../host-tensor.js";
+import { GraphBuilder } from "../graph/build/builder.js";
+import { tensor } from "../host/host-tensor.js";
 import { peakLiveBytes } from "./liveness.js";
 
 const type = { dtype: "f32" as const, shape: [256] };

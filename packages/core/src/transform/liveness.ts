@@ -1,6 +1,6 @@
 import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
-import { byteLength } from "../host-tensor.js";
+import { byteLength } from "../host/host-tensor.js";
 
 /** Their output is their first operand's memory. */
 const ALIASING: ReadonlySet<Op> = new Set<Op>(["Reshape", "Squeeze", "Unsqueeze", "Identity", "Barrier"]);

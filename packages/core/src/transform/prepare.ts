@@ -1,3 +1,4 @@
+import { withBodies } from "../graph/build/with-bodies.js";
 import type { Graph } from "../graph/graph.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { foldConstants } from "./constant-folding.js";
@@ -5,7 +6,6 @@ import { eliminateDeadCode } from "./dead-code.js";
 import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { hoistInvariants } from "./scan/hoist-invariants.js";
-import { withBodies } from "./scan/with-bodies.js";
 import { scheduleGraph } from "./schedule.js";
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { grad } from "../gradient/grad.js";
 import { type AnyNode, type Graph, producers } from "../graph/graph.js";
-import { grad } from "../trace/grad.js";
 import { add, div, mul, sub } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../trace/ops/reduce.js";

@@ -12,7 +12,7 @@
 import type { Op } from "../graph/attributes.js";
 import { PRODUCT_OPS } from "../graph/families.js";
 import { type AnyNode, consumers, type Graph, producers, type Value } from "../graph/graph.js";
-import { byteLength } from "../host-tensor.js";
+import { byteLength } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** At their place their operands are in the caches, and profiles are read by them. */

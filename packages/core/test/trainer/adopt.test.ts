@@ -1,8 +1,8 @@
 // A backend whose library has tensors of its own, which users put into batches as they are.
 import { describe, expect, it } from "vitest";
-import type { Backend, EngineTensor, RunInput } from "../../src/backend.js";
+import type { Backend, EngineTensor, RunInput } from "../../src/contract/backend.js";
 import { MpError } from "../../src/errors.js";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { reference } from "../../src/reference/index.js";
 import { arrayBackend } from "../array-backend.js";
 import { batch, smallRun, stateOf } from "../small-run.js";

@@ -1,6 +1,6 @@
 // The moving average of the weights, kept in the step.
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, staticLossScale } from "../../src/precision/loss-scaler.js";

@@ -1,7 +1,7 @@
 // A run goes on from a checkpoint with another mask, other groups, with or without an average or settable rates.
 import { describe, expect, it } from "vitest";
 import { tensorsOfBytes } from "../../src/checkpoint/bytes.js";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { biasesAndNorms, byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";

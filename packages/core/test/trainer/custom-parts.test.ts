@@ -15,7 +15,7 @@ import { expand } from "../../src/trace/ops/movement.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { literal } from "../../src/trace/ops/source.js";
 import { cast, sign } from "../../src/trace/ops/unary.js";
-import { type Key, randomUniform } from "../../src/trace/random.js";
+import { type Key, randomUniform } from "../../src/trace/random/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../small-run.js";
 

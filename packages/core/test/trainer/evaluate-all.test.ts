@@ -1,6 +1,6 @@
 /** Whole data sets: `evaluateAll` against the same samples evaluated as one batch. */
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { float32 } from "../../src/precision/presets.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadTensors } from "../../src/checkpoint/files.js";
-import { tensor } from "../../src/host-tensor.js";
+import { tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { kahan } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";

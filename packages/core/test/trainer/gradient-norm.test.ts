@@ -1,6 +1,6 @@
 // The norm is that of the unscaled gradients, at any scale that the scaled ones themselves survive.
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByGlobalNorm } from "../../src/optim/clip.js";
 import { sgd } from "../../src/optim/sgd.js";

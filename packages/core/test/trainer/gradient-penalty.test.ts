@@ -1,11 +1,11 @@
 // WGAN-GP (Gulrajani et al., arXiv 1704.00028): a loss that contains the gradient of a network, trained under scaling.
 import { describe, expect, it } from "vitest";
-import type { HostTensor } from "../../src/host-tensor.js";
+import { grad } from "../../src/gradient/grad.js";
+import type { HostTensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
-import { grad } from "../../src/trace/grad.js";
 import { add, div, mul, sub } from "../../src/trace/ops/binary.js";
 import { conv } from "../../src/trace/ops/convolution.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
@@ -13,7 +13,7 @@ import { reshape } from "../../src/trace/ops/movement.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { literal } from "../../src/trace/ops/source.js";
 import { cast, sqrt } from "../../src/trace/ops/unary.js";
-import { randomUniform } from "../../src/trace/random.js";
+import { randomUniform } from "../../src/trace/random/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
 import { gradientError, pointOf } from "../finite-differences.js";

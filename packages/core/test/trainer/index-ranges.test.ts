@@ -1,6 +1,6 @@
 /** Labels and indices out of range are refused before the engine sees them, by value, place and remedy. */
 import { afterEach, describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Backend } from "../../src/backend.js";
+import type { Backend } from "../../src/contract/backend.js";
 import { staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";

@@ -1,17 +1,17 @@
 // Training with scans: on an engine that has loops, and on one for which core unrolls them.
 import { describe, expect, it } from "vitest";
 import type { KernelManifest } from "../../src/backend/manifest.js";
-import type { Backend } from "../../src/backend.js";
-import { tensor } from "../../src/host-tensor.js";
+import type { Backend } from "../../src/contract/backend.js";
+import { tensor } from "../../src/host/host-tensor.js";
 import { kernelBackend } from "../../src/kernel-backend/kernel-backend.js";
 import { adam } from "../../src/optim/adam.js";
 import { float32, mixedBfloat16, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { arithmetics } from "../../src/reference/arithmetic.js";
-import { fromHost, toHost } from "../../src/reference/host.js";
+import { arithmetics } from "../../src/reference/elements/arithmetic.js";
+import { fromHost, toHost } from "../../src/reference/elements/host.js";
+import type { Store } from "../../src/reference/elements/store.js";
 import { reference } from "../../src/reference/index.js";
 import { referenceKernels } from "../../src/reference/kernels.js";
 import { runGraph } from "../../src/reference/run-graph.js";
-import type { Store } from "../../src/reference/store.js";
 import { add, square, sub } from "../../src/trace/ops/binary.js";
 import { scan } from "../../src/trace/ops/loop.js";
 import { matMul } from "../../src/trace/ops/matrix.js";

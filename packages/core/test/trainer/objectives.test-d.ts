@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from "vitest";
-import type { Backend } from "../../src/backend.js";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import type { Backend } from "../../src/contract/backend.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";

@@ -1,6 +1,6 @@
 // Several losses over one tree of parameters: each with its own optimizer, scaler, skips and retries.
 import { describe, expect, it } from "vitest";
-import { type HostTensor, isHostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, isHostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
@@ -10,7 +10,7 @@ import { reference } from "../../src/reference/index.js";
 import { add, mul, sub } from "../../src/trace/ops/binary.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { exp } from "../../src/trace/ops/unary.js";
-import { randomUniform } from "../../src/trace/random.js";
+import { randomUniform } from "../../src/trace/random/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { loadParameters } from "../../src/train/checkpoint/load-parameters.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";

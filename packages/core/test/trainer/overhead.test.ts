@@ -1,7 +1,7 @@
 import { createHook } from "node:async_hooks";
 import { expect, it } from "vitest";
-import type { Backend, State } from "../../src/backend.js";
-import type { HostTensor } from "../../src/host-tensor.js";
+import type { Backend, State } from "../../src/contract/backend.js";
+import type { HostTensor } from "../../src/host/host-tensor.js";
 import { reference } from "../../src/reference/index.js";
 import { batch, smallRun } from "../small-run.js";
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import * as optim from "../../src/entries/optim.js";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../src/host-tensor.js";
+import { tensor } from "../../src/host/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
 import { add, greater, mul } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";

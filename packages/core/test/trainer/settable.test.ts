@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { loadTensors, saveTensors } from "../../src/checkpoint/files.js";
-import { tensor } from "../../src/host-tensor.js";
+import { tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";

@@ -12,7 +12,7 @@ import { mul } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { cast } from "../../src/trace/ops/unary.js";
-import { foldIn, key } from "../../src/trace/random.js";
+import { foldIn, key } from "../../src/trace/random/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, smallRun } from "../small-run.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
-import type { Backend } from "../../src/backend.js";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import type { Backend } from "../../src/contract/backend.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByValue } from "../../src/optim/clip.js";

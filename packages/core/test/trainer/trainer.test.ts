@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../src/host-tensor.js";
+import { tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale } from "../../src/precision/loss-scaler.js";
@@ -9,7 +9,7 @@ import { add, mul, sub, where } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { relu } from "../../src/trace/ops/unary.js";
-import { randomBernoulli } from "../../src/trace/random.js";
+import { randomBernoulli } from "../../src/trace/random/random.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { LossContext } from "../../src/train/definition/loss.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";

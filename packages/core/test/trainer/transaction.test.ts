@@ -1,6 +1,6 @@
 // What a step commits and what it never does.
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host-tensor.js";
+import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByValue } from "../../src/optim/clip.js";

@@ -1,5 +1,5 @@
 import { claim, count } from "../../argument-checks.js";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { readOptions, withDefault } from "../../option-table.js";
 import { add, div, greaterOrEqual, mod, mul, sub, where } from "../../trace/ops/binary.js";
 import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";

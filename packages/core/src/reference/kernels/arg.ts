@@ -2,9 +2,9 @@
 
 import type { Op } from "../../graph/attributes.js";
 import type { ArgOp } from "../../graph/families.js";
-import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
-import { elementsOf, operand } from "../store.js";
-import { viewOfAxis } from "../strided.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
+import { elementsOf, operand } from "../elements/store.js";
+import { viewOfAxis } from "../elements/strided.js";
 
 type Comparable = number | bigint;
 

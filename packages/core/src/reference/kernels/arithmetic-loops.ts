@@ -1,6 +1,6 @@
 // Separate loops for Add, Sub, Mul and Div: a call per element through a shared loop costs several times the
 // arithmetic, since JavaScript engines cannot inline the many functions of one loop.
-import type { NumberStore } from "../store.js";
+import type { NumberStore } from "../elements/store.js";
 
 /** out[at + k] = x[i + k·di] ∘ y[j + k·dj] for k below length. */
 export type ArithmeticLoop = (

@@ -1,8 +1,8 @@
 import type { OpOf } from "../../graph/families.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand } from "../store.js";
-import { broadcastStrides, forEachRun } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, type Operand, operand } from "../elements/store.js";
+import { broadcastStrides, forEachRun } from "../elements/strided.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
 const rowsOf = (data: FloatStore, start: number, width: number): MatrixView => ({

@@ -2,10 +2,10 @@
 // squared differences, so that a large mean costs no precision.
 import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, operand } from "../store.js";
-import { sizeOf } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, operand } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 
 interface Layout {
   readonly batch: number;

@@ -4,10 +4,10 @@
 import { isFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import type { OpOf } from "../../graph/families.js";
-import { greatestBig, leastBig } from "../big-integers.js";
-import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
-import { type BigStore, isBig, type NumberStore, operand } from "../store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { greatestBig, leastBig } from "../elements/big-integers.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
+import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
 import { type ArithmeticLoop, addLoop, divLoop, mulLoop, subLoop } from "./arithmetic-loops.js";
 import { whereKernel } from "./where.js";
 

@@ -1,7 +1,14 @@
 import { type DType, isFloat } from "../../dtype.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceKernel } from "../kernel.js";
-import { type BigStore, type FloatStore, isBig, type NumberStore, operand, type Store } from "../store.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceKernel } from "../elements/kernel.js";
+import {
+  type BigStore,
+  type FloatStore,
+  isBig,
+  type NumberStore,
+  operand,
+  type Store,
+} from "../elements/store.js";
 
 /**
  * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has none). Integer to

@@ -4,10 +4,10 @@
 import type { KernelWindow } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand, type Store } from "../store.js";
-import { sizeOf } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, type Operand, operand, type Store } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
 type Three = readonly [number, number, number];

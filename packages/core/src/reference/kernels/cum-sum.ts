@@ -1,6 +1,6 @@
-import { outputType, type ReferenceKernel } from "../kernel.js";
-import { type BigStore, isBig, type NumberStore, operand, type Store } from "../store.js";
-import { viewOfAxis } from "../strided.js";
+import { outputType, type ReferenceKernel } from "../elements/kernel.js";
+import { type BigStore, isBig, type NumberStore, operand, type Store } from "../elements/store.js";
+import { viewOfAxis } from "../elements/strided.js";
 
 /** Running sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
 export const cumSumKernel: ReferenceKernel<"CumSum"> = (inputs, attributes, outputs, arithmetic) => {

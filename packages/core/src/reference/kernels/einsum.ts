@@ -1,8 +1,8 @@
 import { contractionOf } from "../../graph/einsum-equation.js";
 import { stridesOf } from "../../shape.js";
-import { outputType, type ReferenceKernel } from "../kernel.js";
-import { type BigStore, isBig, type NumberStore } from "../store.js";
-import { forEachRun, type Run, sizeOf } from "../strided.js";
+import { outputType, type ReferenceKernel } from "../elements/kernel.js";
+import { type BigStore, isBig, type NumberStore } from "../elements/store.js";
+import { forEachRun, type Run, sizeOf } from "../elements/strided.js";
 
 /**
  * For each element of the result the products of all operands, added in the order of the summed letters. Floats

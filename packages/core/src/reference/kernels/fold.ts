@@ -1,8 +1,8 @@
 import { reducedShape } from "../../graph/infer/reduce.js";
 import type { Shape } from "../../shape.js";
 import { stridesOf } from "../../shape.js";
-import type { BigStore, NumberStore } from "../store.js";
-import { forEachRun } from "../strided.js";
+import type { BigStore, NumberStore } from "../elements/store.js";
+import { forEachRun } from "../elements/strided.js";
 
 /** Strides of the reduced result along the axes of the operand. */
 function resultStrides(shape: Shape, axes: readonly number[]): number[] {

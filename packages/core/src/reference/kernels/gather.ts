@@ -1,8 +1,8 @@
 import type { OpOf, ScatterOp } from "../../graph/families.js";
 import { stridesOf } from "../../shape.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { elementsOf, indicesOf, operand } from "../store.js";
-import { sizeOf, viewOfAxis } from "../strided.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { elementsOf, indicesOf, operand } from "../elements/store.js";
+import { sizeOf, viewOfAxis } from "../elements/strided.js";
 import { resolveIndex } from "./index-range.js";
 
 export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>> = {

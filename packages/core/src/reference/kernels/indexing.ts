@@ -1,5 +1,5 @@
 import type { OpOf } from "../../graph/families.js";
-import type { ReferenceTable } from "../kernel.js";
+import type { ReferenceTable } from "../elements/kernel.js";
 import { gatherKernels } from "./gather.js";
 import { scatterKernels } from "./scatter.js";
 

@@ -1,8 +1,8 @@
 import type { OpOf } from "../../graph/families.js";
-import type { ReferenceTable } from "../kernel.js";
-import { outputType } from "../kernel.js";
-import { copyOf, elementsOf, type Operand, operand } from "../store.js";
-import { sizeOf } from "../strided.js";
+import type { ReferenceTable } from "../elements/kernel.js";
+import { outputType } from "../elements/kernel.js";
+import { copyOf, elementsOf, type Operand, operand } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 
 export const loopKernels: ReferenceTable<OpOf<"loop">> = {
   Scan: (inputs, { body, carries, sequences, length, reverse }, outputs, arithmetic, run) => {

@@ -1,10 +1,10 @@
 import { MpError } from "../../errors.js";
 import type { LossReduction } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, indicesOf, type Operand, operand } from "../store.js";
-import { type AxisView, viewOfAxis } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, indicesOf, type Operand, operand } from "../elements/store.js";
+import { type AxisView, viewOfAxis } from "../elements/strided.js";
 import { logSoftmax } from "./softmax.js";
 
 interface LossAttributes {

@@ -1,7 +1,7 @@
 import type { OpOf } from "../../graph/families.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { floatsOf, operand } from "../store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { floatsOf, operand } from "../elements/store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
 import { einsumKernel } from "./einsum.js";
 import { type MatrixView, multiply } from "./multiply.js";
 

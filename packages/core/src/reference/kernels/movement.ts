@@ -1,10 +1,10 @@
 // Ops that only rearrange elements: strided reads of the operand.
 import type { OpOf } from "../../graph/families.js";
 import { stridesOf } from "../../shape.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { elementsOf, type Operand, operand, type Store } from "../store.js";
-import { broadcastStrides, forEachRun, sizeOf, viewOfAxis } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { elementsOf, type Operand, operand, type Store } from "../elements/store.js";
+import { broadcastStrides, forEachRun, sizeOf, viewOfAxis } from "../elements/strided.js";
 
 function readStrided(
   x: Operand,

@@ -1,4 +1,4 @@
-import type { FloatStore } from "../store.js";
+import type { FloatStore } from "../elements/store.js";
 
 /** A matrix inside a store: element (row, column) is at `start` + row · `row` + column · `column`. */
 export interface MatrixView {

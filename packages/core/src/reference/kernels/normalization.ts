@@ -2,10 +2,10 @@
 // bodies round the normalized values to x's dtype before scale and bias; here, as in the engines' kernels, they are not
 // rounded.
 import type { OpOf } from "../../graph/families.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand } from "../store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, type Operand, operand } from "../elements/store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
 import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
 
 /** y = y · part, or y + part, for a part that broadcasts over the normalized axes of each row. */

@@ -4,9 +4,9 @@ import type { PoolingWindow } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
 import { tapCounts, tapsOf } from "../../graph/pooling-window.js";
 import type { Shape } from "../../shape.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type FloatStore, floatsOf, operand } from "../store.js";
-import { sizeOf } from "../strided.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, operand } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 
 /** For each window of a plane, the indices of its taps in the plane. */
 function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly number[])[] {

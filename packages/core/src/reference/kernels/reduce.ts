@@ -3,10 +3,10 @@
 
 import type { DType } from "../../dtype.js";
 import type { OpOf, ReduceOp } from "../../graph/families.js";
-import { greatestBig, leastBig } from "../big-integers.js";
-import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
-import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../store.js";
-import { sizeOf } from "../strided.js";
+import { greatestBig, leastBig } from "../elements/big-integers.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
+import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 import { searchKernels } from "./arg.js";
 import { cumSumKernel } from "./cum-sum.js";
 import { fold, foldAt, foldBig, foldSum } from "./fold.js";

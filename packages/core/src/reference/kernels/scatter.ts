@@ -4,8 +4,8 @@
 import type { DType } from "../../dtype.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
 import type { ScatterOp } from "../../graph/families.js";
-import { greatestBig, leastBig } from "../big-integers.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
+import { greatestBig, leastBig } from "../elements/big-integers.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
 import {
   type BigStore,
   copyOf,
@@ -15,7 +15,7 @@ import {
   type NumberStore,
   operand,
   type Store,
-} from "../store.js";
+} from "../elements/store.js";
 import { blockPlaces, elementPlaces } from "./gather.js";
 
 type Combine<N> = (old: N, update: N) => N;

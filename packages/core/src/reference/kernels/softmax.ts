@@ -1,8 +1,8 @@
-import type { Arithmetic } from "../arithmetic.js";
-import type { ReferenceKernel } from "../kernel.js";
-import { outputType } from "../kernel.js";
-import { type FloatStore, floatsOf, operand } from "../store.js";
-import { type AxisView, viewOfAxis } from "../strided.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import type { ReferenceKernel } from "../elements/kernel.js";
+import { outputType } from "../elements/kernel.js";
+import { type FloatStore, floatsOf, operand } from "../elements/store.js";
+import { type AxisView, viewOfAxis } from "../elements/strided.js";
 
 /** Processes one column along the axis: its elements are at `start` + k · `step`. */
 type Column = (start: number, step: number, size: number) => void;

@@ -1,10 +1,10 @@
 import { isFloat } from "../../dtype.js";
 import type { OpOf } from "../../graph/families.js";
 import { randomBits } from "../../random-bits.js";
-import { fromHost } from "../host.js";
-import { outputType, type ReferenceTable } from "../kernel.js";
-import { type BigStore, isBig, operand } from "../store.js";
-import { sizeOf } from "../strided.js";
+import { fromHost } from "../elements/host.js";
+import { outputType, type ReferenceTable } from "../elements/kernel.js";
+import { type BigStore, isBig, operand } from "../elements/store.js";
+import { sizeOf } from "../elements/strided.js";
 
 export const sourceKernels: ReferenceTable<OpOf<"source">> = {
   /** In f64 arithmetic a literal is the number the user wrote, not its rounding. */

@@ -3,11 +3,11 @@
 
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
-import type { Arithmetic } from "../arithmetic.js";
-import { erf, erfc } from "../erf.js";
-import { outputType, type ReferenceKernel, type ReferenceTable } from "../kernel.js";
-import { roundHalfEven } from "../round-half-even.js";
-import { type BigStore, isBig, type NumberStore, operand } from "../store.js";
+import type { Arithmetic } from "../elements/arithmetic.js";
+import { erf, erfc } from "../elements/erf.js";
+import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
+import { roundHalfEven } from "../elements/round-half-even.js";
+import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
 import { castKernel } from "./cast.js";
 
 type Fn = (x: number) => number;

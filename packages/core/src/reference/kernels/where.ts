@@ -1,6 +1,6 @@
-import { outputType, type ReferenceKernel } from "../kernel.js";
-import { elementsOf, operand } from "../store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../strided.js";
+import { outputType, type ReferenceKernel } from "../elements/kernel.js";
+import { elementsOf, operand } from "../elements/store.js";
+import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
 
 /** A selection, not arithmetic: NaN and infinity in the operand not selected have no effect. */
 export const whereKernel: ReferenceKernel<"Where"> = (inputs, _, outputs, arithmetic) => {

@@ -4,7 +4,7 @@
  * kernels.
  */
 import { MpError } from "../../errors.js";
-import { full } from "../../host-tensor.js";
+import { full } from "../../host/host-tensor.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape, type Shape } from "../../shape.js";
 import { asTensor } from "../emit.js";

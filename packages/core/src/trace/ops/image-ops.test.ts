@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { gradientError, type Point, pointOf } from "../../../test/finite-differences.js";
 import { runTraced } from "../../../test/run-traced.js";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import type { Tensor } from "../tensor.js";
 import { groupNormalization, instanceNormalization } from "./group-normalization.js";
 import { depthToSpace, lrn, spaceToDepth } from "./image.js";

@@ -3,7 +3,7 @@
  * static, so all indices and weights are constants.
  */
 import { MpError } from "../../errors.js";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape } from "../../shape.js";
 import { shown } from "../../shown.js";

@@ -2,7 +2,7 @@
 import type { DType } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { shown } from "../../shown.js";
 import { emit } from "../emit.js";

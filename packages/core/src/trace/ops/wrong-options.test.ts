@@ -1,10 +1,10 @@
 /** What a program in JavaScript may give as an option: refused with a code, by name, before anything is allocated. */
 import { describe, expect, it } from "vitest";
 import { type Graph, isNode } from "../../graph/graph.js";
-import { full } from "../../host-tensor.js";
+import { full } from "../../host/host-tensor.js";
 import type { Shape } from "../../shape.js";
-import { foldIn, key, randomBernoulli, randomUniform } from "../random.js";
-import { randomNormal } from "../random-normal.js";
+import { foldIn, key, randomBernoulli, randomUniform } from "../random/random.js";
+import { randomNormal } from "../random/random-normal.js";
 import type { Tensor } from "../tensor.js";
 import { traceInto } from "../trace.js";
 import { attention } from "./attention.js";

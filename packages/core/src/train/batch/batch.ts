@@ -1,9 +1,9 @@
-import type { EngineTensor, Handle, RunInput } from "../../backend.js";
+import type { EngineTensor, Handle, RunInput } from "../../contract/backend.js";
 import { DTYPES } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { ValueType } from "../../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { isPlainObject } from "../../plain-object.js";
 import { formatShape } from "../../shape.js";
 import { DEEPEST_TREE, leavesOf, mapTree } from "../../tree.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { adamW } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";
 import { noLossScaling } from "../../precision/loss-scaler.js";

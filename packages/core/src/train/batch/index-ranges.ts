@@ -2,13 +2,13 @@
  * Labels and indices of a batch that are out of range, found on the host before a run: engines find them too, each with
  * a message of its own that names neither the batch nor the place.
  */
-import type { Executable, RunInput } from "../../backend.js";
+import type { Executable, RunInput } from "../../contract/backend.js";
 import { MpError } from "../../errors.js";
 import type { Op } from "../../graph/attributes.js";
 import type { AnyNode, Graph, GraphNode, Value } from "../../graph/graph.js";
 import { producers } from "../../graph/graph.js";
 import { sourceOfIndices } from "../../graph/known-indices.js";
-import { isHostTensor } from "../../host-tensor.js";
+import { isHostTensor } from "../../host/host-tensor.js";
 import { type Shape, stridesOf } from "../../shape.js";
 
 /** What the elements of an input may be. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { batch, params, smallRun, stateOf } from "../../../test/small-run.js";
-import { type HostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { mixedFloat16 } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { batch, params, type SmallOptions, smallRun, stateOf, trained } from "../../../test/small-run.js";
 import { loadTensors, saveTensors } from "../../checkpoint/files.js";
-import { type HostTensor, tensor, zeros } from "../../host-tensor.js";
+import { type HostTensor, tensor, zeros } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../precision/loss-scaler.js";

@@ -1,7 +1,7 @@
-import type { Backend, State } from "../../backend.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
+import type { Backend, State } from "../../contract/backend.js";
 import { formatType } from "../../graph/format-type.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import { isPlainObject } from "../../plain-object.js";
 import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../callbacks/json.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { batch, params, type SmallOptions, smallRun } from "../../../test/small-run.js";
 import { loadTensors, saveTensors } from "../../checkpoint/files.js";
-import { type HostTensor, tensor, zeros } from "../../host-tensor.js";
+import { type HostTensor, tensor, zeros } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { f32Master, kahan, type MasterWeights, noMasterWeights } from "../../precision/master-weights.js";
 import { mixedBfloat16 } from "../../precision/presets.js";

@@ -1,6 +1,6 @@
 import { oneOf } from "../../argument-checks.js";
 import { formatType } from "../../graph/format-type.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { mapTree } from "../../tree.js";
 import { nonFiniteProblem } from "../batch/non-finite.js";

@@ -1,5 +1,5 @@
-import type { Backend } from "../../backend.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { Backend } from "../../contract/backend.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import { leavesOf } from "../../tree.js";
 import { runOnce } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";

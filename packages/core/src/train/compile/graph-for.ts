@@ -1,6 +1,6 @@
 import { widenSums } from "../../cast/widen-sums.js";
+import { type BackendManifest, unsupportedReason } from "../../contract/manifest.js";
 import type { Graph } from "../../graph/graph.js";
-import { type BackendManifest, unsupportedReason } from "../../manifest.js";
 import { expandAttentions } from "../../transform/expand-attention.js";
 import { prepareGraph } from "../../transform/prepare.js";
 import { unrollScans } from "../../transform/scan/unroll.js";

@@ -1,7 +1,7 @@
 import { contentHash } from "../../content-hash.js";
 import type { Graph } from "../../graph/graph.js";
 import { printGraph } from "../../graph/print.js";
-import { isHostTensor } from "../../host-tensor.js";
+import { isHostTensor } from "../../host/host-tensor.js";
 import { stableHash } from "../../stable-hash.js";
 
 /** The stream of a `RandomBits` node: each rank has its own. */

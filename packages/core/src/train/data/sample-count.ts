@@ -1,5 +1,5 @@
 import { MpError } from "../../errors.js";
-import { isHostTensor } from "../../host-tensor.js";
+import { isHostTensor } from "../../host/host-tensor.js";
 import { formatShape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import type { FedBatch } from "../batch/batch.js";

@@ -1,7 +1,7 @@
-import type { EngineTensor, Handle } from "../../backend.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { EngineTensor, Handle } from "../../contract/backend.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
-import type { Key } from "../../trace/random.js";
+import type { Key } from "../../trace/random/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import type { MapLeaves } from "../../tree.js";
 

@@ -6,7 +6,7 @@
 import { MpError } from "../../errors.js";
 import type { MasterWeights } from "../../precision/master-weights.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
-import { foldIn, type Key } from "../../trace/random.js";
+import { foldIn, type Key } from "../../trace/random/random.js";
 import { mergeFrozen } from "../weights/frozen.js";
 import type { StepDefinition } from "./definition.js";
 import type { TypeTree } from "./program.js";

@@ -1,8 +1,8 @@
-import type { StateBinding } from "../../backend.js";
+import type { StateBinding } from "../../contract/backend.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
 import type { Graph, ValueType } from "../../graph/graph.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { isTensor, Tensor } from "../../trace/tensor.js";
 import { currentBuilder, traceInto } from "../../trace/trace.js";

@@ -1,4 +1,4 @@
-import type { StateBinding } from "../../backend.js";
+import type { StateBinding } from "../../contract/backend.js";
 import type { InputRole, ValueType } from "../../graph/graph.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import type { Tensor } from "../../trace/tensor.js";

@@ -1,6 +1,6 @@
 import { autocast } from "../../cast/autocast.js";
 import type { CastingPolicy } from "../../cast/policy.js";
-import type { BackendManifest } from "../../manifest.js";
+import type { BackendManifest } from "../../contract/manifest.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { notePaths } from "../../trace/parameter-paths.js";
 import { atUserLines } from "../../trace/trace.js";

@@ -1,6 +1,6 @@
 import { float32Policy, lowDType } from "../../cast/policy.js";
 import { MpError } from "../../errors.js";
-import { type HostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";

@@ -1,7 +1,7 @@
 import { isFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { decodeArray } from "../../float-format/bits.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import type { Outputs } from "../definition/outputs.js";
 import type { StreamedMetric, StreamedValues } from "./streamed-metric.js";
 

@@ -1,8 +1,8 @@
 import { checkUpdate } from "../../optim/check-update.js";
 import { computedRates, type UpdateContext } from "../../optim/optimizer.js";
-import { poisonOf } from "../../trace/finite.js";
 import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
+import { poisonOf } from "../../trace/ops/finite.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast, not } from "../../trace/ops/unary.js";

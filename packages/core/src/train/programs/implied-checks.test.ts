@@ -1,7 +1,7 @@
 // Which checks for infinities and NaN are spared because another value shows them.
 import { describe, expect, it } from "vitest";
 import { runTraced } from "../../../test/run-traced.js";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { clipByValue } from "../../optim/clip.js";
 import { momentum, sgd } from "../../optim/sgd.js";

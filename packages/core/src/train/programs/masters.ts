@@ -1,6 +1,6 @@
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random.js";
+import { foldIn } from "../../trace/random/random.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { ShardedMasters } from "../weights/shard.js";

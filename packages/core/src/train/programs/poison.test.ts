@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { runTraced, traceTrees } from "../../../test/run-traced.js";
 import { encodeArray } from "../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { currentBuilder } from "../../trace/trace.js";
 import { poisonOfUpdate } from "./poison.js";

@@ -1,9 +1,9 @@
 import { isFloat } from "../../dtype.js";
-import { zeros } from "../../host-tensor.js";
+import { zeros } from "../../host/host-tensor.js";
 import { elementCount } from "../../shape.js";
-import { poison } from "../../trace/finite.js";
 import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
 import { add } from "../../trace/ops/binary.js";
+import { poison } from "../../trace/ops/finite.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reshape } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";

@@ -1,11 +1,11 @@
 /** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
-import { poisonOf } from "../../trace/finite.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { add, mul, where } from "../../trace/ops/binary.js";
+import { poisonOf } from "../../trace/ops/finite.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast } from "../../trace/ops/unary.js";
-import { setRandomCounter } from "../../trace/random.js";
+import { setRandomCounter } from "../../trace/random/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition/definition.js";

@@ -1,6 +1,6 @@
 import { MpError } from "../../errors.js";
-import type { UnreachedLeaves } from "../../trace/grad.js";
-import type { GradientCut } from "../../transform/gradient-cuts.js";
+import type { UnreachedLeaves } from "../../gradient/grad.js";
+import type { GradientCut } from "../../gradient/gradient-cuts.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
 /** Number of names in a message; its details have all. */

@@ -3,7 +3,7 @@ import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random.js";
+import { foldIn } from "../../trace/random/random.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { stateOf, statePart } from "../definition/objective-state.js";

@@ -1,5 +1,5 @@
-import type { State } from "../../backend.js";
-import type { HostTensor } from "../../host-tensor.js";
+import type { State } from "../../contract/backend.js";
+import type { HostTensor } from "../../host/host-tensor.js";
 import type { Ranks } from "../../ranks.js";
 import { numberIn, type Outputs } from "../definition/outputs.js";
 import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../run/window.js";

@@ -1,8 +1,8 @@
 import { emitWidened } from "../../cast/widen-halves.js";
 import { isHalf } from "../../dtype.js";
-import { GraphBuilder } from "../../graph/builder.js";
+import { GraphBuilder } from "../../graph/build/builder.js";
+import { GraphCopy } from "../../graph/build/graph-copy.js";
 import type { Graph, Value } from "../../graph/graph.js";
-import { GraphCopy } from "../../graph/graph-copy.js";
 import { elementCount } from "../../shape.js";
 import { concat, reshape, slice } from "../../trace/ops/movement.js";
 import { Tensor } from "../../trace/tensor.js";

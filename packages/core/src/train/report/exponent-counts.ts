@@ -3,7 +3,7 @@
  * power of two. So it is estimated slightly too low and raised where a table shows that the next power is reached:
  * exact for every float that the engine does not flush to 0.
  */
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { add, equal, greaterOrEqual, lessOrEqual, mul, sub, where } from "../../trace/ops/binary.js";
 import { gather, scatterElements } from "../../trace/ops/indexing.js";
 import { concat, expand, reshape } from "../../trace/ops/movement.js";

@@ -1,6 +1,6 @@
 import { isHalf } from "../../dtype.js";
 import type { Graph, Value } from "../../graph/graph.js";
-import { byteLength } from "../../host-tensor.js";
+import { byteLength } from "../../host/host-tensor.js";
 import { Storages } from "../../transform/liveness.js";
 import { leavesOf } from "../../tree.js";
 import type { TypeTree } from "../definition/program.js";

@@ -1,10 +1,10 @@
 /** What a training step takes on an engine, computed from its graph: nothing is compiled or run. */
 import { emulateHalves } from "../../cast/emulate-halves.js";
 import { widenSums } from "../../cast/widen-sums.js";
+import type { BackendManifest } from "../../contract/manifest.js";
 import type { HalfDType } from "../../dtype.js";
 import type { AnyNode, Graph, Value } from "../../graph/graph.js";
-import { byteLength } from "../../host-tensor.js";
-import type { BackendManifest } from "../../manifest.js";
+import { byteLength } from "../../host/host-tensor.js";
 import type { Precision } from "../../precision/presets.js";
 import { expandAttentions } from "../../transform/expand-attention.js";
 import { peakLiveBytes } from "../../transform/liveness.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { batch, params, smallRun, stateOf } from "../../../test/small-run.js";
-import { tensor } from "../../host-tensor.js";
+import { tensor } from "../../host/host-tensor.js";
 import { momentum, sgd } from "../../optim/sgd.js";
 import { bfloat16, float32, mixedBfloat16, mixedFloat16, type Precision } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";

@@ -1,11 +1,11 @@
-import type { RunInput } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType, mixedFloat16Policy } from "../../cast/policy.js";
+import type { RunInput } from "../../contract/backend.js";
+import { unsupportedReason } from "../../contract/manifest.js";
 import type { HalfDType } from "../../dtype.js";
 import { isHalf } from "../../dtype.js";
 import type { Graph } from "../../graph/graph.js";
-import { tensor } from "../../host-tensor.js";
-import { unsupportedReason } from "../../manifest.js";
+import { tensor } from "../../host/host-tensor.js";
 import type { FedBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/program-cache.js";
 import type { Inspected } from "../diagnosis/diagnose.js";

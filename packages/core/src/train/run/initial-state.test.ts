@@ -1,7 +1,7 @@
 // What a run may start from: nothing by which every step would be skipped.
 import { describe, expect, it } from "vitest";
 import { encodeArray } from "../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import type { Optimizer } from "../../optim/optimizer.js";
 import { sgd } from "../../optim/sgd.js";
 import { f32Master, noMasterWeights } from "../../precision/master-weights.js";

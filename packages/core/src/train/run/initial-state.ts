@@ -1,7 +1,7 @@
-import type { Backend } from "../../backend.js";
+import type { Backend } from "../../contract/backend.js";
 import { MpError } from "../../errors.js";
 import type { ValueType } from "../../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/program-cache.js";

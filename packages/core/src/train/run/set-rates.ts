@@ -1,6 +1,6 @@
-import type { State } from "../../backend.js";
+import type { State } from "../../contract/backend.js";
 import { MpError } from "../../errors.js";
-import { type HostTensor, isHostTensor, tensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor, tensor } from "../../host/host-tensor.js";
 import { checkHyperparameter } from "../../optim/hyperparameter.js";
 import { isSettable } from "../../optim/settable.js";
 import { isPlainObject } from "../../plain-object.js";

@@ -1,4 +1,4 @@
-import type { State } from "../../backend.js";
+import type { State } from "../../contract/backend.js";
 import { leavesOf } from "../../tree.js";
 import { fedName, outputTree, type TypeTree } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";

@@ -1,8 +1,8 @@
-import type { ProfileRow } from "../../backend.js";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType } from "../../cast/policy.js";
+import type { ProfileRow } from "../../contract/backend.js";
+import { unsupportedReason } from "../../contract/manifest.js";
 import { MpError } from "../../errors.js";
-import { unsupportedReason } from "../../manifest.js";
 import { leavesOf } from "../../tree.js";
 import { batchDifferences, type FedBatch } from "../batch/batch.js";
 import type { Compiled, ProgramCache } from "../compile/program-cache.js";

@@ -1,7 +1,7 @@
-import type { State } from "../../backend.js";
+import type { State } from "../../contract/backend.js";
 import { MpError } from "../../errors.js";
 import { formatType } from "../../graph/format-type.js";
-import { type HostTensor, isHostTensor, zeros } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor, zeros } from "../../host/host-tensor.js";
 import { isOwnSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 

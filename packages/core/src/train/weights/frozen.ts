@@ -1,5 +1,5 @@
 import { MpError } from "../../errors.js";
-import { type HostTensor, isHostTensor } from "../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { namesInstead } from "../../missing-name.js";
 import { shown } from "../../shown.js";
 import { partOf, type TensorTree } from "../../trace/map-tensors.js";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { validateGraph } from "../../graph/validate.js";
-import { type HostTensor, tensor } from "../../host-tensor.js";
+import { valueAndGrad } from "../../gradient/grad.js";
+import { validateGraph } from "../../graph/build/validate.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
-import { valueAndGrad } from "../../trace/grad.js";
 import { add, mul } from "../../trace/ops/binary.js";
 import { scan } from "../../trace/ops/loop.js";
 import { matMul } from "../../trace/ops/matrix.js";

@@ -4,7 +4,7 @@
  */
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 import { formatType } from "../../../graph/format-type.js";
-import type { HostTensor } from "../../../host-tensor.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
 import { sameBytes } from "../../../same-bytes.js";
 import { passOnly } from "../../data/feed.js";
 import type { RankPlace } from "../../definition/rank-place.js";

@@ -1,6 +1,6 @@
 import { type HostArrays, isFloat } from "../../../dtype.js";
 import { decodeArray } from "../../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../../host-tensor.js";
+import { type HostTensor, tensor } from "../../../host/host-tensor.js";
 import { fedName } from "../../definition/program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";

@@ -4,7 +4,7 @@
  * file's weights. The weights themselves always come from the file.
  */
 import { formatType } from "../../../graph/format-type.js";
-import type { HostTensor } from "../../../host-tensor.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
 import type { StepDefinition } from "../../definition/definition.js";
 import { isOwnSlot, ownSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";

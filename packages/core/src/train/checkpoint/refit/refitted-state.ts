@@ -1,6 +1,6 @@
-import type { Backend, State } from "../../../backend.js";
+import type { Backend, State } from "../../../contract/backend.js";
 import { formatType } from "../../../graph/format-type.js";
-import type { HostTensor } from "../../../host-tensor.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
 import { leavesOf } from "../../../tree.js";
 import type { StepDefinition } from "../../definition/definition.js";
 import type { Outputs } from "../../definition/outputs.js";

@@ -3,10 +3,10 @@
  * masters and optimizer state of its part alone, updates that part, and all give each other the new weights. Gradients
  * are summed whole, so that norm, clipping and finite check are those of a run that is not divided.
  */
-import type { State } from "../../../backend.js";
+import type { State } from "../../../contract/backend.js";
 import { type ComputeDType, isHalf } from "../../../dtype.js";
 import { MpError } from "../../../errors.js";
-import { type HostTensor, isHostTensor } from "../../../host-tensor.js";
+import { type HostTensor, isHostTensor } from "../../../host/host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { leavesOf, mapTree } from "../../../tree.js";
 import type { Definitions } from "../../definition/definition.js";

@@ -1,8 +1,8 @@
 /** How all ranks get the new weights, of which each has made a part. */
-import type { State } from "../../../backend.js";
+import type { State } from "../../../contract/backend.js";
 import { type ComputeDType, hostArrayOf } from "../../../dtype.js";
 import { MpError } from "../../../errors.js";
-import type { HostTensor } from "../../../host-tensor.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount } from "../../../shape.js";
 import { fedName } from "../../definition/program.js";

@@ -1,9 +1,9 @@
-import type { State } from "../../../backend.js";
 import { bytesOfTensors, tensorsOfBytes } from "../../../checkpoint/bytes.js";
+import type { State } from "../../../contract/backend.js";
 import { type ComputeDType, hostArrayOf, isHalf } from "../../../dtype.js";
 import { encodeArray } from "../../../float-format/bits.js";
 import type { ValueType } from "../../../graph/graph.js";
-import type { HostTensor } from "../../../host-tensor.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
 import type { Ranks } from "../../../ranks.js";
 import { elementCount, type Shape } from "../../../shape.js";
 import type { Outputs } from "../../definition/outputs.js";

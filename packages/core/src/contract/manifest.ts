@@ -1,0 +1,105 @@
+/**
+ * What a backend declares: plain data, total over dtypes and operators, with a reason wherever something is
+ * unsupported. Core lowers by it, users read it, the conformance suite tests the backend against it.
+ */
+import type { ComputeDType, DType } from "../dtype.js";
+import type { Op } from "../graph/attributes.js";
+
+/** The reason is required; users see it. */
+export type Support<T = true> = T | { readonly unsupported: string };
+
+export type Nativeness = "native" | "emulated";
+
+export interface DTypeSupport {
+  /** The dtype that stores a tensor of this dtype in the engine: f32 for f16 emulated in f32. */
+  readonly storage: DType;
+  /** `emulated`: exact results of this dtype, computed in another dtype; never faster. */
+  readonly compute: Nativeness;
+}
+
+/** Units in the last place of the result's dtype. */
+export type Ulp = number;
+
+export interface OpTolerance {
+  readonly f32: Ulp;
+  readonly f16: Ulp;
+  readonly bf16: Ulp;
+}
+
+/** The accumulator dtype of sums in a float dtype: f16 with an f32 accumulator rounds once, at the end. */
+export type Accumulators = Readonly<Record<ComputeDType, ComputeDType>>;
+
+export interface Accumulation {
+  /** For every operator that accumulates, except those in `ops`. */
+  readonly default: Accumulators;
+  /** Operators that differ from `default`, by operand dtype. */
+  readonly ops?: Readonly<Partial<Record<Op, Readonly<Partial<Accumulators>>>>>;
+}
+
+export interface BackendManifest {
+  readonly specVersion: "v1";
+  /** Name and version of the engine as it reports them. */
+  readonly engine: { readonly name: string; readonly version: string };
+  readonly device: "cpu" | "cuda" | "webgpu" | "other";
+  readonly dtypes: Readonly<Record<DType, Support<DTypeSupport>>>;
+  /** The dtype that matrix products, reductions and other sums accumulate in; `accumulatorOf` reads it. */
+  readonly accumulate: Accumulation;
+  readonly rounding: Readonly<Record<ComputeDType, "nearest-even" | "toward-zero" | "unspecified">>;
+  readonly subnormals: Readonly<Record<ComputeDType, "preserve" | "flush">>;
+  /** What a value beyond the largest finite one becomes. */
+  readonly overflow: Readonly<Record<ComputeDType, "infinity" | "saturate">>;
+  /** For each op the dtypes of its first floating (or first) operand that compile. */
+  readonly ops: Readonly<Record<Op, Support<readonly DType[]>>>;
+  readonly tolerance: Readonly<Partial<Record<Op, OpTolerance>> & { readonly default: OpTolerance }>;
+  /** Whether the same graph and inputs give the same bits in every run. */
+  readonly determinism: Support;
+  /** Whether timers and I/O continue while a step runs. */
+  readonly eventLoop: "free" | "blocked-during-step";
+  /** Whether `Executable.profile` is present. */
+  readonly profile: Support;
+  /** Whether `Executable.memory` is present. */
+  readonly memory: Support;
+  /**
+   * When a run takes memory for the state that it leaves: `from-the-start`, as buffers that swap places do (the
+   * default), or `as-computed`. Estimates of a step's peak depend on it.
+   */
+  readonly nextState?: "from-the-start" | "as-computed";
+  /**
+   * Whether a result of a convolution, its transpose or its gradients is non-finite exactly where IEEE 754 makes it so
+   * from its terms, including products with zeros of the padding. Default: supported. If unsupported, a result is still
+   * non-finite where one of its terms is, padding aside; other results may be NaN.
+   */
+  readonly nonFiniteConvolution?: Support;
+  /**
+   * Whether `Backend.adopt` is present, so that batches may hold the engine library's own tensors. Default: not
+   * supported.
+   */
+  readonly adopt?: Support;
+}
+
+/** Returns the manifest with its literal types and checks that it is total. */
+export function defineManifest<const M extends BackendManifest>(manifest: M): M {
+  return manifest;
+}
+
+/** The dtype that an operator accumulates in for operands of that dtype, as the manifest declares. */
+export function accumulatorOf(
+  { accumulate }: Pick<BackendManifest, "accumulate">,
+  op: Op,
+  dtype: ComputeDType,
+): ComputeDType {
+  return accumulate.ops?.[op]?.[dtype] ?? accumulate.default[dtype];
+}
+
+/** Whether the backend has a kernel of that operator for operands of that dtype. */
+export function supportsOp({ ops }: Pick<BackendManifest, "ops">, op: Op, dtype: DType): boolean {
+  const support = ops[op];
+  return "includes" in support && support.includes(dtype);
+}
+
+/** The reason a manifest gives for not supporting something, or undefined when it supports it. */
+export function unsupportedReason(support: Support<unknown>): string | undefined {
+  return typeof support === "object" && support !== null && "unsupported" in support
+    ? String(support.unsupported)
+    : undefined;
+}

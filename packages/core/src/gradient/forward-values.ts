@@ -1,0 +1,125 @@
+import type { GraphBuilder } from "../graph/build/builder.js";
+import { type AnyNode, type Graph, type Origin, producers, type Value } from "../graph/graph.js";
+
+/** A checkpoint segment whose backward pass has begun. */
+interface Segment {
+  /** The gradient that arrived first: nothing is recomputed before it exists. */
+  readonly gate: Value;
+  /** Recomputed copies, and the gated counterparts of outside values that the segment reads. */
+  readonly copies: Map<Value, Value>;
+}
+
+/**
+ * The values of a forward pass that backward rules read: its own values, or, for a rule of a node inside a checkpoint
+ * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's outer
+ * inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find them equal to the
+ * forward nodes.
+ */
+export class ForwardValues {
+  readonly #builder: GraphBuilder;
+  readonly #counterparts: ReadonlyMap<Value, Value>;
+  readonly #origins: (node: AnyNode) => Origin;
+  readonly #producers: ReadonlyMap<Value, AnyNode>;
+  readonly #places = new Map<AnyNode, number>();
+  readonly #segments = new Map<number, Segment>();
+  readonly #enclosing: number | undefined;
+
+  /** `counterparts` are the builder's values for those of the graph; `origins` the origin of what stems from a node. */
+  constructor(
+    builder: GraphBuilder,
+    graph: Graph,
+    counterparts: ReadonlyMap<Value, Value>,
+    origins: (node: AnyNode) => Origin,
+  ) {
+    this.#builder = builder;
+    this.#enclosing = builder.origin.segment;
+    this.#counterparts = counterparts;
+    this.#origins = origins;
+    this.#producers = producers(graph);
+    graph.nodes.forEach((node, index) => {
+      this.#places.set(node, index);
+    });
+  }
+
+  /** The node that makes a value of the forward graph. */
+  producer(value: Value): AnyNode | undefined {
+    return this.#producers.get(value);
+  }
+
+  /** The builder's value to read for `value` in the rule of `reader`, which is about to use the gradient `gate`. */
+  read(value: Value, reader: AnyNode, gate: Value): Value {
+    const segment = this.#segmentOf(reader);
+    if (segment === undefined || !this.#isInside(value, segment)) return this.#counterpart(value);
+    let begun = this.#segments.get(segment);
+    if (begun === undefined) {
+      begun = { gate, copies: new Map() };
+      this.#segments.set(segment, begun);
+    }
+    this.#recompute(value, segment, begun);
+    return known(begun.copies, value);
+  }
+
+  /** A segment that encloses the whole differentiated function is recomputed when that segment is differentiated. */
+  #segmentOf(node: AnyNode): number | undefined {
+    const { segment } = node.origin;
+    return segment === this.#enclosing ? undefined : segment;
+  }
+
+  #isInside(value: Value, segment: number): boolean {
+    const node = this.#producers.get(value);
+    return node !== undefined && this.#segmentOf(node) === segment;
+  }
+
+  #recompute(wanted: Value, segment: number, { gate, copies }: Segment): void {
+    const pending = new Set<AnyNode>();
+    const stack: Value[] = [wanted];
+    for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
+      const node = this.#producers.get(value);
+      if (copies.has(value) || node === undefined || pending.has(node)) continue;
+      pending.add(node);
+      for (const input of node.inputs) {
+        if (copies.has(input)) continue;
+        if (this.#isInside(input, segment)) stack.push(input);
+        else copies.set(input, this.#gated(input, node, gate));
+      }
+    }
+    const place = (node: AnyNode): number => this.#places.get(node) ?? 0;
+    for (const node of [...pending].sort((a, b) => place(a) - place(b))) {
+      const inputs = node.inputs.map((input) => known(copies, input));
+      const [first] = inputs;
+      // Values computed only from constants could otherwise be merged or computed early.
+      if (first !== undefined && node.inputs.every((input) => this.#isConstant(input))) {
+        inputs[0] = this.#barrier(first, node, gate);
+      }
+      const outputs = this.#builder.emit(node.op, inputs, node.attributes, this.#origins(node));
+      node.outputs.forEach((output, index) => {
+        copies.set(output, outputs[index] as Value);
+      });
+    }
+  }
+
+  /** Constants need no gate: engines hold them anyway. */
+  #gated(value: Value, reader: AnyNode, gate: Value): Value {
+    return this.#isConstant(value)
+      ? this.#counterpart(value)
+      : this.#barrier(this.#counterpart(value), reader, gate);
+  }
+
+  #isConstant(value: Value): boolean {
+    return this.#producers.get(value)?.inputs.length === 0;
+  }
+
+  #barrier(value: Value, reader: AnyNode, gate: Value): Value {
+    return this.#builder.emitOne("Barrier", [value, gate], {}, this.#origins(reader));
+  }
+
+  #counterpart(value: Value): Value {
+    return known(this.#counterparts, value);
+  }
+}
+
+function known(map: ReadonlyMap<Value, Value>, value: Value): Value {
+  const counterpart = map.get(value);
+  if (counterpart === undefined) throw new Error(`internal: value %${value.id} has no counterpart`);
+  return counterpart;
+}

@@ -1,0 +1,57 @@
+import { isFloat } from "../dtype.js";
+import type { Op } from "../graph/attributes.js";
+import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
+import { gradientRules } from "./rules/gradient-rules.js";
+import type { GradientRow } from "./rules/rule.js";
+
+/** Where a path from a parameter to the loss stops being one that a gradient can take. */
+export interface GradientCut {
+  readonly op: Op;
+  readonly node: string;
+  /** `its output is an index`. */
+  readonly reason: string;
+  readonly scope: string;
+  readonly line: string | undefined;
+}
+
+const STOPPED: GradientRow<Op> = { zero: "stopGradient" };
+
+/** The rule of a node, whatever its op. */
+export function gradientRow(node: AnyNode): GradientRow<Op> {
+  if (node.origin.stopsGradient === true) return STOPPED;
+  return gradientRules[node.op] as GradientRow<Op>;
+}
+
+/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero. */
+export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Value> {
+  const active = new Set(wrt);
+  for (const node of graph.nodes) {
+    if ("zero" in gradientRow(node) || !node.inputs.some((input) => active.has(input))) continue;
+    for (const output of node.outputs) if (isFloat(output.dtype)) active.add(output);
+  }
+  return active;
+}
+
+/** The nodes that the loss depends on and that gradients of `wrt` would have to go through, but cannot. */
+export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): readonly GradientCut[] {
+  const active = activeValues(graph, wrt);
+  const needed = ancestorsOf(graph, loss);
+  return graph.nodes.flatMap((node) => {
+    if (!node.inputs.some((input) => active.has(input))) return [];
+    const read = node.outputs.filter((output) => needed.has(output));
+    const [first] = read;
+    if (first === undefined || read.some((output) => active.has(output))) return [];
+    const row = gradientRow(node);
+    const reason = "zero" in row ? row.zero : `its output is ${first.dtype}`;
+    return [{ op: node.op, node: node.name, reason, scope: node.origin.scope, line: node.origin.line }];
+  });
+}
+
+/** The value and all that it is computed from. */
+function ancestorsOf(graph: Graph, value: Value): ReadonlySet<Value> {
+  const producer = producers(graph);
+  const found = new Set([value]);
+  // A set hands out what is added while it is gone through.
+  for (const next of found) for (const input of producer.get(next)?.inputs ?? []) found.add(input);
+  return found;
+}

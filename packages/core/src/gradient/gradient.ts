@@ -1,0 +1,151 @@
+/**
+ * Reverse-mode differentiation, graph to graph. The backward nodes are appended in the reverse order of the
+ * forward ones, each rule's nodes where its output's gradient is complete; contributions to a value are summed
+ * as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
+ */
+import { MpError } from "../errors.js";
+import type { Op } from "../graph/attributes.js";
+import type { GraphBuilder } from "../graph/build/builder.js";
+import { formatType } from "../graph/format-type.js";
+import { type AnyNode, isNode, type Origin, type Value } from "../graph/graph.js";
+import { sameShape } from "../shape.js";
+import { add } from "../trace/ops/binary.js";
+import { Tensor } from "../trace/tensor.js";
+import { withBuilder, withoutLines } from "../trace/trace.js";
+import { ForwardValues } from "./forward-values.js";
+import { activeValues, gradientRow } from "./gradient-cuts.js";
+import type { EmittedGradient, GradientRequest } from "./rules/gradient-request.js";
+import { type GradientSite, gradientDType, zerosOf } from "./rules/rule.js";
+
+/**
+ * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
+ * @throws MP_NOT_DIFFERENTIABLE if the path to the loss contains an op without a gradient, naming it
+ */
+export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly EmittedGradient[] {
+  return withBuilder(builder, () => withoutLines(() => new BackwardPass(builder, request).run()));
+}
+
+class BackwardPass {
+  readonly #builder: GraphBuilder;
+  readonly #request: GradientRequest;
+  readonly #forward: ForwardValues;
+  /** Values that depend on `wrt` by a path on which gradients flow. */
+  readonly #active: ReadonlySet<Value>;
+  readonly #gradients = new Map<Value, Tensor>();
+  readonly #wrt: ReadonlySet<Value>;
+  /** The builder's previous origin; its segment encloses the whole differentiated function. */
+  readonly #outer: Origin;
+
+  constructor(builder: GraphBuilder, request: GradientRequest) {
+    this.#builder = builder;
+    this.#request = request;
+    this.#outer = builder.origin;
+    this.#wrt = new Set(request.wrt);
+    this.#active = activeValues(request.graph, this.#wrt);
+    this.#forward = new ForwardValues(builder, request.graph, request.values, (node) => this.#origin(node));
+  }
+
+  run(): readonly EmittedGradient[] {
+    const { graph, seeds, wrt } = this.#request;
+    for (const [value, gradient] of seeds) {
+      const sum = this.#gradients.get(value);
+      const seed = Tensor.of(gradient);
+      if (this.#active.has(value)) this.#gradients.set(value, sum === undefined ? seed : add(sum, seed));
+    }
+    try {
+      for (const node of graph.nodes.toReversed()) this.#visit(node);
+      this.#builder.origin = { ...this.#outer, phase: "backward" };
+      return wrt.map((value) => {
+        const gradient = this.#gradients.get(value);
+        const isReached = gradient !== undefined;
+        return { value: Tensor.valueIn(gradient ?? zerosOf(value), this.#builder, "gradient"), isReached };
+      });
+    } finally {
+      this.#builder.origin = this.#outer;
+    }
+  }
+
+  #visit(node: AnyNode): void {
+    const gate = node.outputs.map((output) => this.#gradients.get(output)).find((gradient) => gradient);
+    if (gate === undefined || !node.inputs.some((input) => this.#active.has(input))) return;
+    this.#builder.origin = this.#origin(node);
+    const row = gradientRow(node);
+    if ("zero" in row) return;
+    if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
+    const contributions = row(this.#site(node, gate));
+    for (const output of node.outputs) {
+      if (!this.#wrt.has(output)) this.#gradients.delete(output);
+    }
+    node.inputs.forEach((input, index) => {
+      const contribution = contributions[index];
+      if (contribution !== undefined && this.#active.has(input)) this.#contribute(node, input, contribution);
+    });
+  }
+
+  #contribute(node: AnyNode, input: Value, contribution: Tensor): void {
+    if (contribution.dtype !== gradientDType(input.dtype) || !sameShape(contribution.shape, input.shape)) {
+      throw new Error(
+        `internal: the gradient rule of ${node.op} gives ${formatType(contribution)} for ${formatType(input)}`,
+      );
+    }
+    const sum = this.#gradients.get(input);
+    this.#gradients.set(input, sum === undefined ? contribution : add(sum, contribution));
+  }
+
+  #site(node: AnyNode, gate: Tensor): GradientSite<Op> {
+    const operand = (values: readonly Value[], index: number): Value => {
+      const value = values[index];
+      if (value === undefined)
+        throw new Error(`internal: the gradient rule of ${node.op} reads operand ${index}`);
+      return value;
+    };
+    const read = (value: Value): Tensor => {
+      const gateValue = Tensor.valueIn(gate, this.#builder, "gradient");
+      return Tensor.of(this.#forward.read(value, node, gateValue));
+    };
+    const zeros = new Map<number, Tensor>();
+    return {
+      attributes: node.attributes,
+      inputTypes: node.inputs,
+      outputTypes: node.outputs,
+      input: (index) => read(operand(node.inputs, index)),
+      output: (index) => read(operand(node.outputs, index)),
+      gradient: (index) => {
+        const output = operand(node.outputs, index);
+        const gradient = this.#gradients.get(output) ?? zeros.get(index) ?? zerosOf(output);
+        zeros.set(index, gradient);
+        return gradient;
+      },
+      receives: (index) => this.#gradients.has(operand(node.outputs, index)),
+      needs: (index) => this.#active.has(operand(node.inputs, index)),
+      same: (a, b) => operand(node.inputs, a) === operand(node.inputs, b),
+      literal: (index) => {
+        const producer = this.#forward.producer(operand(node.inputs, index));
+        return producer !== undefined && isNode(producer, "Constant")
+          ? producer.attributes.literal
+          : undefined;
+      },
+      differentiate: emitGradient,
+      refuse: (reason) => {
+        throw notDifferentiable(node, reason);
+      },
+    };
+  }
+
+  /** Everything of the forward node's origin but its segment, which a gradient is not part of. */
+  #origin({ name, origin }: AnyNode): Origin {
+    const { segment: _left, ...rest } = origin;
+    const { segment } = this.#outer;
+    const forward = this.#request.names.get(name) ?? name;
+    return { ...rest, phase: "backward", forward, ...(segment === undefined ? {} : { segment }) };
+  }
+}
+
+function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFERENTIABLE"> {
+  const { line, scope } = node.origin;
+  return new MpError(
+    "MP_NOT_DIFFERENTIABLE",
+    `${node.op}: no gradient for ${reason}; node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+    { details: { op: node.op, node: node.name, reason, scope, ...(line === undefined ? {} : { line }) } },
+  );
+}

@@ -1,0 +1,266 @@
+/**
+ * The body of the scan that computes a scan's gradient. One step of it takes the gradients of a step's results to those of
+ * its operands, and reads what the step itself computed: residuals, which the forward scan stacks.
+ */
+import { isComputeFloat } from "../../dtype.js";
+import type { OpAttributes } from "../../graph/attributes.js";
+import { GraphBuilder } from "../../graph/build/builder.js";
+import { type AnyNode, type Graph, type Origin, producers, type Value } from "../../graph/graph.js";
+import type { Differentiate, EmittedGradient } from "./gradient-request.js";
+import { gradientDType } from "./rule.js";
+import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
+
+/** Which gradients there are, by the places of the scan's outputs and inputs. */
+export interface AskedGradients {
+  readonly receives: (output: number) => boolean;
+  readonly needs: (input: number) => boolean;
+}
+
+/** Where a value of every step is found: an operand of the scan, a gradient of its results, a residual, or stacked. */
+export type StepSource =
+  | { readonly kind: "input" | "gradient"; readonly place: number }
+  | { readonly kind: "residual"; readonly value: Value }
+  /** Stacked by the backward scan, at that place behind the gradients of the sequences. */
+  | { readonly kind: "stacked"; readonly place: number };
+
+/** The gradient of an invariant: a sum over steps. */
+export interface InvariantGradient {
+  /** Its place among the scan's inputs. */
+  readonly input: number;
+  /** Terms for all steps together, with the sources of their operands. */
+  readonly terms: readonly (StepTerm & { readonly sources: readonly StepSource[] })[];
+  /** Whether a carry of the backward scan adds up the rest; these carries are in the order of this list. */
+  readonly isAccumulated: boolean;
+}
+
+export interface BackwardBody {
+  /** Inputs: gradients of the carries, accumulators (f32), sequences, invariants. Outputs: the same carries, gradients of the
+   * sequences, what is stacked for the terms. */
+  readonly body: Graph;
+  /** Places of the forward inputs that the first carries are the gradients of. */
+  readonly carries: readonly number[];
+  readonly sequences: readonly StepSource[];
+  /** Places of the forward inputs that are the invariants. */
+  readonly invariants: readonly number[];
+  /** Places of the forward inputs whose gradients are stacked. */
+  readonly elements: readonly number[];
+  readonly gradients: readonly InvariantGradient[];
+  /** Values of the forward body that it has to stack. */
+  readonly residuals: readonly Value[];
+}
+
+const ORIGIN: Origin = { scope: "", phase: "backward" };
+
+/**
+ * The backward body of a scan whose nested scans stack their residuals already. `differentiate` is given by the caller, since a rule
+ * cannot import what all rules are part of.
+ */
+export function backwardBody(
+  scan: OpAttributes["Scan"],
+  asked: AskedGradients,
+  differentiate: Differentiate,
+): BackwardBody {
+  return new Backward(scan, asked).run(differentiate);
+}
+
+class Backward {
+  readonly #scan: OpAttributes["Scan"];
+  readonly #asked: AskedGradients;
+  readonly #builder = new GraphBuilder();
+  /** The forward body's value of each copy in the builder. */
+  readonly #forward = new Map<Value, Value>();
+  /** Values of the builder that exist for all steps, or would if the forward scan stacked them. */
+  readonly #known = new Map<Value, StepSource>();
+  /** Inputs of the builder for the gradients of the scan's outputs, by place. */
+  readonly #seeds = new Map<number, Value>();
+
+  constructor(scan: OpAttributes["Scan"], asked: AskedGradients) {
+    this.#scan = scan;
+    this.#asked = asked;
+  }
+
+  run(differentiate: Differentiate): BackwardBody {
+    const { carries, sequences } = this.#scan;
+    const gradients = this.#differentiated(differentiate);
+    const places = [...gradients.keys()];
+    const gradientOf = (place: number): Value => (gradients.get(place) as EmittedGradient).value;
+    const carried = places.filter((place) => place < carries);
+    const elements = places.filter((place) => place >= carries && place < carries + sequences);
+    const sums = places
+      .filter((place) => place >= carries + sequences && gradients.get(place)?.isReached === true)
+      .map((input) => ({
+        input,
+        ...stepTerms(this.#builder, gradientOf(input), (value) => this.#isPerStep(value)),
+      }));
+    const accumulated = sums.flatMap(({ rest }) => rest ?? []);
+    const stacked: Value[] = [];
+    const terms = sums.map(({ input, terms, rest }) => ({
+      input,
+      terms: terms.map((term) => ({
+        ...term,
+        sources: term.operands.map((value) => this.#sourceOf(value, stacked)),
+      })),
+      isAccumulated: rest !== undefined,
+    }));
+    const closing = new Closing(this.#builder, this.#forward, this.#known, this.#scan.body);
+    for (const place of carried) closing.carry(this.#seeds.get(place) as Value, gradientOf(place));
+    for (const value of accumulated) closing.accumulate(value);
+    for (const value of [...elements.map(gradientOf), ...stacked]) closing.stack(value);
+    const closed = closing.run();
+    const read = terms.flatMap((sum) => sum.terms.flatMap(({ sources }) => sources));
+    const residuals = [...closed.sequences, ...read].flatMap((source) =>
+      source.kind === "residual" ? [source.value] : [],
+    );
+    return { ...closed, carries: carried, elements, gradients: terms, residuals: [...new Set(residuals)] };
+  }
+
+  /** Copies the body into the builder and differentiates it: the gradients by the places of the inputs. */
+  #differentiated(differentiate: Differentiate): ReadonlyMap<number, EmittedGradient> {
+    const { body, carries, sequences, saved } = this.#scan;
+    const builder = this.#builder;
+    builder.origin = ORIGIN;
+    const inputs = body.inputs.map(({ name, value, role }) => builder.input(`forward/${name}`, value, role));
+    body.outputs.slice(0, body.outputs.length - saved).forEach(({ value }, output) => {
+      if (!isComputeFloat(value.dtype) || !(output < carries || this.#asked.receives(output))) return;
+      const type = { dtype: gradientDType(value.dtype), shape: value.shape };
+      const seed = builder.input(`gradient/${output}`, type, "capture");
+      this.#seeds.set(output, seed);
+      if (output >= carries) this.#known.set(seed, { kind: "gradient", place: output });
+    });
+    const copy = builder.inlineAll(body, inputs);
+    const makers = producers(body);
+    const places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+    for (const [value, made] of copy.values) {
+      this.#forward.set(made, value);
+      const place = places.get(value);
+      const isSequence = place !== undefined && place >= carries && place < carries + sequences;
+      if (isSequence) this.#known.set(made, { kind: "input", place });
+      else if (place === undefined ? makers.get(value)?.op !== "Constant" : place < carries)
+        this.#known.set(made, { kind: "residual", value });
+    }
+    const wanted = body.inputs.flatMap(({ value }, place) =>
+      isComputeFloat(value.dtype) && (place < carries || this.#asked.needs(place)) ? [place] : [],
+    );
+    const emitted = differentiate(builder, {
+      graph: body,
+      values: copy.values,
+      names: copy.names,
+      seeds: [...this.#seeds].map(([output, seed]) => [body.outputs[output]?.value as Value, seed] as const),
+      wrt: wanted.map((place) => body.inputs[place]?.value as Value),
+    });
+    return new Map(wanted.map((place, index) => [place, emitted[index] as EmittedGradient]));
+  }
+
+  /** Not the same in every step, as invariants and constants are. */
+  #isPerStep(value: Value): boolean {
+    return this.#known.has(value) || !this.#forward.has(value);
+  }
+
+  #sourceOf(value: Value, stacked: Value[]): StepSource {
+    const known = this.#known.get(value);
+    if (known !== undefined) return known;
+    if (!stacked.includes(value)) stacked.push(value);
+    return { kind: "stacked", place: stacked.indexOf(value) };
+  }
+}
+
+/** Takes the backward part of a graph out of it: what the forward part computed becomes inputs. */
+class Closing {
+  readonly #source: GraphBuilder;
+  readonly #forward: ReadonlyMap<Value, Value>;
+  readonly #known: ReadonlyMap<Value, StepSource>;
+  readonly #places: ReadonlyMap<Value, number>;
+  readonly #closed = new GraphBuilder();
+  readonly #values = new Map<Value, Value>();
+  readonly #results: { readonly value: Value; readonly sum?: Value }[] = [];
+
+  constructor(
+    source: GraphBuilder,
+    forward: ReadonlyMap<Value, Value>,
+    known: ReadonlyMap<Value, StepSource>,
+    body: Graph,
+  ) {
+    this.#source = source;
+    this.#forward = forward;
+    this.#known = known;
+    this.#places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+    this.#closed.origin = ORIGIN;
+  }
+
+  carry(from: Value, to: Value): void {
+    this.#values.set(from, this.#closed.input(`carry/${this.#results.length}`, from, "capture"));
+    this.#results.push({ value: to });
+  }
+
+  accumulate(value: Value): void {
+    const type = { dtype: "f32" as const, shape: value.shape };
+    const sum = this.#closed.input(`sum/${this.#results.length}`, type, "capture");
+    this.#results.push({ value, sum });
+  }
+
+  stack(value: Value): void {
+    this.#results.push({ value });
+  }
+
+  run(): Pick<BackwardBody, "body" | "sequences" | "invariants"> {
+    const { nodes, entering } = this.#needed();
+    const sequences: StepSource[] = [];
+    const invariants: number[] = [];
+    for (const value of entering) {
+      const source = this.#known.get(value);
+      if (source === undefined) continue;
+      this.#enter(value, `element/${sequences.length}`);
+      sequences.push(source);
+    }
+    for (const value of entering) {
+      if (this.#known.has(value)) continue;
+      this.#enter(value, `invariant/${invariants.length}`);
+      invariants.push(this.#places.get(this.#forward.get(value) as Value) as number);
+    }
+    for (const node of nodes) this.#copy(node);
+    const outputs = this.#results.map(({ value, sum }, index): readonly [string, Value] => {
+      const result = this.#values.get(value) as Value;
+      return [String(index), sum === undefined ? result : this.#added(sum, result)];
+    });
+    return { body: this.#closed.finish(new Map(outputs)), sequences, invariants };
+  }
+
+  #enter(value: Value, name: string): void {
+    this.#values.set(value, this.#closed.input(name, value, "capture"));
+  }
+
+  #copy(node: AnyNode): void {
+    const inputs = node.inputs.map((input) => this.#values.get(input) as Value);
+    const outputs = this.#closed.emit(node.op, inputs, node.attributes, node.origin);
+    node.outputs.forEach((output, index) => {
+      this.#values.set(output, outputs[index] as Value);
+    });
+  }
+
+  #added(sum: Value, term: Value): Value {
+    const wide = term.dtype === "f32" ? term : this.#closed.emitOne("Cast", [term], { to: "f32" });
+    return this.#closed.emitOne("Add", [sum, wide], {});
+  }
+
+  /** The nodes that the results need, in order, up to the values that enter: of the forward part, and gradients. */
+  #needed(): { readonly nodes: readonly AnyNode[]; readonly entering: readonly Value[] } {
+    const makers = new Map<Value, AnyNode>();
+    for (const node of this.#source.nodes) for (const output of node.outputs) makers.set(output, node);
+    const nodes = new Set<AnyNode>();
+    const entering = new Set<Value>();
+    // A set hands out what is added while it is gone through.
+    const reached = new Set(this.#results.map(({ value }) => value));
+    for (const value of reached) {
+      if (this.#values.has(value)) continue;
+      const node = makers.get(value);
+      const isMadeAgain = node !== undefined && (node.op === "Constant" || isFree(node));
+      if (node === undefined || (this.#forward.has(value) && !isMadeAgain)) {
+        entering.add(value);
+        continue;
+      }
+      nodes.add(node);
+      for (const input of node.inputs) reached.add(input);
+    }
+    return { nodes: this.#source.nodes.filter((node) => nodes.has(node)), entering: [...entering] };
+  }
+}

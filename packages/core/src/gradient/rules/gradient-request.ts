@@ -1,0 +1,25 @@
+import type { GraphBuilder } from "../../graph/build/builder.js";
+import type { Graph, Value } from "../../graph/graph.js";
+
+/** What of a graph to differentiate. */
+export interface GradientRequest {
+  /** The forward graph; the builder already has a copy of it. */
+  readonly graph: Graph;
+  /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
+  readonly values: ReadonlyMap<Value, Value>;
+  readonly names: ReadonlyMap<string, string>;
+  /** Floating values of `graph`, and in the builder the gradient that each starts with, of its type. */
+  readonly seeds: readonly (readonly [value: Value, gradient: Value])[];
+  /** Values of `graph` to differentiate with respect to; f32, f16 or bf16. */
+  readonly wrt: readonly Value[];
+}
+
+/** The gradient of one of `wrt`, of its shape and dtype. */
+export interface EmittedGradient {
+  readonly value: Value;
+  /** False: no path on which gradients flow leads from it to the loss, and the gradient is zeros. */
+  readonly isReached: boolean;
+}
+
+/** Appends the backward pass of a graph and gives the gradient of each value asked for. */
+export type Differentiate = (builder: GraphBuilder, request: GradientRequest) => readonly EmittedGradient[];

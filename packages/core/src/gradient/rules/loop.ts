@@ -1,0 +1,60 @@
+import type { OpOf } from "../../graph/families.js";
+import type { Value } from "../../graph/graph.js";
+import { add } from "../../trace/ops/binary.js";
+import { emitScan } from "../../trace/ops/loop.js";
+import { cast } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { backwardBody, type StepSource } from "./backward-body.js";
+import { type GradientRule, type GradientTable, gradientDType, zerosOf } from "./rule.js";
+
+/**
+ * A scan in the other direction, over what the forward scan stacked for it. The gradient of an invariant is a sum over
+ * steps: where its terms are products or sums over rows, of all steps at once outside of the scan.
+ */
+const scanGradient: GradientRule<"Scan"> = (site) => {
+  const { attributes, inputTypes } = site;
+  const { body, carries, length, reverse } = attributes;
+  const backward = backwardBody(attributes, site, site.differentiate);
+  const residual = (value: Value): Tensor => {
+    const place = body.outputs.findIndex((output, index) => index >= carries && output.value === value);
+    if (place < 0) throw new Error(`internal: a scan has not stacked %${value.id}, which its gradient reads`);
+    return site.output(place);
+  };
+  const sourceOf = (source: StepSource): Tensor => {
+    if (source.kind === "input") return site.input(source.place);
+    if (source.kind === "gradient") return site.gradient(source.place);
+    if (source.kind === "residual") return residual(source.value);
+    return results[stackedFrom + source.place] as Tensor;
+  };
+  const accumulated = backward.gradients.filter(({ isAccumulated }) => isAccumulated);
+  const starts = [
+    ...backward.carries.map((place) => site.gradient(place)),
+    ...accumulated.map(({ input }) => zerosOf({ dtype: "f32", shape: inputTypes[input]?.shape ?? [] })),
+  ];
+  const stackedFrom = starts.length + backward.elements.length;
+  const results: readonly Tensor[] = emitScan(
+    {
+      starts,
+      sequences: backward.sequences.map(sourceOf),
+      invariants: backward.invariants.map((place) => site.input(place)),
+    },
+    { body: backward.body, length, reverse: !reverse, saved: 0 },
+  );
+  const gradients: (Tensor | undefined)[] = inputTypes.map(() => undefined);
+  backward.carries.forEach((place, index) => {
+    gradients[place] = results[index];
+  });
+  backward.elements.forEach((place, index) => {
+    gradients[place] = results[starts.length + index];
+  });
+  for (const { input, terms, isAccumulated } of backward.gradients) {
+    const dtype = gradientDType(inputTypes[input]?.dtype ?? "f32");
+    const sums = terms.map(({ sources, emit }) => emit(sources.map(sourceOf)));
+    const place = backward.carries.length + accumulated.findIndex((other) => other.input === input);
+    if (isAccumulated) sums.push(cast(results[place] as Tensor, dtype));
+    gradients[input] = sums.reduce(add);
+  }
+  return gradients;
+};
+
+export const loopGradients: GradientTable<OpOf<"loop">> = { Scan: scanGradient };

@@ -1,0 +1,103 @@
+import { bytesPerElement, type DType } from "../../dtype.js";
+import type { GraphBuilder } from "../../graph/build/builder.js";
+import { type AnyNode, isNode, type Value } from "../../graph/graph.js";
+import { elementCount, type Shape } from "../../shape.js";
+import { gemm } from "../../trace/ops/matrix.js";
+import { reshape } from "../../trace/ops/movement.js";
+import { reduceSum } from "../../trace/ops/reduce.js";
+import { cast } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { toShape } from "./rule.js";
+
+/**
+ * A term of a sum over steps that one operator computes for all steps together: Σ Aᵗᵀ·Bᵗ is one product of the rows of
+ * all steps, Σ of sums over rows is one sum.
+ */
+export interface StepTerm {
+  /** Values of the step. */
+  readonly operands: readonly Value[];
+  /** The term of all steps from the operands of all steps, [steps, …]. */
+  readonly emit: (stacked: readonly Tensor[]) => Tensor;
+}
+
+export interface StepSum {
+  readonly terms: readonly StepTerm[];
+  /** What is left to add up step by step; undefined if that is nothing. */
+  readonly rest: Value | undefined;
+}
+
+/** Splits a value of each step, of which the sum over all steps is wanted. `isPerStep`: its value is the step's own. */
+export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: Value) => boolean): StepSum {
+  const makers = new Map<Value, AnyNode>();
+  for (const node of builder.nodes) for (const output of node.outputs) makers.set(output, node);
+  const terms: StepTerm[] = [];
+  const rest: Value[] = [];
+  const split = (value: Value): void => {
+    const node = makers.get(value);
+    if (node?.op === "Add" && node.inputs.every(({ shape }) => shape.join() === value.shape.join())) {
+      for (const input of node.inputs) split(input);
+      return;
+    }
+    const term = termOf(value, makers);
+    if (term?.operands.every(isPerStep) === true) terms.push(term);
+    else rest.push(value);
+  };
+  split(sum);
+  if (terms.length === 0) return { terms, rest: sum };
+  const [first, ...others] = rest;
+  if (first === undefined) return { terms, rest: undefined };
+  const left = others.reduce((total, value) => builder.emitOne("Add", [total, value], {}), first);
+  return { terms, rest: left };
+}
+
+function termOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): StepTerm | undefined {
+  const node = makers.get(value);
+  if (node === undefined) return undefined;
+  const [x, y] = node.inputs;
+  if (x === undefined) return undefined;
+  if (node.op === "Reshape" || node.op === "Squeeze" || node.op === "Unsqueeze") {
+    const inner = termOf(x, makers);
+    return inner && { ...inner, emit: (stacked) => reshape(inner.emit(stacked), value.shape) };
+  }
+  if (isNode(node, "ReduceSum")) {
+    const source = sourceOf(x, makers);
+    const axes = [0, ...node.attributes.axes.map((axis) => axis + 1)];
+    return {
+      operands: [source],
+      emit: ([all]) => toShape(reduceSum(allOf(all, x.dtype, x.shape), { axes }), value.shape),
+    };
+  }
+  if (y === undefined || !isNode(node, "Gemm")) return undefined;
+  const { transA, transB, alpha } = node.attributes;
+  if (!transA || transB || node.inputs.length > 2) return undefined;
+  const rowsOf = (all: Tensor | undefined, operand: Value): Tensor => {
+    const { dtype, shape } = operand;
+    const stacked = allOf(all, dtype, shape);
+    return reshape(stacked, [elementCount(stacked.shape, "scan") / (shape[1] as number), shape[1] as number]);
+  };
+  return {
+    operands: [sourceOf(x, makers), sourceOf(y, makers)],
+    emit: ([a, b]) => gemm(rowsOf(a, x), rowsOf(b, y), undefined, { transA, alpha }),
+  };
+}
+
+/** The operand of all steps, from what it was reshaped and widened from. */
+function allOf(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor {
+  if (stacked === undefined) throw new Error("internal: a term's operand is missing");
+  return cast(toShape(stacked, [stacked.shape[0] as number, ...shape]), dtype);
+}
+
+/** What a value is a view of, or widened from: that takes no more memory when it is stacked. */
+function sourceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
+  const node = makers.get(value);
+  return node !== undefined && isFree(node) ? sourceOf(node.inputs[0] as Value, makers) : value;
+}
+
+/** Whether a node costs next to nothing and its operand takes no more memory than its result: a view, or a widening cast. */
+export function isFree({ op, inputs, outputs }: AnyNode): boolean {
+  const [x] = inputs;
+  const [y] = outputs;
+  if (x === undefined || y === undefined) return false;
+  if (op === "Cast") return bytesPerElement[x.dtype] <= bytesPerElement[y.dtype];
+  return op === "Reshape" || op === "Squeeze" || op === "Unsqueeze";
+}

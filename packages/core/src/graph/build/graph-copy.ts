@@ -1,0 +1,86 @@
+import { MpError } from "../../errors.js";
+import type { Op, OpAttributes } from "../attributes.js";
+import type { AnyNode, Graph, InputRole, Origin, Value, ValueType } from "../graph.js";
+
+/** What a copy is emitted into: a `GraphBuilder`. */
+export interface CopyTarget {
+  readonly nodes: readonly AnyNode[];
+  input(name: string, type: ValueType, role: InputRole): Value;
+  emit<K extends Op>(
+    op: K,
+    inputs: readonly Value[],
+    attributes: OpAttributes[K],
+    origin?: Origin,
+    name?: string,
+  ): readonly Value[];
+  finish(outputs: ReadonlyMap<string, Value>): Graph;
+}
+
+/**
+ * A graph that is being copied node by node into a builder: which value stands for which, and what the nodes are called
+ * there.
+ */
+export class GraphCopy<B extends CopyTarget = CopyTarget> {
+  readonly builder: B;
+  /** The counterpart in the builder of each value so far. */
+  readonly values: Map<Value, Value> = new Map();
+  /** The name in the builder of each node that was copied. */
+  readonly names: Map<string, string> = new Map();
+  readonly #graph: Graph;
+
+  constructor(graph: Graph, builder: B) {
+    this.#graph = graph;
+    this.builder = builder;
+  }
+
+  /** Gives the builder the graph's inputs. */
+  copyInputs(): void {
+    for (const { name, role, value } of this.#graph.inputs) {
+      this.values.set(value, this.builder.input(name, value, role));
+    }
+  }
+
+  /** @throws MP_INVALID_ARGUMENT if no value stands for it yet */
+  counterpart(value: Value): Value {
+    const found = this.values.get(value);
+    if (found !== undefined) return found;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `graph: value %${value.id} is used before it is made; validateGraph says where`,
+    );
+  }
+
+  counterparts(values: readonly Value[]): readonly Value[] {
+    return values.map((value) => this.counterpart(value));
+  }
+
+  /** Lets values of the builder stand for the outputs of a node. */
+  replace(node: AnyNode, outputs: readonly Value[]): void {
+    for (const [index, output] of node.outputs.entries()) this.values.set(output, outputs[index] as Value);
+  }
+
+  /** The origin of a node, with the builder's name of its forward node. */
+  origin({ origin }: AnyNode): Origin {
+    const { forward } = origin;
+    return forward === undefined ? origin : { ...origin, forward: this.names.get(forward) ?? forward };
+  }
+
+  /** Emits a node like this one that reads `inputs`, and returns its outputs. */
+  copy(
+    node: AnyNode,
+    origin: Origin = this.origin(node),
+    inputs: readonly Value[] = this.counterparts(node.inputs),
+  ): readonly Value[] {
+    const outputs = this.builder.emit(node.op, inputs, node.attributes, origin);
+    this.replace(node, outputs);
+    this.names.set(node.name, this.builder.nodes.at(-1)?.name ?? node.name);
+    return outputs;
+  }
+
+  /** The counterparts of the graph's outputs, with their names. */
+  finish(): Graph {
+    return this.builder.finish(
+      new Map(this.#graph.outputs.map(({ name, value }) => [name, this.counterpart(value)])),
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import { type AnyNode, type Graph, isNode, type Value, type ValueType } from "../graph.js";
+import { GraphBuilder } from "./builder.js";
+import { GraphCopy } from "./graph-copy.js";
+
+/** How a graph is rewritten node by node, into one whose inputs and outputs have the same names. */
+export interface Rewriting {
+  /** The type of an input in the new graph. Default: its own. */
+  readonly declare?: (input: Value) => ValueType;
+  /** Maps an input to its counterpart in the new graph. Default: the input itself. */
+  readonly enter?: (builder: GraphBuilder, input: Value) => Value;
+  /** Emits the replacement of a node from the counterparts of its operands; returns those of its results, in order. */
+  readonly visit: (builder: GraphBuilder, node: AnyNode, inputs: readonly Value[]) => readonly Value[];
+  /** Maps the counterpart of an output to the output of the new graph. Default: the counterpart itself. */
+  readonly leave?: (builder: GraphBuilder, output: Value, counterpart: Value, index: number) => Value;
+  /** Called with the name of each node of the new graph, bodies of loops apart, and the node that it is part of. */
+  readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
+}
+
+/** The graph with each node replaced by what `visit` emits for it, a loop as one node. */
+export function rewriteNodes(graph: Graph, { declare, enter, visit, leave, onNode }: Rewriting): Graph {
+  const builder = new GraphBuilder();
+  const copy = new GraphCopy(graph, builder);
+  for (const { name, role, value } of graph.inputs)
+    copy.values.set(value, builder.input(name, declare?.(value) ?? value, role));
+  if (enter !== undefined)
+    for (const [value, input] of [...copy.values]) copy.values.set(value, enter(builder, input));
+  for (const node of graph.nodes) {
+    const from = builder.nodes.length;
+    copy.replace(node, visit(builder, node, copy.counterparts(node.inputs)));
+    if (onNode === undefined) continue;
+    for (const made of builder.nodes.slice(from)) onNode(made.name, node);
+  }
+  const outputs = graph.outputs.map(({ name, value }, index) => {
+    const made = copy.counterpart(value);
+    return [name, leave?.(builder, value, made, index) ?? made] as const;
+  });
+  return builder.finish(new Map(outputs));
+}
+
+/** The loops whose bodies change, each with the same node around the new body. */
+export function rewriteBodies(graph: Graph, rewrite: (body: Graph) => Graph): ReadonlyMap<AnyNode, AnyNode> {
+  const rewritten = new Map<AnyNode, AnyNode>();
+  for (const node of graph.nodes) {
+    if (!isNode(node, "Scan")) continue;
+    const body = rewrite(node.attributes.body);
+    if (body === node.attributes.body) continue;
+    rewritten.set(node, { ...node, attributes: { ...node.attributes, body } });
+  }
+  return rewritten;
+}

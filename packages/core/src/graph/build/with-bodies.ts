@@ -1,0 +1,31 @@
+import { type AnyNode, type Graph, isNode } from "../graph.js";
+
+/** All nodes, those of a body after the scan that runs it. */
+export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
+  for (const node of nodes) {
+    yield node;
+    if (node.op === "Scan") yield* deepNodes(node.attributes.body);
+  }
+}
+
+/** A pass that also transforms the bodies of scans, before the graph that they are part of. A body in two nodes stays one. */
+export function withBodies(pass: (graph: Graph) => Graph): (graph: Graph) => Graph {
+  return (graph) => {
+    const known = new Map<Graph, Graph>();
+    const deep = (one: Graph): Graph => {
+      if (!one.nodes.some(({ op }) => op === "Scan")) return pass(one);
+      const nodes = one.nodes.map((node): AnyNode => {
+        if (!isNode(node, "Scan")) return node;
+        const { body } = node.attributes;
+        const done = known.get(body) ?? deep(body);
+        known.set(body, done);
+        return done === body
+          ? (node as AnyNode)
+          : ({ ...node, attributes: { ...node.attributes, body: done } } as AnyNode);
+      });
+      const isSame = nodes.every((node, index) => node === one.nodes[index]);
+      return pass(isSame ? one : { ...one, nodes });
+    };
+    return deep(graph);
+  };
+}

@@ -1,0 +1,31 @@
+import { isFloat } from "../../dtype.js";
+import { type TensorTree, tensorsOf } from "../map-tensors.js";
+import type { Tensor } from "../tensor.js";
+import { add, equal, mul } from "./binary.js";
+import { reduceSum } from "./reduce.js";
+import { literal } from "./source.js";
+import { cast } from "./unary.js";
+
+/**
+ * 0 when every element is finite, NaN otherwise: the sum of x · 0, exact and in one pass. A comparison with the maximum
+ * does not work: ReduceMax of some engines drops NaN.
+ */
+export function poison(x: Tensor): Tensor {
+  return reduceSum(mul(cast(x, "f32"), 0));
+}
+
+/** The sum of `poison` over all floating tensors of a tree; f32 scalar. */
+export function poisonOf(tree: TensorTree): Tensor {
+  const parts = tensorsOf(tree)
+    .filter((tensor) => isFloat(tensor.dtype))
+    .map(poison);
+  return (
+    parts.reduce<Tensor | undefined>((sum, part) => (sum === undefined ? part : add(sum, part)), undefined) ??
+    literal(0)
+  );
+}
+
+/** bool scalar: no element of any floating tensor of the tree is infinite or NaN. */
+export function allFinite(tree: TensorTree): Tensor {
+  return equal(poisonOf(tree), 0);
+}

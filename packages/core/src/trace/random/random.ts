@@ -1,0 +1,116 @@
+/**
+ * Counter-based randomness. A key names a stream; inside a training step the stream is read at the step's
+ * counter, so masks agree on every engine, in recomputed segments, in retried batches and in resumed runs.
+ */
+import { MpError } from "../../errors.js";
+import { checkAttribute } from "../../graph/attribute-kinds-table.js";
+import type { GraphBuilder } from "../../graph/build/builder.js";
+import { elementCount, type Shape } from "../../shape.js";
+import { shown } from "../../shown.js";
+import { emit } from "../emit.js";
+import { greaterOrEqual, mul } from "../ops/binary.js";
+import { literal } from "../ops/source.js";
+import { cast } from "../ops/unary.js";
+import { drawingMask } from "../remat.js";
+import { Tensor } from "../tensor.js";
+import { currentBuilder } from "../trace.js";
+import { squaresKey } from "./squares.js";
+
+/** Names a stream of random numbers: a value, derived by `foldIn`, never consumed. */
+export interface Key {
+  readonly path: string;
+}
+
+/** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is not a safe integer */
+export function key(seed: number): Key {
+  if (!Number.isSafeInteger(seed))
+    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${shown(seed)}`);
+  return { path: String(seed) };
+}
+
+/**
+ * Derives a stream by name; streams with different names are independent, also those of a number and its digits as
+ * text.
+ * @throws MP_INVALID_ARGUMENT for a parent that is not a key: `model.init(42)` instead of `model.init(key(42))`
+ */
+export function foldIn(parent: Key, name: string | number): Key {
+  const path = pathOf("foldIn", parent);
+  if (typeof name !== "number" && typeof name !== "string") {
+    throw new MpError("MP_INVALID_ARGUMENT", `foldIn: a name is a text or a number, got ${shown(name)}`);
+  }
+  return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
+}
+
+function pathOf(what: string, given: Key): string {
+  const { path } = (given ?? {}) as Partial<Key>;
+  if (typeof path === "string") return path;
+  const example = typeof given === "number" ? `key(${given})` : "key(42)";
+  const init = what === "foldIn" ? `; a model's init takes one: model.init(${example})` : "";
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes a key such as ${example}, got ${shown(given)}${init}`,
+  );
+}
+
+/**
+ * Escapes a name so that no other text, number or path gives the same; a name that looks like neither stays unchanged.
+ */
+function escaped(name: string): string {
+  const plain = name.replace(/[%/@]/g, encodeURIComponent);
+  return String(Number(name)) === name ? `%${plain}` : plain;
+}
+
+interface RandomState {
+  readonly counter: Tensor;
+  readonly calls: Map<string, number>;
+}
+
+const states = new WeakMap<GraphBuilder, RandomState>();
+
+/** Sets the counter (u64 scalar) at which this trace and those nested in it read their streams. */
+export function setRandomCounter(counter: Tensor): void {
+  states.set(currentBuilder("setRandomCounter"), { counter, calls: new Map() });
+}
+
+function randomState(builder: GraphBuilder): RandomState {
+  for (let at: GraphBuilder | undefined = builder; at !== undefined; at = at.parent) {
+    const state = states.get(at);
+    if (state !== undefined) return state;
+  }
+  const state = { counter: literal(0, "u64"), calls: new Map<string, number>() };
+  states.set(builder, state);
+  return state;
+}
+
+/**
+ * Random 32-bit integers (u64 values below 2^32). The stream is named by key, scope path and the number of earlier
+ * calls with that key and scope.
+ */
+export function randomBits(source: Key, shape: Shape): Tensor {
+  const builder = currentBuilder("randomBits");
+  checkAttribute("randomBits", "shape", shape);
+  elementCount(shape, "randomBits");
+  const state = randomState(builder);
+  const place = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
+  const call = state.calls.get(place) ?? 0;
+  state.calls.set(place, call + 1);
+  const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"));
+  return emit("RandomBits", [counter], { key: squaresKey(`${place}#${call}`), shape: [...shape] });
+}
+
+/** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */
+export function randomUniform(source: Key, shape: Shape): Tensor {
+  const bits = emit("Div", [randomBits(source, shape), literal(256, "u64")], {});
+  return mul(cast(bits, "f32"), 2 ** -24);
+}
+
+/** Bools that are true with that probability, at a resolution of 2^-24. */
+export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
+  if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `randomBernoulli: a probability is in 0 … 1, got ${shown(probability)}`,
+    );
+  }
+  return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
+}
