@@ -14,7 +14,7 @@ const ROOMS = [
   { room: "packages/core/src/cast/", name: /^(auto)?cast(s|ing)?-|-cast(s|ing)?\.|^autocast/ },
   { room: "packages/core/src/precision/", name: /^(loss-scaler|master-weights|precision)/ },
 ];
-const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts", "src/known-failures.ts"];
+const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts"];
 /** One of them: a backend for browsers runs the suite in one. */
 const CONFORMANCE = [
   "test/conformance.test.ts",

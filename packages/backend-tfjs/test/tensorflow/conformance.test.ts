@@ -1,6 +1,5 @@
 import { describeConformance } from "@mp/conformance/vitest";
 import { tfjs } from "../../src/index.js";
-import { knownFailures } from "../../src/known-failures.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
-await withTensorFlow((tf) => describeConformance({ factory: () => tfjs({ tf }), knownFailures }));
+await withTensorFlow((tf) => describeConformance({ factory: () => tfjs({ tf }) }));

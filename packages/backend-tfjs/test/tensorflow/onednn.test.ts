@@ -5,7 +5,6 @@
 import { allCases } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
 import { tfjs } from "../../src/index.js";
-import { knownFailures } from "../../src/known-failures.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 // Read when this file's process loads the library.
@@ -17,7 +16,6 @@ const products =
 await withTensorFlow((tf) =>
   describeConformance({
     factory: () => tfjs({ tf }),
-    knownFailures,
     cases: allCases.filter(({ id }) => products.test(id)),
   }),
 );

@@ -1,7 +1,6 @@
 import { allCases } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
 import { ortWeb } from "../../src/index.js";
-import { knownFailures } from "../../src/known-failures.js";
 import { isRun } from "../groups.js";
 import { installWebgpu } from "./dawn.js";
 
@@ -9,7 +8,6 @@ installWebgpu();
 // A machine without a GPU runs shaders on its processor.
 describeConformance({
   factory: () => ortWeb(),
-  knownFailures,
   cases: allCases.filter(isRun),
   timeoutMs: 290_000,
 });

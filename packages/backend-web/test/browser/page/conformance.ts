@@ -1,6 +1,5 @@
 import { allCases, failuresOf, type Report, runConformance } from "@mp/conformance";
 import { ortWeb } from "../../../src/index.js";
-import { knownFailures } from "../../../src/known-failures.js";
 
 export interface PartReport {
   readonly counts: Report["counts"];
@@ -17,7 +16,6 @@ globalThis.runCases = async (ids) => {
     // A machine without a GPU runs shaders on its processor.
     timeoutMs: 290_000,
     cases: allCases.filter(({ id }) => ids.includes(id)),
-    knownFailures: Object.fromEntries(Object.entries(knownFailures).filter(([id]) => ids.includes(id))),
   });
   return { counts: report.counts, failures: failuresOf(report) };
 };
