@@ -16,9 +16,8 @@ const OWN = [
 
 /** Training as a whole. */
 const TRAINING = [
-  ...["random", "finite-check", "autocast", "loss-scale", "master-weights", "skip", "clip", "retry"],
-  ...["skip-budget", "report", "accumulate", "all-reduce", "objectives", "remat", "run", "resume"],
-  ...["determinism", "leak", "bad-input"],
+  ...["random", "finite-check", "autocast", "loss-scale", "master-weights", "skip", "retry"],
+  ...["accumulate", "objectives", "remat", "run", "resume", "determinism", "leak"],
 ];
 
 const groupOf = ({ id }: { readonly id: string }): string => id.slice(0, id.indexOf("/"));

@@ -57,16 +57,7 @@ function holdingBack() {
   };
 }
 
-const TRAINING = [
-  "state",
-  "skip",
-  "loss-scale",
-  "master-weights",
-  "accumulate",
-  "clip",
-  "retry",
-  "skip-budget",
-];
+const TRAINING = ["state", "skip", "loss-scale", "master-weights", "accumulate", "retry"];
 
 export const stateFaults: readonly WrongBackend[] = [
   {
@@ -79,10 +70,8 @@ export const stateFaults: readonly WrongBackend[] = [
       "skip/sgd/nothing-moves-that-must-not",
       "skip/adam/nothing-moves-that-must-not",
       "skip/cause/a-model-state-that-is-not-finite",
-      "skip-budget/exhausted/never-lets-the-update-through",
-      "loss-scale/static/still-skips-what-is-not-finite",
     ],
-    consequences: [/^(state|skip|loss-scale|accumulate|clip|retry|skip-budget)\//],
+    consequences: [/^(state|skip|accumulate|retry)\//],
   },
   {
     fault: "the model state commits though the step is skipped",
@@ -111,12 +100,8 @@ export const stateFaults: readonly WrongBackend[] = [
     fault: "commits take effect a step late",
     factory: () => committing(late()),
     axes: TRAINING,
-    named: [
-      "state/commit/each-group-at-its-own-time",
-      "loss-scale/backoff/takes-effect-at-once",
-      "loss-scale/growth/after-exactly-n-good-steps",
-    ],
-    consequences: [/^(state|skip|loss-scale|master-weights|accumulate|clip|retry|skip-budget)\//],
+    named: ["state/commit/each-group-at-its-own-time", "skip/sgd/nothing-moves-that-must-not"],
+    consequences: [/^(state|skip|loss-scale|master-weights|accumulate|retry)\//],
   },
   {
     fault: "the step after a skip starts from the buffer of the skipped one",
@@ -127,7 +112,7 @@ export const stateFaults: readonly WrongBackend[] = [
       "state/commit/a-skipped-non-finite-step-leaves-no-trace",
       "skip/sgd/leaves-no-trace-in-the-steps-after",
     ],
-    consequences: [/^(state|skip|loss-scale|accumulate|clip|retry|skip-budget)\//],
+    consequences: [/^(state|skip|accumulate|retry)\//],
   },
   {
     fault: "a skip of one program holds back what the next one commits",
@@ -198,7 +183,6 @@ export const stateFaults: readonly WrongBackend[] = [
     factory: staleCasts,
     axes: ["state", "master-weights", "autocast", "cast", "lifecycle"],
     named: ["master-weights/f16/the-copy-is-never-stale", "master-weights/bf16/the-copy-is-never-stale"],
-    consequences: [/^master-weights\/f32\/learns-from-small-updates$/],
   },
   {
     fault: "evaluation keeps the weights that it saw first",

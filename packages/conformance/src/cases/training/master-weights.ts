@@ -1,9 +1,5 @@
 /** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
 import {
-  adam,
-  bfloat16,
-  f32Master,
-  float16,
   float32,
   type HalfDType,
   kahan,
@@ -17,11 +13,10 @@ import {
   staticLossScale,
   stochasticRounding,
   type Tensor,
-  tensor,
 } from "@mp/core";
 import { decode, encode } from "@mp/core/graph";
 import { setRandomCounter } from "@mp/core/internal";
-import { add, cast, literal, mul, reduceSum, stochasticallyRounded } from "@mp/core/ops";
+import { cast, literal, stochasticallyRounded } from "@mp/core/ops";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
@@ -97,31 +92,7 @@ const masters: readonly ConformanceCase[] = [
     product,
   ),
   updatesCase("f32/keeps-half-a-unit-of-bf16", mixedBfloat16(), LOST.bf16, 1 + STEPS * LOST.bf16, product),
-  updatesCase("f32/keeps-what-neither-half-could", kept(f32Master()), 2 ** -20, 1 + STEPS * 2 ** -20),
-  updatesCase("pure-f16/loses-half-a-unit", float16(), LOST.f16, 1, product),
-  updatesCase("pure-bf16/loses-half-a-unit", bfloat16(), LOST.bf16, 1, product),
 ];
-
-/** The copy used in computation is made from the master weight, never the other way round. */
-const oneWay: ConformanceCase = scenarioCase<readonly number[]>(
-  "master-weights/f32/is-never-rounded-by-its-own-copy",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, number[]>(
-      backend,
-      {
-        params: { w: tensor(Float32Array.of(1 + 2 ** -12, 1 / 3), [1, 2]) },
-        loss: product,
-        optimizer: exactSgd(),
-        precision: unscaled(mixedFloat16()),
-      },
-      async ({ training }) => {
-        for (let step = 0; step < 3; step++) await training.step({ x: filled([2, 1], 0) });
-        return Array.from((await training.parameters()).w.data);
-      },
-    ),
-  (weights) =>
-    expectEqual(weights, [1 + 2 ** -12, Math.fround(1 / 3)], "masters after steps that change nothing"),
-);
 
 interface Seen {
   readonly losses: readonly number[];
@@ -236,79 +207,9 @@ const stochastic: readonly ConformanceCase[] = [
   }),
 ];
 
-/** optax: with f16 parameters, an epsilon of 1e-8 rounds to 0, and the first step without a gradient divides by it. */
-const epsilon: readonly ConformanceCase[] = (
-  [
-    ["f16", float16],
-    ["bf16", bfloat16],
-  ] as const
-).map(([name, make]) =>
-  scenarioCase<readonly number[]>(
-    `master-weights/pure-${name}/epsilon-does-not-round-to-zero`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, number[]>(
-        backend,
-        {
-          params: { w: vector(1, 1, 1) },
-          loss: ({ w }, { x }) => reduceSum(cast(mul(w, x), "f32")),
-          optimizer: adam({ learningRate: 2 ** -3 }),
-          precision: make(),
-        },
-        async ({ training }) => {
-          for (let step = 0; step < 2; step++) await training.step({ x: vector(0, 1, 2 ** -14) });
-          return Array.from((await training.parameters()).w.data);
-        },
-      ),
-    ([still, moved = 1, small = 1]) => {
-      expectEqual(still, 1, "a weight without a gradient");
-      expectThat(
-        Math.abs(moved - 0.75) < 0.01,
-        `a weight after two steps of Adam is ${moved}, want about 0.75`,
-      );
-      expectThat(Math.abs(small - 0.75) < 0.02, `a weight with small gradients is ${small}, want about 0.75`);
-    },
-  ),
-);
-
-/** Weight decay multiplies the master weight, in f32. */
-const decay: ConformanceCase = scenarioCase<number>(
-  "master-weights/f32/decay-is-computed-on-the-master",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, number>(
-      backend,
-      {
-        params: { w: filled([1, 1], 1) },
-        loss: product,
-        optimizer: {
-          name: "decay",
-          init: () => ({}),
-          update: (gradients, state, parameters) => {
-            const { w } = parameters as { readonly w: Tensor };
-            return {
-              updates: { w: add(mul(w, -(2 ** -14)), mul((gradients as { readonly w: Tensor }).w, 0)) },
-              state,
-            };
-          },
-        },
-        precision: unscaled(mixedFloat16()),
-      },
-      async ({ training }) => {
-        for (let step = 0; step < 2; step++) await training.step({ x: filled([1, 1], 1) });
-        return Number((await training.parameters()).w.data[0]);
-      },
-    ),
-  (got) => {
-    const once = 1 - 2 ** -14;
-    expectEqual(got, Math.fround(once - once * 2 ** -14), "a master after two decays by 2^-14");
-  },
-);
-
 export const masterWeightsCases: readonly ConformanceCase[] = [
   ...lostUpdates,
   ...masters,
-  oneWay,
   ...fresh,
   ...stochastic,
-  ...epsilon,
-  decay,
 ];

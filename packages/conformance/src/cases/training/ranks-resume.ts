@@ -5,7 +5,6 @@ import {
   float32,
   type HostTensor,
   type LossFunction,
-  MpError,
   mixedBfloat16,
   type Optimizer,
   type Precision,
@@ -17,13 +16,13 @@ import {
 } from "@mp/core";
 import { add, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { expectEqual, expectThat } from "../../expectations.js";
+import { expectEqual } from "../../expectations.js";
 import type { Tensors } from "../../graph-case.js";
 import { type Model, perceptron, recurrent } from "../../training/models.js";
 import { exactSgd, filled, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
-import { expectSameState, withTrainer } from "../../training/session.js";
-import { outcomesOfTwo, together } from "../../training/together.js";
+import { expectSameState, type withTrainer } from "../../training/session.js";
+import { together } from "../../training/together.js";
 
 const TOTAL = 6;
 const SAVED_AFTER = 3;
@@ -137,69 +136,6 @@ const averaged: ConformanceCase = scenarioCase<readonly unknown[]>(
     ),
 );
 
-const fewer: ConformanceCase = scenarioCase<readonly unknown[]>(
-  "ranks/resume/one-rank-takes-the-mean-of-two",
-  async (backend) => {
-    const [bytes] = await together<WeightsOf, Row, Averaging, Uint8Array>(
-      backend,
-      statistics,
-      async ({ training }, rank) => {
-        const at = 4 * rank;
-        await training.fit([{ x: vector(1 + at, 3 + at) }, { x: vector(1, 1) }], { steps: 1 });
-        return training.saveBytes();
-      },
-    );
-    return withTrainer<WeightsOf, Row, Averaging, readonly unknown[]>(
-      backend,
-      statistics(),
-      async ({ training }) => {
-        const cursor = await training.loadBytes(bytes as Uint8Array);
-        const { mean, seen } = await training.modelState();
-        const told = training.warnings
-          .filter(({ type }) => type === "checkpoint")
-          .map(({ message }) => message);
-        return [Array.from(mean.data), Array.from(seen.data), cursor, told];
-      },
-    );
-  },
-  ([mean, seen, cursor, told]) => {
-    expectEqual([mean, seen, cursor], [[4], [1], null], "the model state and the place in the data");
-    expectThat(
-      /was made by 2 ranks and goes on with 1/.test(String(told)),
-      () => `the warnings are ${String(told)}`,
-    );
-  },
-);
-
-const refused: ConformanceCase = scenarioCase<readonly string[]>(
-  "ranks/resume/what-fails-on-rank-0-fails-on-all",
-  async (backend) => {
-    const outcomes = await outcomesOfTwo<WeightsOf, Row, Averaging, string>(
-      backend,
-      statistics,
-      async ({ training }, rank) => {
-        await training.step({ x: vector(1, rank) });
-        const good = await training.saveBytes();
-        const code = await codeOf(training.loadBytes(rank === 0 ? new Uint8Array(9) : good));
-        // Nothing was loaded, and the ranks still agree.
-        await training.step({ x: vector(1, rank) });
-        return code;
-      },
-    );
-    return outcomes.map((outcome) => ("gave" in outcome ? outcome.gave : String(outcome.failed)));
-  },
-  (codes) => expectEqual(codes, ["MP_PARSE", "MP_RANK_MISMATCH"], "the codes of the ranks"),
-);
-
-async function codeOf(call: Promise<unknown>): Promise<string> {
-  try {
-    await call;
-    return "none";
-  } catch (error) {
-    return MpError.is(error) ? error.code : String(error);
-  }
-}
-
 export const rankResumeCases: readonly ConformanceCase[] = [
   resumeCase("adam-w-and-dropout", perceptron, adamW({ learningRate: 0.01 }), mixedBfloat16()),
   resumeCase("the-next-draws-of-stochastic-rounding", perceptron, sgd({ learningRate: 0.05 }), {
@@ -207,7 +143,5 @@ export const rankResumeCases: readonly ConformanceCase[] = [
     masterWeights: stochasticRounding(),
   }),
   resumeCase("model-state-of-each-rank", recurrent, sgd({ learningRate: 0.1 }), float32()),
-  fewer,
   averaged,
-  refused,
 ];

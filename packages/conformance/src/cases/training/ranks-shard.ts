@@ -2,29 +2,23 @@
 import {
   adamW,
   type Backend,
-  chain,
-  clipByGlobalNorm,
   dynamicLossScale,
   float32,
   type HostTensor,
   isHostTensor,
-  kahan,
   type LossFunction,
   leavesOf,
-  MpError,
   mixedBfloat16,
   mixedFloat16,
   momentum,
   type StepResult,
   sgd,
   type TrainerOptions,
-  trainer,
 } from "@mp/core";
 import { mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { adafactor, lamb } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { inProcessRanks } from "../../in-process-ranks.js";
 import { perceptron } from "../../training/models.js";
 import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
@@ -208,47 +202,6 @@ const verdicts: readonly ConformanceCase[] = [
   ),
 ];
 
-const refusals: readonly (readonly [string, Partial<TrainerOptions<WeightsOf, Fed, NoModel>>, string])[] = [
-  [
-    "an-optimizer-of-the-whole-tree",
-    { optimizer: chain(clipByGlobalNorm(1), sgd({ learningRate: 1 })) },
-    "MP_UNSUPPORTED",
-  ],
-  ["an-average", { ema: { decay: 0.5 } }, "MP_UNSUPPORTED"],
-  ["weights-in-a-half", { precision: { ...float32(), masterWeights: kahan("bf16") } }, "MP_UNSUPPORTED"],
-];
-
-const refused: readonly ConformanceCase[] = [
-  ...refusals.map(([what, changes, code]) =>
-    scenarioCase<readonly string[]>(
-      `ranks/shard/refuses-${what}`,
-      (backend) =>
-        Promise.all(
-          inProcessRanks(2).map((ranks) => codeOf(backend, { ...steady(), ...changes, ranks } as never)),
-        ),
-      (codes) => expectEqual(codes, [code, code], "the errors of the ranks"),
-    ),
-  ),
-  scenarioCase<readonly string[]>(
-    "ranks/shard/refuses-one-process",
-    async (backend) => [await codeOf(backend, steady() as never)],
-    (codes) => expectEqual(codes, ["MP_INVALID_ARGUMENT"], "the error"),
-  ),
-];
-
-async function codeOf(
-  backend: Backend,
-  options: Omit<TrainerOptions<unknown, unknown, unknown>, "backend">,
-): Promise<string> {
-  try {
-    const training = await trainer({ onWarning: () => undefined, ...options, backend } as never);
-    await (training as { dispose(): Promise<void> }).dispose();
-    return "none";
-  } catch (error) {
-    return MpError.is(error) ? error.code : String(error);
-  }
-}
-
 export const shardCases: readonly ConformanceCase[] = [
   dividedCase("adamw-float32", () => ({
     optimizer: adamW({ learningRate: 0.01 }),
@@ -278,5 +231,4 @@ export const shardCases: readonly ConformanceCase[] = [
     precision: float32(),
   })),
   ...verdicts,
-  ...refused,
 ];
