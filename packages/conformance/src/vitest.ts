@@ -5,18 +5,30 @@ import type { ConformanceCase } from "./conformance-case.js";
 import { Judge } from "./judge.js";
 import { strayEntries } from "./known-failures.js";
 import type { ConformanceOptions } from "./run-conformance.js";
+import { suitePart } from "./suite-part.js";
+
+export { suitePart } from "./suite-part.js";
+
+export interface DescribedOptions extends ConformanceOptions {
+  /**
+   * Number of parts of the cases, of which one is run: that of the day, or `MP_SUITE=<number>`, and all of them with
+   * `MP_SUITE=whole`. Default 1.
+   */
+  readonly parts?: number;
+}
 
 /** A backend's whole test file: `describeConformance({ factory: () => ort(), knownFailures })`. */
-export function describeConformance(options: ConformanceOptions): void {
+export function describeConformance(options: DescribedOptions): void {
   const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;
   checkIds(cases);
+  const chosen = suitePart(cases, options.parts ?? 1, ({ id }) => Object.hasOwn(knownFailures, id));
   const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
   describe("conformance", () => {
     afterAll(() => judge.dispose());
     it("known failures name cases", () => {
       expect(strayEntries(knownFailures, cases)).toEqual([]);
     });
-    for (const [group, members] of byGroup(cases)) {
+    for (const [group, members] of byGroup(chosen)) {
       describe(group, () => {
         for (const subject of members) {
           it(
