@@ -1,12 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-
-const typeTests = ["src/**/*.test-d.ts", "test/**/*.test-d.ts"];
-const hasTypeTests = ["src", "test"].some(
-  (folder) =>
-    existsSync(folder) &&
-    readdirSync(folder, { recursive: true }).some((file) => String(file).endsWith(".test-d.ts")),
-);
 
 /** `imports` of package.json name built files; tests run the sources, which are the types' files. */
 const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }> }} */ (
@@ -14,19 +7,18 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
-const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python"];
+const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python", "types"];
 /** @param {string} suite */
 const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
 
 /**
- * Two cores: one worker per package, since turbo already runs packages in parallel. Type tests start the compiler, so
- * they are on only where there are any. `npm test` counts from the JSON report.
+ * Two cores: one worker per package, since turbo already runs packages in parallel. `npm test` counts from the JSON
+ * report. Type tests (`*.test-d.ts`) are compiled by the check `types`, like all code, and are not run again here.
  */
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
   resolve: { alias },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    typecheck: { enabled: hasTypeTests, include: typeTests },
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
     // Each of these is a run of its own, in what the machine may lack.
@@ -46,7 +38,6 @@ const special =
     preset({
       include: [testsOf(suite)],
       exclude: [],
-      typecheck: { enabled: false },
       outputFile: { json: `.results/test-${suite}.json` },
       ...test,
     });
@@ -65,3 +56,6 @@ export const tensorflowPreset = special("tensorflow");
 
 /** Tests in `test/python`, which need a Python with other projects' readers: `npm test -- --python`. */
 export const pythonPreset = special("python");
+
+/** Tests in `test/types`, which run the compiler on the packages' declarations: `npm run check -- types`. */
+export const typesPreset = special("types");

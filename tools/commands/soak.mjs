@@ -92,7 +92,6 @@ export function runSoak({ fraction, seed, only }) {
               "run",
               file,
               "--testTimeout=7200000",
-              "--typecheck.enabled=false",
               "--reporter=verbose",
               "--disableConsoleIntercept",
             ],

@@ -1,4 +1,4 @@
-/** What the compiler says of a program whose types are wrong, which type tests cannot read. */
+/** The compiler's messages for a program whose types are wrong, which type tests cannot read. */
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 /** Inside the package, so that imports are found. */
 async function messages(program: string): Promise<string> {
-  await mkdir(path("../.results"), { recursive: true });
-  const folder = await mkdtemp(join(path("../.results"), "types-"));
+  await mkdir(path("../../.results"), { recursive: true });
+  const folder = await mkdtemp(join(path("../../.results"), "types-"));
   try {
     await writeFile(join(folder, "program.ts"), program);
     const compilerOptions = {
@@ -24,7 +24,7 @@ async function messages(program: string): Promise<string> {
       join(folder, "tsconfig.json"),
       JSON.stringify({ compilerOptions, files: ["program.ts"] }),
     );
-    const tsc = path("../../../node_modules/typescript/bin/tsc");
+    const tsc = path("../../../../node_modules/typescript/bin/tsc");
     return spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" }).stdout;
   } finally {
     await rm(folder, { recursive: true });

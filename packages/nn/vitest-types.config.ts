@@ -1,0 +1,3 @@
+import { typesPreset } from "@mp/build/vitest";
+
+export default typesPreset();
