@@ -33,8 +33,19 @@ export function checkProgram(folder, source) {
   writeFileSync(join(folder, "program.ts"), source);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  if (spawnSync(process.execPath, [tsc, "-p", folder], { stdio: "inherit" }).status !== 0) return false;
+  return (
+    spawnSync(process.execPath, [tsc, "-p", folder], { stdio: "inherit" }).status === 0 &&
+    runProgram(folder, source)
+  );
+}
 
+/**
+ * Runs the program in such a folder.
+ * @param {string} folder
+ * @param {string} source TypeScript, whose types are not checked
+ * @returns {boolean} whether it exits with 0 and prints something
+ */
+export function runProgram(folder, source) {
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: {
       target: ts.ScriptTarget.ES2023,
