@@ -1,5 +1,6 @@
 /** Counts lines and operator tables of the source, by package: what the house is measured by. */
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
@@ -76,15 +77,22 @@ const CODE = /^(packages|apps|bench|tools)\/.*\.(ts|mts|mjs|js)$/;
 /** Code that no one here writes. */
 const GENERATED = /_pb\.ts$|\/peers\//;
 
-/**
- * @param {readonly string[]} files of the repository
- * @returns {ReadonlyMap<string, Count>} by package, sorted
- */
-export function countSource(files) {
+/** @returns {readonly string[]} the repository's files */
+export const repositoryFiles = () =>
+  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  })
+    .split("\n")
+    .filter((file) => file !== "" && existsSync(join(root, file)));
+
+/** @returns {ReadonlyMap<string, Count>} by package, sorted */
+export function countSource() {
   const operators = operatorNames();
   /** @type {Map<string, Count>} */
   const counts = new Map();
-  for (const file of files.filter((name) => CODE.test(name) && !GENERATED.test(name))) {
+  for (const file of repositoryFiles().filter((name) => CODE.test(name) && !GENERATED.test(name))) {
     const [first = "", second = ""] = file.split("/");
     const name = first === "packages" || first === "apps" ? `${first}/${second}` : first;
     const count = counts.get(name) ?? { source: 0, tests: 0, tables: 0, rows: 0 };

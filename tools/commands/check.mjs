@@ -29,7 +29,6 @@ const checks = {
   site: async () => (await runDocs()) === 0 && script("narrow-site"),
   words: () => script("words"),
   docstrings: () => script("docstrings"),
-  entries: () => script("entries"),
   pack: () => script("pack-install"),
   publish: () => script("publish-rehearsal"),
 };
