@@ -1,6 +1,5 @@
 import { allCases, type ConformanceCase } from "@mp/conformance";
 import { suitePart } from "@mp/conformance/vitest";
-import { knownFailures } from "../src/known-failures.js";
 
 /** What this package does itself. */
 const OWN = [
@@ -38,7 +37,6 @@ const PARTS = 3;
 export const cases: readonly ConformanceCase[] = suitePart(
   allCases.filter((subject) => groups.includes(groupOf(subject))),
   PARTS,
-  ({ id }) => Object.hasOwn(knownFailures, id),
 );
 
 /** Cases that are run together, so that a large group is not one test of an hour. */
